@@ -1,0 +1,36 @@
+# Each target does its own set-up: on a fresh machine with Python 3.11 or later, `make demo` and `make test` just work.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types benchmark clean
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/bayes-assess demo
+
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev.stamp
+	$(BIN)/pyright
+
+benchmark: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest benchmarks --override-ini testpaths= --override-ini python_files='bench_*.py' -p no:xdist
+
+clean:
+	rm -rf $(VENV) demo_output
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+	touch $@
+
+$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/demo.stamp

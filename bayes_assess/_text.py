@@ -1,0 +1,126 @@
+"""Columns as aligned text, for tables."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+MAX_WIDTH = 120  # characters; a wider table leaves out columns in its middle
+MAX_CELL = 40  # characters; a longer cell is cut
+
+
+@dataclass
+class View:
+    """A table turned to text: what is shown, and how much is not."""
+
+    names: list[str]
+    cells: list[list[str]]  # one list per column
+    right: list[bool]  # aligned right
+    cut: int  # the note on hidden rows stands before this row
+    hidden: int  # rows not shown
+    left_out: int = 0  # columns not shown
+
+    def escaped(self, escape: Callable[[str], str]) -> View:
+        return replace(
+            self,
+            names=[escape(name) for name in self.names],
+            cells=[[escape(cell) for cell in column] for column in self.cells],
+        )
+
+    def narrowed(self, widths: list[int]) -> tuple[View, list[int]]:
+        """Leave out columns in the middle until a line fits; the first and the last stay."""
+        kept = list(range(len(widths)))
+        while len(kept) > 2 and sum(widths[i] + 2 for i in kept) + 5 > MAX_WIDTH:
+            kept.pop((len(kept) + 1) // 2)
+        left_out = len(widths) - len(kept)
+        if not left_out:
+            return self, widths
+        gap = next(place for place, column in enumerate(kept) if place != column)
+
+        def spliced(values: list, filler: Any) -> list:
+            shown = [values[i] for i in kept]
+            return [*shown[:gap], filler, *shown[gap:]]
+
+        dots = ["..."] * (len(self.cells[0]))
+        view = replace(
+            self,
+            names=spliced(self.names, "..."),
+            cells=spliced(self.cells, dots),
+            right=spliced(self.right, False),
+            left_out=left_out,
+        )
+        return view, spliced(widths, 3)
+
+
+def plain_values(values: np.ndarray) -> list[Any]:
+    """Python scalars; dates stay NumPy's, because Python's have no nanoseconds."""
+    return list(values) if values.dtype.kind in "mM" else values.tolist()
+
+
+def is_numeric(values: np.ndarray) -> bool:
+    if values.dtype.kind in "iufc":
+        return True
+    present = [value for value in values.tolist() if value is not None] if values.dtype.kind == "O" else []
+    return bool(present) and all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in present)
+
+
+def as_text(values: np.ndarray, spec: str | None) -> list[str]:
+    """Each value as text."""
+    plain = plain_values(values)
+    numbers = [float(v) for v in plain if isinstance(v, (float, np.floating)) and math.isfinite(v)]
+    spec_of_floats = _float_format(numbers)
+    return [_cell(value, spec, spec_of_floats) for value in plain]
+
+
+def _cell(value: Any, spec: str | None, spec_of_floats: str) -> str:
+    if value is None:
+        return "-"
+    if spec is not None:
+        try:
+            return format(value, spec)
+        except (ValueError, TypeError):  # a word among numbers
+            return one_line(str(value))
+    if isinstance(value, (float, np.floating)):
+        text = format(float(value), spec_of_floats)
+        vanished = value != 0 and math.isfinite(value) and float(text) == 0
+        return format(float(value), ".0e") if vanished else text  # a small probability is not zero
+    text = one_line(str(value))
+    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 3] + "..."
+
+
+def _float_format(numbers: Sequence[float]) -> str:
+    """One format for a column: three to four digits of its largest number."""
+    largest = max(map(abs, numbers), default=0.0)
+    if largest == 0 or (all(number.is_integer() for number in numbers) and largest < 1e6):
+        return ".1f"
+    if not 1e-4 <= largest < 1e6:
+        return ".3g"
+    exponent = math.floor(math.log10(largest))
+    return f".{max(3 - exponent, 1) if exponent >= 0 else 2 - exponent}f"
+
+
+def one_line(text: str) -> str:
+    return text.replace("\r", "\\r").replace("\n", "\\n").replace("\t", "\\t")
+
+
+def text_width(text: str) -> int:
+    """Columns that a terminal needs: two for a wide East Asian letter, none for a combining mark."""
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+
+
+def padded(text: str, width: int, right: bool) -> str:
+    space = " " * (width - text_width(text))
+    return space + text if right else text + space
+
+
+def line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    return "  ".join(map(padded, cells, widths, right))
+
+
+def more_rows(count: int) -> str:
+    return f"{count:,} more row{'s' if count > 1 else ''}"

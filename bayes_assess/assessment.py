@@ -1,0 +1,529 @@
+"""The interactive session: ask which items to label, tell their labels, look at the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from bayes_assess._typing import PRNGKey, x64
+from bayes_assess.designs import CellState, Design, find_design, reserve
+from bayes_assess.errors import BudgetError, DesignError, JournalError, LabelError, QuestionError
+from bayes_assess.journal import Journal
+from bayes_assess.models import BetaBernoulli
+from bayes_assess.partition import ScoreBins
+from bayes_assess.pool import Pool
+from bayes_assess.questions import QUESTIONS, GroupAccuracy
+from bayes_assess.results import GroupResult
+from bayes_assess.tables import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Items to label next, in the order in which they were drawn.
+
+    Attributes
+    ----------
+    ids : (n,) item ids
+    cells : (n,) integers
+        Cell of every item.
+    weights : (n,) floats
+        Importance weights; 1 for designs that draw uniformly within cells.
+    groups : (n,) names
+        Group of every item, for people.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"], ids=[7, 8]), ba.GroupAccuracy())
+    >>> sorted(a.ask(2).ids.tolist())
+    [7, 8]
+    """
+
+    ids: np.ndarray
+    cells: Int[np.ndarray, " n"]
+    weights: Float[np.ndarray, " n"]
+    groups: np.ndarray
+    predictions: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def table(self) -> Table:
+        """Tabulate the queries."""
+        return Table(
+            {"id": self.ids, "prediction": self.predictions, "group": self.groups, "weight": self.weights},
+            title=f"{len(self)} items to label",
+        )
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame with columns id, prediction, group, weight."""
+        return self.table().to_frame(backend)
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write a sheet for annotators: one row per item, with an empty column ``label`` to fill in.
+
+        It has no predictions, so that annotators are not swayed by them.
+        """
+        Table({"id": self.ids, "label": np.full(len(self), "")}).to_csv(path)
+
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+class Assessment:
+    """A campaign on one pool, made by `assess` or `resume`.
+
+    Attributes
+    ----------
+    pool, question, design : what was given
+    cells : Cells
+        The pool as decisions see it.
+    prior : BetaBernoulli
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        question: GroupAccuracy,
+        design: Design,
+        prior: str | BetaBernoulli | None,
+        prior_strength: float | None,
+        seed: int,
+    ):
+        self.pool, self.question, self.design = pool, question, design
+        self.cells = question.cells(pool, seed)
+        question.check(self.cells)
+        self.prior = question.prior(self.cells, prior, prior_strength)
+        self.journal: Journal | None = None
+        self._seed = seed
+        self._key = jax.random.key(seed)
+        self._state = design.init(self.cells, self.prior, question.reward)
+        self._label = np.full(pool.n_items, _UNSEEN, np.int32)  # code of the label, or one of the marks below
+        self._order = self.cells.order  # copied before it is changed
+        self._next = np.zeros(self.cells.n_cells, np.int64)  # items of every cell's order that are taken
+        self._n_asked = 0
+        self._n_volunteered = 0
+
+    @property
+    def labels_used(self) -> int:
+        """Labels told so far."""
+        return int((self._label >= 0).sum())
+
+    @property
+    def n_pending(self) -> int:
+        """Items handed out and not labelled yet."""
+        return int((self._label == _PENDING).sum())
+
+    @property
+    def n_remaining(self) -> int:
+        """Items neither labelled nor handed out."""
+        return int((self.cells.counts - self._next).sum())
+
+    @property
+    def pending(self) -> np.ndarray:
+        """Ids of the items handed out and not labelled yet, in pool order."""
+        return self.pool.ids[self._label == _PENDING]
+
+    def ask(self, n: int = 1) -> Queries:
+        """Choose the next `n` items to label; they are pending until their labels are told.
+
+        Parameters
+        ----------
+        n : int
+            At least 1. No item is handed out twice.
+
+        Returns
+        -------
+        Queries
+
+        Raises
+        ------
+        BudgetError
+            If `n` is not a positive whole number, or fewer than `n` items remain.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=[0, 0, 1, 1]), ba.LeastAccurate(), seed=1)
+        >>> first, second = a.ask(2), a.ask(2)
+        >>> sorted([*first.ids.tolist(), *second.ids.tolist()])
+        [0, 1, 2, 3]
+        """
+        if isinstance(n, bool) or int(n) != n or n < 1:
+            raise BudgetError(f"Ask for a positive whole number of items; found {n!r}.")
+        remaining = self.n_remaining
+        if n > remaining:
+            raise BudgetError(
+                f"Asked for {n:,} items, but only {remaining:,} of {self.pool.n_items:,} are neither labelled nor "
+                f"pending ({self.n_pending:,} are pending); ask for at most {remaining:,}."
+            )
+        cells, weights, state = self._choose(int(n))
+        items = self._take(cells)
+        if self.journal is not None:
+            queue = np.asarray(state.queue).tolist()
+            self.journal.append("ask", {"ids": self.pool.ids[items], "queue": queue})
+        self._state = state
+        self._hand_out(items, cells)
+        codes = self.pool.predictions[items]
+        return Queries(self.pool.ids[items], cells, weights, self.cells.names[cells], self.pool.classes[codes])
+
+    def tell(self, ids: Any, labels: Any) -> None:
+        """Learn labels: any subset of the pending items, in any order. All are taken, or none.
+
+        A label that was told before may be told again. Labels of items that were not asked for are taken as labels
+        of random items of their cells.
+
+        Parameters
+        ----------
+        ids : (n,) item ids
+        labels : (n,) class names
+
+        Raises
+        ------
+        LabelError
+            If lengths differ, a label is not one of the classes, or contradicts another label of the same item.
+        UnknownIdError
+            If an id is not in the pool.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
+        >>> a.tell(a.ask(2).ids, ["cat", "cat"])
+        >>> a.labels_used
+        2
+        """
+        ids, labels = np.atleast_1d(np.asarray(ids)), np.atleast_1d(np.asarray(labels))
+        if ids.ndim != 1 or ids.shape != labels.shape:
+            raise LabelError(f"Tell one label per id; found {ids.size} ids and {labels.size} labels.")
+        if not len(ids):
+            return
+        items = self.pool.positions(ids)
+        codes = self.pool.label_codes(labels, ids=ids)
+        items, codes = self._check_consistent(items, codes, ids)
+        new = self._label[items] < 0
+        items, codes = items[new], codes[new]
+        if not len(items):
+            return
+        if self.journal is not None:
+            told = {"ids": self.pool.ids[items], "labels": self.pool.classes[codes]}
+            self.journal.append("tell", told)
+        self._learn(items, codes)
+
+    def result(self, level: float = 0.95) -> GroupResult:
+        """Answer the question from the labels told so far.
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+            Posterior probability of the intervals.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "cat", "dog"]), ba.GroupAccuracy())
+        >>> a.result().interval.shape
+        (2, 2)
+        """
+        return GroupResult(
+            question=self.question,
+            prior=self.prior,
+            groups=self.cells.names,
+            by=self.cells.description,
+            size=self.cells.counts,
+            labelled=np.asarray(self._state.trials),
+            successes=np.asarray(self._state.successes),
+            level=level,
+            design=self.design.name,
+            volunteered=self._n_volunteered,
+            seed=self._seed,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Assessment({type(self.question).__name__} by {self.cells.description}, design {self.design.name!r}: "
+            f"{self.labels_used:,} of {self.pool.n_items:,} items labelled, {self.n_pending:,} pending)"
+        )
+
+    @x64
+    def _choose(self, n: int) -> tuple[np.ndarray, np.ndarray, CellState]:
+        cells, weights, state = _choose_batch(self.design, _padded(n), self._key, self._state, self._n_asked, n)
+        cells, weights = jax.device_get((cells, weights))
+        return cells[:n], weights[:n], state
+
+    def _take(self, cells: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Return the next items of these cells: each cell's own order is the random draw within it."""
+        by_cell = np.argsort(cells, kind="stable")
+        in_order = cells[by_cell]
+        first = np.searchsorted(in_order, in_order, side="left")
+        nth = np.empty(len(cells), np.int64)
+        nth[by_cell] = np.arange(len(cells)) - first
+        return self._order[self.cells.starts[cells] + self._next[cells] + nth]
+
+    def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"]) -> None:
+        self._label[items] = _PENDING
+        np.add.at(self._next, cells, 1)
+        self._n_asked += len(items)
+
+    def _check_consistent(self, items: np.ndarray, codes: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Refuse contradictions, and drop repetitions."""
+        known = self._label[items]
+        wrong = (known >= 0) & (known != codes)
+        if wrong.any():
+            i = int(np.flatnonzero(wrong)[0])
+            old, new = self.pool.classes[known[i]], self.pool.classes[codes[i]]
+            raise LabelError(
+                f"Item {ids[i]!r} is already labelled {old!r}, and {new!r} contradicts that. Labels are final: "
+                "nothing was taken; leave the item out, or start a new assessment without the wrong label."
+            )
+        unique, first, inverse = np.unique(items, return_index=True, return_inverse=True)
+        differs = codes != codes[first][inverse]
+        if differs.any():
+            i = int(np.flatnonzero(differs)[0])
+            raise LabelError(
+                f"Item {ids[i]!r} occurs twice with different labels, {self.pool.classes[codes[first][inverse][i]]!r} "
+                f"and {self.pool.classes[codes[i]]!r}; nothing was taken."
+            )
+        kept = np.sort(first)
+        return items[kept], codes[kept]
+
+    @x64
+    def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
+        volunteers = items[self._label[items] == _UNSEEN]
+        if len(volunteers):
+            self._accept_volunteers(volunteers)
+        cells = self.cells.codes[items].astype(np.int64)
+        outcomes = self.question.outcomes(self.pool, items, codes)
+        padded = _padded(len(items))
+        fill = padded - len(items)
+        arguments = np.pad(cells, (0, fill)), np.pad(outcomes, (0, fill)), np.arange(padded) < len(items)
+        self._state = _update_batch(self.design, self._state, *arguments)
+        self._label[items] = codes
+
+    def _accept_volunteers(self, items: Int[np.ndarray, " n"]) -> None:
+        """Move items that nobody asked for to the front of their cells' orders, as if they had been drawn."""
+        if self._order is self.cells.order:
+            self._order = self._order.copy()
+        cells = self.cells.codes[items].astype(np.int64)
+        place = np.empty(self.pool.n_items, np.int64)
+        place[self._order] = np.arange(self.pool.n_items)
+        for item, cell in zip(items, cells, strict=True):
+            front = self.cells.starts[cell] + self._next[cell]
+            other = self._order[front]
+            self._order[front], self._order[place[item]] = item, other
+            place[other], place[item] = place[item], front
+            self._next[cell] += 1
+        self._n_volunteered += len(items)
+        padded = _padded(len(cells))
+        arguments = np.pad(cells, (0, padded - len(cells))), np.arange(padded) < len(cells)
+        self._state = _reserve_batch(self._state, *arguments)
+
+
+_UNSEEN, _PENDING = -2, -1
+
+
+def assess(
+    pool: Pool,
+    question: GroupAccuracy,
+    *,
+    design: str | Design = "thompson",
+    prior: str | BetaBernoulli | None = None,
+    prior_strength: float | None = None,
+    seed: int = 0,
+    journal: str | PathLike[str] | None = None,
+) -> Assessment:
+    """Start to assess a pool.
+
+    Parameters
+    ----------
+    pool : Pool
+        Predictions to be assessed.
+    question : GroupAccuracy, LeastAccurate or MostAccurate
+        What is asked.
+    design : str or Design
+        How items are chosen: ``"thompson"``, ``"top_two"``, ``"epsilon_greedy"``, ``"bayes_ucb"``, ``"random"``,
+        ``"random_group"``, or a design object with options.
+    prior : {"informative", "uninformative"}, BetaBernoulli or None
+        None takes the informative prior if the pool has scores, else the uninformative one.
+    prior_strength : float, optional
+        Worth of a named prior in labels per group; 2 by default.
+    seed : int
+        Decides the order of items within cells and every random choice.
+    journal : path, optional
+        A new file that records every ask and tell, so that `resume` can go on from it.
+
+    Returns
+    -------
+    Assessment
+
+    Raises
+    ------
+    QuestionError, DesignError, PriorError, PartitionError, JournalError
+        If the question, design or prior does not fit the pool, or the journal exists already.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=["cat", "cat", "dog", "dog"])
+    >>> a = ba.assess(pool, ba.LeastAccurate(by="prediction"), design="thompson", seed=0)
+    >>> queries = a.ask(3)
+    >>> a.tell(queries.ids, ["cat"] * 3)
+    >>> a.result().identified.tolist()
+    ['dog']
+    """
+    assessment = _start(pool, question, design, prior, prior_strength, seed)
+    if journal is not None:
+        meta = {
+            "pool": pool.fingerprint(),
+            "question": question.describe(),
+            "design": {"name": assessment.design.name, "options": vars(assessment.design)},
+            "prior": {"a": np.asarray(assessment.prior.a), "b": np.asarray(assessment.prior.b)},
+            "cells": _digest(assessment.cells.codes),
+            "seed": seed,
+        }
+        assessment.journal = Journal.create(journal, meta)
+    return assessment
+
+
+def resume(journal: str | PathLike[str], pool: Pool, question: GroupAccuracy | None = None) -> Assessment:
+    """Go on with an assessment from its journal, exactly where it stopped.
+
+    Parameters
+    ----------
+    journal : path
+    pool : Pool
+        The same pool as before.
+    question : optional
+        Needed only if the groups were given as an array, which the journal does not hold.
+
+    Raises
+    ------
+    JournalError
+        If the file is no journal, or belongs to another pool or question.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "run.db")
+    >>> pool = ba.Pool(predictions=[0, 0, 1, 1])
+    >>> a = ba.assess(pool, ba.GroupAccuracy(), journal=path)
+    >>> a.tell(a.ask(2).ids, [0, 0])
+    >>> ba.resume(path, pool).labels_used
+    2
+    """
+    book = Journal.open(journal)
+    meta = book.meta
+    if meta["pool"] != pool.fingerprint():
+        raise JournalError(
+            f"The journal {str(journal)!r} belongs to another pool: predictions, scores, ids, classes and groups must "
+            "be the same as when it was started."
+        )
+    question = _described_question(meta["question"]) if question is None else question
+    prior = BetaBernoulli(np.asarray(meta["prior"]["a"]), np.asarray(meta["prior"]["b"]))
+    design = find_design(meta["design"]["name"], question.reward)
+    design = type(design)(**meta["design"]["options"])
+    assessment = _start(pool, question, design, prior, None, meta["seed"])
+    if meta["cells"] != _digest(assessment.cells.codes):
+        raise JournalError(f"The journal {str(journal)!r} was written with other groups than these.")
+    _replay(assessment, book)
+    assessment.journal = book
+    return assessment
+
+
+def _start(pool, question, design, prior, prior_strength, seed) -> Assessment:
+    if not isinstance(pool, Pool):
+        raise QuestionError(f"assess takes a Pool first; found {type(pool).__name__}. Make one with ba.Pool(...).")
+    if not isinstance(question, GroupAccuracy):
+        names = ", ".join(QUESTIONS)
+        raise QuestionError(f"A question is one of {names}; found {type(question).__name__}.")
+    if isinstance(seed, bool) or int(seed) != seed or seed < 0:
+        raise DesignError(f"A seed is a whole number, 0 or more; found {seed!r}.")
+    design = find_design(design, question.reward)
+    return Assessment(pool, question, design, prior, prior_strength, int(seed))
+
+
+def _replay(assessment: Assessment, book: Journal) -> None:
+    """Bring a fresh assessment to the state that the journal records; no decision is taken anew."""
+    for event in book.events():
+        items = assessment.pool.positions(np.asarray(event.payload["ids"]))
+        if event.kind == "tell":
+            assessment._learn(items, assessment.pool.label_codes(event.payload["labels"]))
+            continue
+        cells = assessment.cells.codes[items].astype(np.int64)
+        if not np.array_equal(items, assessment._take(cells)):
+            raise JournalError(f"Entry {event.sequence} of the journal does not follow from those before it.")
+        padded = _padded(len(cells))
+        arguments = np.pad(cells, (0, padded - len(cells))), np.arange(padded) < len(cells)
+        with jax.enable_x64(True):
+            state = _reserve_batch(assessment._state, *arguments)
+            assessment._state = _with_queue(state, event.payload["queue"])
+        assessment._hand_out(items, cells)
+
+
+def _with_queue(state: CellState, queue: list[int]) -> CellState:
+    from dataclasses import replace
+
+    return replace(state, queue=jnp.asarray(queue, jnp.int64))
+
+
+def _described_question(description: dict[str, Any]) -> GroupAccuracy:
+    options = {key: value for key, value in description.items() if key not in ("question", "by")}
+    by = description["by"]
+    if isinstance(by, dict):
+        if "array" in by:
+            raise JournalError("The groups of this journal were given as an array; pass resume(..., question=...) too.")
+        by = ScoreBins(by["bins"], kind=by["kind"])
+    return QUESTIONS[description["question"]](by, **options)
+
+
+def _digest(codes: np.ndarray) -> str:
+    import hashlib
+
+    return hashlib.sha256(np.ascontiguousarray(codes, dtype=np.uint32)).hexdigest()
+
+
+def _padded(n: int) -> int:
+    """Round up to a power of two, so that few batch lengths are ever compiled."""
+    return 1 << (n - 1).bit_length()
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _choose_batch(design: Design, length: int, key: PRNGKey, state: CellState, first: int, n: int):
+    def step(state, i):
+        cell, weight, chosen = design.choose(jax.random.fold_in(key, first + i), state)
+        state = jax.tree.map(lambda new, old: jnp.where(i < n, new, old), chosen, state)
+        return state, (cell, weight)
+
+    state, (cells, weights) = lax.scan(step, state, jnp.arange(length))
+    return cells, weights, state
+
+
+@partial(jax.jit, static_argnums=0)
+def _update_batch(
+    design: Design, state: CellState, cells: Int[Array, " n"], outcomes: Int[Array, " n"], given: Bool[Array, " n"]
+):
+    def step(state, label):
+        cell, outcome, given = label
+        return lax.cond(given, lambda: design.update(state, cell, outcome), lambda: state), None
+
+    return lax.scan(step, state, (cells, outcomes, given))[0]
+
+
+@jax.jit
+def _reserve_batch(state: CellState, cells: Int[Array, " n"], given: Bool[Array, " n"]):
+    def step(state, item):
+        cell, given = item
+        return lax.cond(given, lambda: reserve(state, cell), lambda: state), None
+
+    return lax.scan(step, state, (cells, given))[0]

@@ -1,0 +1,175 @@
+"""What all designs share: the state of a campaign on cells, and the steps on it.
+
+A design decides from which cell the next item is drawn. It is four pure functions (`init`, `choose`, `update`,
+`estimate`) on a small pytree, so that the interactive session and a thousand simulated campaigns run the same code.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from bayes_assess._typing import PRNGKey, x64
+from bayes_assess.acquisition.rewards import Reward
+from bayes_assess.cells import Cells
+from bayes_assess.models import BetaBernoulli
+
+_DATA = ["prior", "successes", "trials", "pending", "remaining", "weight", "queue", "memory"]
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=["reward"])
+@dataclass(frozen=True)
+class CellState:
+    """Everything a campaign knows, cell by cell; 64-bit, of fixed shape."""
+
+    prior: BetaBernoulli  # (K,) parameters
+    successes: Int[Array, " K"]  # labels that agree with the prediction
+    trials: Int[Array, " K"]  # labels
+    pending: Int[Array, " K"]  # items handed out and not labelled yet
+    remaining: Int[Array, " K"]  # items neither labelled nor handed out
+    weight: Float[Array, " K"]  # share of the pool
+    queue: Int[Array, " m"]  # cells chosen in this round and still to be served, -1 where served
+    memory: Any  # what the design alone carries
+    reward: Reward  # static: what a label is worth
+
+    @property
+    def posterior(self) -> BetaBernoulli:
+        """Prior plus the labels told."""
+        return self.prior.update(self.successes, self.trials)
+
+    @property
+    def belief(self) -> BetaBernoulli:
+        """The posterior as if pending items came back at its mean, so that a batch does not ask one thing twice."""
+        posterior = self.posterior
+        mean = posterior.mean
+        return BetaBernoulli(posterior.a + self.pending * mean, posterior.b + self.pending * (1 - mean))
+
+    @property
+    def available(self) -> Bool[Array, " K"]:
+        """Whether a cell has an item that could be asked for."""
+        return self.remaining > 0
+
+    @property
+    def size(self) -> Int[Array, " K"]:
+        """Items of every cell."""
+        return self.trials + self.pending + self.remaining
+
+
+@dataclass(frozen=True)
+class Design(ABC):
+    """Base of all designs on cells: subclasses say which cells the next round plays.
+
+    Subclasses are frozen dataclasses whose fields are their options, so that they can be static arguments of
+    compiled functions.
+    """
+
+    name: ClassVar[str]
+    max_round: ClassVar[int | None] = None  # the greatest number of arms per round it can play; None: any
+
+    @x64
+    def init(self, cells: Cells, prior: BetaBernoulli, reward: Reward) -> CellState:
+        """Start a campaign.
+
+        Parameters
+        ----------
+        cells : Cells
+            The pool's K cells.
+        prior : BetaBernoulli
+            Prior of every cell's accuracy, (K,) parameters.
+        reward : Reward
+            What one label of a cell is worth to the question.
+
+        Returns
+        -------
+        CellState with nothing labelled.
+        """
+        size = jnp.asarray(cells.counts, jnp.int64)
+        nothing = jnp.zeros_like(size)
+        state = CellState(
+            prior=jax.tree.map(jnp.asarray, prior),
+            successes=nothing,
+            trials=nothing,
+            pending=nothing,
+            remaining=size,
+            weight=size / size.sum(),
+            queue=jnp.full(self.arms_per_round(reward), -1, jnp.int64),
+            memory=(),
+            reward=reward,
+        )
+        return replace(state, memory=self.remember(state))
+
+    def choose(self, key: PRNGKey, state: CellState) -> tuple[Int[Array, ""], Float[Array, ""], CellState]:
+        """Choose the cell of the next item; some cell must have one left.
+
+        Returns
+        -------
+        cell : integer
+        weight : float
+            Importance weight of the item. These designs draw uniformly within cells and estimate cell by cell,
+            so it is 1.
+        state : CellState
+            The item is now pending.
+        """
+        waiting = (state.queue >= 0) & (state.remaining[state.queue] > 0)
+        queue = lax.cond(
+            waiting.any(), lambda: jnp.where(waiting, state.queue, -1), lambda: self.play(key, state).astype(jnp.int64)
+        )
+        slot = jnp.argmax(queue >= 0)
+        cell = queue[slot]
+        return cell, jnp.ones(()), reserve(replace(state, queue=queue.at[slot].set(-1)), cell)
+
+    def update(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> CellState:
+        """Learn the outcome of one pending item of a cell: 1 if its label agrees with its prediction, else 0."""
+        state = replace(
+            state,
+            successes=state.successes.at[cell].add(outcome.astype(jnp.int64)),
+            trials=state.trials.at[cell].add(1),
+            pending=state.pending.at[cell].add(-1),
+        )
+        return replace(state, memory=self.learn(state, cell))
+
+    def estimate(self, state: CellState) -> Float[Array, " K"]:
+        """Posterior mean of every cell's accuracy in the pool: exact where everything is labelled."""
+        size, mean = state.size, state.posterior.mean
+        known = (state.successes + (size - state.trials) * mean) / jnp.maximum(size, 1)
+        return jnp.where(size > 0, known, mean)
+
+    @abstractmethod
+    def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
+        """Choose the cells of a round, best first; -1 in the last places if fewer are available."""
+
+    def arms_per_round(self, reward: Reward) -> int:
+        """Cells that `play` returns: as many as the question looks for."""
+        return reward.m
+
+    def remember(self, state: CellState) -> Any:
+        """Build what the design itself carries from step to step."""
+        return ()
+
+    def learn(self, state: CellState, cell: Int[Array, ""]) -> Any:
+        """Refresh what the design carries after a label in `cell`."""
+        return state.memory
+
+
+def reserve(state: CellState, cell: Int[Array, ""]) -> CellState:
+    """Mark one item of a cell as handed out.
+
+    Examples
+    --------
+    >>> import jax, bayes_assess as ba
+    >>> from bayes_assess.acquisition.rewards import LowAccuracy
+    >>> from bayes_assess.designs import Thompson
+    >>> cells = ba.cells(ba.Pool(predictions=[0, 0, 1]))
+    >>> state = Thompson().init(cells, ba.BetaBernoulli.from_prior(n_groups=2), LowAccuracy())
+    >>> with jax.enable_x64(True):
+    ...     reserve(state, 0).remaining.tolist()
+    [1, 1]
+    """
+    return replace(state, pending=state.pending.at[cell].add(1), remaining=state.remaining.at[cell].add(-1))

@@ -1,0 +1,147 @@
+"""Designs that play the most rewarding groups: Thompson sampling and its rivals ([ABA] Alg. 1 to 3).
+
+Each design plays `reward.m` groups in a round and hands out one item of each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from bayes_assess._typing import PRNGKey
+from bayes_assess.acquisition.thompson import best_arms, top_two
+from bayes_assess.designs._base import CellState, Design
+from bayes_assess.errors import DesignError
+from bayes_assess.models._beta_quantile import beta_quantile
+
+
+def _drawn_reward(key: PRNGKey, state: CellState) -> Float[Array, " K"]:
+    theta = state.posterior.sample(key, 1)[0]
+    return state.reward(theta, state.belief, state.weight)
+
+
+@dataclass(frozen=True)
+class Thompson(Design):
+    """Thompson sampling: play the groups that are best under one posterior draw ([ABA] Alg. 1 and 3).
+
+    Examples
+    --------
+    >>> Thompson().name
+    'thompson'
+    """
+
+    name: ClassVar[str] = "thompson"
+
+    def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
+        """Best groups under one posterior draw."""
+        key_draw, key_tie = jax.random.split(key)
+        return best_arms(key_tie, _drawn_reward(key_draw, state), state.available, state.reward.m)
+
+
+@dataclass(frozen=True)
+class TopTwo(Design):
+    """Top-two Thompson sampling: now and then the best challenger instead of the leader ([ABA] Alg. 2, corrected).
+
+    Parameters
+    ----------
+    beta : float in [0, 1]
+        Probability of playing the challenger; 0 is plain Thompson sampling.
+
+    Examples
+    --------
+    >>> TopTwo(beta=0.3)
+    TopTwo(beta=0.3)
+    """
+
+    beta: float = 0.5
+    name: ClassVar[str] = "top_two"
+    max_round: ClassVar[int | None] = 1
+
+    def __post_init__(self):
+        _check_probability("TopTwo", "beta", self.beta)
+
+    def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
+        """Leader or challenger."""
+        return top_two(key, lambda key: _drawn_reward(key, state), state.available, self.beta)[None]
+
+
+@dataclass(frozen=True)
+class EpsilonGreedy(Design):
+    """Play the groups that are best at the posterior mean, or with probability epsilon random ones.
+
+    Parameters
+    ----------
+    epsilon : float in [0, 1]
+
+    Examples
+    --------
+    >>> EpsilonGreedy().epsilon
+    0.1
+    """
+
+    epsilon: float = 0.1
+    name: ClassVar[str] = "epsilon_greedy"
+
+    def __post_init__(self):
+        _check_probability("EpsilonGreedy", "epsilon", self.epsilon)
+
+    def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
+        """Greedy or random groups."""
+        key_coin, key_random, key_tie = jax.random.split(key, 3)
+        greedy = state.reward(state.posterior.mean, state.belief, state.weight)
+        random = jax.random.uniform(key_random, greedy.shape, greedy.dtype)
+        explore = jax.random.uniform(key_coin) < self.epsilon
+        return best_arms(key_tie, jnp.where(explore, random, greedy), state.available, state.reward.m)
+
+
+@dataclass(frozen=True)
+class BayesUCB(Design):
+    """Play the groups that could be best: the reward at an extreme posterior quantile of the accuracy.
+
+    Parameters
+    ----------
+    quantile : float in (0.5, 1)
+        The accuracy is taken at this quantile or at 1 minus it, whichever is worth more: the upper one where the
+        maximum is sought, the lower one where the minimum is.
+
+    Examples
+    --------
+    >>> BayesUCB().quantile
+    0.975
+    """
+
+    quantile: float = 0.975
+    name: ClassVar[str] = "bayes_ucb"
+
+    def __post_init__(self):
+        if not 0.5 < self.quantile < 1:
+            raise DesignError(f"BayesUCB takes a quantile between 0.5 and 1; found {self.quantile!r}.")
+
+    def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
+        """Groups with the greatest optimistic reward."""
+        optimistic = state.reward(state.memory, state.belief, state.weight).max(0)
+        return best_arms(key, optimistic, state.available, state.reward.m)
+
+    def remember(self, state: CellState) -> Float[Array, "2 K"]:
+        """Lower and upper quantile of every group."""
+        posterior = state.posterior
+        return beta_quantile(self._levels[:, None], posterior.a, posterior.b)
+
+    def learn(self, state: CellState, cell: Int[Array, ""]) -> Float[Array, "2 K"]:
+        """Only the quantiles of the group that was labelled have moved."""
+        posterior, old = state.posterior, state.memory
+        new = beta_quantile(self._levels, posterior.a[cell], posterior.b[cell], old[:, cell])
+        return old.at[:, cell].set(new)
+
+    @property
+    def _levels(self) -> Float[Array, " 2"]:
+        return jnp.array([1 - self.quantile, self.quantile])
+
+
+def _check_probability(design: str, option: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise DesignError(f"{design} takes {option} as a probability between 0 and 1; found {value!r}.")

@@ -1,0 +1,59 @@
+"""Designs that look at nothing: uniformly random items, and uniformly random groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from bayes_assess._typing import PRNGKey
+from bayes_assess.acquisition.rewards import Reward
+from bayes_assess.acquisition.thompson import best_arm
+from bayes_assess.designs._base import CellState, Design
+
+
+@dataclass(frozen=True)
+class RandomItem(Design):
+    """Uniformly random items of the pool, without replacement: what most people do.
+
+    Examples
+    --------
+    >>> RandomItem().name
+    'random'
+    """
+
+    name: ClassVar[str] = "random"
+
+    def arms_per_round(self, reward: Reward) -> int:
+        """One item at a time, whatever is looked for."""
+        return 1
+
+    def play(self, key: PRNGKey, state: CellState) -> Int[Array, " 1"]:
+        """Cell of an item drawn uniformly from all that remain."""
+        upto = jnp.cumsum(state.remaining)
+        item = jax.random.randint(key, (1,), 0, upto[-1])
+        return jnp.searchsorted(upto, item, side="right")
+
+
+@dataclass(frozen=True)
+class RandomGroup(Design):
+    """Uniformly random groups among those with unlabelled items, then a random item of the group.
+
+    Examples
+    --------
+    >>> RandomGroup().name
+    'random_group'
+    """
+
+    name: ClassVar[str] = "random_group"
+
+    def arms_per_round(self, reward: Reward) -> int:
+        """One group at a time, whatever is looked for."""
+        return 1
+
+    def play(self, key: PRNGKey, state: CellState) -> Int[Array, " 1"]:
+        """Draw a group; all are tied."""
+        return best_arm(key, jnp.zeros_like(state.weight), state.available)[None]

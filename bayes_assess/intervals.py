@@ -1,0 +1,174 @@
+"""Credible intervals on the host: Beta posteriors, and the accuracy of a finite pool that is partly labelled.
+
+Of the n items of a group N are labelled, r of them in agreement with their predictions. The other R = n - N items
+agree K times, K ~ BetaBinomial(R, a, b) under the posterior Beta(a, b), and the accuracy of the pool is
+(r + K) / n: known exactly once everything is labelled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import special
+
+# Counts spread over more than this many standard deviations' worth of integers are treated as continuous.
+_DISCRETE_BELOW_SD = 32.0
+_WINDOW_SDS = 12.0
+_CHUNK = 1 << 21  # table entries at a time
+
+
+def beta_interval(
+    a: Float[np.ndarray, "*shape"], b: Float[np.ndarray, "*shape"], level: float = 0.95
+) -> Float[np.ndarray, "*shape 2"]:
+    """Equal-tailed credible interval of Beta(a, b).
+
+    Parameters
+    ----------
+    a, b : (...) positive floats
+    level : float in (0, 1)
+        Posterior probability of the interval.
+
+    Returns
+    -------
+    (..., 2) lower and upper ends.
+
+    Examples
+    --------
+    >>> beta_interval(1.0, 1.0, level=0.9).round(3).tolist()
+    [0.05, 0.95]
+    """
+    tail = (1 - level) / 2
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    return np.stack([special.betaincinv(a, b, tail), special.betainccinv(a, b, tail)], axis=-1)
+
+
+def pool_mean(
+    successes: Int[np.ndarray, "*shape"],
+    trials: Int[np.ndarray, "*shape"],
+    size: Int[np.ndarray, "*shape"],
+    mean: Float[np.ndarray, "*shape"],
+) -> Float[np.ndarray, "*shape"]:
+    """Posterior mean of the pool's accuracy: labelled items as they are, the others at the posterior mean.
+
+    Parameters
+    ----------
+    successes, trials, size : (...) integers
+        Agreements, labels, and items of every group.
+    mean : (...)
+        Posterior mean of the accuracy theta; the answer itself for a group without items.
+
+    Returns
+    -------
+    (...) means; exactly successes / size where everything is labelled.
+
+    Examples
+    --------
+    >>> float(pool_mean(3, 4, 4, 0.6)), float(pool_mean(0, 0, 0, 0.5))
+    (0.75, 0.5)
+    """
+    size = np.asarray(size)
+    return np.where(size > 0, (successes + (size - trials) * mean) / np.maximum(size, 1), mean)
+
+
+def pool_interval(
+    successes: Int[np.ndarray, "*shape"],
+    trials: Int[np.ndarray, "*shape"],
+    size: Int[np.ndarray, "*shape"],
+    a: Float[np.ndarray, "*shape"],
+    b: Float[np.ndarray, "*shape"],
+    level: float = 0.95,
+) -> Float[np.ndarray, "*shape 2"]:
+    """Equal-tailed credible interval of the pool's accuracy (r + K) / n, K ~ BetaBinomial(n - N, a, b).
+
+    Parameters
+    ----------
+    successes, trials, size : (...) integers
+        Agreements r, labels N, and items n of every group.
+    a, b : (...)
+        Posterior parameters.
+    level : float in (0, 1)
+
+    Returns
+    -------
+    (..., 2) ends. The probability inside is at least `level`; the width is zero only where everything is
+    labelled. A group without items gets the interval of its Beta distribution.
+
+    Examples
+    --------
+    >>> pool_interval(8, 10, 12, 9.0, 3.0).round(3).tolist()  # two items are still unknown
+    [0.667, 0.833]
+    >>> pool_interval(8, 10, 10, 9.0, 3.0).tolist()
+    [0.8, 0.8]
+    """
+    arrays = np.broadcast_arrays(successes, trials, size, a, b)
+    shape = arrays[0].shape
+    r, labelled, n, a, b = (np.ravel(x) for x in arrays)
+    rest = (n - labelled).astype(np.int64)
+    ends = beta_binomial_interval(rest, a.astype(np.float64), b.astype(np.float64), level)
+    ends = (r[:, None] + ends) / np.maximum(n, 1)[:, None]
+    empty = n == 0
+    if empty.any():
+        ends[empty] = beta_interval(a[empty], b[empty], level)
+    return ends.reshape(*shape, 2)
+
+
+def beta_binomial_interval(
+    n: Int[np.ndarray, " J"], a: Float[np.ndarray, " J"], b: Float[np.ndarray, " J"], level: float = 0.95
+) -> Float[np.ndarray, "J 2"]:
+    """Equal-tailed interval of BetaBinomial(n, a, b) counts, never of zero width unless n = 0.
+
+    Narrow laws are summed exactly. Wide ones, where a count more or less does not show, take the quantiles of n
+    times a Beta variable with the same mean, variance and range.
+
+    Examples
+    --------
+    >>> beta_binomial_interval(np.array([10]), np.array([1.0]), np.array([1.0])).tolist()  # uniform on 0..10
+    [[0.0, 10.0]]
+    """
+    total = a + b
+    mean = a / total
+    tail = (1 - level) / 2
+    sd = np.sqrt(n * mean * (1 - mean) * (total + n) / (total + 1))
+    ends = np.zeros((len(n), 2))
+    wide = sd > _DISCRETE_BELOW_SD
+    if wide.any():
+        matched = n[wide] * (total[wide] + 1) / (total[wide] + n[wide]) - 1
+        share = beta_interval(mean[wide] * matched, (1 - mean[wide]) * matched, level)
+        ends[wide] = n[wide, None] * share
+    exact = np.flatnonzero(~wide & (n > 0))
+    width = int(2 * _WINDOW_SDS * _DISCRETE_BELOW_SD) + 2
+    step = max(1, _CHUNK // width)
+    for i in range(0, len(exact), step):
+        j = exact[i : i + step]
+        ends[j] = _summed_interval(n[j], a[j], b[j], mean[j], sd[j], tail)
+    return ends
+
+
+def _summed_interval(
+    n: Int[np.ndarray, " J"],
+    a: Float[np.ndarray, " J"],
+    b: Float[np.ndarray, " J"],
+    mean: Float[np.ndarray, " J"],
+    sd: Float[np.ndarray, " J"],
+    tail: float,
+) -> Float[np.ndarray, "J 2"]:
+    """Quantiles from the probabilities of a window of counts around the mean, by their ratio recurrence."""
+    half = np.ceil(_WINDOW_SDS * sd).astype(np.int64) + 1
+    first = np.maximum(np.floor(n * mean).astype(np.int64) - half, 0)
+    last = np.minimum(np.floor(n * mean).astype(np.int64) + half, n)
+    k = first[:, None] + np.arange(int((last - first).max()) + 1)
+    inside = k <= last[:, None]
+    before = np.where(inside, k, last[:, None])[:, 1:] - 1  # p(k) / p(k - 1), with k - 1 = before
+    n_, a_, b_ = n[:, None], a[:, None], b[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_ratio = np.log((n_ - before) * (a_ + before)) - np.log((before + 1) * (b_ + n_ - before - 1))
+    log_p = np.zeros(k.shape)
+    log_p[:, 1:] = np.cumsum(np.where(inside[:, 1:], log_ratio, 0.0), axis=1)
+    log_p = np.where(inside, log_p, -np.inf)
+    p = np.exp(log_p - log_p.max(1, keepdims=True))
+    cdf = np.cumsum(p / p.sum(1, keepdims=True), axis=1)
+    lower = first + (cdf <= tail).sum(1)
+    upper = np.minimum(first + (cdf < 1 - tail).sum(1), last)
+    # A law that is all but a point mass would give an interval without width before everything is labelled.
+    point = lower == upper
+    return np.stack([lower - (point & (upper == n)), upper + (point & (upper < n))], axis=-1).astype(np.float64)

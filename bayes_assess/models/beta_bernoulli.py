@@ -1,0 +1,214 @@
+"""Accuracy of every group, one Beta-Bernoulli model per group ([ABA] "Bayesian Assessment").
+
+Plate ``group`` (G): theta_g ~ Beta(a_g, b_g). Plate ``label`` (N): z_i ~ Bernoulli(theta_{g(i)}), where z_i is 1 when
+the *label* of item i agrees with its prediction. The posterior is Beta(a_g + r_g, b_g + N_g - r_g) with r_g
+agreements among N_g labels. Any binary outcome per group works the same way.
+
+Shapes: parameters (..., G); draws (S, ..., G). Everything is 64-bit: counts up to 10^9 stay exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax.scipy.special import betaln
+from jaxtyping import Array, Float, Int
+
+from bayes_assess._typing import FloatGroups, IntGroups, PRNGKey, x64
+from bayes_assess.errors import PriorError
+from bayes_assess.models._beta_sampling import standard_beta
+
+# A mean score of exactly 0 or 1 would make an improper prior; it is moved inside by this much.
+_SCORE_MARGIN = 1e-6
+
+
+def program(
+    groups: Int[Array, " N"], agreements: Int[Array, " N"] | None = None, *, a: FloatGroups, b: FloatGroups
+) -> None:
+    """Run the generative program: an accuracy per group, an outcome per label.
+
+    Parameters
+    ----------
+    groups : (N,) integers in 0..G-1
+        Group of every labelled item.
+    agreements : (N,) zeros and ones, optional
+        1 where the label agrees with the prediction; left out, the program simulates them.
+    a, b : (G,) positive
+        Prior parameters.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, numpyro
+    >>> groups = jnp.array([0, 0, 1])
+    >>> seeded = numpyro.handlers.seed(program, rng_seed=0)
+    >>> trace = numpyro.handlers.trace(seeded).get_trace(groups, a=jnp.ones(2), b=jnp.ones(2))
+    >>> trace["theta"]["value"].shape, trace["agreement"]["value"].shape
+    ((2,), (3,))
+    """
+    with numpyro.plate("group", len(a)):
+        theta = numpyro.sample("theta", dist.Beta(jnp.asarray(a), jnp.asarray(b)))
+    with numpyro.plate("label", len(groups)):
+        numpyro.sample("agreement", dist.Bernoulli(probs=theta[groups]), obs=agreements)
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["a", "b"], meta_fields=[])
+@dataclass(frozen=True)
+class BetaBernoulli:
+    """Independent Beta distributions over group accuracies: a prior, or the posterior after `update`.
+
+    Parameters
+    ----------
+    a, b : (..., G) positive floats
+        Beta parameters: `a` counts agreements of label and prediction, `b` disagreements.
+
+    Examples
+    --------
+    >>> prior = BetaBernoulli.from_prior(n_groups=2)
+    >>> posterior = prior.update(successes=[3, 0], trials=[4, 0])
+    >>> [round(float(m), 3) for m in posterior.mean]
+    [0.667, 0.5]
+    """
+
+    a: Float[Array, "*batch G"]
+    b: Float[Array, "*batch G"]
+
+    @classmethod
+    @x64
+    def from_prior(
+        cls, strength: float = 2.0, *, mean_score: FloatGroups | None = None, n_groups: int | None = None
+    ) -> BetaBernoulli:
+        """Build a prior worth `strength` labels per group ([ABA] "Priors").
+
+        Parameters
+        ----------
+        strength : float, positive
+            N0 = a + b, in labels.
+        mean_score : (G,) in [0, 1], optional
+            Mean confidence of every group's items: the informative prior a = N0 s, b = N0 (1 - s).
+        n_groups : int, optional
+            Number of groups, for the uninformative prior a = b = N0 / 2.
+
+        Raises
+        ------
+        PriorError
+            If the strength is not positive and finite, a score lies outside [0, 1], or neither or both of
+            `mean_score` and `n_groups` are given.
+
+        Examples
+        --------
+        >>> BetaBernoulli.from_prior(10, mean_score=[0.9, 0.5]).a.tolist()
+        [9.0, 5.0]
+        """
+        if not (np.isfinite(strength) and strength > 0):
+            raise PriorError(f"A prior's strength is a positive number of labels; found {strength!r}.")
+        if (mean_score is None) == (n_groups is None):
+            raise PriorError("Pass either `mean_score` (informative prior) or `n_groups` (uninformative prior).")
+        if mean_score is None:
+            half = jnp.full(n_groups, strength / 2, jnp.float64)
+            return cls(half, half)
+        score = np.asarray(mean_score, np.float64)
+        outside = ~((score >= 0) & (score <= 1))
+        if outside.any():
+            group = int(np.flatnonzero(outside)[0])
+            raise PriorError(f"Mean scores lie between 0 and 1; group {group} has {score.flat[group]!r}.")
+        score = jnp.asarray(np.clip(score, _SCORE_MARGIN, 1 - _SCORE_MARGIN))
+        return cls(strength * score, strength * (1 - score))
+
+    @x64
+    def update(self, successes: IntGroups, trials: IntGroups) -> BetaBernoulli:
+        """Add sufficient statistics: `successes` agreements among `trials` labels, each (..., G).
+
+        Examples
+        --------
+        >>> BetaBernoulli.from_prior(n_groups=1).update([1], [3]).b.tolist()
+        [3.0]
+        """
+        r, n = _floats(successes), _floats(trials)
+        return replace(self, a=self.a + r, b=self.b + (n - r))
+
+    @property
+    @x64
+    def mean(self) -> Float[Array, "*batch G"]:
+        """Posterior mean a / (a + b), (..., G)."""
+        return self.a / (self.a + self.b)
+
+    @property
+    @x64
+    def variance(self) -> Float[Array, "*batch G"]:
+        """Posterior variance a b / ((a + b)^2 (a + b + 1)), (..., G)."""
+        total = self.a + self.b
+        return (self.a / total) * (self.b / total) / (total + 1)
+
+    @x64
+    def sample(self, key: PRNGKey, n: int) -> Float[Array, "S *batch G"]:
+        """Draw `n` independent vectors of accuracies, shape (n, ..., G).
+
+        Examples
+        --------
+        >>> import jax
+        >>> BetaBernoulli.from_prior(n_groups=3).sample(jax.random.key(0), 5).shape
+        (5, 3)
+        """
+        return _sample(key, n, self.a, self.b)
+
+    @x64
+    def log_prob(self, theta: FloatGroups) -> Float[Array, "*batch G"]:
+        """Log density at accuracies `theta` (..., G)."""
+        theta = jnp.asarray(theta, jnp.float64)
+        return (self.a - 1) * jnp.log(theta) + (self.b - 1) * jnp.log1p(-theta) - betaln(self.a, self.b)
+
+    @x64
+    def log_marginal(self, successes: IntGroups, trials: IntGroups) -> Float[Array, "*batch G"]:
+        """Log probability of a sequence of labels with these counts, theta integrated out: log B(a', b') / B(a, b).
+
+        Examples
+        --------
+        >>> import math
+        >>> prior = BetaBernoulli.from_prior(n_groups=1)
+        >>> round(math.exp(prior.log_marginal([1], [2])[0]), 6)  # int theta (1 - theta) = 1/6
+        0.166667
+        """
+        posterior = self.update(successes, trials)
+        return betaln(posterior.a, posterior.b) - betaln(self.a, self.b)
+
+
+def statistics(
+    groups: np.ndarray, agreements: np.ndarray, n_groups: int
+) -> tuple[Int[np.ndarray, " G"], Int[np.ndarray, " G"]]:
+    """Count agreements and labels per group, the sufficient statistics of a set of labels.
+
+    Parameters
+    ----------
+    groups : (N,) integers in 0..G-1
+    agreements : (N,) zeros and ones
+        1 where the label agrees with the prediction.
+    n_groups : int
+
+    Returns
+    -------
+    successes, trials : (G,) int64
+
+    Examples
+    --------
+    >>> statistics([0, 0, 2], [1, 0, 1], 3)
+    (array([1, 0, 1]), array([2, 0, 1]))
+    """
+    groups = np.asarray(groups, np.int64)
+    hits = groups[np.asarray(agreements).astype(bool)]
+    return np.bincount(hits, minlength=n_groups), np.bincount(groups, minlength=n_groups)
+
+
+@partial(jax.jit, static_argnums=1)
+def _sample(key: PRNGKey, n: int, a: Float[Array, "*batch G"], b: Float[Array, "*batch G"]):
+    shape = (n, *a.shape)
+    return standard_beta(key, jnp.broadcast_to(a, shape), jnp.broadcast_to(b, shape))
+
+
+def _floats(counts: IntGroups) -> Float[Array, "*batch G"]:
+    return jnp.asarray(counts).astype(jnp.float64)

@@ -1,0 +1,222 @@
+"""Cutting a pool into groups: predicted classes, attributes, or bins of the confidence."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from bayes_assess._arrays import CHUNK, first_missing, frozen, listing, show, values_of
+from bayes_assess._attributes import RESERVED
+from bayes_assess.errors import PartitionError
+from bayes_assess.pool import Pool
+
+
+@dataclass(frozen=True)
+class ScoreBins:
+    """Bins of the confidence, as in reliability diagrams.
+
+    Parameters
+    ----------
+    n_bins : int
+        How many bins.
+    kind : {"width", "weight"}
+        Bins of equal width over [0, 1], empty ones included; or bins of as nearly equal numbers of items as ties
+        allow, between the least and the largest confidence.
+
+    Raises
+    ------
+    PartitionError
+        If there is no bin, or the kind is unknown.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(scores=[[0.95, 0.05], [0.3, 0.7], [0.0, 1.0]])
+    >>> ba.partition(pool, ba.ScoreBins(5)).names.tolist()
+    ['[0.0, 0.2)', '[0.2, 0.4)', '[0.4, 0.6)', '[0.6, 0.8)', '[0.8, 1.0]']
+    """
+
+    n_bins: int = 10
+    kind: Literal["width", "weight"] = "width"
+
+    def __post_init__(self) -> None:
+        try:
+            enough = operator.index(self.n_bins) >= 1
+        except TypeError:
+            enough = False
+        if not enough:
+            raise PartitionError(f"n_bins must be an integer of at least 1, not {self.n_bins!r}")
+        if self.kind not in ("width", "weight"):
+            raise PartitionError(f'kind must be "width" or "weight", not {self.kind!r}')
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Partition:
+    """Groups of a pool: each item is in exactly one.
+
+    Parameters
+    ----------
+    codes : ndarray (M,)
+        Group of each item, in the smallest unsigned integers that hold it.
+    names : ndarray (G,)
+        Group names: class names, values of a column, or bins such as ``"[0.9, 1.0]"``.
+    description : str
+        What the groups are: ``"prediction"``, ``"site"``, ``"10 equal-width score bins"``.
+    edges : ndarray (G + 1,), optional
+        Edges of score bins. A bin holds its left edge, and the last one both; equal last edges enclose one value.
+    note : str, optional
+        What did not come out as asked, such as ``"6 of 10 bins: scores tie"``.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> ba.partition(ba.Pool(predictions=["cat", "dog", "cat"]))
+    Partition(2 groups by prediction)
+    """
+
+    codes: np.ndarray
+    names: np.ndarray
+    description: str
+    edges: np.ndarray | None = None
+    note: str | None = None
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups, G."""
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        note = f" ({self.note})" if self.note else ""
+        return f"Partition({self.n_groups:,} group{'s' * (self.n_groups != 1)} by {self.description}{note})"
+
+
+def partition(pool: Pool, by: Any = RESERVED) -> Partition:
+    """Cut a pool into groups.
+
+    Parameters
+    ----------
+    pool : Pool
+        M items.
+    by : str, ScoreBins, array (M,) or Partition
+        ``"prediction"``: one group per class, those never predicted included. The name of a group column, or the
+        groups' values themselves: one group per distinct value, sorted. `ScoreBins`: bins of the confidence.
+        A `Partition` is returned as it is.
+
+    Returns
+    -------
+    Partition
+
+    Raises
+    ------
+    PartitionError
+        If the column is unknown, a value is missing, a length does not fit, or the pool has no confidence to bin.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=[0, 1, 1], groups={"site": ["south", "north", "south"]})
+    >>> groups = ba.partition(pool, "site")
+    >>> groups.names.tolist(), groups.codes.tolist()
+    (['north', 'south'], [1, 0, 1])
+    """
+    if isinstance(by, Partition):
+        return _check_length(by, len(by.codes), pool)
+    if isinstance(by, ScoreBins):
+        return _by_confidence(pool, by)
+    if isinstance(by, str):
+        if by == RESERVED:
+            return Partition(_small(pool.predictions, pool.n_classes), pool.classes, RESERVED)
+        if by not in pool.groups:
+            known = listing([RESERVED, *pool.groups], 30)
+            raise PartitionError(f"the pool has no group column {by!r}; there are {known}, ba.ScoreBins(n) or an array")
+        return _by_values(pool.groups[by], by)
+    values = values_of(by)
+    if values.ndim != 1:
+        raise PartitionError(
+            f"cannot cut a pool by {type(by).__name__} of shape {values.shape}; "
+            'pass "prediction", a group column, ba.ScoreBins(n), or an array with one value per item'
+        )
+    return _by_values(_check_length(values, len(values), pool), "given groups")
+
+
+def _check_length(groups: Any, length: int, pool: Pool) -> Any:
+    if length != pool.n_items:
+        raise PartitionError(
+            f"the groups are those of {length:,} items, but the pool has {pool.n_items:,}; pass one each"
+        )
+    return groups
+
+
+def _small(codes: np.ndarray, n_groups: int) -> np.ndarray:
+    """Codes in the smallest unsigned type, which sorts fastest."""
+    return frozen(codes.astype(np.min_scalar_type(n_groups - 1)))
+
+
+def _by_values(values: np.ndarray, description: str) -> Partition:
+    """One group per distinct value."""
+    row = first_missing(values)
+    if row is not None:
+        raise PartitionError(
+            f"{description}: row {row} has no value ({show(values[row])}); "
+            'fill it, for example with "unknown", or leave the item out of the pool'
+        )
+    try:
+        names, codes = _factorise(values)
+    except TypeError:
+        raise PartitionError(f"{description}: values of mixed types cannot be sorted; convert them to text") from None
+    return Partition(_small(codes, len(names)), frozen(names), description)
+
+
+def _factorise(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted distinct values, and where among them each value is."""
+    if len(np.unique(values[:CHUNK])) > CHUNK // 16:  # many distinct: sort once
+        return np.unique(values, return_inverse=True)
+    chunks = [np.unique(values[start : start + CHUNK]) for start in range(0, len(values), CHUNK)]
+    names = np.unique(np.concatenate(chunks))
+    return names, np.searchsorted(names, values)
+
+
+def _by_confidence(pool: Pool, bins: ScoreBins) -> Partition:
+    confidence = pool.confidence
+    if confidence is None:
+        raise PartitionError("score bins need the confidence of each prediction; pass scores or confidence to the pool")
+    note = None
+    if bins.kind == "width":
+        edges = np.arange(bins.n_bins + 1) / bins.n_bins
+    else:
+        edges = _quantiles(confidence, bins.n_bins)
+        if len(edges) - 1 < bins.n_bins:
+            cause = "scores tie" if bins.n_bins <= pool.n_items else f"only {pool.n_items} items"
+            note = f"{len(edges) - 1} of {bins.n_bins} bins: {cause}"
+    n_bins = len(edges) - 1
+    # inner edges only, so that the last bin holds both of its own
+    codes = np.searchsorted(edges[1:-1], confidence, side="right")
+    description = f"{n_bins} equal-{bins.kind} score bins"
+    return Partition(_small(codes, n_bins), frozen(_bin_names(edges)), description, frozen(edges), note)
+
+
+def _quantiles(confidence: np.ndarray, n_bins: int) -> np.ndarray:
+    """Edges at order statistics: each left edge is the confidence of some item, so no bin is empty."""
+    size = len(confidence)
+    ranks = np.unique(np.arange(n_bins) * size // n_bins)
+    ordered = np.sort(confidence)
+    return np.append(np.unique(ordered[ranks]), ordered[-1])
+
+
+def _bin_names(edges: np.ndarray) -> np.ndarray:
+    """Bins as text, with as few decimals as tell the edges apart: three unless fewer are exact or more are needed."""
+    distinct = np.unique(edges)
+    digits = 1
+    for digits in range(1, 18):
+        exact = np.abs(np.round(distinct, digits) - distinct).max() < 1e-12
+        shown = [f"{edge:.{digits}f}" for edge in distinct]
+        if (exact or digits >= 3) and len(set(shown)) == len(shown):
+            break
+    text = [f"{edge:.{digits}f}" for edge in edges]
+    names = [f"[{low}, {high})" for low, high in pairwise(text)]
+    names[-1] = names[-1][:-1] + "]"
+    return np.array(names)
