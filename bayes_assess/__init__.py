@@ -37,14 +37,19 @@ _OWNERS = {
     "LeastAccurate": "questions",
     "MostAccurate": "questions",
     "Assessment": "assessment",
-    "Queries": "assessment",
+    "Queries": "queries",
+    "GroupResult": "results",
+    "Table": "tables",
+    "Journal": "journal",
+    "OutputError": "errors",
+    "UnknownColumnError": "errors",
     "assess": "assessment",
     "resume": "assessment",
     "Study": "simulate",
     "simulate": "simulate",
 }
 
-__all__ = sorted([*_OWNERS, "__version__"])  # noqa: PLE0605
+__all__ = sorted([*_OWNERS, "__version__"])
 
 
 def __getattr__(name: str) -> Any:

@@ -57,15 +57,17 @@ def values_of(values: Any) -> np.ndarray:
         array, kind = array.astype(object), "O"
     if kind != "O":
         return array
+    if not array.size:
+        return array.astype(np.float64)
     types = set(map(type, array.ravel()))
-    if types and all(issubclass(t, str) for t in types):
+    if all(issubclass(t, str) for t in types):
         return array.astype(str)
-    if types and all(issubclass(t, bool | np.bool_) for t in types):
+    if all(issubclass(t, bool | np.bool_) for t in types):
         return array.astype(bool)
     if any(issubclass(t, str | bool | np.bool_) for t in types):
         return array
     number = (int, float, np.integer, np.floating)
-    if types and all(issubclass(t, number) or t.__name__ in MISSING_TYPES for t in types):
+    if all(issubclass(t, number) or t.__name__ in MISSING_TYPES for t in types):
         return _numbers(array, exact=all(issubclass(t, int | np.integer) for t in types))
     return array
 

@@ -39,11 +39,12 @@ HOLLOW: dict[str, Any] = {
 def new_axes(ax: Axes | None, height: float) -> Axes:
     if ax is not None:
         return ax
-    from matplotlib.figure import Figure
+    # A figure of pyplot's, so that notebooks show it and scripts can call plt.show().
+    import matplotlib.pyplot as plt
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
-    return Figure(figsize=(WIDTH, min(height, 30.0)), layout=layout).add_subplot()
+    return plt.figure(figsize=(WIDTH, min(height, 30.0)), layout=layout).add_subplot()
 
 
 def checked(name: str, values: Any, shape: tuple[int | None, ...]) -> np.ndarray:

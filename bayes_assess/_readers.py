@@ -80,6 +80,9 @@ def _read_parquet(path: Path, names: dict[str, Any], groups: list[str], classes:
 def _read_csv(path: Path, names: dict[str, Any], groups: list[str], classes: Any) -> dict[str, Any]:
     import pandas as pd
 
+    # The same numbers as from Parquet: pandas 3.1 parses exactly and deprecates the option that older ones need.
+    release = tuple(int(part) for part in pd.__version__.split(".")[:2])
+    exact: dict[str, Any] = {} if release >= (3, 1) else {"float_precision": "round_trip"}
     try:
         columns = resolve(list(pd.read_csv(path, nrows=0).columns), names, groups)
         frame = pd.read_csv(
@@ -87,7 +90,7 @@ def _read_csv(path: Path, names: dict[str, Any], groups: list[str], classes: Any
             usecols=columns.all,
             dtype={columns.id: str} if columns.id else None,  # else 007 would become 7
             keep_default_na=False,  # a class or a site may be called "NA" or "None"
-            float_precision="round_trip",  # the same numbers as from Parquet
+            **exact,
             na_values={name: NO_NUMBER if name in columns.numbers else [""] for name in columns.all},
         )
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:

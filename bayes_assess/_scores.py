@@ -45,6 +45,12 @@ def check_positive(scores: np.ndarray) -> np.ndarray:
     return (scores >= 0.5).astype(np.int32)
 
 
+def both_columns(positive: np.ndarray) -> np.ndarray:
+    """Return probabilities (M, 2) of both classes from P(positive); float64, as 1 - p is not exact in float32."""
+    positive = positive.astype(np.float64)
+    return np.stack([1 - positive, positive], axis=1)
+
+
 def check_unit(values: np.ndarray, what: str, rule: str) -> None:
     """Raise `PoolError` at the first value that is NaN, infinite, or outside [0, 1]."""
     with np.errstate(invalid="ignore"):

@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import jax
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, Key
 from numpy import ndarray
 
@@ -41,7 +42,7 @@ def x64(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def scoped(*args: P.args, **kwargs: P.kwargs) -> T:
-        if jax.config.jax_enable_x64:
+        if jax.config.read("jax_enable_x64"):
             return function(*args, **kwargs)
         with jax.enable_x64(True):
             return jax.tree.map(_to_numpy, function(*args, **kwargs))
@@ -50,5 +51,5 @@ def x64(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _to_numpy(leaf: Any) -> Any:
-    is_array = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+    is_array = isinstance(leaf, jax.Array) and not isinstance(leaf, Tracer)
     return np.asarray(leaf) if is_array and leaf.dtype in (np.float64, np.int64) else leaf

@@ -2,83 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Int
 
-from bayes_assess._typing import PRNGKey, x64
-from bayes_assess.designs import CellState, Design, find_design, reserve
-from bayes_assess.errors import BudgetError, DesignError, JournalError, LabelError, QuestionError
+from bayes_assess._record import describe, read_description, replay
+from bayes_assess.designs import CellState, Design, choose_batch, find_design, reserve_batch, update_batch
+from bayes_assess.errors import BudgetError, DesignError, LabelError, QuestionError
 from bayes_assess.journal import Journal
 from bayes_assess.models import BetaBernoulli
-from bayes_assess.partition import ScoreBins
 from bayes_assess.pool import Pool
+from bayes_assess.queries import Queries as Queries
 from bayes_assess.questions import QUESTIONS, GroupAccuracy
 from bayes_assess.results import GroupResult
-from bayes_assess.tables import Table
 
-
-@dataclass(frozen=True, eq=False)
-class Queries:
-    """Items to label next, in the order in which they were drawn.
-
-    Attributes
-    ----------
-    ids : (n,) item ids
-    cells : (n,) integers
-        Cell of every item.
-    weights : (n,) floats
-        Importance weights; 1 for designs that draw uniformly within cells.
-    groups : (n,) names
-        Group of every item, for people.
-
-    Examples
-    --------
-    >>> import bayes_assess as ba
-    >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"], ids=[7, 8]), ba.GroupAccuracy())
-    >>> sorted(a.ask(2).ids.tolist())
-    [7, 8]
-    """
-
-    ids: np.ndarray
-    cells: Int[np.ndarray, " n"]
-    weights: Float[np.ndarray, " n"]
-    groups: np.ndarray
-    predictions: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def table(self) -> Table:
-        """Tabulate the queries."""
-        return Table(
-            {"id": self.ids, "prediction": self.predictions, "group": self.groups, "weight": self.weights},
-            title=f"{len(self)} items to label",
-        )
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with columns id, prediction, group, weight."""
-        return self.table().to_frame(backend)
-
-    def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write a sheet for annotators: one row per item, with an empty column ``label`` to fill in.
-
-        It has no predictions, so that annotators are not swayed by them.
-        """
-        Table({"id": self.ids, "label": np.full(len(self), "")}).to_csv(path)
-
-    def __repr__(self) -> str:
-        return repr(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+_UNSEEN, _PENDING = -2, -1  # in place of a label's code
 
 
 class Assessment:
@@ -106,11 +48,12 @@ class Assessment:
         question.check(self.cells)
         self.prior = question.prior(self.cells, prior, prior_strength)
         self.journal: Journal | None = None
+        self._sequence = 0  # of the journal's last entry that this session knows
         self._seed = seed
         self._key = jax.random.key(seed)
         self._state = design.init(self.cells, self.prior, question.reward)
         self._label = np.full(pool.n_items, _UNSEEN, np.int32)  # code of the label, or one of the marks below
-        self._order = self.cells.order  # copied before it is changed
+        self._order = self.cells.order
         self._next = np.zeros(self.cells.n_cells, np.int64)  # items of every cell's order that are taken
         self._n_asked = 0
         self._n_volunteered = 0
@@ -168,15 +111,12 @@ class Assessment:
                 f"Asked for {n:,} items, but only {remaining:,} of {self.pool.n_items:,} are neither labelled nor "
                 f"pending ({self.n_pending:,} are pending); ask for at most {remaining:,}."
             )
-        cells, weights, state = self._choose(int(n))
+        cells, weights, state = choose_batch(self.design, self._key, self._state, self._n_asked, int(n))
         items = self._take(cells)
-        if self.journal is not None:
-            queue = np.asarray(state.queue).tolist()
-            self.journal.append("ask", {"ids": self.pool.ids[items], "queue": queue})
-        self._state = state
-        self._hand_out(items, cells)
-        codes = self.pool.predictions[items]
-        return Queries(self.pool.ids[items], cells, weights, self.cells.names[cells], self.pool.classes[codes])
+        self._write("ask", {"ids": self.pool.ids[items], "queue": np.asarray(state.queue)})
+        self._hand_out(items, cells, state)
+        predictions = self.pool.classes[self.pool.predictions[items]]
+        return Queries(self.pool.ids[items], cells, weights, self.cells.names[cells], predictions)
 
     def tell(self, ids: Any, labels: Any) -> None:
         """Learn labels: any subset of the pending items, in any order. All are taken, or none.
@@ -216,9 +156,7 @@ class Assessment:
         items, codes = items[new], codes[new]
         if not len(items):
             return
-        if self.journal is not None:
-            told = {"ids": self.pool.ids[items], "labels": self.pool.classes[codes]}
-            self.journal.append("tell", told)
+        self._write("tell", {"ids": self.pool.ids[items], "labels": self.pool.classes[codes]})
         self._learn(items, codes)
 
     def result(self, level: float = 0.95) -> GroupResult:
@@ -256,11 +194,10 @@ class Assessment:
             f"{self.labels_used:,} of {self.pool.n_items:,} items labelled, {self.n_pending:,} pending)"
         )
 
-    @x64
-    def _choose(self, n: int) -> tuple[np.ndarray, np.ndarray, CellState]:
-        cells, weights, state = _choose_batch(self.design, _padded(n), self._key, self._state, self._n_asked, n)
-        cells, weights = jax.device_get((cells, weights))
-        return cells[:n], weights[:n], state
+    def _write(self, kind: str, payload: dict[str, Any]) -> None:
+        """Record an event before it takes effect, unless another session has written to the journal."""
+        if self.journal is not None:
+            self._sequence = self.journal.append(kind, payload, expected=self._sequence)
 
     def _take(self, cells: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the next items of these cells: each cell's own order is the random draw within it."""
@@ -271,7 +208,8 @@ class Assessment:
         nth[by_cell] = np.arange(len(cells)) - first
         return self._order[self.cells.starts[cells] + self._next[cells] + nth]
 
-    def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"]) -> None:
+    def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], state: CellState) -> None:
+        self._state = state
         self._label[items] = _PENDING
         np.add.at(self._next, cells, 1)
         self._n_asked += len(items)
@@ -287,7 +225,7 @@ class Assessment:
                 f"Item {ids[i]!r} is already labelled {old!r}, and {new!r} contradicts that. Labels are final: "
                 "nothing was taken; leave the item out, or start a new assessment without the wrong label."
             )
-        unique, first, inverse = np.unique(items, return_index=True, return_inverse=True)
+        _, first, inverse = np.unique(items, return_index=True, return_inverse=True)
         differs = codes != codes[first][inverse]
         if differs.any():
             i = int(np.flatnonzero(differs)[0])
@@ -298,39 +236,28 @@ class Assessment:
         kept = np.sort(first)
         return items[kept], codes[kept]
 
-    @x64
     def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         volunteers = items[self._label[items] == _UNSEEN]
         if len(volunteers):
             self._accept_volunteers(volunteers)
         cells = self.cells.codes[items].astype(np.int64)
         outcomes = self.question.outcomes(self.pool, items, codes)
-        padded = _padded(len(items))
-        fill = padded - len(items)
-        arguments = np.pad(cells, (0, fill)), np.pad(outcomes, (0, fill)), np.arange(padded) < len(items)
-        self._state = _update_batch(self.design, self._state, *arguments)
+        self._state = update_batch(self.design, self._state, cells, outcomes)
         self._label[items] = codes
 
     def _accept_volunteers(self, items: Int[np.ndarray, " n"]) -> None:
         """Move items that nobody asked for to the front of their cells' orders, as if they had been drawn."""
-        if self._order is self.cells.order:
-            self._order = self._order.copy()
+        volunteered = np.zeros(self.pool.n_items, bool)
+        volunteered[items] = True
+        cell_of_place = np.repeat(np.arange(self.cells.n_cells), self.cells.counts)
+        place_in_cell = np.arange(self.pool.n_items) - self.cells.starts[cell_of_place]
+        taken = place_in_cell < self._next[cell_of_place]
+        rank = np.where(taken, 0, np.where(volunteered[self._order], 1, 2))
+        self._order = self._order[np.argsort(3 * cell_of_place + rank, kind="stable")]
         cells = self.cells.codes[items].astype(np.int64)
-        place = np.empty(self.pool.n_items, np.int64)
-        place[self._order] = np.arange(self.pool.n_items)
-        for item, cell in zip(items, cells, strict=True):
-            front = self.cells.starts[cell] + self._next[cell]
-            other = self._order[front]
-            self._order[front], self._order[place[item]] = item, other
-            place[other], place[item] = place[item], front
-            self._next[cell] += 1
+        np.add.at(self._next, cells, 1)
         self._n_volunteered += len(items)
-        padded = _padded(len(cells))
-        arguments = np.pad(cells, (0, padded - len(cells))), np.arange(padded) < len(cells)
-        self._state = _reserve_batch(self._state, *arguments)
-
-
-_UNSEEN, _PENDING = -2, -1
+        self._state = reserve_batch(self._state, cells)
 
 
 def assess(
@@ -342,6 +269,7 @@ def assess(
     prior_strength: float | None = None,
     seed: int = 0,
     journal: str | PathLike[str] | None = None,
+    source: Mapping[str, Any] | None = None,
 ) -> Assessment:
     """Start to assess a pool.
 
@@ -362,6 +290,8 @@ def assess(
         Decides the order of items within cells and every random choice.
     journal : path, optional
         A new file that records every ask and tell, so that `resume` can go on from it.
+    source : mapping, optional
+        How the pool was read, kept in the journal for the command line; nothing else looks at it.
 
     Returns
     -------
@@ -384,15 +314,7 @@ def assess(
     """
     assessment = _start(pool, question, design, prior, prior_strength, seed)
     if journal is not None:
-        meta = {
-            "pool": pool.fingerprint(),
-            "question": question.describe(),
-            "design": {"name": assessment.design.name, "options": vars(assessment.design)},
-            "prior": {"a": np.asarray(assessment.prior.a), "b": np.asarray(assessment.prior.b)},
-            "cells": _digest(assessment.cells.codes),
-            "seed": seed,
-        }
-        assessment.journal = Journal.create(journal, meta)
+        assessment.journal = Journal.create(journal, describe(assessment, seed, source))
     return assessment
 
 
@@ -423,21 +345,10 @@ def resume(journal: str | PathLike[str], pool: Pool, question: GroupAccuracy | N
     2
     """
     book = Journal.open(journal)
-    meta = book.meta
-    if meta["pool"] != pool.fingerprint():
-        raise JournalError(
-            f"The journal {str(journal)!r} belongs to another pool: predictions, scores, ids, classes and groups must "
-            "be the same as when it was started."
-        )
-    question = _described_question(meta["question"]) if question is None else question
-    prior = BetaBernoulli(np.asarray(meta["prior"]["a"]), np.asarray(meta["prior"]["b"]))
-    design = find_design(meta["design"]["name"], question.reward)
-    design = type(design)(**meta["design"]["options"])
-    assessment = _start(pool, question, design, prior, None, meta["seed"])
-    if meta["cells"] != _digest(assessment.cells.codes):
-        raise JournalError(f"The journal {str(journal)!r} was written with other groups than these.")
-    _replay(assessment, book)
-    assessment.journal = book
+    question, design, prior, seed = read_description(book, pool, question)
+    assessment = _start(pool, question, design, prior, None, seed)
+    replay(assessment, book)
+    assessment.journal, assessment._sequence = book, book.last_sequence
     return assessment
 
 
@@ -451,79 +362,3 @@ def _start(pool, question, design, prior, prior_strength, seed) -> Assessment:
         raise DesignError(f"A seed is a whole number, 0 or more; found {seed!r}.")
     design = find_design(design, question.reward)
     return Assessment(pool, question, design, prior, prior_strength, int(seed))
-
-
-def _replay(assessment: Assessment, book: Journal) -> None:
-    """Bring a fresh assessment to the state that the journal records; no decision is taken anew."""
-    for event in book.events():
-        items = assessment.pool.positions(np.asarray(event.payload["ids"]))
-        if event.kind == "tell":
-            assessment._learn(items, assessment.pool.label_codes(event.payload["labels"]))
-            continue
-        cells = assessment.cells.codes[items].astype(np.int64)
-        if not np.array_equal(items, assessment._take(cells)):
-            raise JournalError(f"Entry {event.sequence} of the journal does not follow from those before it.")
-        padded = _padded(len(cells))
-        arguments = np.pad(cells, (0, padded - len(cells))), np.arange(padded) < len(cells)
-        with jax.enable_x64(True):
-            state = _reserve_batch(assessment._state, *arguments)
-            assessment._state = _with_queue(state, event.payload["queue"])
-        assessment._hand_out(items, cells)
-
-
-def _with_queue(state: CellState, queue: list[int]) -> CellState:
-    from dataclasses import replace
-
-    return replace(state, queue=jnp.asarray(queue, jnp.int64))
-
-
-def _described_question(description: dict[str, Any]) -> GroupAccuracy:
-    options = {key: value for key, value in description.items() if key not in ("question", "by")}
-    by = description["by"]
-    if isinstance(by, dict):
-        if "array" in by:
-            raise JournalError("The groups of this journal were given as an array; pass resume(..., question=...) too.")
-        by = ScoreBins(by["bins"], kind=by["kind"])
-    return QUESTIONS[description["question"]](by, **options)
-
-
-def _digest(codes: np.ndarray) -> str:
-    import hashlib
-
-    return hashlib.sha256(np.ascontiguousarray(codes, dtype=np.uint32)).hexdigest()
-
-
-def _padded(n: int) -> int:
-    """Round up to a power of two, so that few batch lengths are ever compiled."""
-    return 1 << (n - 1).bit_length()
-
-
-@partial(jax.jit, static_argnums=(0, 1))
-def _choose_batch(design: Design, length: int, key: PRNGKey, state: CellState, first: int, n: int):
-    def step(state, i):
-        cell, weight, chosen = design.choose(jax.random.fold_in(key, first + i), state)
-        state = jax.tree.map(lambda new, old: jnp.where(i < n, new, old), chosen, state)
-        return state, (cell, weight)
-
-    state, (cells, weights) = lax.scan(step, state, jnp.arange(length))
-    return cells, weights, state
-
-
-@partial(jax.jit, static_argnums=0)
-def _update_batch(
-    design: Design, state: CellState, cells: Int[Array, " n"], outcomes: Int[Array, " n"], given: Bool[Array, " n"]
-):
-    def step(state, label):
-        cell, outcome, given = label
-        return lax.cond(given, lambda: design.update(state, cell, outcome), lambda: state), None
-
-    return lax.scan(step, state, (cells, outcomes, given))[0]
-
-
-@jax.jit
-def _reserve_batch(state: CellState, cells: Int[Array, " n"], given: Bool[Array, " n"]):
-    def step(state, item):
-        cell, given = item
-        return lax.cond(given, lambda: reserve(state, cell), lambda: state), None
-
-    return lax.scan(step, state, (cells, given))[0]

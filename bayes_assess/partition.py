@@ -210,13 +210,13 @@ def _quantiles(confidence: np.ndarray, n_bins: int) -> np.ndarray:
 def _bin_names(edges: np.ndarray) -> np.ndarray:
     """Bins as text, with as few decimals as tell the edges apart: three unless fewer are exact or more are needed."""
     distinct = np.unique(edges)
-    digits = 1
+    text = [repr(edge) for edge in edges.tolist()]  # for edges that 17 decimals cannot tell apart
     for digits in range(1, 18):
         exact = np.abs(np.round(distinct, digits) - distinct).max() < 1e-12
-        shown = [f"{edge:.{digits}f}" for edge in distinct]
-        if (exact or digits >= 3) and len(set(shown)) == len(shown):
+        shown = {f"{edge:.{digits}f}" for edge in distinct}
+        if (exact or digits >= 3) and len(shown) == len(distinct):
+            text = [f"{edge:.{digits}f}" for edge in edges]
             break
-    text = [f"{edge:.{digits}f}" for edge in edges]
     names = [f"[{low}, {high})" for low, high in pairwise(text)]
     names[-1] = names[-1][:-1] + "]"
     return np.array(names)

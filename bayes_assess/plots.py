@@ -1,7 +1,7 @@
 """Figures from arrays alone.
 
-Every function draws on the axes it is given, or on a new figure of its own, and returns the axes. Matplotlib's global
-state (pyplot, rcParams, the backend) stays as it is. The colours are Okabe and Ito's; dashes and markers differ too.
+Every function draws on the axes it is given, or on a new pyplot figure, and returns the axes. rcParams and the
+backend stay as they are. The colours are Okabe and Ito's; dashes and markers differ too.
 """
 
 from __future__ import annotations

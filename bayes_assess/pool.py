@@ -22,7 +22,7 @@ from bayes_assess._classes import (
 )
 from bayes_assess._ids import IdIndex, check_ids, find_ids
 from bayes_assess._readers import read
-from bayes_assess._scores import check_positive, check_rows, read_scores
+from bayes_assess._scores import both_columns, check_positive, check_rows, read_scores
 from bayes_assess.errors import LabelError, PoolError
 
 
@@ -111,8 +111,7 @@ class Pool:
             if names is None:
                 names = infer_classes(values, boolean=boolean)
             codes = code_predictions(values, names)
-        assert codes is not None  # one of the two was given
-        assert names is not None
+        assert codes is not None and names is not None  # noqa: PT018 - one of the two was given
         index = check_ids(ids, len(codes)) if ids is not None else None
         self._fill(
             scores=None if array is None else frozen(array),
@@ -182,7 +181,7 @@ class Pool:
             rows = slice(start, start + CHUNK)
             part, codes = self.scores[rows], self.predictions[rows]
             if part.ndim == 1:
-                part = _both_columns(part)
+                part = both_columns(part)
             values[rows] = part[np.arange(len(part)), codes]
         # a row may exceed 1 by the tolerance of its sum
         return frozen(np.minimum(values, 1.0, out=values))
@@ -294,7 +293,7 @@ class Pool:
             )
         scores = self.scores
         if scores is not None and not np.array_equal(code, np.arange(len(names))):
-            both = scores if scores.ndim == 2 else _both_columns(scores)
+            both = scores if scores.ndim == 2 else both_columns(scores)
             wide = np.zeros((self.n_items, len(names)), dtype=both.dtype)
             wide[:, code] = both
             scores = frozen(wide)
@@ -306,7 +305,7 @@ class Pool:
         return pool
 
     def fingerprint(self) -> str:
-        """Return a SHA-256 of everything in the pool, the same in every process and for every kind of array.
+        """Return a SHA-256 of the pool's values, the same in every process and for every kind of array.
 
         Examples
         --------
@@ -386,12 +385,6 @@ def read_pool(
 
 def _plural(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def _both_columns(positive: np.ndarray) -> np.ndarray:
-    """Probabilities (M, 2) of both classes from P(positive); float64, as 1 - p is not exact in float32."""
-    positive = positive.astype(np.float64)
-    return np.stack([1 - positive, positive], axis=1)
 
 
 def _where(at: int, ids: np.ndarray | None) -> str:

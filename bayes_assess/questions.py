@@ -27,7 +27,7 @@ TARGETS = ("pool", "population")
 
 @dataclass(frozen=True, eq=False)
 class GroupAccuracy:
-    """How accurate is the system in every group? ([ABA] "Estimation")
+    """How accurate is the system in every group? See [ABA] "Estimation".
 
     Parameters
     ----------
@@ -125,8 +125,9 @@ class GroupAccuracy:
         Examples
         --------
         >>> import numpy as np
-        >>> GroupAccuracy().evaluate(np.array([0.5, 0.9]), np.array([0.6, 0.9]), np.array([0.5, 0.5]))
-        {'rmse': array(0.07071068)}
+        >>> scores = GroupAccuracy().evaluate(np.array([0.5, 0.9]), np.array([0.6, 0.9]), np.array([0.5, 0.5]))
+        >>> round(float(scores["rmse"]), 4)
+        0.0707
         """
         return {"rmse": np.sqrt(np.sum(weight * (estimate - truth) ** 2, axis=-1))}
 
@@ -176,8 +177,8 @@ class _ExtremeAccuracy(GroupAccuracy):
         --------
         >>> import numpy as np
         >>> truth, third = np.array([0.2, 0.5, 0.9]), np.full(3, 1 / 3)
-        >>> LeastAccurate().evaluate(np.array([0.6, 0.5, 0.9]), truth, third)["mrr"]  # ranked second
-        array(0.5)
+        >>> float(LeastAccurate().evaluate(np.array([0.6, 0.5, 0.9]), truth, third)["mrr"])  # ranked second
+        0.5
         """
         rmse = super().evaluate(estimate, truth, weight)
         return {"mrr": mean_reciprocal_rank(self.sign * estimate, self.sign * truth, weight > 0, self.m), **rmse}
@@ -189,7 +190,7 @@ class _ExtremeAccuracy(GroupAccuracy):
 
 @dataclass(frozen=True, eq=False)
 class LeastAccurate(_ExtremeAccuracy):
-    """Which m groups are the least accurate? ([ABA] "Identification")
+    """Which m groups are the least accurate? See [ABA] "Identification".
 
     Parameters
     ----------
@@ -217,7 +218,7 @@ class LeastAccurate(_ExtremeAccuracy):
 
 @dataclass(frozen=True, eq=False)
 class MostAccurate(_ExtremeAccuracy):
-    """Which m groups are the most accurate? ([ABA] "Identification")
+    """Which m groups are the most accurate? See [ABA] "Identification".
 
     Parameters
     ----------
@@ -261,8 +262,9 @@ def mean_reciprocal_rank(
     Examples
     --------
     >>> import numpy as np
-    >>> mean_reciprocal_rank(np.array([3.0, 2.0, 1.0]), np.array([1.0, 5.0, 2.0]), np.ones(3, bool), 2)
-    array(0.41666667)
+    >>> estimate, truth = np.array([2.5, 3.0, 1.0]), np.array([1.0, 5.0, 2.0])
+    >>> float(mean_reciprocal_rank(estimate, truth, np.ones(3, bool), m=2))  # (1 + 1/2) / 2
+    0.75
     """
     bar = np.sort(truth[member])[-m]
     top, rest = member & (truth >= bar), member & (truth < bar)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._typing import PRNGKey
-from bayes_assess.cells import Cells, label_counts
+from bayes_assess.cells import label_counts
 from bayes_assess.designs import CellState, Design, find_design
 from bayes_assess.errors import BudgetError, DesignError, LabelError
 from bayes_assess.models import BetaBernoulli

@@ -14,9 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._typing import PRNGKey
 
-# Top-two sampling redraws until another arm wins. Once one arm is all but certain that takes for ever, so after
-# this many draws the runner-up of the last one plays.
-MAX_REDRAWS = 100
+MAX_REDRAWS = 32  # of top-two sampling
 
 
 def best_arm(key: PRNGKey, reward: Float[Array, " G"], available: Bool[Array, " G"]) -> Int[Array, ""]:
@@ -80,19 +78,20 @@ def best_arms(key: PRNGKey, reward: Float[Array, " G"], available: Bool[Array, "
 
 def top_two(
     key: PRNGKey,
-    draw_reward: Callable[[PRNGKey], Float[Array, " G"]],
+    draw_winner: Callable[[PRNGKey, Bool[Array, " G"]], Int[Array, ""]],
     available: Bool[Array, " G"],
     beta: float = 0.5,
 ) -> Int[Array, ""]:
     """Play the best arm with probability 1 - beta, else redraw until another arm wins and play that.
 
-    [ABA] Alg. 2 with its Bernoulli draw put right; beta = 0 is plain Thompson sampling.
+    [ABA] Alg. 2 with its Bernoulli draw put right; beta = 0 is plain Thompson sampling. Once one arm is all but
+    certain, redrawing would take for ever: after `MAX_REDRAWS` the winner among the others plays.
 
     Parameters
     ----------
     key : PRNG key
-    draw_reward : callable
-        From a key to a fresh posterior draw of the rewards, (G,).
+    draw_winner : callable
+        From a key and the available arms to the arm that is best under a fresh posterior draw.
     available : (G,) booleans
     beta : float in [0, 1]
         Probability of playing the challenger.
@@ -104,24 +103,25 @@ def top_two(
     Examples
     --------
     >>> import jax, jax.numpy as jnp
-    >>> rewards = lambda key: jnp.array([0.0, 1.0, 0.5]) + jax.random.normal(key, 3)
-    >>> int(top_two(jax.random.key(3), rewards, jnp.ones(3, bool))) in (0, 1, 2)
+    >>> mean = jnp.array([0.0, 1.0, 0.5])
+    >>> def draw_winner(key, available):
+    ...     return jnp.argmax(jnp.where(available, mean + jax.random.normal(key, (3,)), -jnp.inf))
+    >>> int(top_two(jax.random.key(3), draw_winner, jnp.ones(3, bool))) in (0, 1, 2)
     True
     """
-    key_coin, key_draw, key_tie, key_redraw = jax.random.split(key, 4)
-    leader = best_arm(key_tie, draw_reward(key_draw), available)
+    key_coin, key_leader, key_redraw, key_others = jax.random.split(key, 4)
+    leader = draw_winner(key_leader, available)
     others = available & (jnp.arange(available.shape[0]) != leader)
     challenge = (jax.random.uniform(key_coin) < beta) & others.any()
 
     def redraw(carry):
-        tries, _, _ = carry
-        key_draw, key_tie = jax.random.split(jax.random.fold_in(key_redraw, tries))
-        reward = draw_reward(key_draw)
-        return tries + 1, best_arm(key_tie, reward, available), best_arm(key_tie, reward, others)
+        tries, _ = carry
+        return tries + 1, draw_winner(jax.random.fold_in(key_redraw, tries), available)
 
     def undecided(carry):
-        tries, winner, _ = carry
+        tries, winner = carry
         return challenge & (winner == leader) & (tries < MAX_REDRAWS)
 
-    _, winner, runner_up = lax.while_loop(undecided, redraw, (0, leader, leader))
-    return jnp.where(challenge, jnp.where(winner == leader, runner_up, winner), leader)
+    _, winner = lax.while_loop(undecided, redraw, (0, leader))
+    winner = jnp.where(winner == leader, draw_winner(key_others, others), winner)
+    return jnp.where(challenge, winner, leader)

@@ -20,7 +20,7 @@ def beta_variance_reduction(
     b: Float[Array, "*batch G"],
     weight: Float[Array, "*batch G"],
 ) -> Float[Array, "*batch G"]:
-    """Expected reduction of every group's posterior variance by one label, for Beta(a, b) posteriors.
+    """Compute the expected reduction of every group's posterior variance by one label, for Beta(a, b) posteriors.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def beta_variance_reduction(
 def sample_variance_reduction(
     theta: Float[Array, " G"], draws: Float[Array, "S G"], weight: Float[Array, " G"]
 ) -> Float[Array, " G"]:
-    """Expected reduction of every group's posterior variance by one label, from posterior draws alone.
+    """Compute the expected reduction of every group's posterior variance by one label, from posterior draws alone.
 
     Parameters
     ----------

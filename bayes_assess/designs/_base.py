@@ -133,7 +133,7 @@ class Design(ABC):
             trials=state.trials.at[cell].add(1),
             pending=state.pending.at[cell].add(-1),
         )
-        return replace(state, memory=self.learn(state, cell))
+        return replace(state, memory=self.learn(state, cell, outcome))
 
     def estimate(self, state: CellState) -> Float[Array, " K"]:
         """Posterior mean of every cell's accuracy in the pool: exact where everything is labelled."""
@@ -153,8 +153,8 @@ class Design(ABC):
         """Build what the design itself carries from step to step."""
         return ()
 
-    def learn(self, state: CellState, cell: Int[Array, ""]) -> Any:
-        """Refresh what the design carries after a label in `cell`."""
+    def learn(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Any:
+        """Refresh what the design carries after a label in `cell`; `state` has the label already."""
         return state.memory
 
 
@@ -169,7 +169,7 @@ def reserve(state: CellState, cell: Int[Array, ""]) -> CellState:
     >>> cells = ba.cells(ba.Pool(predictions=[0, 0, 1]))
     >>> state = Thompson().init(cells, ba.BetaBernoulli.from_prior(n_groups=2), LowAccuracy())
     >>> with jax.enable_x64(True):
-    ...     reserve(state, 0).remaining.tolist()
+    ...     reserve(jax.tree.map(jax.numpy.asarray, state), 0).remaining.tolist()
     [1, 1]
     """
     return replace(state, pending=state.pending.at[cell].add(1), remaining=state.remaining.at[cell].add(-1))

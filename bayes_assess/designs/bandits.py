@@ -10,22 +10,55 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._typing import PRNGKey
+from bayes_assess.acquisition.extreme_draws import extreme_arms, grid_cdf, update_grid_cdf
+from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy
 from bayes_assess.acquisition.thompson import best_arms, top_two
 from bayes_assess.designs._base import CellState, Design
 from bayes_assess.errors import DesignError
 from bayes_assess.models._beta_quantile import beta_quantile
 
-
-def _drawn_reward(key: PRNGKey, state: CellState) -> Float[Array, " K"]:
-    theta = state.posterior.sample(key, 1)[0]
-    return state.reward(theta, state.belief, state.weight)
+# Posteriors narrower than the grid's intervals would share them, and tables this large would not fit in memory.
+_GRID_MAX_SIZE = 20_000
+_GRID_MAX_CELLS = 20_000
 
 
 @dataclass(frozen=True)
-class Thompson(Design):
+class _PosteriorSampling(Design):
+    """What designs that play the winners of posterior draws share.
+
+    Where only the order of draws counts, the state carries the posterior CDFs on a grid: the same law, much faster.
+    """
+
+    def draw_winners(self, key: PRNGKey, state: CellState, available: Bool[Array, " K"], m: int) -> Int[Array, " m"]:
+        """Best m of the available groups under one posterior draw."""
+        posterior = state.posterior
+        if isinstance(state.memory, tuple):
+            key_draw, key_tie = jax.random.split(key)
+            theta = posterior.sample(key_draw, 1)[0]
+            return best_arms(key_tie, state.reward(theta, state.belief, state.weight), available, m)
+        greatest = isinstance(state.reward, HighAccuracy)
+        return extreme_arms(key, state.memory, posterior.a, posterior.b, available, m, greatest=greatest)
+
+    def remember(self, state: CellState) -> Float[Array, "T K"] | tuple[()]:
+        """Posterior CDFs on a grid, where they serve and pay."""
+        serves = isinstance(state.reward, LowAccuracy | HighAccuracy)
+        pays = state.size.size <= _GRID_MAX_CELLS and int(state.size.max()) <= _GRID_MAX_SIZE
+        return grid_cdf(state.prior.a, state.prior.b) if serves and pays else ()
+
+    def learn(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Float[Array, "T K"] | tuple[()]:
+        """Only the CDF of the group that was labelled has moved."""
+        if isinstance(state.memory, tuple):
+            return state.memory
+        posterior = state.posterior
+        a, b = posterior.a[cell] - outcome, posterior.b[cell] - (1 - outcome)
+        return update_grid_cdf(state.memory, cell, a, b, outcome)
+
+
+@dataclass(frozen=True)
+class Thompson(_PosteriorSampling):
     """Thompson sampling: play the groups that are best under one posterior draw ([ABA] Alg. 1 and 3).
 
     Examples
@@ -38,12 +71,11 @@ class Thompson(Design):
 
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
         """Best groups under one posterior draw."""
-        key_draw, key_tie = jax.random.split(key)
-        return best_arms(key_tie, _drawn_reward(key_draw, state), state.available, state.reward.m)
+        return self.draw_winners(key, state, state.available, state.reward.m)
 
 
 @dataclass(frozen=True)
-class TopTwo(Design):
+class TopTwo(_PosteriorSampling):
     """Top-two Thompson sampling: now and then the best challenger instead of the leader ([ABA] Alg. 2, corrected).
 
     Parameters
@@ -66,7 +98,11 @@ class TopTwo(Design):
 
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
         """Leader or challenger."""
-        return top_two(key, lambda key: _drawn_reward(key, state), state.available, self.beta)[None]
+
+        def draw_winner(key, available):
+            return self.draw_winners(key, state, available, 1)[0]
+
+        return top_two(key, draw_winner, state.available, self.beta)[None]
 
 
 @dataclass(frozen=True)
@@ -122,7 +158,7 @@ class BayesUCB(Design):
             raise DesignError(f"BayesUCB takes a quantile between 0.5 and 1; found {self.quantile!r}.")
 
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
-        """Groups with the greatest optimistic reward."""
+        """Play the groups with the greatest optimistic reward."""
         optimistic = state.reward(state.memory, state.belief, state.weight).max(0)
         return best_arms(key, optimistic, state.available, state.reward.m)
 
@@ -131,7 +167,7 @@ class BayesUCB(Design):
         posterior = state.posterior
         return beta_quantile(self._levels[:, None], posterior.a, posterior.b)
 
-    def learn(self, state: CellState, cell: Int[Array, ""]) -> Float[Array, "2 K"]:
+    def learn(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Float[Array, "2 K"]:
         """Only the quantiles of the group that was labelled have moved."""
         posterior, old = state.posterior, state.memory
         new = beta_quantile(self._levels, posterior.a[cell], posterior.b[cell], old[:, cell])

@@ -1,7 +1,7 @@
 """Beta draws in bulk: a vectorised Marsaglia-Tsang sampler, exact in distribution for any positive parameters.
 
-``jax.random.beta`` runs one rejection loop per element. Here all elements propose together until the last has
-been accepted, which takes three or four rounds.
+``jax.random.beta`` runs one rejection loop per element. Here all elements propose together once, and the few that
+were rejected are then served row by row: in every round each row of some dozens of elements serves one.
 
 With d = alpha - 1/3, t = 1 + x / sqrt(9 d) and x ~ N(0, 1), the proposal d t^3 is accepted with probability
 exp(h), h = x^2 / 2 + d (1 - t^3 + 3 log t) (Marsaglia and Tsang 2000, "A simple method for generating gamma
@@ -17,6 +17,8 @@ from jax import lax
 from jaxtyping import Array, Bool, Float
 
 from bayes_assess._typing import PRNGKey
+
+_ROW = 64  # elements of a row, at most
 
 
 def standard_beta(key: PRNGKey, a: Float[Array, "*shape"], b: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -42,25 +44,32 @@ def standard_beta(key: PRNGKey, a: Float[Array, "*shape"], b: Float[Array, "*sha
     return 1 / (1 + gamma[1] / gamma[0] * jnp.exp(boost[1] - boost[0]))
 
 
-def _gamma_cube_root(key: PRNGKey, d: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+def _gamma_cube_root(key: PRNGKey, d: Float[Array, ...]) -> tuple[Float[Array, ...], Float[Array, ...]]:
     """Return t with d t^3 ~ Gamma(d + 1/3, 1), and an independent uniform variable in [0, 1)."""
+    n_rows = max(1, -(-d.size // _ROW))
+    width = -(-d.size // n_rows)
+    rows = jnp.pad(d.ravel(), (0, n_rows * width - d.size), constant_values=1.0).reshape(n_rows, width)
+    key_first, key_again = jax.random.split(key)
+    t, u, accepted = _propose(key_first, rows)
+    place = jnp.arange(width)
 
-    def propose_for_the_rest(carry):
-        key, t, u, done = carry
-        key, key_normal, key_uniform = jax.random.split(key, 3)
-        x = jax.random.normal(key_normal, d.shape, jnp.float64)
-        t_new, u_new, accepted = _propose(x, jax.random.uniform(key_uniform, d.shape, jnp.float64), d)
-        return key, jnp.where(done, t, t_new), jnp.where(done, u, u_new), done | accepted
+    def serve_one_per_row(carry):
+        i, t, u, todo = carry
+        element = jnp.where(todo, place, width).min(axis=1, keepdims=True)  # the first; faster than argmax
+        d_try = jnp.take_along_axis(rows, element, axis=1, mode="clip")
+        t_try, u_try, accepted = _propose(jax.random.fold_in(key_again, i), d_try)
+        here = (place == element) & accepted
+        return i + 1, jnp.where(here, t_try, t), jnp.where(here, u_try, u), todo & ~here
 
-    nothing = (key, jnp.ones_like(d), jnp.zeros_like(d), jnp.zeros(d.shape, bool))
-    _, t, u, _ = lax.while_loop(lambda carry: ~jnp.all(carry[3]), propose_for_the_rest, nothing)
-    return t, u
+    _, t, u, _ = lax.while_loop(lambda carry: carry[3].any(), serve_one_per_row, (0, t, u, ~accepted))
+    return t.ravel()[: d.size].reshape(d.shape), u.ravel()[: d.size].reshape(d.shape)
 
 
-def _propose(
-    x: Float[Array, "..."], u: Float[Array, "..."], d: Float[Array, "..."]
-) -> tuple[Float[Array, "..."], Float[Array, "..."], Bool[Array, "..."]]:
-    """One proposal per element: its t, what is left of the uniform, and whether it is accepted."""
+def _propose(key: PRNGKey, d: Float[Array, ...]) -> tuple[Float[Array, ...], Float[Array, ...], Bool[Array, ...]]:
+    """One proposal per element: its t, what is left of its uniform, and whether it is accepted."""
+    key_normal, key_uniform = jax.random.split(key)
+    x = jax.random.normal(key_normal, d.shape, jnp.float64)
+    u = jax.random.uniform(key_uniform, d.shape, jnp.float64)
     e = x * lax.rsqrt(9 * d)
     t = 1 + e
     closed = 0.5 * x * x + d * (1 - t**3 + 3 * jnp.log1p(jnp.maximum(e, -1 + 1e-12)))

@@ -54,7 +54,7 @@ def program(
     with numpyro.plate("group", len(a)):
         theta = numpyro.sample("theta", dist.Beta(jnp.asarray(a), jnp.asarray(b)))
     with numpyro.plate("label", len(groups)):
-        numpyro.sample("agreement", dist.Bernoulli(probs=theta[groups]), obs=agreements)
+        numpyro.sample("agreement", dist.Bernoulli(probs=jnp.asarray(theta)[groups]), obs=agreements)
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["a", "b"], meta_fields=[])
@@ -75,8 +75,8 @@ class BetaBernoulli:
     [0.667, 0.5]
     """
 
-    a: Float[Array, "*batch G"]
-    b: Float[Array, "*batch G"]
+    a: FloatGroups
+    b: FloatGroups
 
     @classmethod
     @x64
@@ -134,13 +134,13 @@ class BetaBernoulli:
 
     @property
     @x64
-    def mean(self) -> Float[Array, "*batch G"]:
+    def mean(self) -> FloatGroups:
         """Posterior mean a / (a + b), (..., G)."""
         return self.a / (self.a + self.b)
 
     @property
     @x64
-    def variance(self) -> Float[Array, "*batch G"]:
+    def variance(self) -> FloatGroups:
         """Posterior variance a b / ((a + b)^2 (a + b + 1)), (..., G)."""
         total = self.a + self.b
         return (self.a / total) * (self.b / total) / (total + 1)
@@ -158,13 +158,13 @@ class BetaBernoulli:
         return _sample(key, n, self.a, self.b)
 
     @x64
-    def log_prob(self, theta: FloatGroups) -> Float[Array, "*batch G"]:
+    def log_prob(self, theta: FloatGroups) -> FloatGroups:
         """Log density at accuracies `theta` (..., G)."""
         theta = jnp.asarray(theta, jnp.float64)
         return (self.a - 1) * jnp.log(theta) + (self.b - 1) * jnp.log1p(-theta) - betaln(self.a, self.b)
 
     @x64
-    def log_marginal(self, successes: IntGroups, trials: IntGroups) -> Float[Array, "*batch G"]:
+    def log_marginal(self, successes: IntGroups, trials: IntGroups) -> FloatGroups:
         """Log probability of a sequence of labels with these counts, theta integrated out: log B(a', b') / B(a, b).
 
         Examples

@@ -1,0 +1,209 @@
+"""Files that the command line reads and writes: pools, sheets of labels, figures, tables."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayes_assess._arrays import listing, show, text_as_int
+from bayes_assess.errors import JournalError, LabelError, OutputError, PartitionError
+from bayes_assess.journal import Journal
+from bayes_assess.partition import ScoreBins
+from bayes_assess.pool import Pool, read_pool
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bayes_assess.assessment import Assessment, Queries
+
+_BINS = re.compile(r"(weight-)?bins:(.*)")
+# What tools make of the labels 0 and 1 or 7: pandas writes whole numbers with gaps among them as 7.0.
+_WORDS = {"true": "1", "false": "0"}
+_POINT_ZERO = re.compile(r"\.0+$")
+
+
+def parse_by(text: str) -> tuple[str | ScoreBins, list[str]]:
+    """Turn ``prediction``, a column's name, ``bins:10`` or ``weight-bins:10`` into groups and the columns they need.
+
+    Examples
+    --------
+    >>> parse_by("weight-bins:5")
+    (ScoreBins(n_bins=5, kind='weight'), [])
+    >>> parse_by("site")
+    ('site', ['site'])
+    """
+    if text == "prediction":
+        return text, []
+    match = _BINS.fullmatch(text)
+    if match is None:
+        return text, [text]
+    if not match[2].isdecimal():
+        raise PartitionError(f"a number of bins follows the colon, such as bins:10; found {text!r}")
+    return ScoreBins(int(match[2]), kind="weight" if match[1] else "width"), []
+
+
+def parse_names(text: str | None) -> list[str] | list[int] | None:
+    """Split names at commas; if all are whole numbers, they are numbers.
+
+    Examples
+    --------
+    >>> parse_names("cat, dog"), parse_names("0,1"), parse_names(None)
+    (['cat', 'dog'], [0, 1], None)
+    """
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    numbers = text_as_int(np.asarray(names))
+    return names if numbers is None else numbers.tolist()
+
+
+def reader_options(
+    id: str | None, scores: list[str] | None, prediction: str | None, confidence: str | None, classes: str | None
+) -> dict[str, Any]:
+    """Collect the options of `read_pool` as plain values; one score column alone is P(positive)."""
+    columns = [name.strip() for text in scores or [] for name in text.split(",")]
+    return {
+        "id": id,
+        "scores": columns[0] if len(columns) == 1 else columns or None,
+        "prediction": prediction,
+        "confidence": confidence,
+        "classes": parse_names(classes),
+    }
+
+
+def source_of(path: Path, options: Mapping[str, Any], groups: list[str]) -> dict[str, Any]:
+    """Say how a pool was read, for the journal."""
+    return {"path": str(path.resolve()), "options": {**options, "groups": groups}}
+
+
+def reopen(run: Path, moved_to: Path | None) -> Assessment:
+    """Read the pool of a journal as it was read before, and go on with the assessment."""
+    from bayes_assess.assessment import resume
+
+    with Journal.open(run) as journal:
+        meta = journal.meta
+    source = meta.get("source")
+    if source is None:
+        if moved_to is None:
+            raise JournalError(f"{run} was not started on the command line, so it does not know its pool; add --pool.")
+        by = meta["question"]["by"]
+        source = {"path": "", "options": {"groups": [by] if isinstance(by, str) and by != "prediction" else []}}
+    path = moved_to or _find(Path(source["path"]), run)
+    return resume(run, read_pool(path, **source["options"]))
+
+
+def _find(recorded: Path, run: Path) -> Path:
+    """Where the pool is: at its place, or beside the journal if the two moved together."""
+    for path in (recorded, run.resolve().parent / recorded.name):
+        if path.is_file():
+            return path
+    raise JournalError(f"The pool {recorded} of {run} is not there any more; say where it is by --pool.")
+
+
+def read_sheet(path: Path, id_column: str, label_column: str) -> tuple[np.ndarray, np.ndarray, int]:
+    """Read ids and labels as text; return how many rows without a label were left out, too."""
+    import pandas as pd
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False)
+    except pd.errors.EmptyDataError:
+        raise LabelError(f"{path} is empty; it needs the columns {id_column!r} and {label_column!r}.") from None
+    except (pd.errors.ParserError, pd.errors.ParserWarning, UnicodeDecodeError) as error:
+        raise LabelError(f"{path} cannot be read as CSV in UTF-8: {error}.") from None
+    for name in (id_column, label_column):
+        if name not in frame.columns:
+            raise LabelError(f"{path} has no column {name!r}; its columns are {listing(list(frame.columns), 30)}.")
+    # A short last row leaves fields missing even so.
+    ids, labels = (frame[name].fillna("").to_numpy(dtype=str) for name in (id_column, label_column))
+    given = np.strings.strip(labels) != ""
+    return ids[given], labels[given], int((~given).sum())
+
+
+def spelled_as(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Undo what other tools do to whole numbers (``7.0``) and booleans (``True``); text classes stay as they are.
+
+    Examples
+    --------
+    >>> spelled_as(np.arange(2), np.array(["1.0", "False"])).tolist()
+    ['1', '0']
+    """
+    if classes.dtype.kind == "U" or not len(labels):
+        return labels
+    return np.array([_WORDS.get(label.lower(), _POINT_ZERO.sub("", label)) for label in labels.tolist()])
+
+
+def known_labels(pool: Pool, ids: np.ndarray, labels: np.ndarray, name: str) -> np.ndarray:
+    """Put labels into the pool's order; every item needs exactly one."""
+    if pool.classes.dtype.kind == "i" and len(labels):
+        labels = _as_numbers(spelled_as(pool.classes, labels))
+    items = pool.positions(ids)
+    times = np.bincount(items, minlength=pool.n_items)
+    if (times != 1).any():
+        item = int(np.argmax(times != 1))
+        found = "no label" if times[item] == 0 else f"{times[item]} labels"
+        raise LabelError(f"simulate needs one label for every item, but {name} has {found} of {show(pool.ids[item])}.")
+    ordered = np.empty(pool.n_items, labels.dtype)
+    ordered[items] = labels
+    return ordered
+
+
+def _as_numbers(labels: np.ndarray) -> np.ndarray:
+    numbers = text_as_int(labels)
+    if numbers is None:
+        odd = next(label for label in labels if text_as_int(np.asarray([label])) is None)
+        raise LabelError(f"the label {show(odd)} is no whole number, as the pool's classes are; name them by --classes")
+    return numbers
+
+
+def pool_and_labels(path: Path, options: Mapping[str, Any], groups: list[str], labels: str, label_column: str):
+    """Read a pool and the label of each of its items from a file of labels or from a column of the pool's own file."""
+    if Path(labels).is_file():
+        pool = read_pool(path, **options, groups=groups)
+        ids, told, _ = read_sheet(Path(labels), options["id"] or "id", label_column)
+        return pool, known_labels(pool, ids, told, labels)
+    if Path(labels).suffix:
+        raise FileNotFoundError(2, "No such file", labels)
+    if path.suffix.lower() == ".npz":
+        pool = read_pool(path, **options, groups=groups)
+        with np.load(path, allow_pickle=False) as archive:
+            if labels not in archive:
+                raise LabelError(f"{path} has no array {labels!r}; its arrays are {listing(list(archive), 30)}.")
+            return pool, archive[labels]
+    pool = read_pool(path, **options, groups=list(dict.fromkeys([*groups, labels])))
+    return pool, pool.groups[labels]
+
+
+def refuse_to_overwrite(path: Path, force: bool) -> None:
+    """Raise OutputError if a sheet cannot be written there, before any item is asked for."""
+    if path.exists() and not force:
+        raise OutputError(f"{path} exists already, perhaps with labels in it; choose another name, or add --force.")
+    if not path.parent.is_dir():
+        raise OutputError(f"There is no folder {path.parent} to write {path.name} in.")
+
+
+def pending_queries(assessment: Assessment) -> Queries:
+    """Gather all items that were handed out and not labelled yet."""
+    from bayes_assess.assessment import Queries
+
+    pool, cells = assessment.pool, assessment.cells
+    items = pool.positions(assessment.pending)
+    codes = cells.codes[items].astype(np.int64)
+    predictions = pool.classes[pool.predictions[items]]
+    return Queries(pool.ids[items], codes, np.ones(len(items)), cells.names[codes], predictions)
+
+
+def save_figure(ax: Axes, path: Path) -> None:
+    """Write a figure in the format of its suffix."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    try:
+        figure.savefig(path, dpi=150)
+    except ValueError as error:  # an unknown suffix; the message lists those it knows
+        raise OutputError(f"Cannot write the figure {path}: {error}.") from None

@@ -1,0 +1,77 @@
+"""What the command line prints of results."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from bayes_assess.tables import Table
+
+if TYPE_CHECKING:
+    from bayes_assess.assessment import Assessment
+    from bayes_assess.results import GroupResult
+    from bayes_assess.simulate import Study
+
+
+def show(table: Table) -> None:
+    """Print a table: by Rich on a terminal, as plain text into a pipe or a file."""
+    if not sys.stdout.isatty():
+        typer.echo(repr(table))
+        return
+    from rich.console import Console
+
+    Console().print(table.to_rich())
+
+
+def started(assessment: Assessment) -> str:
+    """Say what was started, and which labels are possible."""
+    pool, cells = assessment.pool, assessment.cells
+    named = ", ".join(str(name) for name in pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
+    more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
+    question = type(assessment.question).__name__
+    return (
+        f"{question} by {cells.description}, design {assessment.design.name}: "
+        f"{pool.n_items:,} items in {cells.n_cells:,} groups.\nLabels can be {named}{more}."
+    )
+
+
+def taken(new: int, known: int, skipped: int) -> str:
+    """Say what became of the rows of a sheet."""
+    notes = [f"{known:,} known before"] if known else []
+    notes += [f"{skipped:,} without a label skipped"] if skipped else []
+    return f"Took {new:,} label{'s' * (new != 1)}" + (f" ({', '.join(notes)})." if notes else ".")
+
+
+def progress(assessment: Assessment) -> str:
+    """Say how many labels were used, and how many items are left."""
+    return (
+        f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, "
+        f"{assessment.n_remaining:,} remaining."
+    )
+
+
+def narrow(result: GroupResult) -> Table:
+    """Tabulate a result in fewer columns, so that it fits a terminal."""
+    full = result.table()
+    rows = list(full.rows())
+    columns: dict[str, Any] = {name: full[name] for name in ("group", "items", "labelled", "estimate")}
+    columns["interval"] = [f"[{row['lower']:.3f}, {row['upper']:.3f}]" for row in rows]
+    columns["rank"] = [f"{row['rank']:.1f} [{row['rank_lower']}, {row['rank_upper']}]" for row in rows]
+    # The probability of being among the m groups asked for, where m > 1, comes last and says more than the extremes.
+    last = full.columns[-1]
+    columns |= {name: full[name] for name in ([last] if last.startswith("p_among") else ["p_worst", "p_best"])}
+    formats = {name: ".3f" for name in columns if name.startswith("p_")} | {"estimate": ".3f"}
+    return Table(columns, title=full.title, formats=formats)
+
+
+def labels_to(study: Study) -> str:
+    """Say how many labels each design needs, by the question's own scores."""
+    lines = []
+    for score in study.question.scores:
+        goal = "at most 0.05" if study.question.lower_is_better[score] else "above 0.99"
+        found = study.labels_to(score)
+        needs = ", ".join(f"{name} {'not reached' if n is None else f'{n:,}'}" for name, n in found.items())
+        lines.append(f"Labels until the mean {score} is {goal} and stays there: {needs}.")
+    return "\n".join(lines)
