@@ -48,11 +48,14 @@ _OWNERS = {
     "Study": "simulate",
     "simulate": "simulate",
 }
+_SUBPACKAGES = ("acquisition", "designs", "models")
 
-__all__ = sorted([*_OWNERS, "__version__"])
+__all__ = sorted([*_OWNERS, "__version__"])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _SUBPACKAGES:
+        return importlib.import_module(f"{__name__}.{name}")
     owner = _OWNERS.get(name)
     if owner is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -162,13 +162,15 @@ def _as_numbers(labels: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def pool_and_labels(path: Path, options: Mapping[str, Any], groups: list[str], labels: str, label_column: str):
+def pool_and_labels(
+    path: Path, options: Mapping[str, Any], groups: list[str], labels: str, label_column: str
+) -> tuple[Pool, np.ndarray]:
     """Read a pool and the label of each of its items from a file of labels or from a column of the pool's own file."""
     if Path(labels).is_file():
         pool = read_pool(path, **options, groups=groups)
         ids, told, _ = read_sheet(Path(labels), options["id"] or "id", label_column)
         return pool, known_labels(pool, ids, told, labels)
-    if Path(labels).suffix:
+    if Path(labels).suffix.lower() == ".csv":  # a name of a file rather than of a column
         raise FileNotFoundError(2, "No such file", labels)
     if path.suffix.lower() == ".npz":
         pool = read_pool(path, **options, groups=groups)
@@ -193,6 +195,8 @@ def pending_queries(assessment: Assessment) -> Queries:
     from bayes_assess.assessment import Queries
 
     pool, cells = assessment.pool, assessment.cells
+    if not assessment.n_pending:
+        raise OutputError("No item is pending: every item that was asked for has its label.")
     items = pool.positions(assessment.pending)
     codes = cells.codes[items].astype(np.int64)
     predictions = pool.classes[pool.predictions[items]]

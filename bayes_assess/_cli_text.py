@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from bayes_assess.questions import LeastAccurate, MostAccurate
 from bayes_assess.tables import Table
 
 if TYPE_CHECKING:
@@ -53,17 +54,30 @@ def progress(assessment: Assessment) -> str:
 
 
 def narrow(result: GroupResult) -> Table:
-    """Tabulate a result in fewer columns, so that it fits a terminal."""
+    """Tabulate a result in fewer columns, so that it fits a terminal of 80 characters."""
     full = result.table()
-    rows = list(full.rows())
-    columns: dict[str, Any] = {name: full[name] for name in ("group", "items", "labelled", "estimate")}
-    columns["interval"] = [f"[{row['lower']:.3f}, {row['upper']:.3f}]" for row in rows]
-    columns["rank"] = [f"{row['rank']:.1f} [{row['rank_lower']}, {row['rank_upper']}]" for row in rows]
-    # The probability of being among the m groups asked for, where m > 1, comes last and says more than the extremes.
-    last = full.columns[-1]
-    columns |= {name: full[name] for name in ([last] if last.startswith("p_among") else ["p_worst", "p_best"])}
-    formats = {name: ".3f" for name in columns if name.startswith("p_")} | {"estimate": ".3f"}
-    return Table(columns, title=full.title, formats=formats)
+    ends = zip(full["lower"], full["upper"], full["rank_lower"], full["rank_upper"], strict=True)
+    texts = [(f"[{low:.3f}, {high:.3f}]", f"{first}-{last}") for low, high, first, last in ends]
+    columns: dict[str, Any] = {
+        "group": full["group"],
+        "items": full["items"],
+        "labels": full["labelled"],
+        "estimate": full["estimate"],
+        "interval": [interval for interval, _ in texts],
+        "rank": [rank if size else "-" for (_, rank), size in zip(texts, full["items"], strict=True)],
+    }
+    name, probability = _probability(result)
+    columns[name] = full[probability]
+    return Table(columns, title=full.title, formats={"estimate": ".3f", name: ".3f"})
+
+
+def _probability(result: GroupResult) -> tuple[str, str]:
+    """Choose the probability that answers the question: its short name, and its column in the full table."""
+    question = result.question
+    side = "best" if isinstance(question, MostAccurate) else "worst"
+    if isinstance(question, LeastAccurate | MostAccurate) and question.m > 1:
+        return f"p_{side}_{question.m}", f"p_among_{question.m}_{side}"
+    return f"p_{side}", f"p_{side}"
 
 
 def labels_to(study: Study) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -10,9 +11,9 @@ import jax
 import numpy as np
 from jaxtyping import Int
 
-from bayes_assess._record import describe, read_description, replay
+from bayes_assess._record import describe, digest, read_description
 from bayes_assess.designs import CellState, Design, choose_batch, find_design, reserve_batch, update_batch
-from bayes_assess.errors import BudgetError, DesignError, LabelError, QuestionError
+from bayes_assess.errors import BudgetError, DesignError, JournalError, LabelError, QuestionError
 from bayes_assess.journal import Journal
 from bayes_assess.models import BetaBernoulli
 from bayes_assess.pool import Pool
@@ -194,6 +195,23 @@ class Assessment:
             f"{self.labels_used:,} of {self.pool.n_items:,} items labelled, {self.n_pending:,} pending)"
         )
 
+    def _replay(self, book: Journal) -> None:
+        """Bring a fresh session to the state that the journal records; no decision is taken anew."""
+        if book.meta["cells"] != digest(self.cells.codes):
+            raise JournalError(f"The journal {str(book.path)!r} was written with other groups than these.")
+        for event in book.events():
+            items = self.pool.positions(np.asarray(event.payload["ids"]))
+            self._sequence = event.sequence
+            if event.kind == "tell":
+                self._learn(items, self.pool.label_codes(event.payload["labels"]))
+                continue
+            cells = self.cells.codes[items].astype(np.int64)
+            if not np.array_equal(items, self._take(cells)):
+                raise JournalError(f"Entry {event.sequence} of the journal does not follow from those before it.")
+            state = reserve_batch(self._state, cells)
+            self._hand_out(items, cells, replace(state, queue=np.asarray(event.payload["queue"], np.int64)))
+        self.journal = book
+
     def _write(self, kind: str, payload: dict[str, Any]) -> None:
         """Record an event before it takes effect, unless another session has written to the journal."""
         if self.journal is not None:
@@ -314,7 +332,8 @@ def assess(
     """
     assessment = _start(pool, question, design, prior, prior_strength, seed)
     if journal is not None:
-        assessment.journal = Journal.create(journal, describe(assessment, seed, source))
+        kept = describe(pool, question, assessment.design, assessment.prior, assessment.cells, seed, source)
+        assessment.journal = Journal.create(journal, kept)
     return assessment
 
 
@@ -347,8 +366,7 @@ def resume(journal: str | PathLike[str], pool: Pool, question: GroupAccuracy | N
     book = Journal.open(journal)
     question, design, prior, seed = read_description(book, pool, question)
     assessment = _start(pool, question, design, prior, None, seed)
-    replay(assessment, book)
-    assessment.journal, assessment._sequence = book, book.last_sequence
+    assessment._replay(book)
     return assessment
 
 

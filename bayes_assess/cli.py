@@ -1,7 +1,7 @@
 """The command line: ``bayes-assess start``, ``ask``, ``tell``, ``status``, ``simulate`` and ``demo``.
 
-Exit codes: 0, done; 2, something in the call or in a file is wrong, said in one line on standard error, and nothing
-was changed; 1, anything unforeseen.
+Exit codes: 0, done; 2, something in the call or in a file is wrong, as one line on standard error says; 1, anything
+unforeseen.
 
 Everything heavy is imported inside the commands, so that ``--help`` answers at once.
 """
@@ -23,8 +23,6 @@ from bayes_assess.errors import BayesAssessError, BudgetError, OutputError, Ques
 if TYPE_CHECKING:
     from bayes_assess.assessment import Assessment
     from bayes_assess.questions import GroupAccuracy
-    from bayes_assess.results import GroupResult
-    from bayes_assess.tables import Table
 
 FAILED = 2  # as for Typer's own complaints about options
 
@@ -79,7 +77,7 @@ app = typer.Typer(
         "bayes-assess tell run.db to_label.csv    (once its labels are filled in)",
         "bayes-assess status run.db",
     )
-    + "\n\nExit codes: 0 done; 2 something is wrong with the call or a file, and nothing was changed; 1 unforeseen.",
+    + "\n\nExit codes: 0 done; 2 something in the call or in a file is wrong, as the message says; 1 unforeseen.",
 )
 
 PoolFile = Annotated[Path, typer.Argument(metavar="POOL", help="Predictions: a CSV, Parquet or NPZ file.")]
@@ -151,6 +149,7 @@ def start(
 ) -> None:
     """Start to assess a pool of predictions."""
     from bayes_assess import _cli_files as files
+    from bayes_assess import _cli_text as text
     from bayes_assess.assessment import assess
     from bayes_assess.pool import read_pool
 
@@ -163,12 +162,7 @@ def start(
         items, asked, design=design, prior=prior, prior_strength=prior_strength, seed=seed, journal=out, source=source
     )
     _close(assessment)
-    typer.echo(
-        f"Started {out}: {type(asked).__name__} by {assessment.cells.description}, design {design}, seed {seed}."
-    )
-    named = ", ".join(str(name) for name in items.classes[:12]) + (", ..." if items.n_classes > 12 else "")
-    more = "" if items.classes_declared else " (as predicted; if labels can be others, start again with --classes)"
-    typer.echo(f"{items.n_items:,} items in {assessment.cells.n_cells:,} groups; labels: {named}{more}.")
+    typer.echo(f"Started {out}: {text.started(assessment)}")
     typer.echo(f"Next: bayes-assess ask {out} -n 20 -o to_label.csv")
 
 
@@ -183,11 +177,13 @@ def ask(
     force: Force = False,
     pool: Moved = None,
 ) -> None:
-    """Choose the items to label next, as a sheet with the columns id and label.
+    """Choose the items to label next.
 
-    Without -o the items are printed. Items stay pending until their labels are told.
+    With -o they become a sheet with the columns id and label, else they are printed. Items stay pending until their
+    labels are told.
     """
     from bayes_assess import _cli_files as files
+    from bayes_assess import _cli_text as text
 
     if pending and n is not None:
         raise BudgetError("--pending writes the items that were asked for before; leave out -n.")
@@ -197,7 +193,7 @@ def ask(
     with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
         queries = files.pending_queries(assessment) if pending else assessment.ask(20 if n is None else n)
     if output is None:
-        _show(queries.table())
+        text.show(queries.table())
         return
     try:
         queries.to_csv(output)
@@ -216,37 +212,37 @@ def tell(
     label: Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")] = "label",
     pool: Moved = None,
 ) -> None:
-    """Take labels from a sheet: all of them, or none if anything is wrong.
+    """Take labels from a sheet, all or nothing.
 
     Rows without a label are skipped, other columns ignored. Labels told before may be there again.
     """
     from bayes_assess import _cli_files as files
+    from bayes_assess import _cli_text as text
 
     ids, told, skipped = files.read_sheet(labels, id, label)
     assessment = files.reopen(run, pool)
     with closing(assessment.journal):  # type: ignore[type-var]
         before = assessment.labels_used
         assessment.tell(ids, files.spelled_as(assessment.pool.classes, told))
-    taken = assessment.labels_used - before
-    notes = [f"{len(ids) - taken:,} known before"] if len(ids) > taken else []
-    notes += [f"{skipped:,} without a label skipped"] if skipped else []
-    typer.echo(f"Took {taken:,} labels" + (f" ({', '.join(notes)})." if notes else "."))
+    new = assessment.labels_used - before
+    typer.echo(text.taken(new, known=len(ids) - new, skipped=skipped))
     typer.echo(assessment.result().summary())
-    _progress(assessment)
+    typer.echo(text.progress(assessment))
 
 
 @app.command(epilog=_example("bayes-assess status run.db --plot figure.png"))
 def status(run: RunFile, level: Level = 0.95, csv: CsvOut = None, plot: PlotOut = None, pool: Moved = None) -> None:
     """Answer the question from the labels told so far."""
     from bayes_assess import _cli_files as files
+    from bayes_assess import _cli_text as text
 
     assessment = files.reopen(run, pool)
     _close(assessment)
     result = assessment.result(level=level)
     typer.echo(result.summary())
-    _progress(assessment)
+    typer.echo(text.progress(assessment))
     typer.echo()
-    _show(_narrow(result))
+    text.show(text.narrow(result))
     if csv is not None:
         result.table().to_csv(csv)
         typer.echo(f"Wrote {csv}.")
@@ -282,8 +278,12 @@ def simulate(
     confidence: Confidence = None,
     classes: Classes = None,
 ) -> None:
-    """Try designs on a pool whose labels are all known: how many labels does each need?"""
+    """Compare designs on a pool whose labels are known.
+
+    Every design runs many campaigns; the table says how close they come with how many labels.
+    """
     from bayes_assess import _cli_files as files
+    from bayes_assess import _cli_text as text
     from bayes_assess.simulate import simulate as run
 
     groups, columns = files.parse_by(by)
@@ -302,8 +302,8 @@ def simulate(
         prior_strength=prior_strength,
         progress=sys.stderr.isatty(),
     )
-    _show(study.table())
-    _show_labels_to(study)
+    text.show(study.table())
+    typer.echo(text.labels_to(study))
     if csv is not None:
         study.table(study.budgets.tolist()).to_csv(csv)
         typer.echo(f"Wrote {csv}.")
@@ -318,10 +318,15 @@ def demo(
     repeats: Annotated[int, typer.Option(help="Simulated campaigns per design.")] = 500,
     seed: Seed = 0,
 ) -> None:
-    """Find the weakest class of a real classifier of handwritten digits, in under a minute."""
+    """Find the weakest class of a digit classifier.
+
+    Trains it, runs a campaign that learns where to look beside one at random, and writes figures and tables. It takes
+    less than a minute.
+    """
+    from bayes_assess import _cli_text as text
     from bayes_assess.demo import run
 
-    run(output, repeats=repeats, seed=seed, say=typer.echo, show=_show, progress=sys.stderr.isatty())
+    run(output, repeats=repeats, seed=seed, say=typer.echo, show=text.show, progress=sys.stderr.isatty())
 
 
 def main() -> None:
@@ -353,45 +358,3 @@ def _whole_numbers(text: str | None) -> list[int] | None:
 def _close(assessment: Assessment) -> None:
     if assessment.journal is not None:
         assessment.journal.close()
-
-
-def _progress(assessment: Assessment) -> None:
-    typer.echo(
-        f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, "
-        f"{assessment.n_remaining:,} remaining."
-    )
-
-
-def _show(table: Table) -> None:
-    """Print a table: by Rich on a terminal, as plain text into a pipe or a file."""
-    if not sys.stdout.isatty():
-        typer.echo(repr(table))
-        return
-    from rich.console import Console
-
-    Console().print(table.to_rich())
-
-
-def _narrow(result: GroupResult) -> Table:
-    """Tabulate a result in fewer columns, so that it fits a terminal."""
-    from bayes_assess.tables import Table
-
-    full = result.table()
-    rows = list(full.rows())
-    columns: dict[str, Any] = {name: full[name] for name in ("group", "items", "labelled", "estimate")}
-    columns["interval"] = [f"[{row['lower']:.3f}, {row['upper']:.3f}]" for row in rows]
-    columns["rank"] = [f"{row['rank']:.1f} [{row['rank_lower']}, {row['rank_upper']}]" for row in rows]
-    # Probabilities of what is asked: the last column that the question added, else the two extremes.
-    extra = full.columns[-1] if full.columns[-1].startswith("p_among") else None
-    columns |= {name: full[name] for name in ([extra] if extra else ["p_worst", "p_best"])}
-    formats = {name: ".3f" for name in columns if name.startswith("p_")} | {"estimate": ".3f"}
-    return Table(columns, title=full.title, formats=formats)
-
-
-def _show_labels_to(study: Any) -> None:
-    """Say how many labels each design needs by the question's own scores."""
-    for score in study.question.scores:
-        goal = "at most 0.05" if study.question.lower_is_better[score] else "above 0.99"
-        found = study.labels_to(score)
-        needs = ", ".join(f"{name} {'not reached' if n is None else f'{n:,}'}" for name, n in found.items())
-        typer.echo(f"Labels until the mean {score} is {goal}: {needs}.")

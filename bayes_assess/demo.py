@@ -1,4 +1,4 @@
-"""A first look at the package: which digit does a real classifier get wrong most, and how many labels does it take?
+"""A first look at the package: find the digit that a real classifier gets wrong most, with few labels.
 
 A logistic regression learns from few handwritten digits and predicts the others. The true labels of those are known,
 but each campaign sees only the ones that it asks for, so that what it says can be held against the truth.
@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
+from bayes_assess._cli_files import save_figure
 from bayes_assess.arviz_bridge import import_arviz
 from bayes_assess.assessment import assess
 from bayes_assess.errors import BayesAssessError, OutputError
@@ -76,7 +78,7 @@ def digits_pool() -> tuple[Pool, np.ndarray]:
     pixels, digits = load_digits(return_X_y=True)
     pixels = pixels / 16  # in [0, 1], where the optimiser converges quickly
     classifier = LogisticRegression(max_iter=1000).fit(pixels[:N_TRAINING], digits[:N_TRAINING])
-    return Pool(scores=classifier.predict_proba(pixels[N_TRAINING:])), digits[N_TRAINING:]
+    return Pool(scores=classifier.predict_proba(pixels[N_TRAINING:])), np.asarray(digits)[N_TRAINING:]
 
 
 def campaign(pool: Pool, labels: np.ndarray, design: str, seed: int) -> GroupResult:
@@ -124,9 +126,14 @@ def run(
     if output.exists() and not output.is_dir():
         raise OutputError(f"{output} is a file; choose a folder to write to.")
     pool, labels = digits_pool()
-    truth = (labels == pool.predictions).astype(float)
-    say(f"A logistic regression learned from {N_TRAINING} handwritten digits and predicted {pool.n_items:,} others.")
-    say(f"Which predicted digit can be trusted least? Two campaigns look for it with {N_LABELS} labels each.")
+    say(
+        fill(
+            f"A logistic regression learned from {N_TRAINING} handwritten digits and predicted {pool.n_items:,} "
+            f"others. Which predicted digit can be trusted least? Two campaigns look for it with {N_LABELS} labels "
+            "each: Thompson sampling (T), and items at random (R).",
+            79,
+        )
+    )
     say("")
     results = {design: campaign(pool, labels, design, seed) for design in ("thompson", "random")}
     looks = [*range(LOOK_EVERY, pool.n_items, LOOK_EVERY), pool.n_items]
@@ -142,8 +149,8 @@ def run(
     )
     show(_side_by_side(results, study.truth))
     say("")
-    for line in _in_words(results, study, float(truth.mean())):
-        say(line)
+    for sentence in _in_words(results, study, float((labels == pool.predictions).mean())):
+        say(fill(sentence, 79))
     files = _write(output, pool, labels, results, study)
     say("")
     say(f"In {output}:")
@@ -191,8 +198,8 @@ def _in_words(results: dict[str, GroupResult], study: Study, accuracy: float) ->
         found = result.identified[0]
         verdict = "right" if found == name else "wrong"
         lines.append(
-            f"{design.capitalize()} points to {found} with probability {result.probability_worst.max():.2f} ({verdict}),"
-            f" and spent {result.labelled[weakest]} of its {result.labels_used} labels on {name}."
+            f"{design.capitalize()} points to {found} with probability {result.probability_worst.max():.2f} "
+            f"({verdict}), and spent {result.labelled[weakest]} of its {result.labels_used} labels on {name}."
         )
     needed = study.labels_to("mrr", GOAL)
     n_repeats = len(study.scores["random"]["mrr"])
@@ -226,29 +233,34 @@ def _write(
         files[output / name] = content
         return output / name
 
-    figures = {
-        "forest.png": (thompson.plot(truth=study.truth), "estimates and intervals of Thompson's campaign, with truth"),
-        "label_curve.png": (study.plot("mrr"), "how surely the weakest digit is found with so many labels"),
-    }
-    for name, (ax, content) in figures.items():
-        ax.figure.savefig(put(name, content), dpi=150)
-    full = {"design": [], "truth": []} | {name: [] for name in thompson.table().columns}
-    truth = dict(zip(study.groups.tolist(), study.truth.tolist(), strict=True))
-    for design, result in results.items():
-        for row in result.table().rows():
-            for name, value in ({"design": design, "truth": truth[row["group"]]} | row).items():
-                full[name].append(value)
-    Table(full).to_csv(put("table.csv", "both campaigns in full"))
+    save_figure(
+        thompson.plot(truth=study.truth),
+        put("forest.png", "estimates and intervals of Thompson's campaign, with truth"),
+    )
+    save_figure(study.plot("mrr"), put("label_curve.png", "how surely the weakest digit is found, by labels"))
+    _in_full(results, study).to_csv(put("table.csv", "both campaigns in full"))
     study.table(study.budgets.tolist()).to_csv(put("simulation.csv", "mean scores of the simulated campaigns"))
     posterior = thompson.to_arviz()
     summary = import_arviz().summary(posterior, kind="stats", round_to="none")
     summary.to_csv(put("posterior_summary.csv", "ArviZ summary of the posterior"))
     if _wrote_netcdf(posterior, output / "posterior.nc"):
         put("posterior.nc", "the posterior, for arviz.from_netcdf")
-    scores = {f"p_{name}": pool.scores[:, code] for code, name in enumerate(pool.classes)}  # type: ignore[index]
+    assert pool.scores is not None
+    scores = {f"p_{name}": column for name, column in zip(pool.classes, pool.scores.T, strict=True)}
     Table({"id": pool.ids, **scores}).to_csv(put("pool.csv", "the classifier's predictions"))
     Table({"id": pool.ids, "label": labels}).to_csv(put("labels.csv", "their true labels"))
     return files
+
+
+def _in_full(results: dict[str, GroupResult], study: Study) -> Table:
+    """One row per campaign and digit, with everything that is known of it and the truth."""
+    truth = dict(zip(study.groups.tolist(), study.truth.tolist(), strict=True))
+    rows = [
+        {"design": design, "truth": truth[row["group"]], **row}
+        for design, result in results.items()
+        for row in result.table().rows()
+    ]
+    return Table({name: [row[name] for row in rows] for name in rows[0]})
 
 
 def _wrote_netcdf(posterior: Any, path: Path) -> bool:
@@ -256,5 +268,6 @@ def _wrote_netcdf(posterior: Any, path: Path) -> bool:
     try:
         posterior.to_netcdf(str(path))
     except (ImportError, ValueError):
+        path.unlink(missing_ok=True)
         return False
     return True

