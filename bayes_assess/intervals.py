@@ -134,13 +134,19 @@ def beta_binomial_interval(
     if wide.any():
         matched = n[wide] * (total[wide] + 1) / (total[wide] + n[wide]) - 1
         share = beta_interval(mean[wide] * matched, (1 - mean[wide]) * matched, level)
-        ends[wide] = n[wide, None] * share
+        ends[wide, 0] = np.floor(n[wide] * share[:, 0])
+        ends[wide, 1] = np.ceil(n[wide] * share[:, 1])
     exact = np.flatnonzero(~wide & (n > 0))
-    width = int(2 * _WINDOW_SDS * _DISCRETE_BELOW_SD) + 2
-    step = max(1, _CHUNK // width)
+    # Cantelli: a tail probability lies within sqrt(1 / tail) standard deviations, however skewed the law.
+    half = np.ceil(max(_WINDOW_SDS, tail**-0.5) * sd).astype(np.int64) + 1
+    step = max(1, _CHUNK // (2 * int(half[exact].max(initial=1)) + 2))
     for i in range(0, len(exact), step):
         j = exact[i : i + step]
-        ends[j] = _summed_interval(n[j], a[j], b[j], mean[j], sd[j], tail)
+        ends[j] = _summed_interval(n[j], a[j], b[j], half[j], tail)
+    # A law that is all but a point mass would give an interval without width before everything is labelled.
+    point = (ends[:, 0] == ends[:, 1]) & (n > 0)
+    ends[:, 0] -= point & (ends[:, 1] == n)
+    ends[:, 1] += point & (ends[:, 1] < n)
     return ends
 
 
@@ -148,14 +154,12 @@ def _summed_interval(
     n: Int[np.ndarray, " J"],
     a: Float[np.ndarray, " J"],
     b: Float[np.ndarray, " J"],
-    mean: Float[np.ndarray, " J"],
-    sd: Float[np.ndarray, " J"],
+    half: Int[np.ndarray, " J"],
     tail: float,
 ) -> Float[np.ndarray, "J 2"]:
     """Quantiles from the probabilities of a window of counts around the mean, by their ratio recurrence."""
-    half = np.ceil(_WINDOW_SDS * sd).astype(np.int64) + 1
-    first = np.maximum(np.floor(n * mean).astype(np.int64) - half, 0)
-    last = np.minimum(np.floor(n * mean).astype(np.int64) + half, n)
+    center = np.floor(n * (a / (a + b))).astype(np.int64)
+    first, last = np.maximum(center - half, 0), np.minimum(center + half, n)
     k = first[:, None] + np.arange(int((last - first).max()) + 1)
     inside = k <= last[:, None]
     before = np.where(inside, k, last[:, None])[:, 1:] - 1  # p(k) / p(k - 1), with k - 1 = before
@@ -164,11 +168,18 @@ def _summed_interval(
         log_ratio = np.log((n_ - before) * (a_ + before)) - np.log((before + 1) * (b_ + n_ - before - 1))
     log_p = np.zeros(k.shape)
     log_p[:, 1:] = np.cumsum(np.where(inside[:, 1:], log_ratio, 0.0), axis=1)
-    log_p = np.where(inside, log_p, -np.inf)
-    p = np.exp(log_p - log_p.max(1, keepdims=True))
-    cdf = np.cumsum(p / p.sum(1, keepdims=True), axis=1)
-    lower = first + (cdf <= tail).sum(1)
-    upper = np.minimum(first + (cdf < 1 - tail).sum(1), last)
-    # A law that is all but a point mass would give an interval without width before everything is labelled.
-    point = lower == upper
-    return np.stack([lower - (point & (upper == n)), upper + (point & (upper < n))], axis=-1).astype(np.float64)
+    peak = log_p.max(1)
+    p = np.where(inside, np.exp(log_p - peak[:, None]), 0.0)
+    # A skewed law leaves mass outside its window. It lies against one end then, where its probability is known.
+    at_0, at_n = (first == 0) & (last < n), (first > 0) & (last == n)
+    total = p.sum(1)
+    log_end = np.where(at_n, special.betaln(n + a, b), special.betaln(a, n + b)) - special.betaln(a, b)
+    relative = np.where(at_n, log_p[np.arange(len(n)), last - first], 0.0) - peak
+    total = np.where(at_0 | at_n, np.exp(np.clip(relative - log_end, -700, 700)), total)
+    p /= total[:, None]
+    below = np.where(at_n, np.maximum(1 - p.sum(1), 0.0), 0.0)
+    cdf = below[:, None] + np.cumsum(p, axis=1)
+    rounding = 1e-12  # where a probability equals its bound exactly, as those of uniform laws do
+    lower = first + (cdf <= tail * (1 + rounding)).sum(1)
+    upper = np.minimum(first + (cdf < (1 - tail) * (1 - rounding)).sum(1), last)
+    return np.stack([lower, upper], axis=-1).astype(np.float64)

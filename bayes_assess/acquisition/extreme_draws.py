@@ -15,10 +15,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.scipy.special import betainc, betaln
+from jax.scipy.special import betainc
 from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._typing import FloatGroups, PRNGKey
+from bayes_assess.models._special import log_beta
 
 GRID_SIZE = 63  # T; one less than a power of two, for the binary search
 _PROPOSALS = 4  # per arm and round, where values are needed
@@ -52,7 +53,7 @@ def update_grid_cdf(
     I_x(a + 1, b) = I_x(a, b) - D / a and I_x(a, b + 1) = I_x(a, b) + D / b with D = x^a (1 - x)^b / B(a, b).
     """
     x = jnp.asarray(_POINTS)
-    d = jnp.exp(a * jnp.log(x) + b * jnp.log1p(-x) - betaln(a, b))
+    d = jnp.exp(a * jnp.log(x) + b * jnp.log1p(-x) - log_beta(a, b))
     return cdf.at[:, arm].add(jnp.where(outcome > 0, -d / a, d / b))
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.scipy.special import betainc, betaln, ndtri
+from jax.scipy.special import betainc, ndtri
 from jaxtyping import Array, Float
 
 from bayes_assess._typing import FloatGroups
+from bayes_assess.models._special import log_beta
 
 _MAX_STEPS = 50
 _TOLERANCE = 1e-10  # on z
@@ -54,7 +55,7 @@ def beta_quantile(
         x = jnp.clip(jnp.broadcast_to(start, p.shape), 1e-16, 1 - 1e-16)
         z_start = jnp.where(upper, -1.0, 1.0) * (jnp.log(x) - jnp.log1p(-x))
         z = jnp.where(jnp.abs(z_start - z) < _FAR_SDS * sd, z_start, z)
-    log_norm, log_tail, reach = betaln(a, b), jnp.log(tail), _REACH * jnp.minimum(sd, 1.0)
+    log_norm, log_tail, reach = log_beta(a, b), jnp.log(tail), _REACH * jnp.minimum(sd, 1.0)
 
     def newton(carry):
         i, z, _ = carry

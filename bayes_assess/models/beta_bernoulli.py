@@ -17,12 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jax.scipy.special import betaln
+from jax.scipy.special import xlog1py, xlogy
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._typing import FloatGroups, IntGroups, PRNGKey, x64
 from bayes_assess.errors import PriorError
 from bayes_assess.models._beta_sampling import standard_beta
+from bayes_assess.models._special import log_beta
 
 # A mean score of exactly 0 or 1 would make an improper prior; it is moved inside by this much.
 _SCORE_MARGIN = 1e-6
@@ -161,7 +162,7 @@ class BetaBernoulli:
     def log_prob(self, theta: FloatGroups) -> FloatGroups:
         """Log density at accuracies `theta` (..., G)."""
         theta = jnp.asarray(theta, jnp.float64)
-        return (self.a - 1) * jnp.log(theta) + (self.b - 1) * jnp.log1p(-theta) - betaln(self.a, self.b)
+        return xlogy(self.a - 1, theta) + xlog1py(self.b - 1, -theta) - log_beta(self.a, self.b)
 
     @x64
     def log_marginal(self, successes: IntGroups, trials: IntGroups) -> FloatGroups:
@@ -175,7 +176,7 @@ class BetaBernoulli:
         0.166667
         """
         posterior = self.update(successes, trials)
-        return betaln(posterior.a, posterior.b) - betaln(self.a, self.b)
+        return log_beta(posterior.a, posterior.b) - log_beta(self.a, self.b)
 
 
 def statistics(

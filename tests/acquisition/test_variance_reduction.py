@@ -19,26 +19,26 @@ probability = st.floats(0, 1, allow_subnormal=False)  # XLA flushes subnormal nu
 
 
 def by_enumeration(theta, a, b):
-    """Variance now, less the variances after either outcome, each by updating the posterior."""
+    """Variance now, less the variances after either outcome, by updating the posterior; and the size of the terms."""
     belief = BetaBernoulli(np.atleast_1d(a), np.atleast_1d(b))
     one = np.ones(belief.a.shape, int)
-    return (
-        belief.variance - theta * belief.update(one, one).variance - (1 - theta) * belief.update(0 * one, one).variance
-    )
+    now = belief.variance
+    after = theta * belief.update(one, one).variance + (1 - theta) * belief.update(0 * one, one).variance
+    return now - after, now + after
 
 
 # -- closed form -----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(parameter, parameter, probability, probability)
 def test_closed_form_equals_enumerating_both_updates(a, b, theta, weight):
     value = beta_variance_reduction(np.array([theta]), np.array([a]), np.array([b]), np.array([weight]))
-    rounding = 32 * np.finfo(float).eps * stats.beta.var(a, b) * weight + 1e-300
-    np.testing.assert_allclose(value, weight * by_enumeration(theta, a, b), rtol=0, atol=rounding)
+    expected, size = by_enumeration(theta, a, b)
+    np.testing.assert_array_less(abs(value - weight * expected), 16 * np.finfo(float).eps * weight * size + 1e-300)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(parameter, parameter)
 def test_at_the_posterior_mean_it_is_the_variance_of_the_next_mean(a, b):
     mean = a / (a + b)
@@ -113,7 +113,7 @@ def test_from_draws_it_is_the_reduction_under_the_draws_own_law():
     np.testing.assert_allclose(sample_variance_reduction(np.array([theta]), draws, np.ones(1)), [expected], rtol=1e-13)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.lists(probability, min_size=7, max_size=7))
 def test_under_the_mean_of_any_draws_it_is_the_variance_of_the_next_mean(values):
     draws = np.array(values)[:, None]

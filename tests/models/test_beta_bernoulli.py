@@ -117,14 +117,7 @@ def test_a_density_that_vanishes_or_diverges_at_an_end_says_so():
 
 @pytest.mark.parametrize(
     ("a", "b", "r", "n"),
-    [
-        (1, 1, 10**9, 2 * 10**9),
-        (2, 3, 10**6, 10**6),
-        (0.5, 8.5, 3, 40),
-        (9, 30, 0, 7),
-        (1e-3, 2, 1, 1),
-        (300, 200, 40, 90),
-    ],
+    [(1, 1, 10**9, 2 * 10**9), (0.5, 8.5, 3, 40), (9, 30, 0, 7), (1e-3, 2, 1, 1), (300, 200, 40, 90)],
 )
 def test_log_marginal_keeps_its_digits_at_any_size(a, b, r, n):
     prior = BetaBernoulli(np.array([float(a)]), np.array([float(b)]))
@@ -132,6 +125,14 @@ def test_log_marginal_keeps_its_digits_at_any_size(a, b, r, n):
     # Rounding of the larger term, and nothing else: 16 units in the last place.
     tolerance = 16 * np.finfo(float).eps * max(abs(large), abs(small), 1)
     np.testing.assert_allclose(prior.log_marginal([r], [n]), large - small, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("n", [1, 6, 30, 10**3, 10**6, 10**9])
+def test_log_marginal_of_agreements_alone_is_the_product_of_predictions(n):
+    prior = BetaBernoulli(np.array([2.0]), np.array([3.0]))
+    # B(n + 2, 3) / B(2, 3) = 24 / ((n + 2) (n + 3) (n + 4)); the result is at most 60.
+    expected = np.log(24) - np.log([n + 2.0, n + 3.0, n + 4.0]).sum()
+    np.testing.assert_allclose(prior.log_marginal([n], [n]), expected, rtol=0, atol=1e-12)
 
 
 # -- moments ---------------------------------------------------------------------------------------------------------
