@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types benchmark clean
+.PHONY: demo test lint types benchmark readme clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/bayes-assess demo
@@ -20,6 +20,9 @@ types: $(VENV)/dev.stamp
 
 benchmark: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest benchmarks --override-ini testpaths= --override-ini python_files='bench_*.py' -p no:xdist
+
+readme: $(VENV)/dev.stamp
+	$(BIN)/python docs/make_readme.py
 
 clean:
 	rm -rf $(VENV) demo_output

@@ -48,13 +48,14 @@ _OWNERS = {
     "Study": "simulate",
     "simulate": "simulate",
 }
-_SUBPACKAGES = ("acquisition", "designs", "models")
+# Modules that are public as such.
+_MODULES = ("acquisition", "designs", "intervals", "models", "plots")
 
 __all__ = sorted([*_OWNERS, "__version__"])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBPACKAGES:
+    if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     owner = _OWNERS.get(name)
     if owner is None:

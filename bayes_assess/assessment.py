@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from bayes_assess._record import describe, digest, read_description
-from bayes_assess.designs import CellState, Design, choose_batch, find_design, reserve_batch, update_batch
+from bayes_assess.designs import DESIGNS, CellState, Design, choose_batch, find_design, reserve_batch, update_batch
 from bayes_assess.errors import BudgetError, DesignError, JournalError, LabelError, QuestionError
 from bayes_assess.journal import Journal
 from bayes_assess.models import BetaBernoulli
@@ -332,6 +332,10 @@ def assess(
     """
     assessment = _start(pool, question, design, prior, prior_strength, seed)
     if journal is not None:
+        if type(assessment.design) is not DESIGNS.get(assessment.design.name):
+            raise DesignError(
+                f"A journal can bring back the designs {', '.join(DESIGNS)}; {assessment.design!r} is none of them."
+            )
         kept = describe(pool, question, assessment.design, assessment.prior, assessment.cells, seed, source)
         assessment.journal = Journal.create(journal, kept)
     return assessment

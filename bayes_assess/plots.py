@@ -205,7 +205,7 @@ def rank_plot(
     count = len(names)
     margin = 0.03 * count + 0.2
     ax.set_xlim(1 - margin, count + margin)
-    ax.set_xticks(np.unique(np.linspace(1, count, min(count, 7)).round()))
+    ax.set_xticks(np.arange(1, count + 1, 1 if count <= 12 else -(-count // 8)))
     return ax
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, Reward, VarianceReduction
-from bayes_assess.cells import Cells, cells
-from bayes_assess.errors import PriorError, QuestionError
+from bayes_assess.cells import Cells, cells, label_counts
+from bayes_assess.errors import LabelError, PriorError, QuestionError
 from bayes_assess.intervals import beta_interval, pool_interval, pool_mean
 from bayes_assess.models import BetaBernoulli
 from bayes_assess.partition import ScoreBins
@@ -100,9 +100,26 @@ class GroupAccuracy:
         """Return 1 where the label agrees with the prediction, else 0."""
         return (labels == pool.predictions[items]).astype(np.int64)
 
-    def truth(self, label_counts: Int[np.ndarray, "K O"]) -> Float[np.ndarray, " K"]:
-        """Exact accuracy of every group; 0 for a group without items, which has weight 0."""
-        return label_counts[:, 1] / np.maximum(label_counts.sum(1), 1)
+    def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, " G"]:
+        """Compute the exact answer from all labels of a pool, (M,) class names: every group's accuracy, (G,).
+
+        It is 0 for a group without items.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.GroupAccuracy().truth(ba.Pool(predictions=["cat", "cat", "dog"]), ["cat", "dog", "dog"]).tolist()
+        [0.5, 1.0]
+        """
+        codes = pool.label_codes(labels)
+        if len(codes) != pool.n_items:
+            raise LabelError(f"The truth needs the label of every item; found {len(codes)}, not {pool.n_items}.")
+        outcomes = self.outcomes(pool, np.arange(pool.n_items), codes)
+        return self.truth_of_counts(label_counts(self.cells(pool, seed=0), outcomes, 2))
+
+    def truth_of_counts(self, counts: Int[np.ndarray, "K O"]) -> Float[np.ndarray, " K"]:
+        """Compute the exact answer from the number of items of every cell with every outcome."""
+        return counts[:, 1] / np.maximum(counts.sum(1), 1)
 
     def estimate(self, prior: BetaBernoulli, successes, trials, size) -> Float[np.ndarray, "*batch K"]:
         """Posterior mean of every group's accuracy from counts (..., K)."""

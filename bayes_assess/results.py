@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from jaxtyping import Float, Int
 from bayes_assess.arviz_bridge import to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.models import BetaBernoulli
-from bayes_assess.plots import forest
+from bayes_assess.plots import forest, rank_plot
 from bayes_assess.questions import GroupAccuracy, LeastAccurate, MostAccurate, _ExtremeAccuracy
 from bayes_assess.tables import Table
 
@@ -225,27 +226,47 @@ class GroupResult:
             )
         return "\n".join(lines)
 
-    def plot(self, *, truth: Float[np.ndarray, " G"] | None = None, ax: Axes | None = None) -> Axes:
-        """Draw every group's estimate and interval.
+    def plot(
+        self,
+        kind: str = "accuracy",
+        *,
+        truth: Float[np.ndarray, " G"] | None = None,
+        prior: bool = False,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw every group's estimate, or rank, with its interval.
 
         Parameters
         ----------
+        kind : {"accuracy", "rank"}
         truth : (G,), optional
-            Known accuracies to mark.
+            Known accuracies to mark, such as `question.truth(pool, labels)`.
+        prior : bool
+            Whether to mark the prior means, too.
         ax : matplotlib Axes, optional
             Where to draw; a new figure otherwise.
         """
+        if kind not in ("accuracy", "rank"):
+            raise QuestionError(f"A result plots 'accuracy' or 'rank'; found {kind!r}.")
         shown = self.size > 0
-        highlight = np.isin(np.arange(len(self.groups)), self._most_probable())[shown] if len(self.identified) else None
+        names = [str(name) for name in self.groups[shown]]
+        highlight = np.isin(self.groups, self.identified)[shown] if len(self.identified) else None
+        title = f"by {self.by}: {self.labels_used:,} of {int(self.size.sum()):,} labelled"
+        truth = None if truth is None else np.asarray(truth, np.float64)[shown]
+        if kind == "rank":
+            true_rank = None if truth is None else np.argsort(np.argsort(truth)) + 1
+            rank, ends = self.rank[shown], self.rank_interval[shown]
+            return rank_plot(names, rank, ends, truth=true_rank, highlight=highlight, title=f"Rank {title}", ax=ax)
         return forest(
-            [str(name) for name in self.groups[shown]],
+            names,
             self.estimate[shown],
             self.interval[shown],
-            truth=None if truth is None else np.asarray(truth)[shown],
+            prior=np.asarray(self.prior.mean)[shown] if prior else None,
+            truth=truth,
             sizes=self.labelled[shown],
             highlight=highlight,
             xlabel="accuracy",
-            title=f"Accuracy by {self.by}: {self.labels_used:,} of {int(self.size.sum()):,} labelled",
+            title=f"Accuracy {title}",
             ax=ax,
         )
 
@@ -269,6 +290,10 @@ class GroupResult:
 
     def __repr__(self) -> str:
         return f"{self.summary()}\n\n{self.table()!r}"
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self.summary().splitlines())
+        return lines + self.table()._repr_html_()
 
     def _most_probable(self) -> Int[np.ndarray, " m"]:
         assert isinstance(self.question, _ExtremeAccuracy)

@@ -155,7 +155,7 @@ class Study:
         Parameters
         ----------
         budgets : integers, optional
-            Some of the study's budgets; about eight of them by default.
+            Some of the study's budgets; by default as many as make a short table.
         """
         chosen = self._chosen_budgets(budgets)
         columns: dict[str, list] = {"design": [], "labels": []}
@@ -185,6 +185,9 @@ class Study:
     def __repr__(self) -> str:
         return repr(self.table())
 
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
     @property
     def _n_repeats(self) -> int:
         return len(next(iter(self.campaigns.values())).trials)
@@ -204,7 +207,8 @@ class Study:
 
     def _chosen_budgets(self, budgets: Sequence[int] | None) -> np.ndarray:
         if budgets is None:
-            return np.unique(np.linspace(0, len(self.budgets) - 1, 8).round().astype(int))
+            n_shown = max(2, 18 // len(self.campaigns))
+            return np.unique(np.linspace(0, len(self.budgets) - 1, n_shown).round().astype(int))
         missing = np.setdiff1d(budgets, self.budgets)
         if len(missing):
             raise BudgetError(f"The study was not looked at with {missing.tolist()} labels.")
@@ -304,7 +308,7 @@ def simulate(
             name: _run(design, belief, cells, counts, question, looks, int(repeats), seed, advance)
             for name, (design, belief) in plans.items()
         }
-    return Study(question, cells.names, cells.counts, question.truth(counts), looks, campaigns, level)
+    return Study(question, cells.names, cells.counts, question.truth_of_counts(counts), looks, campaigns, level)
 
 
 def _plans(designs, question, cells, prior, prior_strength) -> dict[str, tuple[Design, BetaBernoulli]]:
@@ -324,9 +328,10 @@ def _plans(designs, question, cells, prior, prior_strength) -> dict[str, tuple[D
 
 def _run(design, prior, cells, counts, question, looks, repeats, seed, advance) -> Campaigns:
     """Run all campaigns of one design, a few side by side in each of two threads."""
-    lanes = int(np.clip(_LANE_CELLS // cells.n_cells, 4, 256))
-    lanes = min(lanes, repeats)
-    keys = jax.random.split(jax.random.key(seed), -(-repeats // lanes) * lanes).reshape(-1, lanes)
+    most = int(np.clip(_LANE_CELLS // cells.n_cells, 4, 256))
+    n_chunks = _THREADS * -(-repeats // (_THREADS * most))  # as many for every thread
+    lanes = -(-repeats // n_chunks)
+    keys = jax.random.split(jax.random.key(seed), n_chunks * lanes).reshape(n_chunks, lanes)
     with jax.enable_x64(True):
         state = design.init(cells, prior, question.reward)
         counts, looks_ = jnp.asarray(counts), jnp.asarray(looks)

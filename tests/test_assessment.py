@@ -162,7 +162,7 @@ class TestTell:
 
 
 class TestResume:
-    @pytest.fixture()
+    @pytest.fixture
     def path(self, tmp_path):
         return tmp_path / "run.db"
 

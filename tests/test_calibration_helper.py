@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from calibration import ranks, uniformity
 from scipy import stats
+
+from calibration import ranks, uniformity
 
 N, L = 4000, 63
 ALPHA = 1e-4

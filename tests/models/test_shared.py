@@ -6,12 +6,13 @@ import jax
 import numpy as np
 import numpyro
 import pytest
-from calibration import ranks, uniformity
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpyro.diagnostics import effective_sample_size
 from numpyro.infer import MCMC, NUTS
 from numpyro.infer.util import log_density
+
+from calibration import ranks, uniformity
 
 from .registry import MODELS
 
