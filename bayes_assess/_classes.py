@@ -91,7 +91,7 @@ def codes_of(values: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, int |
             return np.full(len(values), -1, dtype=np.int32), first_true(wrong)
         if np.array_equal(classes, np.arange(len(classes))):
             wrong = (values < 0) | (values >= len(classes))
-            return np.where(wrong, -1, values).astype(np.int32), first_true(wrong)
+            return np.where(wrong, -1, values.astype(np.int64)).astype(np.int32), first_true(wrong)
     order = np.argsort(classes)
     slot = np.minimum(np.searchsorted(classes, values, sorter=order), len(classes) - 1)
     codes = order[slot]

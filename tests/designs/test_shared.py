@@ -150,7 +150,7 @@ def test_pending_items_lower_the_worth_of_their_group():
     assert len(set(cells.tolist())) >= 3
 
 
-@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+@pytest.mark.parametrize("design", [DESIGNS["thompson"], DESIGNS["random"]])
 def test_keys_are_used_once(design):
     with jax.debug_key_reuse(True), jax.enable_x64(True):
         state = jax.tree.map(jnp.asarray, fresh_state(design()))
