@@ -9,7 +9,7 @@ demo: $(VENV)/demo.stamp
 	$(BIN)/bayes-assess demo
 
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -121,17 +121,17 @@ class GroupAccuracy:
         """Compute the exact answer from the number of items of every cell with every outcome."""
         return counts[:, 1] / np.maximum(counts.sum(1), 1)
 
-    def estimate(self, prior: BetaBernoulli, successes, trials, size) -> Float[np.ndarray, "*batch K"]:
-        """Posterior mean of every group's accuracy from counts (..., K)."""
-        mean = np.asarray(prior.update(successes, trials).mean)
-        return pool_mean(successes, trials, size, mean) if self.target == "pool" else mean
+    def estimate(self, prior: BetaBernoulli, counts, size) -> Float[np.ndarray, "*batch K"]:
+        """Compute the posterior mean of every group's accuracy from counts of outcomes (..., K, 2)."""
+        mean = np.asarray(prior.update_counts(counts).mean)
+        return pool_mean(counts[..., 1], counts.sum(-1), size, mean) if self.target == "pool" else mean
 
-    def interval(self, prior: BetaBernoulli, successes, trials, size, level) -> Float[np.ndarray, "*batch K 2"]:
-        """Equal-tailed credible interval of every group's accuracy from counts (..., K)."""
-        posterior = prior.update(successes, trials)
+    def interval(self, prior: BetaBernoulli, counts, size, level) -> Float[np.ndarray, "*batch K 2"]:
+        """Compute the equal-tailed credible interval of every group's accuracy from counts (..., K, 2)."""
+        posterior = prior.update_counts(counts)
         a, b = np.asarray(posterior.a), np.asarray(posterior.b)
         if self.target == "pool":
-            return pool_interval(successes, trials, size, a, b, level)
+            return pool_interval(counts[..., 1], counts.sum(-1), size, a, b, level)
         return beta_interval(a, b, level)
 
     def evaluate(

@@ -64,8 +64,7 @@ class GroupResult:
     groups: np.ndarray
     by: str
     size: Int[np.ndarray, " G"]
-    labelled: Int[np.ndarray, " G"]
-    successes: Int[np.ndarray, " G"]
+    counts: Int[np.ndarray, "G 2"]
     level: float
     design: str
     volunteered: int = 0
@@ -74,6 +73,16 @@ class GroupResult:
     def __post_init__(self):
         if not 0 < self.level < 1:
             raise QuestionError(f"The level of an interval lies between 0 and 1, such as 0.95; found {self.level!r}.")
+
+    @property
+    def labelled(self) -> Int[np.ndarray, " G"]:
+        """Labels of every group, (G,)."""
+        return self.counts.sum(-1)
+
+    @property
+    def successes(self) -> Int[np.ndarray, " G"]:
+        """Labels of every group that agree with the prediction, (G,)."""
+        return self.counts[:, 1]
 
     @property
     def labels_used(self) -> int:
@@ -89,17 +98,17 @@ class GroupResult:
     @cached_property
     def posterior(self) -> BetaBernoulli:
         """Posterior of the population accuracies theta."""
-        return self.prior.update(self.successes, self.labelled)
+        return self.prior.update_counts(self.counts)
 
     @cached_property
     def estimate(self) -> Float[np.ndarray, " G"]:
         """Posterior mean accuracy of every group, (G,)."""
-        return self.question.estimate(self.prior, self.successes, self.labelled, self.size)
+        return self.question.estimate(self.prior, self.counts, self.size)
 
     @cached_property
     def interval(self) -> Float[np.ndarray, "G 2"]:
         """Equal-tailed credible interval of every group, (G, 2)."""
-        return self.question.interval(self.prior, self.successes, self.labelled, self.size, self.level)
+        return self.question.interval(self.prior, self.counts, self.size, self.level)
 
     @cached_property
     def draws(self) -> Float[np.ndarray, "S G"]:

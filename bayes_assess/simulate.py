@@ -44,13 +44,17 @@ class Campaigns:
 
     Attributes
     ----------
-    successes, trials : (R, B, K) integers
-        Agreements and labels of every cell.
+    counts : (R, B, K, O) integers
+        Labels of every cell by outcome.
     """
 
-    successes: Int[np.ndarray, "R B K"]
-    trials: Int[np.ndarray, "R B K"]
+    counts: Int[np.ndarray, "R B K O"]
     prior: BetaBernoulli
+
+    @property
+    def labelled(self) -> Int[np.ndarray, "R B K"]:
+        """Labels of every cell, (R, B, K)."""
+        return self.counts.sum(-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +102,7 @@ class Study:
     def estimates(self) -> Mapping[str, Float[np.ndarray, "R B K"]]:
         """Estimates by design, (repeats, budgets, groups)."""
         estimate = self.question.estimate
-        return {name: estimate(c.prior, c.successes, c.trials, self.size) for name, c in self.campaigns.items()}
+        return {name: estimate(c.prior, c.counts, self.size) for name, c in self.campaigns.items()}
 
     @cached_property
     def intervals(self) -> Mapping[str, Float[np.ndarray, "R B K 2"]]:
@@ -190,10 +194,10 @@ class Study:
 
     @property
     def _n_repeats(self) -> int:
-        return len(next(iter(self.campaigns.values())).trials)
+        return len(next(iter(self.campaigns.values())).counts)
 
     def _interval(self, c: Campaigns) -> Float[np.ndarray, "R B K 2"]:
-        return self.question.interval(c.prior, c.successes, c.trials, self.size, self.level)
+        return self.question.interval(c.prior, c.counts, self.size, self.level)
 
     def _coverage(self, interval: Float[np.ndarray, "R B K 2"]) -> Float[np.ndarray, " B"]:
         slack = 1e-12  # (r + K) / n may differ from the truth in the last digit
@@ -298,7 +302,7 @@ def simulate(
     cells = question.cells(pool, seed)
     question.check(cells)
     outcomes = question.outcomes(pool, np.arange(pool.n_items), codes)
-    counts = label_counts(cells, outcomes, 2)
+    counts = label_counts(cells, outcomes, question.reward.n_outcomes)
     looks = _checked_budgets(budgets, pool.n_items)
     if isinstance(repeats, bool) or int(repeats) != repeats or repeats < 1:
         raise BudgetError(f"repeats is a positive whole number; found {repeats!r}.")
@@ -344,14 +348,13 @@ def _run(design, prior, cells, counts, question, looks, repeats, seed, advance) 
 
     with ThreadPoolExecutor(_THREADS) as threads:
         chunks = list(threads.map(chunk, keys))
-    successes, trials = (np.concatenate(parts)[:repeats] for parts in zip(*chunks, strict=True))
-    return Campaigns(successes, trials, prior)
+    return Campaigns(np.concatenate(chunks)[:repeats], prior)
 
 
 @partial(jax.jit, static_argnums=0)
 def _campaigns(
     design: Design, keys: Array, state: CellState, counts: Int[Array, "K O"], looks: Int[Array, " B"]
-) -> tuple[Int[Array, "L B K"], Int[Array, "L B K"]]:
+) -> Int[Array, "L B K O"]:
     """Run one campaign per key, recording the counts at every look."""
 
     def campaign(key):
@@ -359,8 +362,7 @@ def _campaigns(
 
         def until(carry, look):
             carry = lax.fori_loop(carry[0], look, lambda t, c: (t + 1, *_step(design, keys, t, *c[1:])), carry)
-            state = carry[1]
-            return carry, (state.successes.astype(jnp.int32), state.trials.astype(jnp.int32))
+            return carry, carry[1].counts.astype(jnp.int32)
 
         start = (jnp.zeros((), looks.dtype), state, counts)
         return lax.scan(until, start, looks)[1]

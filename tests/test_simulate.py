@@ -24,7 +24,7 @@ def test_the_truth_is_the_accuracy_at_full_labels(study):
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_every_campaign_uses_its_budget_and_ends_at_the_truth(study, design):
-    assert (study.campaigns[design].trials.sum(-1) == [5, 30, 76]).all()
+    assert (study.campaigns[design].labelled.sum(-1) == [5, 30, 76]).all()
     np.testing.assert_allclose(study.estimates[design][:, -1], np.tile(TRUTH, (40, 1)), rtol=0, atol=1e-15)
     assert (study.scores[design]["rmse"][:, -1] < 1e-15).all()
     assert study.coverage[design][-1] == 1
@@ -40,7 +40,7 @@ def test_a_random_campaign_draws_from_the_finite_pool_without_replacement():
     """Under random sampling the labels of a group are hypergeometric: mean and variance within five standard errors."""
     pool, labels = made_pool([0.6, 0.8], [40, 60], scores=False)
     study = ba.simulate(pool, labels, ba.GroupAccuracy(), designs=["random"], budgets=[50], repeats=4000)
-    trials, successes = study.campaigns["random"].trials[:, 0, 0], study.campaigns["random"].successes[:, 0]
+    trials, successes = study.campaigns["random"].labelled[:, 0, 0], study.campaigns["random"].counts[:, 0, :, 1]
     variance = 50 * 0.4 * 0.6 * 50 / 99
     assert abs(trials.mean() - 20) < 5 * np.sqrt(variance / 4000)
     assert abs(trials.var() / variance - 1) < 5 * np.sqrt(2 / 4000)
@@ -53,7 +53,7 @@ def test_a_random_campaign_draws_from_the_finite_pool_without_replacement():
 def test_the_same_seed_gives_the_same_study_and_repeats_differ():
     options = {"designs": ["thompson"], "budgets": [3, 20], "repeats": 4}
     run = [ba.simulate(POOL, LABELS, ba.LeastAccurate(), seed=s, **options) for s in (1, 1, 2)]
-    first, second, other = (s.campaigns["thompson"].trials for s in run)
+    first, second, other = (s.campaigns["thompson"].labelled for s in run)
     np.testing.assert_array_equal(first, second)
     assert (first != other).any()
     assert (first[0] != first[1:]).any()
@@ -63,7 +63,7 @@ def test_the_number_of_repeats_does_not_change_the_first_ones():
     few, many = (
         ba.simulate(POOL, LABELS, ba.LeastAccurate(), designs="random", budgets=[20], repeats=r) for r in (5, 9)
     )
-    np.testing.assert_array_equal(few.campaigns["random"].trials, many.campaigns["random"].trials[:5])
+    np.testing.assert_array_equal(few.campaigns["random"].labelled, many.campaigns["random"].labelled[:5])
 
 
 def test_a_thousand_looks_cost_one_compilation():

@@ -1,14 +1,16 @@
 """What one label of a group is worth under a posterior draw of the accuracies ([ABA] Table 1).
 
 A reward turns accuracies theta~ (..., G) and the current Beta belief into values (..., G), the greater the better.
-Rewards are small frozen objects, so that compiled designs can take them as static arguments.
+Rewards are small pytrees, so that compiled designs carry them in their state.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
+from jax.tree_util import register_dataclass
 from jaxtyping import Array, Float
 
 from bayes_assess._typing import FloatGroups
@@ -24,6 +26,11 @@ class Reward(Protocol):
         """Arms played in one round."""
         ...
 
+    @property
+    def n_outcomes(self) -> int:
+        """Outcomes that a label can have."""
+        ...
+
     def __call__(
         self, theta: FloatGroups, belief: BetaBernoulli, weight: Float[Array, " G"]
     ) -> Float[Array, "*batch G"]:
@@ -31,6 +38,7 @@ class Reward(Protocol):
         ...
 
 
+@partial(register_dataclass, data_fields=[], meta_fields=["m", "n_outcomes"])
 @dataclass(frozen=True)
 class VarianceReduction:
     """Estimate every group's accuracy: the weighted reduction of its posterior variance.
@@ -45,28 +53,33 @@ class VarianceReduction:
     """
 
     m: int = 1
+    n_outcomes: int = 2
 
     def __call__(self, theta, belief, weight):
         """Weighted expected variance reduction of every group."""
         return beta_variance_reduction(theta, belief.a, belief.b, weight)
 
 
+@partial(register_dataclass, data_fields=[], meta_fields=["m", "n_outcomes"])
 @dataclass(frozen=True)
 class LowAccuracy:
     """Find the m least accurate groups: minus the accuracy."""
 
     m: int = 1
+    n_outcomes: int = 2
 
     def __call__(self, theta, belief, weight):
         """Minus the accuracy of every group."""
         return -theta
 
 
+@partial(register_dataclass, data_fields=[], meta_fields=["m", "n_outcomes"])
 @dataclass(frozen=True)
 class HighAccuracy:
     """Find the m most accurate groups: the accuracy."""
 
     m: int = 1
+    n_outcomes: int = 2
 
     def __call__(self, theta, belief, weight):
         """Accuracy of every group."""

@@ -21,45 +21,38 @@ from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.cells import Cells
 from bayes_assess.models import BetaBernoulli
 
-_DATA = ["prior", "successes", "trials", "pending", "remaining", "weight", "queue", "memory"]
+_DATA = ["prior", "counts", "pending", "remaining", "size", "weight", "queue", "memory", "reward"]
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=["reward"])
+@partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=[])
 @dataclass(frozen=True)
 class CellState:
     """Everything a campaign knows, cell by cell; 64-bit, of fixed shape."""
 
-    prior: BetaBernoulli  # (K,) parameters
-    successes: Int[Array, " K"]  # labels that agree with the prediction
-    trials: Int[Array, " K"]  # labels
+    prior: BetaBernoulli  # one distribution per cell
+    counts: Int[Array, "K O"]  # labels of every cell by outcome
     pending: Int[Array, " K"]  # items handed out and not labelled yet
     remaining: Int[Array, " K"]  # items neither labelled nor handed out
+    size: Int[Array, " K"]  # items
     weight: Float[Array, " K"]  # share of the pool
     queue: Int[Array, " m"]  # cells chosen in this round and still to be served, -1 where served
     memory: Any  # what the design alone carries
-    reward: Reward  # static: what a label is worth
+    reward: Reward  # what a label is worth
 
     @property
     def posterior(self) -> BetaBernoulli:
         """Prior plus the labels told."""
-        return self.prior.update(self.successes, self.trials)
+        return self.prior.update_counts(self.counts)
 
     @property
     def belief(self) -> BetaBernoulli:
         """The posterior as if pending items came back at its mean, so that a batch does not ask one thing twice."""
-        posterior = self.posterior
-        mean = posterior.mean
-        return BetaBernoulli(posterior.a + self.pending * mean, posterior.b + self.pending * (1 - mean))
+        return self.posterior.update_at_mean(self.pending)
 
     @property
     def available(self) -> Bool[Array, " K"]:
         """Whether a cell has an item that could be asked for."""
         return self.remaining > 0
-
-    @property
-    def size(self) -> Int[Array, " K"]:
-        """Items of every cell."""
-        return self.trials + self.pending + self.remaining
 
 
 @dataclass(frozen=True)
@@ -94,10 +87,10 @@ class Design(ABC):
         nothing = jnp.zeros_like(size)
         state = CellState(
             prior=jax.tree.map(jnp.asarray, prior),
-            successes=nothing,
-            trials=nothing,
+            counts=jnp.zeros((cells.n_cells, reward.n_outcomes), jnp.int64),
             pending=nothing,
             remaining=size,
+            size=size,
             weight=size / size.sum(),
             queue=jnp.full(self.arms_per_round(reward), -1, jnp.int64),
             memory=(),
@@ -126,11 +119,10 @@ class Design(ABC):
         return cell, jnp.ones(()), reserve(replace(state, queue=queue.at[slot].set(-1)), cell)
 
     def update(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> CellState:
-        """Learn the outcome of one pending item of a cell: 1 if its label agrees with its prediction, else 0."""
+        """Learn the outcome of one pending item of a cell: for accuracies, 1 if label and prediction agree, else 0."""
         state = replace(
             state,
-            successes=state.successes.at[cell].add(outcome.astype(jnp.int64)),
-            trials=state.trials.at[cell].add(1),
+            counts=state.counts.at[cell, outcome].add(1),
             pending=state.pending.at[cell].add(-1),
         )
         return replace(state, memory=self.learn(state, cell, outcome))
@@ -138,7 +130,8 @@ class Design(ABC):
     def estimate(self, state: CellState) -> Float[Array, " K"]:
         """Posterior mean of every cell's accuracy in the pool: exact where everything is labelled."""
         size, mean = state.size, state.posterior.mean
-        known = (state.successes + (size - state.trials) * mean) / jnp.maximum(size, 1)
+        labelled = state.counts.sum(-1)
+        known = (state.counts[:, 1] + (size - labelled) * mean) / jnp.maximum(size, 1)
         return jnp.where(size > 0, known, mean)
 
     @abstractmethod

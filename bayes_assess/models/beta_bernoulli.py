@@ -133,6 +133,24 @@ class BetaBernoulli:
         r, n = _floats(successes), _floats(trials)
         return replace(self, a=self.a + r, b=self.b + (n - r))
 
+    @x64
+    def update_counts(self, counts: IntGroups) -> BetaBernoulli:
+        """Add counts (..., G, 2) of outcomes: column 0 disagreements, column 1 agreements.
+
+        Examples
+        --------
+        >>> BetaBernoulli.from_prior(n_groups=1).update_counts([[2, 1]]).a.tolist()
+        [2.0]
+        """
+        counts = _floats(counts)
+        return replace(self, a=self.a + counts[..., 1], b=self.b + counts[..., 0])
+
+    @x64
+    def update_at_mean(self, n: IntGroups) -> BetaBernoulli:
+        """Imagine `n` more labels of every group, (..., G), that come back at the posterior mean."""
+        mean = self.mean
+        return replace(self, a=self.a + n * mean, b=self.b + n * (1 - mean))
+
     @property
     @x64
     def mean(self) -> FloatGroups:
