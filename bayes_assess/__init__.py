@@ -45,7 +45,7 @@ _OWNERS = {
     "UnknownColumnError": "errors",
     "assess": "assessment",
     "resume": "assessment",
-    "Study": "simulate",
+    "Study": "study",
     "simulate": "simulate",
 }
 # Modules that are public as such.
