@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 # Posterior draws for ranks: as many as fit in this many numbers, within these bounds.
 _DRAW_NUMBERS = 10_000_000
-_MOST_DRAWS, _FEWEST_DRAWS = 10_000, 1_000
+_MOST_DRAWS, _FEWEST_DRAWS = 10_000, 250
+_BLOCK_NUMBERS = 2_000_000  # drawn at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,23 +114,27 @@ class GroupResult:
     @cached_property
     def draws(self) -> Float[np.ndarray, "S G"]:
         """Posterior draws of every group's accuracy, (S, G); 10,000 of them unless there are very many groups."""
-        n_draws = int(np.clip(_DRAW_NUMBERS // max(len(self.groups), 1), _FEWEST_DRAWS, _MOST_DRAWS))
-        theta = np.asarray(self.posterior.sample(jax.random.key(self.seed), n_draws))
-        if self.question.target == "population":
-            return theta
-        rng = np.random.default_rng(self.seed)
-        rest = rng.binomial(self.size - self.labelled, theta)
-        return np.where(self.size > 0, (self.successes + rest) / np.maximum(self.size, 1), theta)
+        n_groups = len(self.groups)
+        n_draws = int(np.clip(_DRAW_NUMBERS // n_groups, _FEWEST_DRAWS, _MOST_DRAWS))
+        draws, rng = np.empty((n_draws, n_groups)), np.random.default_rng(self.seed)
+        rows = min(n_draws, max(1, _BLOCK_NUMBERS // n_groups))
+        for i, start in enumerate(range(0, n_draws, rows)):
+            block = draws[start : start + rows]
+            block[:] = self.posterior.sample(jax.random.fold_in(jax.random.key(self.seed), i), rows)[: len(block)]
+            if self.question.target == "pool":
+                rest = rng.binomial(self.size - self.labelled, block)
+                np.divide(self.successes + rest, self.size, out=block, where=self.size > 0)
+        return draws
 
     @cached_property
     def _ranks(self) -> Float[np.ndarray, "S J"]:
         """Rank of every group with items in every draw, 1 = least accurate; ties are broken at random."""
-        draws = self.draws[:, self.size > 0]
-        # Equal shares of different groups are equal floats; different ones are farther apart than this.
-        jitter = 1e-13 * np.random.default_rng(self.seed + 1).random(draws.shape)
-        order = np.argsort(draws + jitter, axis=-1)
-        ranks = np.empty(order.shape, np.int32)
-        np.put_along_axis(ranks, order, np.arange(1, order.shape[1] + 1, dtype=np.int32)[None], axis=-1)
+        filled = self.size > 0
+        ranks = np.empty((len(self.draws), filled.sum()), np.int32)
+        places, rng = np.arange(1, ranks.shape[1] + 1, dtype=np.int32), np.random.default_rng(self.seed + 1)
+        for draw, rank in zip(self.draws, ranks, strict=True):
+            # Equal shares of different groups are equal floats; different ones are farther apart than this.
+            rank[np.argsort(draw[filled] + 1e-13 * rng.random(len(places)))] = places
         return ranks
 
     @cached_property
