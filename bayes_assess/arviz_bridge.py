@@ -29,6 +29,8 @@ def to_arviz(
     prior: Arrays | None = None,
     posterior_predictive: Arrays | None = None,
     log_likelihood: Arrays | None = None,
+    prior_predictive: Arrays | None = None,
+    sample_stats: Arrays | None = None,
     observed_data: Arrays | None = None,
     constant_data: Arrays | None = None,
     attrs: Mapping[str, Any] | None = None,
@@ -46,6 +48,8 @@ def to_arviz(
         Labels along a dimension, such as ``{"group": ["cat", "dog"]}``.
     prior, posterior_predictive, log_likelihood : mapping of str to array, each of shape (draws, ...), optional
         More draws; (chains, draws, ...) if `chains`.
+    prior_predictive, sample_stats : mapping of str to array, each of shape (draws, ...), optional
+        Outcomes simulated from the prior, and what the sampler reports of itself, in the same layout.
     observed_data, constant_data : mapping of str to array of any shape, optional
         What was seen, and what was known beforehand.
     attrs : mapping, optional
@@ -77,17 +81,19 @@ def to_arviz(
         "prior": prior,
         "posterior_predictive": posterior_predictive,
         "log_likelihood": log_likelihood,
+        "prior_predictive": prior_predictive,
+        "sample_stats": sample_stats,
     }
     data = {"observed_data": observed_data, "constant_data": constant_data}
     groups: dict[str, dict[str, np.ndarray]] = {}
     for group, variables in drawn.items():
         if variables:
             groups[group] = _with_chains(group, variables, chains)
-            _check_shapes(group, groups[group], names, labels, leading=2)
+            check_shapes(group, groups[group], names, labels, leading=2)
     for group, variables in data.items():
         if variables:
             groups[group] = {variable: np.asarray(values) for variable, values in variables.items()}
-            _check_shapes(group, groups[group], names, labels, leading=0)
+            check_shapes(group, groups[group], names, labels, leading=0)
     if "posterior" not in groups:
         raise OutputError("An ArviZ object needs at least one variable in the posterior; found none.")
 
@@ -141,7 +147,7 @@ def _with_chains(group: str, variables: Arrays, chains: bool) -> dict[str, np.nd
     return arrays
 
 
-def _check_shapes(
+def check_shapes(
     group: str,
     arrays: Mapping[str, np.ndarray],
     dims: Mapping[str, list[str]],

@@ -67,3 +67,7 @@ class OutputError(BayesAssessError, ValueError):
 
 class UnknownColumnError(OutputError, KeyError):
     """A name is not a column of the table."""
+
+
+class InferenceError(BayesAssessError, ValueError):
+    """A generative program cannot be fitted to the data as given."""

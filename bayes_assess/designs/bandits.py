@@ -20,7 +20,7 @@ from bayes_assess.designs._base import CellState, Design
 from bayes_assess.errors import DesignError
 from bayes_assess.models._beta_quantile import beta_quantile
 
-# Posteriors narrower than the grid's intervals would share them, and tables this large would not fit in memory.
+# In labels, the prior's included: narrower posteriors would share the grid's intervals. Larger tables would not fit.
 _GRID_MAX_SIZE = 20_000
 _GRID_MAX_CELLS = 20_000
 
@@ -45,7 +45,8 @@ class _PosteriorSampling(Design):
     def remember(self, state: CellState) -> Float[Array, "T K"] | tuple[()]:
         """Posterior CDFs on a grid, where they serve and pay."""
         serves = isinstance(state.reward, LowAccuracy | HighAccuracy)
-        pays = state.size.size <= _GRID_MAX_CELLS and int(state.size.max()) <= _GRID_MAX_SIZE
+        sizes = state.size + state.prior.a + state.prior.b
+        pays = len(sizes) <= _GRID_MAX_CELLS and float(sizes.max()) <= _GRID_MAX_SIZE
         return grid_cdf(state.prior.a, state.prior.b) if serves and pays else ()
 
     def learn(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Float[Array, "T K"] | tuple[()]:

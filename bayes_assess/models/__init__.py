@@ -1,3 +1,6 @@
 """Generative models, one per file: the NumPyro program and the closed-form posterior beside it."""
 
 from bayes_assess.models.beta_bernoulli import BetaBernoulli as BetaBernoulli
+from bayes_assess.models.calibration_bins import CalibrationBins as CalibrationBins
+from bayes_assess.models.dirichlet_confusion import DirichletConfusion as DirichletConfusion
+from bayes_assess.models.paired_outcomes import PairedOutcomes as PairedOutcomes

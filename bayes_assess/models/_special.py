@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from bayes_assess._typing import FloatGroups
 
-_HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 # Stirling's series: log Gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + sum_j c_j / x^(2 j - 1).
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 _SERIES_FROM = 12.0
@@ -34,14 +34,14 @@ def log_beta(a: FloatGroups, b: FloatGroups) -> Float[Array, "*shape"]:
     return (
         main
         + 0.5 * (jnp.log(total) - jnp.log(a) - jnp.log(b))
-        + _HALF_LOG_2PI
-        + _stirling_rest(a)
-        + _stirling_rest(b)
-        - _stirling_rest(total)
+        + HALF_LOG_2PI
+        + stirling_rest(a)
+        + stirling_rest(b)
+        - stirling_rest(total)
     )
 
 
-def _stirling_rest(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def stirling_rest(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """Return log Gamma(x) less Stirling's formula."""
     large = jnp.maximum(x, _SERIES_FROM)
     inverse_square = 1 / (large * large)
@@ -49,5 +49,5 @@ def _stirling_rest(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     for coefficient in reversed(_STIRLING):
         series = series * inverse_square + coefficient
     small = jnp.minimum(x, _SERIES_FROM)
-    direct = gammaln(small) - ((small - 0.5) * jnp.log(small) - small + _HALF_LOG_2PI)
+    direct = gammaln(small) - ((small - 0.5) * jnp.log(small) - small + HALF_LOG_2PI)
     return jnp.where(x >= _SERIES_FROM, series / large, direct)

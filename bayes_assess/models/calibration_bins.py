@@ -1,0 +1,322 @@
+"""Calibration: the accuracy of every bin of the confidence, alone or inside groups ([ABA] "Calibration").
+
+Plates ``group`` (G) and ``bin`` (B): theta_gb ~ Beta(a_gb, b_gb). Plate ``label`` (N): z_i ~ Bernoulli(theta_{c(i)}),
+where z_i is 1 when the *label* of item i agrees with its prediction and c(i) is the item's cell g B + b. Without groups
+the bins stand alone. So this is the Beta-Bernoulli model with cells for groups; what is new are the mean confidences
+s_gb and the shares p_gb of a group's items in its bins, both known for the whole pool, and what follows from them: the
+expected calibration error ECE_g = sum_b p_gb |theta_gb - s_gb|.
+
+Shapes: parameters (..., G, B), or (B,) for bins alone; draws (S, ..., G, B). Everything is 64-bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax import lax
+from jaxtyping import Array, Float, Int
+from scipy import special
+
+from bayes_assess._typing import PRNGKey, x64
+from bayes_assess.errors import PriorError
+from bayes_assess.models import beta_bernoulli
+from bayes_assess.models._beta_kernel import log_beta_kernel
+from bayes_assess.models._beta_sampling import standard_beta
+from bayes_assess.models.beta_bernoulli import BetaBernoulli
+
+FloatBins = Float[Array, "*batch B"] | Float[np.ndarray, "*batch B"]
+FloatGroupsOfBins = Float[Array, "*batch"] | Float[np.ndarray, "*batch"]
+IntBins = Int[Array, "*batch B"] | Int[np.ndarray, "*batch B"]
+
+_BLOCK = 1 << 18  # draws of single bins at a time, where only their sums are kept
+
+
+def program(cells: Int[Array, " N"], agreements: Int[Array, " N"] | None = None, *, a: FloatBins, b: FloatBins) -> None:
+    """Run the generative program: an accuracy per bin of every group, an outcome per label.
+
+    Parameters
+    ----------
+    cells : (N,) integers in 0..G*B-1
+        Cell g * B + b of every labelled item: bin b of group g, or just the bin where there are no groups.
+    agreements : (N,) zeros and ones, optional
+        1 where the label agrees with the prediction; left out, the program simulates them.
+    a, b : (G, B) or (B,) positive
+        Prior parameters.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, numpyro
+    >>> seeded = numpyro.handlers.seed(program, rng_seed=0)
+    >>> trace = numpyro.handlers.trace(seeded).get_trace(jnp.array([0, 5]), a=jnp.ones((2, 3)), b=jnp.ones((2, 3)))
+    >>> trace["theta"]["value"].shape, trace["agreement"]["value"].shape
+    ((2, 3), (2,))
+    """
+    a, b = jnp.asarray(a), jnp.asarray(b)
+    with numpyro.plate("bin", a.shape[-1], dim=-1):
+        if a.ndim == 1:
+            theta = numpyro.sample("theta", dist.Beta(a, b))
+        else:
+            with numpyro.plate("group", a.shape[0], dim=-2):
+                theta = numpyro.sample("theta", dist.Beta(a, b))
+    with numpyro.plate("label", len(cells)):
+        numpyro.sample("agreement", dist.Bernoulli(probs=jnp.ravel(jnp.asarray(theta))[cells]), obs=agreements)
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["accuracy", "score", "weight"], meta_fields=[])
+@dataclass(frozen=True)
+class CalibrationBins:
+    """Accuracies of bins of the confidence beside the confidences themselves: a prior, or the posterior after `update`.
+
+    Parameters
+    ----------
+    accuracy : BetaBernoulli over (..., G, B) or (..., B)
+        Law of the accuracy theta_gb of every bin.
+    score : (G, B) or (B,) in [0, 1]
+        Mean confidence s_gb of every bin's items, labelled or not.
+    weight : (G, B) or (B,)
+        Share p_gb of the group's items in every bin: rows sum to 1, and are all 0 for a group without items.
+
+    Examples
+    --------
+    >>> prior = CalibrationBins.from_prior(score=[0.6, 0.9], size=[30, 70])
+    >>> posterior = prior.update(successes=[3, 5], trials=[4, 10])
+    >>> posterior.gap.round(3).tolist()  # the first bin is under-confident, the second over-confident
+    [0.1, -0.333]
+    >>> round(float(posterior.mean_calibration_error), 3)
+    0.284
+    """
+
+    accuracy: BetaBernoulli
+    score: FloatBins
+    weight: FloatBins
+
+    @classmethod
+    @x64
+    def from_prior(
+        cls, strength: float = 2.0, *, score: FloatBins, size: IntBins, informative: bool = True
+    ) -> CalibrationBins:
+        """Build a prior worth `strength` labels per bin ([ABA] "Priors").
+
+        Parameters
+        ----------
+        strength : float, positive
+            N0 = a + b, in labels.
+        score : (G, B) or (B,) in [0, 1]
+            Mean confidence of every bin's items over the whole pool. That of an empty bin may be NaN.
+        size : (G, B) or (B,) integers
+            Items of every bin, labelled or not.
+        informative : bool
+            Whether the prior expects calibrated scores, Beta(N0 s, N0 (1 - s)), or is Beta(N0 / 2, N0 / 2), which
+            for the default strength is uniform.
+
+        Raises
+        ------
+        PriorError
+            If the strength is not positive and finite, a score lies outside [0, 1], a size is negative, or the
+            shapes of `score` and `size` differ.
+
+        Examples
+        --------
+        >>> prior = CalibrationBins.from_prior(score=[[0.5, 0.75]], size=[[1, 3]])
+        >>> prior.accuracy.a.tolist(), prior.weight.tolist()
+        ([[1.0, 1.5]], [[0.25, 0.75]])
+        """
+        score, size = np.asarray(score, np.float64), np.asarray(size)
+        if score.shape != size.shape or score.ndim == 0:
+            raise PriorError(f"`score` and `size` have one entry per bin; found shapes {score.shape} and {size.shape}.")
+        if not (size >= 0).all():
+            raise PriorError(f"A bin holds 0 items or more; found {size.min()!r}.")
+        score = np.where((size == 0) & np.isnan(score), 0.5, score)
+        accuracy = BetaBernoulli.from_prior(strength, mean_score=score)
+        if not informative:
+            half = jnp.full(score.shape, strength / 2, jnp.float64)
+            accuracy = BetaBernoulli(half, half)
+        weight = size / np.maximum(size.sum(-1, keepdims=True), 1)
+        return cls(accuracy, jnp.asarray(score), jnp.asarray(weight, jnp.float64))
+
+    @x64
+    def update(self, successes: IntBins, trials: IntBins) -> CalibrationBins:
+        """Add sufficient statistics: `successes` agreements among `trials` labels, each (..., G, B).
+
+        Examples
+        --------
+        >>> prior = CalibrationBins.from_prior(score=[0.5], size=[10])
+        >>> prior.update([1], [3]).accuracy.b.tolist()
+        [3.0]
+        """
+        return replace(self, accuracy=self.accuracy.update(successes, trials))
+
+    @property
+    @x64
+    def mean(self) -> FloatBins:
+        """Posterior mean of every bin's accuracy, (..., G, B)."""
+        return self.accuracy.mean
+
+    @property
+    @x64
+    def variance(self) -> FloatBins:
+        """Posterior variance of every bin's accuracy, (..., G, B)."""
+        return self.accuracy.variance
+
+    @property
+    @x64
+    def gap(self) -> FloatBins:
+        """Posterior mean accuracy less mean confidence, (..., G, B): positive where the system is under-confident."""
+        return self.accuracy.mean - self.score
+
+    @property
+    @x64
+    def mean_absolute_gap(self) -> FloatBins:
+        """Posterior mean of |theta_gb - s_gb|, (..., G, B), exactly; on the host, not inside compiled code.
+
+        E|theta - s| = (m - s) (1 - 2 I_s(a, b)) + 2 s^a (1 - s)^b / ((a + b) B(a, b)) for theta ~ Beta(a, b) with
+        mean m, where I is the regularised incomplete beta function.
+        """
+        # SciPy's incomplete beta function keeps its digits at any size; JAX's loses them all beyond 10^6 labels.
+        a, b, s = (np.asarray(x, np.float64) for x in (self.accuracy.a, self.accuracy.b, self.score))
+        kernel = jnp.exp(log_beta_kernel(jnp.log(s), jnp.log1p(-s), jnp.asarray(a), jnp.asarray(b)))
+        below = special.betainc(a, b, s)
+        return jnp.asarray((a / (a + b) - s) * (1 - 2 * below)) + 2 * kernel / (a + b)
+
+    @property
+    @x64
+    def mean_calibration_error(self) -> FloatGroupsOfBins:
+        """Posterior mean of the expected calibration error, (..., G), exactly; on the host.
+
+        It is not the calibration error of the posterior means, which is smaller: uncertainty has no sign here.
+        """
+        return (self.weight * jnp.asarray(self.mean_absolute_gap)).sum(-1)
+
+    @x64
+    def calibration_error(self, theta: FloatBins) -> FloatGroupsOfBins:
+        """Compute ECE_g = sum_b p_gb |theta_gb - s_gb| of accuracies (..., G, B), as (..., G).
+
+        Examples
+        --------
+        >>> prior = CalibrationBins.from_prior(score=[[0.6, 0.9]], size=[[30, 70]])
+        >>> prior.calibration_error([[0.5, 0.7]]).round(3).tolist()
+        [0.17]
+        """
+        return expected_calibration_error(theta, self.score, self.weight)
+
+    @x64
+    def maximum_calibration_error(self, theta: FloatBins) -> FloatGroupsOfBins:
+        """Greatest |theta_gb - s_gb| over the bins that have items, (..., G); 0 for a group without items."""
+        gap = jnp.abs(jnp.asarray(theta, jnp.float64) - self.score)
+        return jnp.where(jnp.asarray(self.weight) > 0, gap, 0.0).max(-1)
+
+    @x64
+    def overall_calibration_error(
+        self, theta: Float[Array, "*batch G B"], share: Float[Array, " G"]
+    ) -> Float[Array, "*batch"]:
+        """ECE of the whole pool with every bin of every group for itself: sum_g p_g ECE_g, (...).
+
+        It is at least the ECE of bins that pool the groups, in which errors of opposite sign cancel.
+
+        Parameters
+        ----------
+        theta : (..., G, B)
+        share : (G,)
+            Share p_g of the pool's items in every group.
+        """
+        return (self.calibration_error(theta) * jnp.asarray(share, jnp.float64)).sum(-1)
+
+    @x64
+    def sample(self, key: PRNGKey, n: int) -> Float[Array, "S *batch B"]:
+        """Draw `n` independent arrays of accuracies, shape (n, ..., G, B)."""
+        return self.accuracy.sample(key, n)
+
+    @x64
+    def sample_calibration_error(self, key: PRNGKey, n: int) -> Float[Array, "S *batch"]:
+        """Draw `n` expected calibration errors of every group, shape (n, ..., G).
+
+        Draws of the bins are summed up as they come, a block at a time; there is never an array (n, ..., G, B).
+
+        Examples
+        --------
+        >>> import jax
+        >>> prior = CalibrationBins.from_prior(score=[[0.6, 0.9]] * 3, size=[[30, 70]] * 3)
+        >>> prior.sample_calibration_error(jax.random.key(0), 5).shape
+        (5, 3)
+        """
+        return _sample_calibration_error(key, n, self)
+
+    @x64
+    def log_prob(self, theta: FloatBins) -> FloatBins:
+        """Log density at accuracies `theta` (..., G, B), bin by bin."""
+        return self.accuracy.log_prob(theta)
+
+    @x64
+    def log_marginal(self, successes: IntBins, trials: IntBins) -> FloatBins:
+        """Log probability of a sequence of labels with these counts, bin by bin, theta integrated out."""
+        return self.accuracy.log_marginal(successes, trials)
+
+
+@x64
+def expected_calibration_error(theta: FloatBins, score: FloatBins, weight: FloatBins) -> FloatGroupsOfBins:
+    """Compute ECE = sum_b p_b |theta_b - s_b| ([ABA] "Calibration").
+
+    Parameters
+    ----------
+    theta : (..., B)
+        Accuracies of the bins.
+    score, weight : (..., B)
+        Mean confidence s_b of every bin, and share p_b of the items in it.
+
+    Returns
+    -------
+    (...) errors in [0, 1].
+
+    Examples
+    --------
+    >>> round(float(expected_calibration_error([0.5, 0.7], [0.6, 0.9], [0.3, 0.7])), 3)
+    0.17
+    """
+    theta, score, weight = (jnp.asarray(x, jnp.float64) for x in (theta, score, weight))
+    return (weight * jnp.abs(theta - score)).sum(-1)
+
+
+def statistics(
+    cells: np.ndarray, agreements: np.ndarray, shape: tuple[int, ...]
+) -> tuple[Int[np.ndarray, "*shape"], Int[np.ndarray, "*shape"]]:
+    """Count agreements and labels per bin, the sufficient statistics of a set of labels.
+
+    Parameters
+    ----------
+    cells : (N,) integers in 0..G*B-1
+        Cell g * B + b of every label.
+    agreements : (N,) zeros and ones
+        1 where the label agrees with the prediction.
+    shape : (G, B) or (B,)
+
+    Returns
+    -------
+    successes, trials : int64 arrays of that shape
+
+    Examples
+    --------
+    >>> statistics([0, 0, 3], [1, 0, 1], (2, 2))[1].tolist()
+    [[2, 0], [0, 1]]
+    """
+    successes, trials = beta_bernoulli.statistics(cells, agreements, int(np.prod(shape)))
+    return successes.reshape(shape), trials.reshape(shape)
+
+
+@partial(jax.jit, static_argnums=1)
+def _sample_calibration_error(key: PRNGKey, n: int, belief: CalibrationBins) -> Float[Array, "S *batch"]:
+    a, b = jnp.asarray(belief.accuracy.a), jnp.asarray(belief.accuracy.b)
+    block = min(n, max(1, _BLOCK // max(a.size, 1)))
+    shape = (block, *a.shape)
+
+    def one_block(key):
+        theta = standard_beta(key, jnp.broadcast_to(a, shape), jnp.broadcast_to(b, shape))
+        return expected_calibration_error(theta, belief.score, belief.weight)
+
+    error = lax.map(one_block, jax.random.split(key, -(-n // block)))
+    return error.reshape(-1, *a.shape[:-1])[:n]

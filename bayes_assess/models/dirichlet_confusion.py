@@ -1,0 +1,398 @@
+"""Confusion matrix, one Dirichlet-categorical model per predicted class ([ABA] eq. 2 and 3).
+
+**Rows are PREDICTED classes k, columns are LABELS j**, in every array of this file: theta_kj = P(label j | predicted
+k), so that rows sum to 1. ([ABA] writes theta_jk with the label first; a cost matrix from there must be transposed.)
+
+Plate ``prediction`` (K): theta_k ~ Dirichlet(alpha_k). Plate ``item`` (N): label_i ~ Categorical(theta_{k(i)}), where
+k(i) is the predicted class of item i. The posterior is Dirichlet(alpha_k + n_k), with n_kj the number of items
+predicted k that are *labelled* j. (The published code of [ABA] adds the prediction in place of the label.)
+
+Shapes: parameters (..., K, C); draws (S, ..., K, C). Everything is 64-bit: counts up to 10^9 stay exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax import lax
+from jax.scipy.special import xlogy
+from jaxtyping import Array, Float, Int
+
+from bayes_assess._typing import PRNGKey, x64
+from bayes_assess.errors import LabelError, PriorError, QuestionError
+from bayes_assess.models._dirichlet_sampling import log_multivariate_beta, others, standard_dirichlet
+
+FloatMatrix = Float[Array, "*batch K C"] | Float[np.ndarray, "*batch K C"]
+IntMatrix = Int[Array, "*batch K C"] | Int[np.ndarray, "*batch K C"]
+FloatRows = Float[Array, "*batch K"] | Float[np.ndarray, "*batch K"]
+
+# Scores of exactly 0 would rule a label out for ever; the smallest share of a row is this over the number of classes.
+_LEAST_ROW_SHARE = 1e-6
+_BLOCK = 2**18  # numbers of one block of draws of a cost
+
+
+def program(
+    predictions: Int[Array, " N"], labels: Int[Array, " N"] | None = None, *, alpha: Float[Array, "K C"]
+) -> None:
+    """Run the generative program: a law of labels per predicted class, a label per item.
+
+    Parameters
+    ----------
+    predictions : (N,) integers in 0..K-1
+        Predicted class of every labelled item.
+    labels : (N,) integers in 0..C-1, optional
+        Labels; left out, the program simulates them.
+    alpha : (K, C) positive
+        Prior parameters; rows = predicted class, columns = label.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, numpyro
+    >>> predictions = jnp.array([0, 0, 1])
+    >>> seeded = numpyro.handlers.seed(program, rng_seed=0)
+    >>> trace = numpyro.handlers.trace(seeded).get_trace(predictions, alpha=jnp.ones((2, 4)))
+    >>> trace["theta"]["value"].shape, trace["label"]["value"].shape
+    ((2, 4), (3,))
+    """
+    with numpyro.plate("prediction", len(alpha)):
+        theta = numpyro.sample("theta", dist.Dirichlet(jnp.asarray(alpha)))
+    with numpyro.plate("item", len(predictions)):
+        numpyro.sample("label", dist.CategoricalProbs(jnp.asarray(theta)[predictions]), obs=labels)
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["alpha"], meta_fields=[])
+@dataclass(frozen=True)
+class DirichletConfusion:
+    """Independent Dirichlet laws over the rows of a confusion matrix: a prior, or the posterior after `update`.
+
+    Parameters
+    ----------
+    alpha : (..., K, C) positive floats
+        Dirichlet parameters; rows = predicted class, columns = label.
+
+    Examples
+    --------
+    >>> prior = DirichletConfusion.from_prior(n_predictions=2, n_classes=2)
+    >>> posterior = prior.update([[3, 1], [0, 0]])
+    >>> posterior.mean.tolist()
+    [[0.7, 0.3], [0.5, 0.5]]
+    """
+
+    alpha: FloatMatrix
+
+    @classmethod
+    @x64
+    def from_prior(
+        cls,
+        strength: float = 1.0,
+        *,
+        mean_scores: Float[np.ndarray, "K C"] | None = None,
+        n_predictions: int | None = None,
+        n_classes: int | None = None,
+    ) -> DirichletConfusion:
+        """Build a prior worth `strength` labels per predicted class ([ABA] "Priors").
+
+        Parameters
+        ----------
+        strength : float, positive
+            N0 = sum_j alpha_kj, in labels.
+        mean_scores : (K, C) in [0, 1], optional
+            Row k is the mean score vector of the items *predicted* k: the informative prior with alpha_kj
+            proportional to it. A row of zeros stands for a class that is predicted for no item and gives a uniform
+            row. A share below 1e-6 / C of its row is raised to that, so that every label keeps a chance.
+        n_predictions, n_classes : int, optional
+            K and C, for the uninformative prior alpha_kj = N0 / C.
+
+        Raises
+        ------
+        PriorError
+            If the strength is not positive and finite, `mean_scores` is no matrix or has a value outside [0, 1], or
+            neither or both of `mean_scores` and the two sizes are given.
+
+        Examples
+        --------
+        >>> DirichletConfusion.from_prior(10, mean_scores=[[0.75, 0.25], [0, 0]]).alpha.tolist()
+        [[7.5, 2.5], [5.0, 5.0]]
+        """
+        if not (np.isfinite(strength) and strength > 0):
+            raise PriorError(f"A prior's strength is a positive number of labels; found {strength!r}.")
+        sizes = [size for size in (n_predictions, n_classes) if size is not None]
+        if len(sizes) != (2 if mean_scores is None else 0):
+            raise PriorError(
+                "Pass either `mean_scores` (informative prior) or both `n_predictions` and `n_classes` "
+                "(uninformative prior)."
+            )
+        if mean_scores is None:
+            return cls(jnp.full(sizes, strength / sizes[1], jnp.float64))
+        return cls(jnp.asarray(strength * _row_shares(mean_scores)))
+
+    @x64
+    def update(self, counts: IntMatrix) -> DirichletConfusion:
+        """Add sufficient statistics: `counts` (..., K, C), items predicted k (rows) and labelled j (columns).
+
+        Examples
+        --------
+        >>> DirichletConfusion.from_prior(2, n_predictions=1, n_classes=2).update([[0, 3]]).alpha.tolist()
+        [[1.0, 4.0]]
+        """
+        return replace(self, alpha=self.alpha + jnp.asarray(counts).astype(jnp.float64))
+
+    def update_counts(self, counts: IntMatrix) -> DirichletConfusion:
+        """Add counts (..., K, C) of outcomes: `update`, as outcomes are labels here."""
+        return self.update(counts)
+
+    @x64
+    def update_at_mean(self, n: Int[Array, "*batch K"]) -> DirichletConfusion:
+        """Imagine `n` more labels of every predicted class, (..., K), that come back at the posterior mean.
+
+        Examples
+        --------
+        >>> DirichletConfusion.from_prior(4, n_predictions=1, n_classes=2).update_at_mean([6]).alpha.tolist()
+        [[5.0, 5.0]]
+        """
+        return replace(self, alpha=self.alpha + jnp.asarray(n, jnp.float64)[..., None] * self.mean)
+
+    @property
+    @x64
+    def mean(self) -> FloatMatrix:
+        """Posterior mean m_kj = alpha_kj / A_k with A_k = sum_j alpha_kj, (..., K, C)."""
+        return self.alpha / self.alpha.sum(-1, keepdims=True)
+
+    @property
+    @x64
+    def variance(self) -> FloatMatrix:
+        """Posterior variance m_kj (1 - m_kj) / (A_k + 1) of every component, (..., K, C)."""
+        alpha = jnp.asarray(self.alpha)
+        total = alpha.sum(-1, keepdims=True)
+        return (alpha / total) * (others(alpha) / total) / (total + 1)
+
+    @property
+    @x64
+    def total_variance(self) -> FloatRows:
+        """Sum of a row's component variances, V_k = (1 - sum_j m_kj^2) / (A_k + 1), (..., K) ([ABA] Table 1)."""
+        return jnp.asarray(self.variance).sum(-1)
+
+    @x64
+    def sample(self, key: PRNGKey, n: int) -> Float[Array, "S *batch K C"]:
+        """Draw `n` independent confusion matrices, shape (n, ..., K, C).
+
+        Examples
+        --------
+        >>> import jax
+        >>> DirichletConfusion.from_prior(n_predictions=3, n_classes=4).sample(jax.random.key(0), 5).shape
+        (5, 3, 4)
+        """
+        return _sample(key, n, self.alpha)
+
+    @x64
+    def sample_row(self, key: PRNGKey, n: int, row: int) -> Float[Array, "S *batch C"]:
+        """Draw the law of labels of predicted class `row` alone `n` times, shape (n, ..., C).
+
+        Raises
+        ------
+        IndexError
+            If there is no such row.
+
+        Examples
+        --------
+        >>> import jax
+        >>> prior = DirichletConfusion.from_prior(n_predictions=3, n_classes=4)
+        >>> prior.sample_row(jax.random.key(0), 5, row=2).shape
+        (5, 4)
+        """
+        n_rows = self.alpha.shape[-2]
+        if not -n_rows <= row < n_rows:  # JAX would clamp it
+            raise IndexError(f"Predicted classes are 0..{n_rows - 1}; found row {row}.")
+        return _sample(key, n, self.alpha[..., row, :])
+
+    @x64
+    def log_prob(self, theta: FloatMatrix) -> FloatRows:
+        """Log density at confusion matrices `theta` (..., K, C), with respect to the first C - 1 entries of a row."""
+        alpha, theta = jnp.asarray(self.alpha), jnp.asarray(theta, jnp.float64)
+        return xlogy(alpha - 1, theta).sum(-1) - log_multivariate_beta(alpha)
+
+    @x64
+    def log_marginal(self, counts: IntMatrix) -> FloatRows:
+        """Log probability of a sequence of labels with these counts, theta integrated out, (..., K).
+
+        It is log B(alpha_k + n_k) - log B(alpha_k), with B the multivariate Beta function.
+
+        Examples
+        --------
+        >>> import math
+        >>> prior = DirichletConfusion.from_prior(3, n_predictions=1, n_classes=3)
+        >>> round(math.exp(prior.log_marginal([[1, 1, 0]])[0]), 6)  # 1/3 * 1/4
+        0.083333
+        """
+        posterior = jnp.asarray(self.update(counts).alpha)
+        return log_multivariate_beta(posterior) - log_multivariate_beta(jnp.asarray(self.alpha))
+
+    @x64
+    def expected_cost(self, cost: Float[Array, "K C"]) -> FloatRows:
+        """Compute the posterior mean of every predicted class's cost, sum_j c_kj m_kj, exactly.
+
+        Parameters
+        ----------
+        cost : (K, C)
+            Cost of an item predicted k (ROW) whose label is j (COLUMN): in our axes, the transpose of [ABA]'s c_jk.
+
+        Returns
+        -------
+        (..., K)
+
+        Raises
+        ------
+        QuestionError
+            If `cost` does not have the shape of the confusion matrix.
+
+        Examples
+        --------
+        >>> belief = DirichletConfusion.from_prior(n_predictions=2, n_classes=2).update([[3, 1], [0, 0]])
+        >>> belief.expected_cost([[0, 1], [10, 0]]).tolist()  # to predict 1 where the label is 0 costs 10
+        [0.3, 5.0]
+        """
+        return (as_cost(cost, self.alpha.shape) * self.mean).sum(-1)
+
+    @x64
+    def cost_variance(self, cost: Float[Array, "K C"]) -> FloatRows:
+        """Compute the posterior variance of every predicted class's cost exactly.
+
+        It is sum_j m_kj (c_kj - E C_k)^2 / (A_k + 1), with E C_k the `expected_cost`; `cost` and what is raised are
+        as there.
+
+        Examples
+        --------
+        >>> belief = DirichletConfusion.from_prior(2, n_predictions=1, n_classes=2)  # uniform: variance 1/12
+        >>> round(float(belief.cost_variance([[0, 6]])[0]), 12)  # 36/12
+        3.0
+        """
+        matrix = as_cost(cost, self.alpha.shape)
+        deviation = matrix - (matrix * self.mean).sum(-1, keepdims=True)
+        return (self.mean * deviation**2).sum(-1) / (self.alpha.sum(-1) + 1)
+
+    @x64
+    def sample_cost(self, key: PRNGKey, n: int, cost: Float[Array, "K C"]) -> Float[Array, "S *batch K"]:
+        """Draw every predicted class's cost `n` times: sum_j c_kj theta_kj, theta from the posterior.
+
+        Rows are drawn and summed in blocks, so that memory holds the result and some 2^18 components (or one row),
+        never n x K x C.
+
+        Parameters
+        ----------
+        key : PRNG key
+        n : int
+        cost : (K, C)
+            Rows = predicted class, columns = label, as in `expected_cost`.
+
+        Returns
+        -------
+        (n, ..., K)
+
+        Examples
+        --------
+        >>> import jax, jax.numpy as jnp
+        >>> belief = DirichletConfusion.from_prior(n_predictions=3, n_classes=3)
+        >>> belief.sample_cost(jax.random.key(0), 5, 1 - jnp.eye(3)).shape
+        (5, 3)
+        """
+        return _sample_cost(key, n, jnp.asarray(self.alpha), as_cost(cost, self.alpha.shape))
+
+
+def statistics(
+    predictions: np.ndarray, labels: np.ndarray, n_predictions: int, n_classes: int
+) -> Int[np.ndarray, "K C"]:
+    """Count labels per predicted class, the sufficient statistics of a set of labels.
+
+    Parameters
+    ----------
+    predictions : (N,) integers in 0..K-1
+    labels : (N,) integers in 0..C-1
+    n_predictions, n_classes : int
+        K and C.
+
+    Returns
+    -------
+    (K, C) int64; rows = predicted class, columns = label.
+
+    Raises
+    ------
+    LabelError
+        If a prediction or a label is out of range.
+
+    Examples
+    --------
+    >>> statistics([0, 0, 1], [1, 2, 0], 2, 3)
+    array([[0, 1, 1],
+           [1, 0, 0]])
+    """
+    rows, columns = np.asarray(predictions, np.int64), np.asarray(labels, np.int64)
+    for name, codes, size in (("Predictions", rows, n_predictions), ("Labels", columns, n_classes)):
+        outside = np.flatnonzero((codes < 0) | (codes >= size))
+        if outside.size:  # it would be counted in another cell
+            item = int(outside[0])
+            raise LabelError(f"{name} are codes from 0 to {size - 1}; item {item} has {int(codes[item])}.")
+    cells = np.bincount(rows * n_classes + columns, minlength=n_predictions * n_classes)
+    return cells.reshape(n_predictions, n_classes)
+
+
+def as_cost(cost: Float[Array, "K C"], shape: tuple[int, ...]) -> Float[Array, "K C"]:
+    """Take a cost matrix as floats if it fits confusion matrices of `shape` (..., K, C); under 64-bit types.
+
+    Raises
+    ------
+    QuestionError
+        If it has another shape; a square matrix the wrong way round cannot be told.
+    """
+    matrix = jnp.asarray(cost, jnp.float64)
+    if matrix.shape != tuple(shape[-2:]):
+        raise QuestionError(
+            "A cost matrix has a row per predicted class and a column per label, "
+            f"here {tuple(shape[-2:])}; found shape {matrix.shape}."
+        )
+    return matrix
+
+
+def _row_shares(mean_scores: Float[np.ndarray, "K C"]) -> Float[np.ndarray, "K C"]:
+    """Scores as positive rows that sum to 1; a row of zeros becomes uniform."""
+    scores = np.asarray(mean_scores, np.float64)
+    if scores.ndim != 2:
+        raise PriorError(
+            f"Mean scores have a row per predicted class and a column per label; found shape {scores.shape}."
+        )
+    outside = np.argwhere(~((scores >= 0) & (scores <= 1 + 1e-6)))  # a mean of rounded scores may pass 1 by a little
+    if outside.size:
+        k, j = outside[0].tolist()
+        raise PriorError(
+            f"Mean scores lie between 0 and 1; predicted class {k}, label {j} has {float(scores[k, j])!r}. "
+            "A class that is predicted for no item takes a row of zeros."
+        )
+    total = scores.sum(-1, keepdims=True)
+    shares = np.divide(scores, total, out=np.ones_like(scores), where=total > 0)
+    shares = np.maximum(shares, _LEAST_ROW_SHARE / scores.shape[1])
+    return shares / shares.sum(-1, keepdims=True)
+
+
+@partial(jax.jit, static_argnums=1)
+def _sample(key: PRNGKey, n: int, alpha: Float[Array, "*batch C"]):
+    return standard_dirichlet(key, jnp.broadcast_to(alpha, (n, *alpha.shape)))
+
+
+@partial(jax.jit, static_argnums=1)
+def _sample_cost(key: PRNGKey, n: int, alpha: Float[Array, "*batch K C"], cost: Float[Array, "K C"]):
+    rows = alpha.reshape(-1, alpha.shape[-1])
+    n_values = n * len(rows)
+    size = max(1, min(n_values, _BLOCK // rows.shape[1]))
+
+    def one_block(block: Int[Array, ""]) -> Float[Array, " size"]:
+        place = block * size + jnp.arange(size)  # in the flattened result; the last block runs over its end
+        theta = standard_dirichlet(jax.random.fold_in(key, block), rows[place % len(rows)])
+        return (theta * cost[place % len(cost)]).sum(-1)
+
+    values = lax.map(one_block, jnp.arange(-(-n_values // size)))
+    return values.ravel()[:n_values].reshape(n, *alpha.shape[:-1])

@@ -1,0 +1,276 @@
+"""Two systems on the same items: who is right where, and by how much their accuracies differ.
+
+An item has one of four outcomes: both systems are right, only the first, only the second, or neither. Plate ``group``
+(G, optional): theta_g ~ Dirichlet(alpha_g) over the four. Plate ``label`` (N): outcome_i ~ Categorical(theta_{g(i)}).
+The posterior is Dirichlet(alpha_g + n_g) with n_g the counts of outcomes. The difference of the accuracies is
+D = P(only the first) - P(only the second): what both get right or wrong cancels, so that D is known far better than
+from two separate samples.
+
+Items on which both systems predict the same are right for both or wrong for both whatever their labels: they
+contribute exactly zero to D and need no labels. The systems' difference over a pool is q D', with q the share of items
+on which they disagree, known without labels, and D' the difference among those; a model of those items alone gives D'.
+
+Shapes: parameters (..., 4) in the order of `OUTCOMES`; draws (S, ..., 4). Everything is 64-bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax.scipy.special import xlogy
+from jaxtyping import Array, Float, Int
+
+from bayes_assess._typing import PRNGKey, x64
+from bayes_assess.errors import PriorError
+from bayes_assess.models._beta_sampling import standard_beta
+from bayes_assess.models._dirichlet_sampling import log_multivariate_beta, standard_dirichlet
+
+OUTCOMES = ("both", "first", "second", "neither")
+
+FloatOutcomes = Float[Array, "*batch 4"] | Float[np.ndarray, "*batch 4"]
+IntOutcomes = Int[Array, "*batch 4"] | Int[np.ndarray, "*batch 4"]
+FloatBatch = Float[Array, "*batch"] | Float[np.ndarray, "*batch"]
+
+
+def program(groups: Int[Array, " N"], outcomes: Int[Array, " N"] | None = None, *, alpha: Float[Array, "*G 4"]) -> None:
+    """Run the generative program: probabilities of the four outcomes per group, an outcome per label.
+
+    Parameters
+    ----------
+    groups : (N,) integers in 0..G-1
+        Group of every labelled item; all zeros where there is one law for all.
+    outcomes : (N,) integers in 0..3, optional
+        Positions in `OUTCOMES`; left out, the program simulates them.
+    alpha : (G, 4) or (4,) positive
+        Prior parameters.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, numpyro
+    >>> seeded = numpyro.handlers.seed(program, rng_seed=0)
+    >>> trace = numpyro.handlers.trace(seeded).get_trace(jnp.zeros(5, int), alpha=jnp.ones(4))
+    >>> trace["theta"]["value"].shape, trace["outcome"]["value"].shape
+    ((4,), (5,))
+    """
+    alpha = jnp.asarray(alpha)
+    if alpha.ndim == 1:
+        theta = jnp.asarray(numpyro.sample("theta", dist.Dirichlet(alpha)))[None]
+    else:
+        with numpyro.plate("group", len(alpha)):
+            theta = jnp.asarray(numpyro.sample("theta", dist.Dirichlet(alpha)))
+    with numpyro.plate("label", len(groups)):
+        numpyro.sample("outcome", dist.CategoricalProbs(theta[groups]), obs=outcomes)
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["alpha"], meta_fields=[])
+@dataclass(frozen=True)
+class PairedOutcomes:
+    """Dirichlet law of the four outcomes of an item: a prior, or the posterior after `update`.
+
+    Parameters
+    ----------
+    alpha : (..., 4) positive floats
+        Dirichlet parameters, in the order of `OUTCOMES`.
+
+    Examples
+    --------
+    >>> posterior = PairedOutcomes.from_prior().update([60, 12, 4, 23])
+    >>> posterior.mean.round(4).tolist()
+    [0.6025, 0.1225, 0.0425, 0.2325]
+    >>> round(float(posterior.difference_mean), 3)  # the first system is better by 8 points
+    0.08
+    """
+
+    alpha: FloatOutcomes
+
+    @classmethod
+    @x64
+    def from_prior(cls, strength: float = 1.0, *, n_groups: int | None = None) -> PairedOutcomes:
+        """Build a prior worth `strength` labels, spread evenly over the four outcomes.
+
+        Parameters
+        ----------
+        strength : float, positive
+            Sum of the parameters, in labels.
+        n_groups : int, optional
+            Number of groups, each with a law of its own; left out, there is one law, with parameters (4,).
+
+        Raises
+        ------
+        PriorError
+            If the strength is not positive and finite.
+
+        Examples
+        --------
+        >>> PairedOutcomes.from_prior(2.0).alpha.tolist()
+        [0.5, 0.5, 0.5, 0.5]
+        """
+        if not (np.isfinite(strength) and strength > 0):
+            raise PriorError(f"A prior's strength is a positive number of labels; found {strength!r}.")
+        shape = (4,) if n_groups is None else (n_groups, 4)
+        return cls(jnp.full(shape, strength / 4, jnp.float64))
+
+    @x64
+    def update(self, counts: IntOutcomes) -> PairedOutcomes:
+        """Add sufficient statistics: labelled items with every outcome, (..., 4).
+
+        Examples
+        --------
+        >>> PairedOutcomes.from_prior().update([1, 0, 0, 2]).alpha.tolist()
+        [1.25, 0.25, 0.25, 2.25]
+        """
+        return replace(self, alpha=self.alpha + jnp.asarray(counts).astype(jnp.float64))
+
+    @property
+    @x64
+    def mean(self) -> FloatOutcomes:
+        """Posterior mean alpha / A of every outcome's probability, A the sum of alpha, (..., 4)."""
+        return self.alpha / self.alpha.sum(-1, keepdims=True)
+
+    @property
+    @x64
+    def variance(self) -> FloatOutcomes:
+        """Posterior variance m (1 - m) / (A + 1) of every outcome's probability, (..., 4)."""
+        total = self.alpha.sum(-1, keepdims=True)
+        return (self.alpha / total) * ((total - self.alpha) / total) / (total + 1)
+
+    @property
+    @x64
+    def difference_mean(self) -> FloatBatch:
+        """Posterior mean m_1 - m_2 of the difference D of the accuracies, first less second, (...)."""
+        return (self.alpha[..., 1] - self.alpha[..., 2]) / self.alpha.sum(-1)
+
+    @property
+    @x64
+    def difference_variance(self) -> FloatBatch:
+        """Posterior variance (m_1 + m_2 - (m_1 - m_2)^2) / (A + 1) of the difference D, (...)."""
+        total = self.alpha.sum(-1)
+        only_first, only_second = self.alpha[..., 1] / total, self.alpha[..., 2] / total
+        either = only_first + only_second
+        same = (self.alpha[..., 0] + self.alpha[..., 3]) / total
+        # e - d^2 = e (1 - e) + 4 m_1 m_2 for e = m_1 + m_2 and d = m_1 - m_2: nothing cancels.
+        return (either * same + 4 * only_first * only_second) / (total + 1)
+
+    @x64
+    def sample(self, key: PRNGKey, n: int) -> Float[Array, "S *batch 4"]:
+        """Draw `n` independent laws of the outcomes, shape (n, ..., 4).
+
+        Examples
+        --------
+        >>> import jax
+        >>> PairedOutcomes.from_prior().sample(jax.random.key(0), 5).shape
+        (5, 4)
+        """
+        return _sample(key, n, self.alpha)
+
+    @x64
+    def sample_difference(self, key: PRNGKey, n: int) -> Float[Array, "S *batch"]:
+        """Draw `n` differences of the accuracies, first less second, shape (n, ...).
+
+        Systems differ on a share e ~ Beta(alpha_1 + alpha_2, alpha_0 + alpha_3), and independently of it the first
+        wins a share w ~ Beta(alpha_1, alpha_2) of that: D = e (2 w - 1).
+        """
+        return _sample_difference(key, n, self.alpha)
+
+    @x64
+    def log_prob(self, theta: FloatOutcomes) -> FloatBatch:
+        """Log density at probabilities `theta` (..., 4) that sum to 1, as (...)."""
+        return xlogy(self.alpha - 1, jnp.asarray(theta, jnp.float64)).sum(-1) - log_multivariate_beta(
+            jnp.asarray(self.alpha)
+        )
+
+    @x64
+    def log_marginal(self, counts: IntOutcomes) -> FloatBatch:
+        """Log probability of a sequence of labels with these counts (..., 4), theta integrated out, as (...).
+
+        Examples
+        --------
+        >>> import math
+        >>> round(math.exp(PairedOutcomes.from_prior().log_marginal([0, 1, 0, 0])), 6)
+        0.25
+        """
+        posterior = self.update(counts)
+        return log_multivariate_beta(jnp.asarray(posterior.alpha)) - log_multivariate_beta(jnp.asarray(self.alpha))
+
+
+@x64
+def difference(theta: FloatOutcomes) -> FloatBatch:
+    """Difference of the accuracies, P(only the first) - P(only the second), of laws (..., 4), as (...).
+
+    Examples
+    --------
+    >>> round(float(difference([0.6, 0.2, 0.1, 0.1])), 3)
+    0.1
+    """
+    theta = jnp.asarray(theta, jnp.float64)
+    return theta[..., 1] - theta[..., 2]
+
+
+@x64
+def accuracies(theta: FloatOutcomes) -> Float[Array, "*batch 2"]:
+    """Accuracies of the first and the second system under laws (..., 4), as (..., 2).
+
+    Examples
+    --------
+    >>> accuracies([0.6, 0.2, 0.1, 0.1]).round(3).tolist()
+    [0.8, 0.7]
+    """
+    theta = jnp.asarray(theta, jnp.float64)
+    return theta[..., :1] + theta[..., 1:3]
+
+
+def outcomes_of(first: np.ndarray, second: np.ndarray, labels: np.ndarray) -> Int[np.ndarray, " N"]:
+    """Return the outcome of every item, a position in `OUTCOMES`, from both predictions and the label.
+
+    Examples
+    --------
+    >>> outcomes_of(["cat", "cat", "dog"], ["cat", "dog", "dog"], ["cat", "dog", "cat"]).tolist()
+    [0, 2, 3]
+    """
+    labels = np.asarray(labels)
+    first_wrong, second_wrong = np.asarray(first) != labels, np.asarray(second) != labels
+    return 2 * first_wrong.astype(np.int64) + second_wrong
+
+
+def statistics(groups: np.ndarray, outcomes: np.ndarray, n_groups: int) -> Int[np.ndarray, "G 4"]:
+    """Count outcomes per group, the sufficient statistics of a set of labels.
+
+    Parameters
+    ----------
+    groups : (N,) integers in 0..G-1
+    outcomes : (N,) integers in 0..3
+        Positions in `OUTCOMES`.
+    n_groups : int
+
+    Returns
+    -------
+    (G, 4) int64 counts
+
+    Examples
+    --------
+    >>> statistics([0, 0, 1], [1, 1, 3], 2).tolist()
+    [[0, 2, 0, 0], [0, 0, 0, 1]]
+    """
+    cells = 4 * np.asarray(groups, np.int64) + np.asarray(outcomes, np.int64)
+    return np.bincount(cells, minlength=4 * n_groups).reshape(n_groups, 4)
+
+
+@partial(jax.jit, static_argnums=1)
+def _sample(key: PRNGKey, n: int, alpha: Float[Array, "*batch 4"]) -> Float[Array, "S *batch 4"]:
+    return standard_dirichlet(key, jnp.broadcast_to(alpha, (n, *alpha.shape)))
+
+
+@partial(jax.jit, static_argnums=1)
+def _sample_difference(key: PRNGKey, n: int, alpha: Float[Array, "*batch 4"]) -> Float[Array, "S *batch"]:
+    key_either, key_winner = jax.random.split(key)
+    both, first, second, neither = (
+        jnp.broadcast_to(alpha[..., j], (n, *alpha.shape[:-1])) for j in range(len(OUTCOMES))
+    )
+    either = standard_beta(key_either, first + second, both + neither)
+    return either * (2 * standard_beta(key_winner, first, second) - 1)
