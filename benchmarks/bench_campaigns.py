@@ -162,7 +162,8 @@ def run(case: Case) -> list[float]:
 def compare(study: ba.Study, successes: np.ndarray, trials: np.ndarray) -> list[float]:
     """Hold the mean scores of both ways against each other, in standard errors from the pooled variance."""
     prior = study.campaigns["thompson"].prior
-    estimate = study.question.estimate(prior, successes, trials, study.size)
+    counts = np.stack([trials - successes, successes], axis=-1)
+    estimate = study.question.estimate(prior, counts, study.size)
     theirs = study.question.evaluate(estimate, study.truth, study.weight)
     distances = []
     for name in study.question.scores:
