@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 import jax
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 from numpy import ndarray
 
 P = ParamSpec("P")
@@ -22,9 +22,7 @@ T = TypeVar("T")
 # Public entry points take whatever NumPy takes; inside, arrays are JAX's.
 FloatGroups = Float[Array, "*batch G"] | Float[ndarray, "*batch G"]
 IntGroups = Int[Array, "*batch G"] | Int[ndarray, "*batch G"]
-BoolGroups = Bool[Array, " G"]
 PRNGKey = Key[Array, ""]
-Scalar = Any
 
 
 def x64(function: Callable[P, T]) -> Callable[P, T]:

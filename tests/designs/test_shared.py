@@ -146,7 +146,7 @@ def test_pending_items_lower_the_worth_of_their_group():
     design = DESIGNS["epsilon_greedy"](epsilon=0.0)
     state = fresh_state(design)
     cells, _, _ = choose_batch(design, jax.random.key(0), state, 0, 30)
-    # Without that, every one of the 30 would come from the one group that leads at the start.
+    # Without that, the group that leads at the start gives all its 20 items, and only then another one the rest.
     assert len(set(cells.tolist())) >= 3
 
 
