@@ -23,6 +23,7 @@ T = TypeVar("T")
 FloatGroups = Float[Array, "*batch G"] | Float[ndarray, "*batch G"]
 IntGroups = Int[Array, "*batch G"] | Int[ndarray, "*batch G"]
 PRNGKey = Key[Array, ""]
+Scalar = Any
 
 
 def x64(function: Callable[P, T]) -> Callable[P, T]:
