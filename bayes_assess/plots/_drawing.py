@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import OutputError
+from bayes_assess.errors import OutputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ HOLLOW: dict[str, Any] = {
 }
 
 
-def new_axes(ax: Axes | None, height: float) -> Axes:
+def new_axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
     if ax is not None:
         return ax
     # A figure of pyplot's, so that notebooks show it and scripts can call plt.show().
@@ -44,7 +44,7 @@ def new_axes(ax: Axes | None, height: float) -> Axes:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
-    return plt.figure(figsize=(WIDTH, min(height, 30.0)), layout=layout).add_subplot()
+    return plt.figure(figsize=(width, min(height, 30.0)), layout=layout).add_subplot()
 
 
 def checked(name: str, values: Any, shape: tuple[int | None, ...]) -> np.ndarray:
@@ -77,7 +77,7 @@ def draw_prior(ax: Axes, prior: np.ndarray, shown: np.ndarray, rows: np.ndarray,
 
 
 def name_rows(ax: Axes, names: list[str], shown: np.ndarray, rows: np.ndarray, gap: int | None, hidden: int) -> None:
-    words = [_short(names[group]) for group in shown]
+    words = [short_name(names[group]) for group in shown]
     places = list(rows)
     if gap is not None:
         words.insert(gap, f"… {hidden:,} more")
@@ -89,9 +89,9 @@ def name_rows(ax: Axes, names: list[str], shown: np.ndarray, rows: np.ndarray, g
         ax.get_yticklabels()[gap].set(color=GREY, style="italic")
 
 
-def _short(name: str) -> str:
-    name = " ".join(name.split())
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
+    name = " ".join(str(name).split())
+    return name if len(name) <= longest else name[: longest - 1] + "…"
 
 
 def write_sizes(ax: Axes, sizes: np.ndarray, shown: np.ndarray, rows: np.ndarray, label: str) -> None:
@@ -153,9 +153,16 @@ def finish(ax: Axes, xlabel: str | None, ylabel: str | None, title: str | None) 
         ax.set_title(title, loc="left", fontsize=11)
 
 
-def legend(ax: Axes, owner: bool, place: Any, *, order: Any = None, ncols: int = 1) -> None:
+def legend(
+    ax: Axes, owner: bool, place: Any, *, order: Any = None, ncols: int = 1, leave_out: tuple[str, ...] = ()
+) -> None:
     """Beside the axes in a figure of our own; wherever there is room inside axes that are not."""
-    handles, labels = ax.get_legend_handles_labels()
+    entries = zip(*ax.get_legend_handles_labels(), strict=True)
+    handles, labels = [], []
+    for handle, label in entries:
+        if label not in leave_out:
+            handles.append(handle)
+            labels.append(label)
     if not handles or (len(handles) == 1 and order is not None):
         return
     if order is not None:

@@ -1,0 +1,16 @@
+"""Figures from arrays alone.
+
+Every function draws on the axes it is given, or on a new pyplot figure, and returns the axes. rcParams and the
+backend stay as they are. The colours are Okabe and Ito's; dashes and markers differ too.
+"""
+
+from bayes_assess.plots.calibration import accuracy_against_error as accuracy_against_error
+from bayes_assess.plots.calibration import reliability as reliability
+from bayes_assess.plots.campaigns import campaign as campaign
+from bayes_assess.plots.campaigns import label_curves as label_curves
+from bayes_assess.plots.campaigns import trajectory as trajectory
+from bayes_assess.plots.comparison import pairs as pairs
+from bayes_assess.plots.comparison import rope_density as rope_density
+from bayes_assess.plots.confusion import confusion_matrix as confusion_matrix
+from bayes_assess.plots.groups import forest as forest
+from bayes_assess.plots.groups import rank_plot as rank_plot
