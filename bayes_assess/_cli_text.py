@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bayes_assess.questions import LeastAccurate, MostAccurate
+from bayes_assess.results import GroupwiseResult, Result
 from bayes_assess.tables import Table
 
 if TYPE_CHECKING:
     from bayes_assess.assessment import Assessment
-    from bayes_assess.results import GroupResult
     from bayes_assess.simulate import Study
 
 
@@ -31,9 +31,8 @@ def started(assessment: Assessment) -> str:
     pool, cells = assessment.pool, assessment.cells
     named = ", ".join(str(name) for name in pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
     more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
-    question = type(assessment.question).__name__
     return (
-        f"{question} by {cells.description}, design {assessment.design.name}: "
+        f"{assessment.question.name} by {cells.description}, design {assessment.design.name}: "
         f"{pool.n_items:,} items in {cells.n_cells:,} groups.\nLabels can be {named}{more}."
     )
 
@@ -53,9 +52,11 @@ def progress(assessment: Assessment) -> str:
     )
 
 
-def narrow(result: GroupResult) -> Table:
+def narrow(result: Result) -> Table:
     """Tabulate a result in fewer columns, so that it fits a terminal of 80 characters."""
     full = result.table()
+    if not isinstance(result, GroupwiseResult) or "rank" not in full.columns:
+        return full
     ends = zip(full["lower"], full["upper"], full["rank_lower"], full["rank_upper"], strict=True)
     texts = [(f"[{low:.3f}, {high:.3f}]", f"{first}-{last}") for low, high, first, last in ends]
     columns: dict[str, Any] = {
@@ -66,25 +67,18 @@ def narrow(result: GroupResult) -> Table:
         "interval": [interval for interval, _ in texts],
         "rank": [rank if size else "-" for (_, rank), size in zip(texts, full["items"], strict=True)],
     }
-    name, probability = _probability(result)
-    columns[name] = full[probability]
-    return Table(columns, title=full.title, formats={"estimate": ".3f", name: ".3f"})
-
-
-def _probability(result: GroupResult) -> tuple[str, str]:
-    """Choose the probability that answers the question: its short name, and its column in the full table."""
-    question = result.question
-    side = "best" if isinstance(question, MostAccurate) else "worst"
-    if isinstance(question, LeastAccurate | MostAccurate) and question.m > 1:
-        return f"p_{side}_{question.m}", f"p_among_{question.m}_{side}"
-    return f"p_{side}", f"p_{side}"
+    name = result.sought_column
+    short = re.sub(r"p_among_(\d+)_(\w+)", r"p_\2_\1", name)
+    columns[short] = full[name]
+    return Table(columns, title=full.title, formats={"estimate": ".3f", short: ".3f"})
 
 
 def labels_to(study: Study) -> str:
     """Say how many labels each design needs, by the question's own scores."""
     lines = []
     for score in study.question.scores:
-        goal = "at most 0.05" if study.question.lower_is_better[score] else "above 0.99"
+        side = "at most" if study.question.lower_is_better[score] else "above"
+        goal = f"{side} {study.question.goals[score]:g}"
         found = study.labels_to(score)
         needs = ", ".join(f"{name} {'not reached' if n is None else f'{n:,}'}" for name, n in found.items())
         lines.append(f"Labels until the mean {score} is {goal} and stays there: {needs}.")

@@ -11,15 +11,17 @@ import jax
 import numpy as np
 from jaxtyping import Int
 
+from bayes_assess._labels import check_consistent
 from bayes_assess._record import describe, digest, read_description
+from bayes_assess.acquisition.rewards import Belief
+from bayes_assess.cells import Cells
 from bayes_assess.designs import DESIGNS, CellState, Design, choose_batch, find_design, reserve_batch, update_batch
 from bayes_assess.errors import BudgetError, DesignError, JournalError, LabelError, QuestionError
 from bayes_assess.journal import Journal
-from bayes_assess.models import BetaBernoulli
 from bayes_assess.pool import Pool
 from bayes_assess.queries import Queries as Queries
-from bayes_assess.questions import QUESTIONS, GroupAccuracy
-from bayes_assess.results import GroupResult
+from bayes_assess.questions import QUESTIONS, Question
+from bayes_assess.results import make_result
 
 _UNSEEN, _PENDING = -2, -1  # in place of a label's code
 
@@ -32,27 +34,19 @@ class Assessment:
     pool, question, design : what was given
     cells : Cells
         The pool as decisions see it.
-    prior : BetaBernoulli
+    prior : BetaBernoulli, DirichletConfusion or PairedOutcomes
+        Prior of every cell.
     """
 
-    def __init__(
-        self,
-        pool: Pool,
-        question: GroupAccuracy,
-        design: Design,
-        prior: str | BetaBernoulli | None,
-        prior_strength: float | None,
-        seed: int,
-    ):
+    def __init__(self, pool: Pool, question: Question, design: Design, cells: Cells, prior: Belief, seed: int):
         self.pool, self.question, self.design = pool, question, design
-        self.cells = question.cells(pool, seed)
-        question.check(self.cells)
-        self.prior = question.prior(self.cells, prior, prior_strength)
+        self.cells, self.prior = cells, prior
         self.journal: Journal | None = None
         self._sequence = 0  # of the journal's last entry that this session knows
         self._seed = seed
         self._key = jax.random.key(seed)
-        self._state = design.init(self.cells, self.prior, question.reward)
+        self._playable = question.playable(cells)
+        self._state = design.init(cells, prior, question.reward(cells, prior), self._playable)
         self._label = np.full(pool.n_items, _UNSEEN, np.int32)  # code of the label, or one of the marks below
         self._order = self.cells.order
         self._next = np.zeros(self.cells.n_cells, np.int64)  # items of every cell's order that are taken
@@ -71,21 +65,25 @@ class Assessment:
 
     @property
     def n_remaining(self) -> int:
-        """Items neither labelled nor handed out."""
-        return int((self.cells.counts - self._next).sum())
+        """Items that may still be asked for: neither labelled nor handed out."""
+        return int((self.cells.counts - self._next)[self._playable].sum())
 
     @property
     def pending(self) -> np.ndarray:
         """Ids of the items handed out and not labelled yet, in pool order."""
         return self.pool.ids[self._label == _PENDING]
 
-    def ask(self, n: int = 1) -> Queries:
+    def ask(self, n: int = 1, *, posterior: Any = None) -> Queries:
         """Choose the next `n` items to label; they are pending until their labels are told.
 
         Parameters
         ----------
         n : int
             At least 1. No item is handed out twice.
+        posterior : ArviZ object or array (S, K), optional
+            Posterior draws of another model, in the order of ``cells.names``, to decide on in the place of the
+            session's own posterior: those of `fit`, for example. They should have seen all labels told so far. For
+            confusion matrices (S, K, C). In an ArviZ object the variable is ``theta``.
 
         Returns
         -------
@@ -95,6 +93,8 @@ class Assessment:
         ------
         BudgetError
             If `n` is not a positive whole number, or fewer than `n` items remain.
+        InferenceError
+            If the draws do not fit the cells.
 
         Examples
         --------
@@ -112,7 +112,11 @@ class Assessment:
                 f"Asked for {n:,} items, but only {remaining:,} of {self.pool.n_items:,} are neither labelled nor "
                 f"pending ({self.n_pending:,} are pending); ask for at most {remaining:,}."
             )
-        cells, weights, state = choose_batch(self.design, self._key, self._state, self._n_asked, int(n))
+        start = self._state if posterior is None else self._believing(posterior)
+        cells, weights, state = choose_batch(self.design, self._key, start, self._n_asked, int(n))
+        if posterior is not None:  # what was chosen stays, the session's own belief comes back
+            chosen = {"pending": state.pending, "remaining": state.remaining, "queue": state.queue}
+            state = replace(self._state, **chosen)
         items = self._take(cells)
         self._write("ask", {"ids": self.pool.ids[items], "queue": np.asarray(state.queue)})
         self._hand_out(items, cells, state)
@@ -152,7 +156,7 @@ class Assessment:
             return
         items = self.pool.positions(ids)
         codes = self.pool.label_codes(labels, ids=ids)
-        items, codes = self._check_consistent(items, codes, ids)
+        items, codes = check_consistent(self._label[items], items, codes, ids, self.pool.classes)
         new = self._label[items] < 0
         items, codes = items[new], codes[new]
         if not len(items):
@@ -160,13 +164,19 @@ class Assessment:
         self._write("tell", {"ids": self.pool.ids[items], "labels": self.pool.classes[codes]})
         self._learn(items, codes)
 
-    def result(self, level: float = 0.95) -> GroupResult:
+    def result(self, level: float = 0.95) -> Any:
         """Answer the question from the labels told so far.
 
         Parameters
         ----------
         level : float in (0, 1)
             Posterior probability of the intervals.
+
+        Returns
+        -------
+        Result
+            Its kind follows the question: `GroupResult`, `ConfusionResult`, `CostResult`, `CalibrationResult`,
+            `CompareResult` or `PairsResult`.
 
         Examples
         --------
@@ -175,12 +185,10 @@ class Assessment:
         >>> a.result().interval.shape
         (2, 2)
         """
-        return GroupResult(
+        return make_result(
             question=self.question,
             prior=self.prior,
-            groups=self.cells.names,
-            by=self.cells.description,
-            size=self.cells.counts,
+            cells=self.cells,
             counts=np.asarray(self._state.counts),
             level=level,
             design=self.design.name,
@@ -190,7 +198,7 @@ class Assessment:
 
     def __repr__(self) -> str:
         return (
-            f"Assessment({type(self.question).__name__} by {self.cells.description}, design {self.design.name!r}: "
+            f"Assessment({self.question.name} by {self.cells.description}, design {self.design.name!r}: "
             f"{self.labels_used:,} of {self.pool.n_items:,} items labelled, {self.n_pending:,} pending)"
         )
 
@@ -211,6 +219,14 @@ class Assessment:
             self._hand_out(items, cells, replace(state, queue=np.asarray(event.payload["queue"], np.int64)))
         self.journal = book
 
+    def _believing(self, posterior: Any) -> CellState:
+        """Return the state with posterior draws in the place of the prior and the labels told."""
+        from bayes_assess.inference import sampled_belief  # NumPyro's samplers, which few sessions need
+
+        belief = sampled_belief(posterior, self.question, np.shape(self.prior.mean))
+        state = replace(self._state, prior=belief, counts=np.zeros_like(self._state.counts), memory=())
+        return replace(state, memory=self.design.remember(state))
+
     def _write(self, kind: str, payload: dict[str, Any]) -> None:
         """Record an event before it takes effect, unless another session has written to the journal."""
         if self.journal is not None:
@@ -230,28 +246,6 @@ class Assessment:
         self._label[items] = _PENDING
         np.add.at(self._next, cells, 1)
         self._n_asked += len(items)
-
-    def _check_consistent(self, items: np.ndarray, codes: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Refuse contradictions, and drop repetitions."""
-        known = self._label[items]
-        wrong = (known >= 0) & (known != codes)
-        if wrong.any():
-            i = int(np.flatnonzero(wrong)[0])
-            old, new = self.pool.classes[known[i]], self.pool.classes[codes[i]]
-            raise LabelError(
-                f"Item {ids[i]!r} is already labelled {old!r}, and {new!r} contradicts that. Labels are final: "
-                "nothing was taken; leave the item out, or start a new assessment without the wrong label."
-            )
-        _, first, inverse = np.unique(items, return_index=True, return_inverse=True)
-        differs = codes != codes[first][inverse]
-        if differs.any():
-            i = int(np.flatnonzero(differs)[0])
-            raise LabelError(
-                f"Item {ids[i]!r} occurs twice with different labels, {self.pool.classes[codes[first][inverse][i]]!r} "
-                f"and {self.pool.classes[codes[i]]!r}; nothing was taken."
-            )
-        kept = np.sort(first)
-        return items[kept], codes[kept]
 
     def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         volunteers = items[self._label[items] == _UNSEEN]
@@ -279,10 +273,10 @@ class Assessment:
 
 def assess(
     pool: Pool,
-    question: GroupAccuracy,
+    question: Question,
     *,
     design: str | Design = "thompson",
-    prior: str | BetaBernoulli | None = None,
+    prior: str | Belief | None = None,
     prior_strength: float | None = None,
     seed: int = 0,
     journal: str | PathLike[str] | None = None,
@@ -294,15 +288,18 @@ def assess(
     ----------
     pool : Pool
         Predictions to be assessed.
-    question : GroupAccuracy, LeastAccurate or MostAccurate
-        What is asked.
+    question : Question
+        What is asked: `GroupAccuracy`, `LeastAccurate`, `MostAccurate`, `ConfusionMatrix`, `MostCostly`,
+        `Calibration`, `LeastCalibrated` or `Compare`.
     design : str or Design
         How items are chosen: ``"thompson"``, ``"top_two"``, ``"epsilon_greedy"``, ``"bayes_ucb"``, ``"random"``,
         ``"random_group"``, or a design object with options.
-    prior : {"informative", "uninformative"}, BetaBernoulli or None
-        None takes the informative prior if the pool has scores, else the uninformative one.
+    prior : {"informative", "uninformative"}, or a distribution of the question's model, optional
+        By default the informative prior if the pool has scores, else the uninformative one. The model is
+        `BetaBernoulli` over cells, `DirichletConfusion` for confusion matrices and costs, `PairedOutcomes` for two
+        systems.
     prior_strength : float, optional
-        Worth of a named prior in labels per group; 2 by default.
+        Worth of a named prior in labels per cell; by default 2 for accuracies, 1 for the others.
     seed : int
         Decides the order of items within cells and every random choice.
     journal : path, optional
@@ -340,7 +337,7 @@ def assess(
     return assessment
 
 
-def resume(journal: str | PathLike[str], pool: Pool, question: GroupAccuracy | None = None) -> Assessment:
+def resume(journal: str | PathLike[str], pool: Pool, question: Question | None = None) -> Assessment:
     """Go on with an assessment from its journal, exactly where it stopped.
 
     Parameters
@@ -349,7 +346,7 @@ def resume(journal: str | PathLike[str], pool: Pool, question: GroupAccuracy | N
     pool : Pool
         The same pool as before.
     question : optional
-        Needed only if the groups were given as an array, which the journal does not hold.
+        Needed only if groups or predictions were given as an array, which the journal does not hold.
 
     Raises
     ------
@@ -368,7 +365,7 @@ def resume(journal: str | PathLike[str], pool: Pool, question: GroupAccuracy | N
     """
     book = Journal.open(journal)
     question, design, prior, seed = read_description(book, pool, question)
-    assessment = _start(pool, question, design, prior, None, seed)
+    assessment = Assessment(pool, question, design, _checked_cells(pool, question, seed), prior, seed)
     assessment._replay(book)
     return assessment
 
@@ -376,10 +373,18 @@ def resume(journal: str | PathLike[str], pool: Pool, question: GroupAccuracy | N
 def _start(pool, question, design, prior, prior_strength, seed) -> Assessment:
     if not isinstance(pool, Pool):
         raise QuestionError(f"assess takes a Pool first; found {type(pool).__name__}. Make one with ba.Pool(...).")
-    if not isinstance(question, GroupAccuracy):
+    if not isinstance(question, Question):
         names = ", ".join(QUESTIONS)
         raise QuestionError(f"A question is one of {names}; found {type(question).__name__}.")
     if isinstance(seed, bool) or int(seed) != seed or seed < 0:
         raise DesignError(f"A seed is a whole number, 0 or more; found {seed!r}.")
-    design = find_design(design, question.reward)
-    return Assessment(pool, question, design, prior, prior_strength, int(seed))
+    design = find_design(design, question.n_sought, question.designs)
+    cells = _checked_cells(pool, question, int(seed))
+    belief = question.prior(pool, cells, prior, prior_strength)
+    return Assessment(pool, question, design, cells, belief, int(seed))
+
+
+def _checked_cells(pool: Pool, question: Question, seed: int) -> Cells:
+    cells = question.cells(pool, seed)
+    question.check(cells)
+    return cells

@@ -15,7 +15,7 @@ import numpy as np
 from bayes_assess._arrays import CHUNK, frozen
 from bayes_assess._attributes import RESERVED
 from bayes_assess.errors import BudgetError, PartitionError
-from bayes_assess.partition import partition
+from bayes_assess.partition import Partition, partition
 from bayes_assess.pool import Pool
 
 
@@ -39,6 +39,8 @@ class Cells:
         Where each cell begins in ``order``.
     description : str
         What the cells are, as in `Partition`.
+    parts : tuple of Partition
+        The partition that the cells are, or the two whose cross product they are.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Cells:
     order: np.ndarray
     starts: np.ndarray
     description: str
+    parts: tuple[Partition, ...]
 
     @property
     def n_cells(self) -> int:
@@ -181,6 +184,7 @@ def cells(pool: Pool, by: Any = RESERVED, *, seed: int = 0) -> Cells:
         order=frozen(random_order(groups.codes, groups.n_groups, seed)),
         starts=frozen(np.concatenate([[0], np.cumsum(counts)])),
         description=groups.description,
+        parts=groups.parts or (groups,),
     )
 
 

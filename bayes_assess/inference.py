@@ -30,8 +30,10 @@ from bayes_assess._sites import (
     without_observations,
 )
 from bayes_assess._typing import x64
+from bayes_assess.acquisition.sampled_belief import SampledBelief
 from bayes_assess.arviz_bridge import to_arviz
 from bayes_assess.errors import InferenceError
+from bayes_assess.questions import Question
 
 Draws = dict[str, np.ndarray]
 
@@ -176,6 +178,41 @@ def posterior_draws(data: Any, site: str) -> np.ndarray:
         raise InferenceError(f"The posterior has no {site!r}; it has {listed(posterior.data_vars)}.")
     values = posterior[site].transpose("chain", "draw", ...).values
     return values.reshape(-1, *values.shape[2:])
+
+
+def sampled_belief(posterior: Any, question: Question, shape: tuple[int, ...]) -> SampledBelief:
+    """Take posterior draws of any model for the belief on a question's cells.
+
+    Parameters
+    ----------
+    posterior : ArviZ object with the variable ``theta``, or array (S, ...)
+    question : Question
+    shape : tuple
+        Shape of one draw as the question's cells need it: (K,), or (K, O).
+
+    Raises
+    ------
+    InferenceError
+        If there are no draws, they do not fit the cells, or are no probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_assess.questions import GroupAccuracy
+    >>> sampled_belief(np.full((10, 3), 0.5), GroupAccuracy(), (3,)).draws.shape
+    (10, 3)
+    """
+    is_array = isinstance(posterior, np.ndarray | jax.Array | list)
+    draws = np.asarray(posterior if is_array else posterior_draws(posterior, "theta"), np.float64)
+    arranged = question.cell_draws(draws, shape) if draws.ndim > 1 and len(draws) else None
+    if arranged is None:
+        raise InferenceError(
+            f"The posterior draws have shape {draws.shape}; the session needs (draws, {', '.join(map(str, shape))}), "
+            "in the order of its cells' names."
+        )
+    if not ((arranged >= 0) & (arranged <= 1 + 1e-6)).all():  # NaN included
+        raise InferenceError("Posterior draws of accuracies or shares lie between 0 and 1; some of these do not.")
+    return SampledBelief(np.minimum(arranged, 1.0), np.zeros(len(arranged)))
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,8 @@ class Partition:
         Edges of score bins. A bin holds its left edge, and the last one both; equal last edges enclose one value.
     note : str, optional
         What did not come out as asked, such as ``"6 of 10 bins: scores tie"``.
+    parts : tuple of Partition
+        The partitions whose cross product this is, see `cross`; empty for a plain one.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Partition:
     description: str
     edges: np.ndarray | None = None
     note: str | None = None
+    parts: tuple[Partition, ...] = ()
 
     @property
     def n_groups(self) -> int:
@@ -141,6 +144,37 @@ def partition(pool: Pool, by: Any = RESERVED) -> Partition:
             'pass "prediction", a group column, ba.ScoreBins(n), or an array with one value per item'
         )
     return _by_values(_check_length(values, len(values), pool), "given groups")
+
+
+def cross(first: Partition, second: Partition) -> Partition:
+    """Cut every group of one partition by another: group g and bin b make cell g * B + b.
+
+    Parameters
+    ----------
+    first, second : Partition
+        G groups, and B groups, of the same items.
+
+    Returns
+    -------
+    Partition
+        G * B groups, empty ones included.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> from bayes_assess.partition import cross
+    >>> pool = ba.Pool(predictions=[0, 1, 1], groups={"site": ["south", "north", "south"]})
+    >>> cross(ba.partition(pool), ba.partition(pool, "site")).names.tolist()
+    ['0, north', '0, south', '1, north', '1, south']
+    """
+    kind = np.min_scalar_type(first.n_groups * second.n_groups - 1)
+    codes = first.codes.astype(kind)
+    codes *= kind.type(second.n_groups)
+    codes += second.codes.astype(kind)
+    names = np.array([f"{one}, {other}" for one in first.names for other in second.names])
+    notes = "; ".join(part.note for part in (first, second) if part.note)
+    description = f"{first.description} and {second.description}"
+    return Partition(frozen(codes), frozen(names), description, note=notes or None, parts=(first, second))
 
 
 def _check_length(groups: Any, length: int, pool: Pool) -> Any:

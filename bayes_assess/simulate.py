@@ -19,12 +19,12 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Int, Key
 
-from bayes_assess.cells import label_counts
+from bayes_assess.acquisition.rewards import Belief
+from bayes_assess.cells import Cells
 from bayes_assess.designs import CellState, Design, find_design
 from bayes_assess.errors import BudgetError, DesignError, LabelError
-from bayes_assess.models import BetaBernoulli
 from bayes_assess.pool import Pool
-from bayes_assess.questions import GroupAccuracy
+from bayes_assess.questions import Question
 from bayes_assess.study import Campaigns as Campaigns
 from bayes_assess.study import Study as Study
 
@@ -33,18 +33,19 @@ _DEFAULT_BUDGETS = 50
 # Campaigns that one compiled call runs side by side: enough to hide its overhead, few enough to stay in cache.
 _LANE_CELLS = 8192
 _THREADS = os.cpu_count() or 2
+_MOST_COUNTS = 2_000_000_000  # 8 GB
 
 
 def simulate(
     pool: Pool,
     labels: Any,
-    question: GroupAccuracy,
+    question: Question,
     *,
     designs: Iterable[str | Design] | Mapping[str, Any] = DEFAULT_DESIGNS,
     budgets: Sequence[int] | None = None,
     repeats: int = 1000,
     seed: int = 0,
-    prior: str | BetaBernoulli | None = None,
+    prior: str | Belief | None = None,
     prior_strength: float | None = None,
     level: float = 0.95,
     progress: bool = False,
@@ -56,7 +57,7 @@ def simulate(
     pool : Pool
     labels : (M,) class names
         The true label of every item. Classes that a pool of predictions alone did not declare are added.
-    question : GroupAccuracy, LeastAccurate or MostAccurate
+    question : Question
     designs : names or Design objects, or a mapping
         A mapping gives each its own name, and may give it its own prior: ``{"flat": ("random", "uninformative")}``.
     budgets : increasing integers, optional
@@ -99,21 +100,22 @@ def simulate(
         raise LabelError(f"simulate needs the label of every item; found {len(codes)} labels, {pool.n_items} items.")
     cells = question.cells(pool, seed)
     question.check(cells)
-    outcomes = question.outcomes(pool, np.arange(pool.n_items), codes)
-    counts = label_counts(cells, outcomes, question.reward.n_outcomes)
-    looks = _checked_budgets(budgets, pool.n_items)
+    plans = _plans(designs, question, pool, cells, prior, prior_strength)
+    reward = question.reward(cells, next(iter(plans.values()))[1])
+    full = question.full_counts(pool, cells, codes, reward.n_outcomes)
+    looks = _checked_budgets(budgets, int(cells.counts[question.playable(cells)].sum()))
     if isinstance(repeats, bool) or int(repeats) != repeats or repeats < 1:
         raise BudgetError(f"repeats is a positive whole number; found {repeats!r}.")
-    plans = _plans(designs, question, cells, prior, prior_strength)
+    _check_memory(int(repeats) * len(looks) * len(plans) * full.size)
     with _progress_bar(progress, len(plans) * int(repeats)) as advance:
         campaigns = {
-            name: _run(design, belief, cells, counts, question, looks, int(repeats), seed, advance)
+            name: _run(design, belief, cells, full, question, looks, int(repeats), seed, advance)
             for name, (design, belief) in plans.items()
         }
-    return Study(question, cells.names, cells.counts, question.truth_of_counts(counts), looks, campaigns, level)
+    return Study(question, cells, full, looks, campaigns, level)
 
 
-def _plans(designs, question, cells, prior, prior_strength) -> dict[str, tuple[Design, BetaBernoulli]]:
+def _plans(designs, question, pool, cells, prior, prior_strength) -> dict[str, tuple[Design, Belief]]:
     """Resolve every design's name, object and prior."""
     if isinstance(designs, str | Design):
         designs = [designs]
@@ -122,25 +124,45 @@ def _plans(designs, question, cells, prior, prior_strength) -> dict[str, tuple[D
     plans = {}
     for name, plan in designs.items():
         design, own_prior = plan if isinstance(plan, tuple) else (plan, prior)
-        plans[name] = find_design(design, question.reward), question.prior(cells, own_prior, prior_strength)
+        design = find_design(design, question.n_sought, question.designs)
+        plans[name] = design, question.prior(pool, cells, own_prior, prior_strength)
     if not plans:
         raise DesignError("simulate needs at least one design.")
     return plans
 
 
-def _run(design, prior, cells, counts, question, looks, repeats, seed, advance) -> Campaigns:
+def _check_memory(n_counts: int) -> None:
+    """Refuse studies whose counts of outcomes at all looks would not fit."""
+    if n_counts > _MOST_COUNTS:
+        raise BudgetError(
+            f"The study would keep {n_counts:,} counts of outcomes, {4 * n_counts / 1e9:.0f} GB; look at fewer "
+            "budgets, run fewer repeats, or one design at a time."
+        )
+
+
+def _run(
+    design: Design,
+    prior: Belief,
+    cells: Cells,
+    counts: np.ndarray,
+    question: Question,
+    looks: np.ndarray,
+    repeats: int,
+    seed: int,
+    advance: Callable[[int], None],
+) -> Campaigns:
     """Run all campaigns of one design, a few side by side in every thread."""
-    most = int(np.clip(_LANE_CELLS // cells.n_cells, 4, 256))
+    most = int(np.clip(2 * _LANE_CELLS // counts.size, 4, 256))
     n_chunks = _THREADS * -(-repeats // (_THREADS * most))  # as many for every thread
     lanes = -(-repeats // n_chunks)
     keys = jax.random.split(jax.random.key(seed), n_chunks * lanes).reshape(n_chunks, lanes)
     with jax.enable_x64(True):
-        state = design.init(cells, prior, question.reward)
-        counts, looks_ = jnp.asarray(counts), jnp.asarray(looks)
+        state = design.init(cells, prior, question.reward(cells, prior), question.playable(cells))
+        true_counts, looks_ = jnp.asarray(counts), jnp.asarray(looks)
 
     def chunk(keys):
         with jax.enable_x64(True):
-            found = jax.device_get(_campaigns(design, keys, state, counts, looks_))
+            found = jax.device_get(_campaigns(design, keys, state, true_counts, looks_))
         advance(lanes)
         return found
 
@@ -190,7 +212,9 @@ def _checked_budgets(budgets: Sequence[int] | None, n_items: int) -> Int[np.ndar
     if looks.ndim != 1 or not len(looks) or looks.dtype.kind not in "iu" or looks[0] < 1 or (np.diff(looks) <= 0).any():
         raise BudgetError(f"Budgets are increasing whole numbers of labels, at least 1; found {budgets!r}.")
     if looks[-1] > n_items:
-        raise BudgetError(f"The pool has {n_items:,} items, fewer than the budget of {looks[-1]:,} labels.")
+        raise BudgetError(
+            f"The pool has {n_items:,} items for this question, fewer than the budget of {looks[-1]:,} labels."
+        )
     return looks.astype(np.int64)
 
 

@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayes_assess.acquisition.rewards import Belief
+from bayes_assess.cells import Cells
 from bayes_assess.errors import BudgetError, QuestionError
-from bayes_assess.models import BetaBernoulli
 from bayes_assess.plots import label_curves
-from bayes_assess.questions import GroupAccuracy
+from bayes_assess.questions import Question
 from bayes_assess.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+_COUNTS_AT_ONCE = 20_000_000  # evaluated at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +35,7 @@ class Campaigns:
     """
 
     counts: Int[np.ndarray, "R B K O"]
-    prior: BetaBernoulli
+    prior: Belief
 
     @property
     def labelled(self) -> Int[np.ndarray, "R B K"]:
@@ -45,15 +49,17 @@ class Study:
 
     Attributes
     ----------
-    truth : (K,) floats
-        Exact answer at full labels.
+    truth : array of the answer's shape
+        Exact answer at full labels: (G,) for accuracies, costs and calibration errors of groups, (K, C) for a
+        confusion matrix, a number for a comparison.
+    full : (K, O) integers
+        Items of every cell by outcome.
     budgets : (B,) integers
         Labels at which campaigns were looked at.
-    estimates : mapping from design to (R, B, K) floats
-    intervals : mapping from design to (R, B, K, 2) floats
-        Computed on first use.
+    estimates : mapping from design to (R, B, *answer) floats
+    intervals : mapping from design to (R, B, *answer, 2) floats
     scores : mapping from design to a mapping from score to (R, B) floats
-        Scores against the truth: ``"rmse"``, and ``"mrr"`` where extremes are sought.
+        Scores against the truth; their names are ``question.scores``. All three are computed on first use.
 
     Examples
     --------
@@ -67,39 +73,52 @@ class Study:
     0.0
     """
 
-    question: GroupAccuracy
-    groups: np.ndarray
-    size: Int[np.ndarray, " K"]
-    truth: Float[np.ndarray, " K"]
+    question: Question
+    cells: Cells
+    full: Int[np.ndarray, "K O"]
     budgets: Int[np.ndarray, " B"]
     campaigns: Mapping[str, Campaigns]
     level: float = 0.95
 
+    @cached_property
+    def truth(self) -> Float[np.ndarray, "..."]:
+        """Exact answer at full labels."""
+        return self.question.truth_of_counts(self.cells, self.full)
+
+    @property
+    def groups(self) -> np.ndarray:
+        """Names of the groups, (G,)."""
+        return self.question.groups(self.cells)
+
+    @property
+    def size(self) -> Int[np.ndarray, " K"]:
+        """Items of every cell."""
+        return self.cells.counts
+
     @property
     def weight(self) -> Float[np.ndarray, " K"]:
         """Share of the pool in every cell."""
-        return self.size / self.size.sum()
+        return self.cells.weights
 
     @cached_property
-    def estimates(self) -> Mapping[str, Float[np.ndarray, "R B K"]]:
-        """Estimates by design, (repeats, budgets, groups)."""
-        estimate = self.question.estimate
-        return {name: estimate(c.prior, c.counts, self.size) for name, c in self.campaigns.items()}
+    def estimates(self) -> Mapping[str, Float[np.ndarray, "R B ..."]]:
+        """Estimates by design, (repeats, budgets, *answer)."""
+        return _Lazy(self.campaigns, lambda c: self.question.estimate(self.cells, c.prior, c.counts))
 
     @cached_property
-    def intervals(self) -> Mapping[str, Float[np.ndarray, "R B K 2"]]:
-        """Intervals by design, (repeats, budgets, groups, 2); each design's are computed when looked at."""
-        return _Lazy(self.campaigns, lambda c: self._interval(c))
+    def intervals(self) -> Mapping[str, Float[np.ndarray, "R B ... 2"]]:
+        """Intervals by design, (repeats, budgets, *answer, 2)."""
+        return _Lazy(self.campaigns, lambda c: self.question.interval(self.cells, c.prior, c.counts, self.level))
 
     @cached_property
     def scores(self) -> Mapping[str, Mapping[str, Float[np.ndarray, "R B"]]]:
         """Scores against the truth by design and name, (repeats, budgets)."""
-        return {name: self.question.evaluate(e, self.truth, self.weight) for name, e in self.estimates.items()}
+        return _Lazy(self.campaigns, self._evaluate)
 
     @cached_property
     def coverage(self) -> Mapping[str, Float[np.ndarray, " B"]]:
         """Share of intervals that hold the truth, weighted by group, by design: (budgets,)."""
-        return _Lazy(self.campaigns, lambda c: self._coverage(self._interval(c)))
+        return _Lazy(self.campaigns, lambda c: self._coverage(c))
 
     def labels_to(self, score: str | None = None, value: float | None = None) -> dict[str, int | None]:
         """Labels until the mean score over campaigns reaches a value and stays there.
@@ -123,16 +142,39 @@ class Study:
         >>> study.labels_to("rmse", 1e-12)
         {'random': 200, 'thompson': 200}
         """
-        score = self.question.scores[0] if score is None else score
-        self._check_score(score)
-        lower = self.question.lower_is_better[score]
-        value = (0.05 if lower else 0.99) if value is None else value
+        score, reached = self._criterion(score, value)
         found = {}
         for name, scores in self.scores.items():
-            mean = scores[score].mean(0)
-            good = mean <= value if lower else mean > value
+            good = reached(scores[score].mean(0))
             stays = np.logical_and.accumulate(good[::-1])[::-1]
             found[name] = int(self.budgets[np.argmax(stays)]) if stays.any() else None
+        return found
+
+    def labels_each(self, score: str | None = None, value: float | None = None) -> dict[str, Float[np.ndarray, " R"]]:
+        """Labels after which every single campaign first reaches a value of a score, as [ABA] counts in Tables 6, 7, 9.
+
+        Parameters
+        ----------
+        score, value
+            As for `labels_to`.
+
+        Returns
+        -------
+        Mapping from design to (R,) budgets looked at; infinity where the largest does not suffice.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100)
+        >>> study = ba.simulate(pool, [0] * 130 + [1] * 70, ba.LeastAccurate(), budgets=[20, 200], repeats=3)
+        >>> study.labels_each("rmse", 1e-12)["random"].tolist()
+        [200.0, 200.0, 200.0]
+        """
+        score, reached = self._criterion(score, value)
+        found = {}
+        for name, scores in self.scores.items():
+            good = reached(scores[score])
+            found[name] = np.where(good.any(1), self.budgets[good.argmax(1)], np.inf)
         return found
 
     def table(self, budgets: Sequence[int] | None = None) -> Table:
@@ -154,7 +196,7 @@ class Study:
                 columns.setdefault(score, []).extend(values.mean(0))
                 columns.setdefault(f"{score}_se", []).extend(error)
         formats = {name: ".4f" for name in columns if name not in ("design", "labels")}
-        return Table(columns, title=f"{type(self.question).__name__}, {self._n_repeats} campaigns", formats=formats)
+        return Table(columns, title=f"{self.question.name}, {self._n_repeats} campaigns", formats=formats)
 
     def plot(self, score: str | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the mean score against labels, one line per design, with a band of two standard errors."""
@@ -164,7 +206,7 @@ class Study:
             self.budgets,
             {name: scores[score] for name, scores in self.scores.items()},
             ylabel=score.upper(),
-            title=f"{type(self.question).__name__}: {self._n_repeats} campaigns on {int(self.size.sum()):,} items",
+            title=f"{self.question.name}: {self._n_repeats} campaigns on {int(self.size.sum()):,} items",
             ax=ax,
         )
 
@@ -178,18 +220,39 @@ class Study:
     def _n_repeats(self) -> int:
         return len(next(iter(self.campaigns.values())).counts)
 
-    def _interval(self, c: Campaigns) -> Float[np.ndarray, "R B K 2"]:
-        return self.question.interval(c.prior, c.counts, self.size, self.level)
+    def _evaluate(self, campaigns: Campaigns) -> dict[str, Float[np.ndarray, "R B"]]:
+        """Score some repeats at a time, so that memory holds the counts and little else."""
+        counts = campaigns.counts
+        step = max(1, _COUNTS_AT_ONCE // counts[0].size)
+        blocks = [
+            self.question.evaluate(self.cells, campaigns.prior, counts[start : start + step], self.full)
+            for start in range(0, len(counts), step)
+        ]
+        return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
-    def _coverage(self, interval: Float[np.ndarray, "R B K 2"]) -> Float[np.ndarray, " B"]:
+    def _coverage(self, campaigns: Campaigns) -> Float[np.ndarray, " B"]:
+        interval = self.question.interval(self.cells, campaigns.prior, campaigns.counts, self.level)
         slack = 1e-12  # (r + K) / n may differ from the truth in the last digit
         inside = (interval[..., 0] <= self.truth + slack) & (self.truth <= interval[..., 1] + slack)
-        return (inside @ self.weight).mean(0)
+        inside = inside.astype(float)
+        if self.truth.ndim and len(self.truth) == len(self.groups):
+            sizes = self.cells.counts.reshape(len(self.groups), -1).sum(-1)
+            inside = np.tensordot(inside, sizes / sizes.sum(), axes=([2], [0]))
+        return inside.mean(axis=(0, *range(2, inside.ndim)))
+
+    def _criterion(self, score: str | None, value: float | None) -> tuple[str, Callable[[np.ndarray], np.ndarray]]:
+        """Resolve a score's name, and what it takes to reach a value of it."""
+        score = self.question.scores[0] if score is None else score
+        self._check_score(score)
+        value = self.question.goals[score] if value is None else value
+        if self.question.lower_is_better[score]:
+            return score, lambda scores: scores <= value
+        return score, lambda scores: scores > value
 
     def _check_score(self, score: str) -> None:
         if score not in self.question.scores:
             known = ", ".join(repr(name) for name in self.question.scores)
-            raise QuestionError(f"{type(self.question).__name__} has no score {score!r}; it has {known}.")
+            raise QuestionError(f"{self.question.name} has no score {score!r}; it has {known}.")
 
     def _chosen_budgets(self, budgets: Sequence[int] | None) -> np.ndarray:
         if budgets is None:

@@ -163,8 +163,7 @@ def compare(study: ba.Study, successes: np.ndarray, trials: np.ndarray) -> list[
     """Hold the mean scores of both ways against each other, in standard errors from the pooled variance."""
     prior = study.campaigns["thompson"].prior
     counts = np.stack([trials - successes, successes], axis=-1)
-    estimate = study.question.estimate(prior, counts, study.size)
-    theirs = study.question.evaluate(estimate, study.truth, study.weight)
+    theirs = study.question.evaluate(study.cells, prior, counts, study.full)
     distances = []
     for name in study.question.scores:
         parts = []

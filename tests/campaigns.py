@@ -11,7 +11,7 @@ from jax import lax
 
 import bayes_assess as ba
 from bayes_assess.designs import Design
-from bayes_assess.questions import GroupAccuracy
+from bayes_assess.questions import Question
 
 
 def made_pool(
@@ -53,12 +53,12 @@ def like_cifar10(seed: int = 0) -> tuple[ba.Pool, np.ndarray]:
     return made_pool(accuracies, rng.integers(900, 1100, 10).tolist(), seed=seed)
 
 
-def run_campaign(design: Design, question: GroupAccuracy, pool: ba.Pool, labels: np.ndarray, n: int, key: jax.Array):
+def run_campaign(design: Design, question: Question, pool: ba.Pool, labels: np.ndarray, n: int, key: jax.Array):
     """Run one campaign by the design's own steps; return the cells in the order played and the final state."""
     cells = question.cells(pool, seed=0)
-    outcomes = question.outcomes(pool, np.arange(pool.n_items), labels)
-    left = np.stack([np.bincount(cells.codes, 1 - outcomes), np.bincount(cells.codes, outcomes)], 1).astype(int)
-    state = design.init(cells, question.prior(cells, None, None), question.reward)
+    prior = question.prior(pool, cells, None, None)
+    state = design.init(cells, prior, question.reward(cells, prior), question.playable(cells))
+    left = question.full_counts(pool, cells, labels, state.reward.n_outcomes)
     with jax.enable_x64(True):
         played, state = _play(design, n, key, jax.tree.map(jnp.asarray, state), jnp.asarray(left))
     return np.asarray(played), state
@@ -69,10 +69,9 @@ def _play(design, n, key, state, left):
     def step(carry, t):
         state, left = carry
         cell, _, state = design.choose(jax.random.fold_in(key, t), state)
-        agrees = (jax.random.uniform(jax.random.fold_in(key, -1 - t)) * left[cell].sum() < left[cell, 1]).astype(
-            jnp.int64
-        )
-        return (design.update(state, cell, agrees), left.at[cell, agrees].add(-1)), cell
+        place = jax.random.uniform(jax.random.fold_in(key, -1 - t)) * left[cell].sum()
+        outcome = (jnp.cumsum(left[cell]) <= place).sum()
+        return (design.update(state, cell, outcome), left.at[cell, outcome].add(-1)), cell
 
     (state, _), played = lax.scan(step, (state, left), jnp.arange(n))
     return played, state

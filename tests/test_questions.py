@@ -105,7 +105,10 @@ def test_mean_reciprocal_rank_counts_only_outsiders_ranked_above(m):
 
 
 def test_the_rmse_is_weighted_by_the_groups_shares():
-    score = ba.GroupAccuracy().evaluate(np.array([0.5, 0.5]), np.array([0.6, 0.9]), np.array([0.75, 0.25]))
+    question, pool = ba.GroupAccuracy(target="population"), ba.Pool(predictions=[0] * 30 + [1] * 10)
+    prior = ba.BetaBernoulli.from_prior(n_groups=2)  # both estimates are 1/2
+    full = np.array([[12, 18], [1, 9]])  # accuracies 0.6 and 0.9
+    score = question.evaluate(question.cells(pool, 0), prior, np.zeros((2, 2), int), full)
     assert score["rmse"] == pytest.approx(np.sqrt(0.75 * 0.01 + 0.25 * 0.16))
 
 

@@ -147,7 +147,7 @@ def test_progress_goes_to_standard_error_and_only_if_wanted(capsys):
     [
         ({"budgets": [10, 5]}, ba.BudgetError, "increasing"),
         ({"budgets": [0, 5]}, ba.BudgetError, "increasing whole numbers"),
-        ({"budgets": [77]}, ba.BudgetError, "76 items, fewer than the budget of 77"),
+        ({"budgets": [77]}, ba.BudgetError, "76 items for this question, fewer than the budget of 77"),
         ({"repeats": 0}, ba.BudgetError, "repeats is a positive whole number; found 0"),
         ({"designs": []}, ba.DesignError, "at least one design"),
         ({"designs": ["tomson"]}, ba.DesignError, "no design 'tomson'"),

@@ -6,12 +6,14 @@ from bayes_assess.acquisition.confusion import dirichlet_variance_reduction as d
 from bayes_assess.acquisition.confusion import (
     sample_dirichlet_variance_reduction as sample_dirichlet_variance_reduction,
 )
+from bayes_assess.acquisition.paired_rope import paired_rope_masses as paired_rope_masses
 from bayes_assess.acquisition.rope import all_pairs_rope as all_pairs_rope
 from bayes_assess.acquisition.rope import beta_expected_lambda as beta_expected_lambda
 from bayes_assess.acquisition.rope import rope_masses_beta as rope_masses_beta
 from bayes_assess.acquisition.rope import rope_masses_samples as rope_masses_samples
 from bayes_assess.acquisition.rope import sample_expected_lambda as sample_expected_lambda
 from bayes_assess.acquisition.rope import verdict as verdict
+from bayes_assess.acquisition.sampled_belief import SampledBelief as SampledBelief
 from bayes_assess.acquisition.thompson import best_arm as best_arm
 from bayes_assess.acquisition.thompson import best_arms as best_arms
 from bayes_assess.acquisition.thompson import top_two as top_two

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bayes_assess._typing import FloatGroups, x64
+from bayes_assess._typing import x64
 from bayes_assess.models.calibration_bins import expected_calibration_error
 
 
 @x64
 def calibration_reward(
     theta: Float[Array, "*batch G B"], score: Float[Array, "G B"], weight: Float[Array, "G B"]
-) -> FloatGroups:
+) -> Float[Array, "*batch G"]:
     """Compute every group's expected calibration error under accuracies `theta`: sum_b p_gb |theta~_gb - s_gb|.
 
     Parameters
@@ -35,4 +36,4 @@ def calibration_reward(
     >>> calibration_reward(theta, score, weight).round(3).tolist()
     [0.05, 0.15]
     """
-    return expected_calibration_error(theta, score, weight)
+    return jnp.asarray(expected_calibration_error(theta, score, weight))

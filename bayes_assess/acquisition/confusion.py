@@ -61,7 +61,10 @@ def dirichlet_variance_reduction(
 
 @x64
 def sample_dirichlet_variance_reduction(
-    theta: Float[Array, "K C"], draws: Float[Array, "S K C"], weight: Float[Array, " K"]
+    theta: Float[Array, "K C"],
+    draws: Float[Array, "S K C"],
+    weight: Float[Array, " K"],
+    importance: Float[Array, " S"] | None = None,
 ) -> Float[Array, " K"]:
     """Compute the expected reduction of every row's total posterior variance by one label, from posterior draws alone.
 
@@ -76,6 +79,8 @@ def sample_dirichlet_variance_reduction(
         Posterior draws of the confusion matrix.
     weight : (K,)
         Share p_k of the pool that is predicted k.
+    importance : (S,) non-negative, optional
+        Importance weights of the draws, equal if left out; only their ratios matter.
 
     Returns
     -------
@@ -91,7 +96,8 @@ def sample_dirichlet_variance_reduction(
     True
     """
     theta, draws, weight = (jnp.asarray(x, jnp.float64) for x in (theta, draws, weight))
-    return weight * _reduction(theta, draws)
+    ones = jnp.ones(len(draws)) if importance is None else jnp.asarray(importance, jnp.float64)
+    return weight * _reduction(theta, draws, ones / ones.sum())
 
 
 @x64
@@ -126,17 +132,20 @@ def cost_reward(theta: Float[Array, "*batch K C"], cost: Float[Array, "K C"]) ->
 
 
 @jax.jit  # `map` would compile anew at every call
-def _reduction(theta: Float[Array, "K C"], draws: Float[Array, "S K C"]) -> Float[Array, " K"]:
+def _reduction(
+    theta: Float[Array, "K C"], draws: Float[Array, "S K C"], importance: Float[Array, " S"]
+) -> Float[Array, " K"]:
     """Reduction of every row's total variance, row by row, so that no K x C x C array is ever made."""
 
     def of_row(row):
         theta_k, draws_k = row  # (C,), (S, C)
-        deviation = draws_k - draws_k.mean(0)
+        deviation = draws_k - importance @ draws_k
         square = (deviation**2).sum(-1)
-        total = draws_k.sum(0)
+        likelihood = importance[:, None] * draws_k
+        total = likelihood.sum(0)
         # Where no draw leaves a label any chance, its weight in the reward is zero; any finite value serves.
-        share = draws_k / jnp.where(total > 0, total, 1.0)  # (S, C): the draws' weights after every label
+        share = likelihood / jnp.where(total > 0, total, 1.0)  # (S, C): the draws' weights after every label
         after = square @ share - ((share.T @ deviation) ** 2).sum(-1)
-        return square.mean() - theta_k @ after
+        return square @ importance - theta_k @ after
 
     return lax.map(of_row, (theta, draws.swapaxes(0, 1)))

@@ -1,51 +1,67 @@
-"""What one label of a group is worth under a posterior draw of the accuracies ([ABA] Table 1).
+"""What one label of an arm is worth under a posterior draw ([ABA] Table 1).
 
-A reward turns accuracies theta~ (..., G) and the current Beta belief into values (..., G), the greater the better.
-Rewards are small pytrees, so that compiled designs carry them in their state.
+An arm is what a design plays: a cell, or a group of neighbouring cells. A reward turns a draw theta~ of all cells and
+the current belief into one value per arm, the greater the better. Rewards are small pytrees that hold what the pool
+and the question fix (scores, costs, the groups to compare), so that compiled designs carry them in their state.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
+from typing import Any
 
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import ndtr
 from jax.tree_util import register_dataclass
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
-from bayes_assess._typing import FloatGroups
-from bayes_assess.acquisition.variance_reduction import beta_variance_reduction
-from bayes_assess.models import BetaBernoulli
+from bayes_assess._typing import Scalar
+from bayes_assess.acquisition._rope_moves import rope_moves
+from bayes_assess.acquisition.calibration import calibration_reward
+from bayes_assess.acquisition.confusion import (
+    cost_reward,
+    dirichlet_variance_reduction,
+    sample_dirichlet_variance_reduction,
+)
+from bayes_assess.acquisition.rope import sample_expected_lambda
+from bayes_assess.acquisition.sampled_belief import SampledBelief
+from bayes_assess.acquisition.variance_reduction import beta_variance_reduction, sample_variance_reduction
 
-
-class Reward(Protocol):
-    """The interface that designs use: how many arms a round plays, and what each is worth."""
-
-    @property
-    def m(self) -> int:
-        """Arms played in one round."""
-        ...
-
-    @property
-    def n_outcomes(self) -> int:
-        """Outcomes that a label can have."""
-        ...
-
-    def __call__(
-        self, theta: FloatGroups, belief: BetaBernoulli, weight: Float[Array, " G"]
-    ) -> Float[Array, "*batch G"]:
-        """Value of one label of every group, under accuracies `theta`."""
-        ...
+# The posterior of a question's model over K cells, or posterior draws in its place.
+Belief = Any
 
 
-@partial(register_dataclass, data_fields=[], meta_fields=["m", "n_outcomes"])
+class Reward(ABC):
+    """The interface that designs use."""
+
+    m: int  # arms played in one round
+    n_outcomes: int  # outcomes that a label can have
+    cells_per_arm: int = 1  # arm g consists of cells g * cells_per_arm and the next ones
+
+    @abstractmethod
+    def __call__(self, theta: Float[Array, "K *O"], belief: Belief, weight: Float[Array, " K"]) -> Float[Array, " A"]:
+        """Value of one label of every arm, under outcome probabilities `theta` of the K cells."""
+
+    def learn(self, posterior: Belief, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Reward:
+        """Carry along what depends on labels; `posterior` has the label of `cell` already."""
+        return self
+
+
+_COUNTS = ["m", "n_outcomes"]
+
+
+@partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
 @dataclass(frozen=True)
-class VarianceReduction:
-    """Estimate every group's accuracy: the weighted reduction of its posterior variance.
+class VarianceReduction(Reward):
+    """Estimate every cell's accuracy: the weighted reduction of its posterior variance.
 
     Examples
     --------
     >>> import jax.numpy as jnp
+    >>> from bayes_assess import BetaBernoulli
     >>> belief = BetaBernoulli.from_prior(n_groups=2).update([1, 90], [2, 180])
     >>> value = VarianceReduction()(jnp.full(2, 0.5), belief, jnp.full(2, 0.5))
     >>> bool(value[0] > value[1])  # the group with fewer labels has more to give
@@ -56,13 +72,15 @@ class VarianceReduction:
     n_outcomes: int = 2
 
     def __call__(self, theta, belief, weight):
-        """Weighted expected variance reduction of every group."""
+        """Weighted expected variance reduction of every cell."""
+        if isinstance(belief, SampledBelief):
+            return sample_variance_reduction(theta, jnp.asarray(belief.draws), weight, belief.importance)
         return beta_variance_reduction(theta, belief.a, belief.b, weight)
 
 
-@partial(register_dataclass, data_fields=[], meta_fields=["m", "n_outcomes"])
+@partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
 @dataclass(frozen=True)
-class LowAccuracy:
+class LowAccuracy(Reward):
     """Find the m least accurate groups: minus the accuracy."""
 
     m: int = 1
@@ -73,9 +91,9 @@ class LowAccuracy:
         return -theta
 
 
-@partial(register_dataclass, data_fields=[], meta_fields=["m", "n_outcomes"])
+@partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
 @dataclass(frozen=True)
-class HighAccuracy:
+class HighAccuracy(Reward):
     """Find the m most accurate groups: the accuracy."""
 
     m: int = 1
@@ -84,3 +102,167 @@ class HighAccuracy:
     def __call__(self, theta, belief, weight):
         """Accuracy of every group."""
         return theta
+
+
+@partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
+@dataclass(frozen=True)
+class ConfusionVarianceReduction(Reward):
+    """Estimate the confusion matrix: the weighted reduction of a row's total posterior variance.
+
+    Rows = predicted class, columns = label, here and in `theta`.
+    """
+
+    n_outcomes: int
+    m: int = 1
+
+    def __call__(self, theta, belief, weight):
+        """Weighted expected variance reduction of every predicted class."""
+        if isinstance(belief, SampledBelief):
+            return sample_dirichlet_variance_reduction(theta, jnp.asarray(belief.draws), weight, belief.importance)
+        return dirichlet_variance_reduction(theta, belief.alpha, weight)
+
+
+@partial(register_dataclass, data_fields=["cost"], meta_fields=_COUNTS)
+@dataclass(frozen=True)
+class Cost(Reward):
+    """Find the m predicted classes that cost most: the cost sum_j c_kj theta~_kj.
+
+    Parameters
+    ----------
+    cost : (K, O)
+        Cost of every outcome of a label. Rows = predicted class.
+    """
+
+    cost: Float[Array, "K O"] | Float[np.ndarray, "K O"]
+    n_outcomes: int
+    m: int = 1
+
+    def __call__(self, theta, belief, weight):
+        """Cost of every predicted class."""
+        return cost_reward(theta, jnp.asarray(self.cost))
+
+
+@partial(register_dataclass, data_fields=["score", "weight"], meta_fields=[*_COUNTS, "cells_per_arm"])
+@dataclass(frozen=True)
+class CalibrationError(Reward):
+    """Find the m least calibrated groups, whose cells are bins of the confidence: the expected calibration error.
+
+    Parameters
+    ----------
+    score, weight : (G, B)
+        Mean confidence of every bin, and its share of the group's items.
+    cells_per_arm : int
+        B.
+    """
+
+    score: Float[Array, "G B"] | Float[np.ndarray, "G B"]
+    weight: Float[Array, "G B"] | Float[np.ndarray, "G B"]
+    cells_per_arm: int
+    m: int = 1
+    n_outcomes: int = 2
+
+    def __call__(self, theta, belief, weight):
+        """Compute the expected calibration error of every group."""
+        score, share = jnp.asarray(self.score), jnp.asarray(self.weight)
+        return calibration_reward(theta.reshape(score.shape), score, share)
+
+
+@partial(register_dataclass, data_fields=["arms", "rope", "masses"], meta_fields=_COUNTS)
+@dataclass(frozen=True)
+class ExpectedLambda(Reward):
+    """Compare two groups: the probability of the verdict that is to be expected after the label.
+
+    Parameters
+    ----------
+    arms : (2,) integers
+        The groups.
+    rope : scalar
+        Half-width of the region of practical equivalence.
+    masses : (3,)
+        Posterior masses of the three events; labels move them along.
+    """
+
+    arms: Int[Array, " 2"] | Int[np.ndarray, " 2"]
+    rope: Scalar
+    masses: Float[Array, " 3"] | Float[np.ndarray, " 3"]
+    m: int = 1
+    n_outcomes: int = 2
+
+    def __call__(self, theta, belief, weight):
+        """Compute the expected lambda of the two groups; 0 for the others."""
+        two = theta[self.arms]
+        if isinstance(belief, SampledBelief):
+            draws = jnp.asarray(belief.draws)[:, self.arms]
+            value = sample_expected_lambda(two, draws, self.rope, belief.importance)
+        else:
+            # Pending items have narrowed the belief but not moved the masses: they cancel between the two groups.
+            after = (self.masses + rope_moves(belief.a[self.arms], belief.b[self.arms], self.rope)).max(-1)
+            value = (1 - two) * after[:, 0] + two * after[:, 1]
+        return jnp.zeros(len(theta)).at[self.arms].set(value)
+
+    def learn(self, posterior, cell, outcome):
+        """Move the masses by what the label has added."""
+        if isinstance(posterior, SampledBelief):
+            return self
+        own = (self.arms == cell).astype(jnp.float64)
+        moves = rope_moves(
+            posterior.a[self.arms] - own * outcome, posterior.b[self.arms] - own * (1 - outcome), self.rope
+        )
+        return replace(self, masses=self.masses + (own[:, None] * moves[:, outcome]).sum(0))
+
+
+@partial(register_dataclass, data_fields=["rope"], meta_fields=_COUNTS)
+@dataclass(frozen=True)
+class PairwiseLambda(Reward):
+    """Compare all pairs of groups: what the label adds to the probabilities of all their verdicts.
+
+    Differences are taken as normal with the exact posterior moments, before the label and after it: near enough to
+    say where to look, and G^2 numbers instead of as many quadratures.
+    """
+
+    rope: Scalar
+    m: int = 1
+    n_outcomes: int = 2
+
+    def __call__(self, theta, belief, weight):
+        """Sum over the pairs of a group of the lambda that its label is expected to add."""
+        if isinstance(belief, SampledBelief):
+            mean, variance = belief.mean, belief.variance
+            # As of a Beta law with these moments.
+            total = jnp.maximum(mean * (1 - mean) / variance - 1, 1e-6)
+            a, b = mean * total, (1 - mean) * total
+        else:
+            a, b = belief.a, belief.b
+        mean, variance = _beta_moments(a, b)
+        now = self._confidence(mean, variance, mean, variance)
+        right = self._confidence(*_beta_moments(a + 1, b), mean, variance)
+        wrong = self._confidence(*_beta_moments(a, b + 1), mean, variance)
+        used = weight > 0
+        pairs = used[:, None] & used[None, :] & ~jnp.eye(len(theta), dtype=bool)
+        gain = theta[:, None] * right + (1 - theta[:, None]) * wrong - now
+        return jnp.where(pairs, gain, 0.0).sum(-1)
+
+    def _confidence(self, mean, variance, other_mean, other_variance) -> Float[Array, "G G"]:
+        """Lambda of every pair."""
+        difference = mean[:, None] - other_mean[None, :]
+        scale = jnp.sqrt(variance[:, None] + other_variance[None, :])
+        below, above = ndtr((-self.rope - difference) / scale), ndtr((difference - self.rope) / scale)
+        return jnp.maximum(jnp.maximum(below, above), 1 - below - above)
+
+
+@partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
+@dataclass(frozen=True)
+class Indifferent(Reward):
+    """Every arm is worth the same."""
+
+    n_outcomes: int
+    m: int = 1
+
+    def __call__(self, theta, belief, weight):
+        """Nothing for every arm."""
+        return jnp.zeros(len(theta))
+
+
+def _beta_moments(a: Float[Array, " G"], b: Float[Array, " G"]) -> tuple[Float[Array, " G"], Float[Array, " G"]]:
+    total = a + b
+    return a / total, a * b / (total * total * (total + 1))

@@ -23,6 +23,8 @@ from bayes_assess._typing import Scalar, x64
 from bayes_assess.acquisition._rope_quadrature import exceedance
 from bayes_assess.errors import QuestionError
 
+FloatBatch = Float[Array, "*batch"] | Float[np.ndarray, "*batch"]
+
 _BATCH = 32  # pairs at a time: their nodes stay in cache
 
 
@@ -35,10 +37,10 @@ class Verdict(NamedTuple):
 
 @x64
 def rope_masses_beta(
-    a1: Float[Array, "*batch"],
-    b1: Float[Array, "*batch"],
-    a2: Float[Array, "*batch"],
-    b2: Float[Array, "*batch"],
+    a1: FloatBatch,
+    b1: FloatBatch,
+    a2: FloatBatch,
+    b2: FloatBatch,
     rope: float = 0.05,
 ) -> Float[Array, "*batch 3"]:
     """Compute the three masses of D = theta_1 - theta_2 for independent theta_i ~ Beta(a_i, b_i).
@@ -179,7 +181,10 @@ def beta_expected_lambda(
 
 @x64
 def sample_expected_lambda(
-    theta: Float[Array, " 2"], draws: Float[Array, "S 2"], rope: float = 0.05
+    theta: Float[Array, " 2"],
+    draws: Float[Array, "S 2"],
+    rope: float = 0.05,
+    importance: Float[Array, " S"] | None = None,
 ) -> Float[Array, " 2"]:
     """Compute the lambda to be expected after one more label of either group, from posterior draws alone.
 
@@ -190,6 +195,8 @@ def sample_expected_lambda(
     draws : (S, 2)
         Joint posterior draws of the two accuracies, from any model and any sampler.
     rope : float in [0, 1)
+    importance : (S,) non-negative, optional
+        Importance weights of the draws, equal if left out; only their ratios matter.
 
     Returns
     -------
@@ -206,6 +213,8 @@ def sample_expected_lambda(
     """
     theta, draws = jnp.asarray(theta, jnp.float64), jnp.asarray(draws, jnp.float64)
     likelihood = jnp.stack([1 - draws, draws], axis=-1).reshape(-1, 4)  # columns: group, then outcome
+    if importance is not None:
+        likelihood = likelihood * jnp.asarray(importance, jnp.float64)[:, None]
     d = jnp.broadcast_to((draws[:, 0] - draws[:, 1])[:, None], likelihood.shape)
     masses = rope_masses_samples(d, jnp.zeros(()), rope, likelihood)
     return _expectation(theta, jnp.asarray(masses).reshape(2, 2, 3).max(-1))
@@ -238,7 +247,7 @@ def checked_rope(rope: Scalar) -> Scalar:
     return value
 
 
-def _broadcast(*parameters: Float[Array, "*batch"]) -> list[Float[Array, "*batch"]]:
+def _broadcast(*parameters: FloatBatch) -> list[Float[Array, "*batch"]]:
     return list(jnp.broadcast_arrays(*(jnp.asarray(x, jnp.float64) for x in parameters)))
 
 

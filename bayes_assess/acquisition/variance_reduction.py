@@ -56,7 +56,10 @@ def beta_variance_reduction(
 
 @x64
 def sample_variance_reduction(
-    theta: Float[Array, " G"], draws: Float[Array, "S G"], weight: Float[Array, " G"]
+    theta: Float[Array, " G"],
+    draws: Float[Array, "S G"],
+    weight: Float[Array, " G"],
+    importance: Float[Array, " S"] | None = None,
 ) -> Float[Array, " G"]:
     """Compute the expected reduction of every group's posterior variance by one label, from posterior draws alone.
 
@@ -68,6 +71,8 @@ def sample_variance_reduction(
         Posterior draws of the accuracies, from any model and any sampler.
     weight : (G,)
         Share p_g of the pool in every group.
+    importance : (S,) non-negative, optional
+        Importance weights of the draws, equal if left out; only their ratios matter.
 
     Returns
     -------
@@ -83,9 +88,10 @@ def sample_variance_reduction(
     True
     """
     theta, draws, weight = (jnp.asarray(x, jnp.float64) for x in (theta, draws, weight))
-    now = jnp.var(draws, axis=0)
-    after_agreement = _weighted_variance(draws, draws)
-    after_disagreement = _weighted_variance(draws, 1 - draws)
+    ones = jnp.ones((len(draws), 1)) if importance is None else jnp.asarray(importance, jnp.float64)[:, None]
+    now = _weighted_variance(draws, jnp.broadcast_to(ones, draws.shape))
+    after_agreement = _weighted_variance(draws, ones * draws)
+    after_disagreement = _weighted_variance(draws, ones * (1 - draws))
     return weight * (now - theta * after_agreement - (1 - theta) * after_disagreement)
 
 

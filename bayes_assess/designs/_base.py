@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._typing import PRNGKey, x64
-from bayes_assess.acquisition.rewards import Reward
+from bayes_assess.acquisition.rewards import Belief, Reward
 from bayes_assess.cells import Cells
-from bayes_assess.models import BetaBernoulli
 
 _DATA = ["prior", "counts", "pending", "remaining", "size", "weight", "queue", "memory", "reward"]
 
@@ -29,30 +29,35 @@ _DATA = ["prior", "counts", "pending", "remaining", "size", "weight", "queue", "
 class CellState:
     """Everything a campaign knows, cell by cell; 64-bit, of fixed shape."""
 
-    prior: BetaBernoulli  # one distribution per cell
+    prior: Belief  # one distribution per cell
     counts: Int[Array, "K O"]  # labels of every cell by outcome
     pending: Int[Array, " K"]  # items handed out and not labelled yet
-    remaining: Int[Array, " K"]  # items neither labelled nor handed out
+    remaining: Int[Array, " K"]  # items that may be asked for: neither labelled nor handed out
     size: Int[Array, " K"]  # items
     weight: Float[Array, " K"]  # share of the pool
-    queue: Int[Array, " m"]  # cells chosen in this round and still to be served, -1 where served
+    queue: Int[Array, " m"]  # arms chosen in this round and still to be served, -1 where served
     memory: Any  # what the design alone carries
     reward: Reward  # what a label is worth
 
     @property
-    def posterior(self) -> BetaBernoulli:
+    def posterior(self) -> Belief:
         """Prior plus the labels told."""
         return self.prior.update_counts(self.counts)
 
     @property
-    def belief(self) -> BetaBernoulli:
+    def belief(self) -> Belief:
         """The posterior as if pending items came back at its mean, so that a batch does not ask one thing twice."""
         return self.posterior.update_at_mean(self.pending)
 
     @property
-    def available(self) -> Bool[Array, " K"]:
-        """Whether a cell has an item that could be asked for."""
-        return self.remaining > 0
+    def left(self) -> Int[Array, " A"]:
+        """Items of every arm that may be asked for."""
+        return self.remaining.reshape(-1, self.reward.cells_per_arm).sum(-1)
+
+    @property
+    def available(self) -> Bool[Array, " A"]:
+        """Whether an arm has an item that may be asked for."""
+        return self.left > 0
 
 
 @dataclass(frozen=True)
@@ -67,17 +72,21 @@ class Design(ABC):
     max_round: ClassVar[int | None] = None  # the greatest number of arms per round it can play; None: any
 
     @x64
-    def init(self, cells: Cells, prior: BetaBernoulli, reward: Reward) -> CellState:
+    def init(
+        self, cells: Cells, prior: Belief, reward: Reward, playable: Bool[np.ndarray, " K"] | None = None
+    ) -> CellState:
         """Start a campaign.
 
         Parameters
         ----------
         cells : Cells
             The pool's K cells.
-        prior : BetaBernoulli
-            Prior of every cell's accuracy, (K,) parameters.
+        prior : BetaBernoulli, DirichletConfusion or SampledBelief
+            Prior of every cell.
         reward : Reward
-            What one label of a cell is worth to the question.
+            What one label of an arm is worth to the question.
+        playable : (K,) booleans, optional
+            Cells whose items may be asked for; all of them by default.
 
         Returns
         -------
@@ -89,7 +98,7 @@ class Design(ABC):
             prior=jax.tree.map(jnp.asarray, prior),
             counts=jnp.zeros((cells.n_cells, reward.n_outcomes), jnp.int64),
             pending=nothing,
-            remaining=size,
+            remaining=size if playable is None else jnp.where(jnp.asarray(playable), size, 0),
             size=size,
             weight=size / size.sum(),
             queue=jnp.full(self.arms_per_round(reward), -1, jnp.int64),
@@ -110,12 +119,17 @@ class Design(ABC):
         state : CellState
             The item is now pending.
         """
-        waiting = (state.queue >= 0) & (state.remaining[state.queue] > 0)
+        arms_are_cells = state.reward.cells_per_arm == 1
+        key_play, key_cell = (key, key) if arms_are_cells else jax.random.split(key)
+        waiting = (state.queue >= 0) & state.available[state.queue]
         queue = lax.cond(
-            waiting.any(), lambda: jnp.where(waiting, state.queue, -1), lambda: self.play(key, state).astype(jnp.int64)
+            waiting.any(),
+            lambda: jnp.where(waiting, state.queue, -1),
+            lambda: self.play(key_play, state).astype(jnp.int64),
         )
         slot = jnp.argmax(queue >= 0)
-        cell = queue[slot]
+        arm = queue[slot]
+        cell = arm if arms_are_cells else _random_cell(key_cell, state, arm)
         return cell, jnp.ones(()), reserve(replace(state, queue=queue.at[slot].set(-1)), cell)
 
     def update(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> CellState:
@@ -125,21 +139,24 @@ class Design(ABC):
             counts=state.counts.at[cell, outcome].add(1),
             pending=state.pending.at[cell].add(-1),
         )
+        state = replace(state, reward=state.reward.learn(state.posterior, cell, outcome))
         return replace(state, memory=self.learn(state, cell, outcome))
 
-    def estimate(self, state: CellState) -> Float[Array, " K"]:
-        """Posterior mean of every cell's accuracy in the pool: exact where everything is labelled."""
-        size, mean = state.size, state.posterior.mean
+    def estimate(self, state: CellState) -> Float[Array, "K *O"]:
+        """Posterior mean of every cell in the pool, its accuracy or shares of outcomes: exact at full labels."""
+        mean = state.posterior.mean
         labelled = state.counts.sum(-1)
-        known = (state.counts[:, 1] + (size - labelled) * mean) / jnp.maximum(size, 1)
-        return jnp.where(size > 0, known, mean)
+        binary = mean.ndim == 1
+        counts = state.counts[:, 1] if binary else state.counts
+        size, rest = (x if binary else x[:, None] for x in (state.size, state.size - labelled))
+        return jnp.where(size > 0, (counts + rest * mean) / jnp.maximum(size, 1), mean)
 
     @abstractmethod
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
-        """Choose the cells of a round, best first; -1 in the last places if fewer are available."""
+        """Choose the arms of a round, best first; -1 in the last places if fewer are available."""
 
     def arms_per_round(self, reward: Reward) -> int:
-        """Cells that `play` returns: as many as the question looks for."""
+        """Arms that `play` returns: as many as the question looks for."""
         return reward.m
 
     def remember(self, state: CellState) -> Any:
@@ -149,6 +166,14 @@ class Design(ABC):
     def learn(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Any:
         """Refresh what the design carries after a label in `cell`; `state` has the label already."""
         return state.memory
+
+
+def _random_cell(key: PRNGKey, state: CellState, arm: Int[Array, ""]) -> Int[Array, ""]:
+    """Cell of an item drawn uniformly from those that remain in an arm."""
+    n_cells = state.reward.cells_per_arm
+    upto = jnp.cumsum(lax.dynamic_slice_in_dim(state.remaining, arm * n_cells, n_cells))
+    item = jax.random.randint(key, (), 0, upto[-1])
+    return arm * n_cells + (upto <= item).sum()
 
 
 def reserve(state: CellState, cell: Int[Array, ""]) -> CellState:
@@ -165,4 +190,6 @@ def reserve(state: CellState, cell: Int[Array, ""]) -> CellState:
     ...     reserve(jax.tree.map(jax.numpy.asarray, state), 0).remaining.tolist()
     [1, 1]
     """
-    return replace(state, pending=state.pending.at[cell].add(1), remaining=state.remaining.at[cell].add(-1))
+    # Labels may come of items that were never to be asked for.
+    remaining = state.remaining.at[cell].set(jnp.maximum(state.remaining[cell] - 1, 0))
+    return replace(state, pending=state.pending.at[cell].add(1), remaining=remaining)

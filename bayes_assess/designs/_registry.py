@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bayes_assess.acquisition.rewards import Reward
+from collections.abc import Sequence
+
 from bayes_assess.designs._base import Design
 from bayes_assess.designs.bandits import BayesUCB, EpsilonGreedy, Thompson, TopTwo
 from bayes_assess.designs.uniform import RandomGroup, RandomItem
@@ -12,24 +13,25 @@ _CLASSES: tuple[type[Design], ...] = (Thompson, TopTwo, EpsilonGreedy, BayesUCB,
 DESIGNS: dict[str, type[Design]] = {design.name: design for design in _CLASSES}
 
 
-def find_design(design: str | Design, reward: Reward) -> Design:
-    """Return the design of that name, or the given one, if it can serve a question with this reward.
+def find_design(design: str | Design, m: int = 1, serving: Sequence[str] | None = None) -> Design:
+    """Return the design of that name, or the given one, if it can serve a question.
 
     Parameters
     ----------
     design : str or Design
-    reward : Reward
-        What the question pays for a label.
+    m : int
+        How many groups the question looks for in a round.
+    serving : names of designs, optional
+        Designs that can serve the question; all by default. Designs of the user's own are not held to it.
 
     Raises
     ------
     DesignError
-        If the name is unknown or the design cannot play that many groups in a round.
+        If the name is unknown, the design cannot play that many groups in a round, or it cannot serve the question.
 
     Examples
     --------
-    >>> from bayes_assess.acquisition.rewards import LowAccuracy
-    >>> find_design("epsilon_greedy", LowAccuracy())
+    >>> find_design("epsilon_greedy", m=3)
     EpsilonGreedy(epsilon=0.1)
     """
     if isinstance(design, str):
@@ -38,10 +40,17 @@ def find_design(design: str | Design, reward: Reward) -> Design:
         design = DESIGNS[design]()
     if not isinstance(design, Design):
         raise DesignError(f"A design is a name or a Design object; found {type(design).__name__}.")
-    if design.max_round is not None and reward.m > design.max_round:
-        able = [name for name, other in DESIGNS.items() if other.max_round is None or other.max_round >= reward.m]
+    ours = DESIGNS.get(design.name) is type(design)
+    able = [
+        name
+        for name, other in DESIGNS.items()
+        if (other.max_round is None or other.max_round >= m) and (serving is None or name in serving)
+    ]
+    if serving is not None and ours and design.name not in serving:
+        raise DesignError(f"Design {design.name!r} cannot serve this question; these can: {_names(able)}.")
+    if design.max_round is not None and m > design.max_round:
         raise DesignError(
-            f"Design {design.name!r} plays one group at a time and cannot look for m = {reward.m} groups; "
+            f"Design {design.name!r} plays one group at a time and cannot look for m = {m} groups; "
             f"these can: {_names(able)}."
         )
     return design

@@ -18,6 +18,7 @@ from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy
 from bayes_assess.acquisition.thompson import best_arms, top_two
 from bayes_assess.designs._base import CellState, Design
 from bayes_assess.errors import DesignError
+from bayes_assess.models import BetaBernoulli
 from bayes_assess.models._beta_quantile import beta_quantile
 
 # In labels, the prior's included: narrower posteriors would share the grid's intervals. Larger tables would not fit.
@@ -44,10 +45,11 @@ class _PosteriorSampling(Design):
 
     def remember(self, state: CellState) -> Float[Array, "T K"] | tuple[()]:
         """Posterior CDFs on a grid, where they serve and pay."""
-        serves = isinstance(state.reward, LowAccuracy | HighAccuracy)
+        if not (isinstance(state.reward, LowAccuracy | HighAccuracy) and isinstance(state.prior, BetaBernoulli)):
+            return ()
         sizes = state.size + state.prior.a + state.prior.b
         pays = len(sizes) <= _GRID_MAX_CELLS and float(sizes.max()) <= _GRID_MAX_SIZE
-        return grid_cdf(state.prior.a, state.prior.b) if serves and pays else ()
+        return grid_cdf(state.prior.a, state.prior.b) if pays else ()
 
     def learn(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Float[Array, "T K"] | tuple[()]:
         """Only the CDF of the group that was labelled has moved."""
@@ -166,6 +168,8 @@ class BayesUCB(Design):
     def remember(self, state: CellState) -> Float[Array, "2 K"]:
         """Lower and upper quantile of every group."""
         posterior = state.posterior
+        if not isinstance(posterior, BetaBernoulli):
+            raise DesignError("bayes_ucb takes quantiles of Beta posteriors, and has none of posterior draws.")
         return beta_quantile(self._levels[:, None], posterior.a, posterior.b)
 
     def learn(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Float[Array, "2 K"]:

@@ -32,8 +32,8 @@ class RandomItem(Design):
         return 1
 
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " 1"]:
-        """Cell of an item drawn uniformly from all that remain."""
-        upto = jnp.cumsum(state.remaining)
+        """Arm of an item drawn uniformly from all that remain."""
+        upto = jnp.cumsum(state.left)
         item = jax.random.randint(key, (1,), 0, upto[-1])
         return jnp.searchsorted(upto, item, side="right")
 
@@ -56,4 +56,4 @@ class RandomGroup(Design):
 
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " 1"]:
         """Draw a group; all are tied."""
-        return best_arm(key, jnp.zeros_like(state.weight), state.available)[None]
+        return best_arm(key, jnp.zeros(state.available.shape), state.available)[None]

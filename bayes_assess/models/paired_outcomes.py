@@ -75,8 +75,8 @@ class PairedOutcomes:
 
     Parameters
     ----------
-    alpha : (..., 4) positive floats
-        Dirichlet parameters, in the order of `OUTCOMES`.
+    alpha : (..., 4) non-negative floats
+        Dirichlet parameters, in the order of `OUTCOMES`; 0 for an outcome that is impossible.
 
     Examples
     --------
@@ -126,6 +126,21 @@ class PairedOutcomes:
         [1.25, 0.25, 0.25, 2.25]
         """
         return replace(self, alpha=self.alpha + jnp.asarray(counts).astype(jnp.float64))
+
+    def update_counts(self, counts: IntOutcomes) -> PairedOutcomes:
+        """Add counts (..., 4) of outcomes: `update`."""
+        return self.update(counts)
+
+    @x64
+    def update_at_mean(self, n: Int[Array, "*batch"]) -> PairedOutcomes:
+        """Imagine `n` more labels of every group, (...), that come back at the posterior mean.
+
+        Examples
+        --------
+        >>> PairedOutcomes.from_prior(4.0).update_at_mean(8).alpha.tolist()
+        [3.0, 3.0, 3.0, 3.0]
+        """
+        return replace(self, alpha=self.alpha + jnp.asarray(n, jnp.float64)[..., None] * self.mean)
 
     @property
     @x64

@@ -1,0 +1,107 @@
+"""How one more label moves the masses of a ROPE comparison of two Beta laws, without the masses themselves.
+
+A label of either group moves P(theta_1 - theta_2 > eps) by an integral over the line theta_1 - theta_2 = eps, of the
+product of both densities (see `_rope_quadrature`): one-dimensional, smooth, and hundreds of times cheaper than the
+masses. A campaign that knows its masses once can therefore carry them along.
+
+With x = eps + (1 - eps) t, y = x - eps and t = 1 / (1 + exp(-z)), the product is analytic in z up to the distance pi
+and falls off exponentially. The trapezoidal rule on z = c + w sinh(u), with c the peak and w its width, then
+converges geometrically, whether the law is nearly normal or has a long tail.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from bayes_assess.models._special import log_beta
+
+_NODES = 64
+_NEWTON_STEPS = 8
+_CUT = 28.0  # exp(-28) is below 1e-12
+
+
+def rope_moves(a: Float[Array, " 2"], b: Float[Array, " 2"], eps: Float[Array, ""]) -> Float[Array, "2 2 3"]:
+    """Compute what one more label of either group adds to the masses of D = theta_1 - theta_2; under 64-bit types.
+
+    Parameters
+    ----------
+    a, b : (2,)
+        Parameters of both groups' Beta laws. The changes are within 1e-10 where all are at least 0.1, within 1e-3 at
+        0.003, where the law all but sits on the ends.
+    eps : scalar in [0, 1)
+
+    Returns
+    -------
+    (2, 2, 3) changes: axes group, outcome (0: disagreement, 1: agreement), and mass of D < -eps, |D| <= eps, D > eps.
+
+    Examples
+    --------
+    >>> with jax.enable_x64(True):
+    ...     moves = rope_moves(jnp.ones(2), jnp.ones(2), jnp.float64(0.0))
+    >>> round(float(moves[0, 1, 2]), 4)  # an agreement in group 1: P(D > 0) from 1/2 to 2/3
+    0.1667
+    """
+    above_1, above_2 = _line_integrals(a[0], b[0], a[1], b[1], eps)
+    below_2, below_1 = _line_integrals(a[1], b[1], a[0], b[0], eps)
+    above = jnp.stack([jnp.stack([-above_1 / b[0], above_1 / a[0]]), jnp.stack([above_2 / b[1], -above_2 / a[1]])])
+    below = jnp.stack([jnp.stack([below_1 / b[0], -below_1 / a[0]]), jnp.stack([-below_2 / b[1], below_2 / a[1]])])
+    return jnp.stack([below, -(below + above), above], axis=-1)
+
+
+def _line_integrals(a1, b1, a2, b2, eps) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Integrate f_1(x) f_2(x - eps) times x (1 - x), and times y (1 - y) with y = x - eps."""
+    rest = 1 - eps
+    center, width = _peak(a1 - 0.5, b1 + 0.5, a2 + 0.5, b2 - 0.5, eps)
+    # The slowest decay on either side is that of t^a2 and (1 - t)^b1.
+    left = jnp.arcsinh(_CUT / (a2 * width) + 8)
+    right = jnp.arcsinh(_CUT / (b1 * width) + 8)
+    step = (left + right) / (_NODES - 1)
+    u = -left + step * jnp.arange(_NODES)
+    z = center + width * jnp.sinh(u)
+    log_t, log_s = jax.nn.log_sigmoid(z), jax.nn.log_sigmoid(-z)
+    t, s = jnp.exp(log_t), jnp.exp(log_s)
+    log_x, log_v = jnp.log(eps + rest * t), jnp.log(eps + rest * s)  # v = 1 - y
+    log_x = jnp.where(eps > 0, log_x, log_t)
+    log_v = jnp.where(eps > 0, log_v, log_s)
+    log_rest = jnp.log(rest)
+    # f_1(x) f_2(y) dx/dz, with 1 - x = rest * s and y = rest * t
+    log_product = (
+        (a1 - 1) * log_x
+        + (b1 - 1) * (log_rest + log_s)
+        + (a2 - 1) * (log_rest + log_t)
+        + (b2 - 1) * log_v
+        + log_rest
+        + log_t
+        + log_s
+        - log_beta(a1, b1)
+        - log_beta(a2, b2)
+    )
+    measure = step * width * jnp.cosh(u)
+    first = (jnp.exp(log_product + log_x + log_rest + log_s) * measure).sum()
+    second = (jnp.exp(log_product + log_rest + log_t + log_v) * measure).sum()
+    return first, second
+
+
+def _peak(p_x, p_s, p_t, p_v, eps) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Place and width of the maximum over z of t^p_t s^p_s x^p_x v^p_v, by Newton's method."""
+    rest = 1 - eps
+
+    def slopes(z):
+        t, s = jax.nn.sigmoid(z), jax.nn.sigmoid(-z)
+        x, v = eps + rest * t, eps + rest * s
+        q = t * s
+        x1, v1 = rest * s * t / x, rest * s * t / v
+        slope = p_t * s - p_s * t + p_x * x1 - p_v * v1
+        bend = -(p_t + p_s) * q + p_x * x1 * (s - t - x1) - p_v * v1 * (s - t + v1)
+        return slope, jnp.minimum(bend, -1e-3 * (p_t + p_s) * jnp.maximum(q, 1e-3))
+
+    def newton(_, z):
+        slope, bend = slopes(z)
+        return z + jnp.clip(-slope / bend, -2.0, 2.0)
+
+    start = jnp.log(p_t + jnp.maximum(p_x, 0.0)) - jnp.log(p_s + jnp.maximum(p_v, 0.0))
+    center = jax.lax.fori_loop(0, _NEWTON_STEPS, newton, start, unroll=True)
+    _, bend = slopes(center)
+    return center, jnp.minimum(1 / jnp.sqrt(-bend), 2.0)

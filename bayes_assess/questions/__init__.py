@@ -1,0 +1,37 @@
+"""What is asked of a pool, apart from how items are chosen.
+
+A question knows its cells, its prior, what a label is worth (the reward that designs maximise), and how to score
+estimates against the truth. It holds no labels.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from bayes_assess.questions._base import Question as Question
+from bayes_assess.questions._extremes import ExtremeQuestion as ExtremeQuestion
+from bayes_assess.questions._extremes import mean_reciprocal_rank as mean_reciprocal_rank
+from bayes_assess.questions.accuracy import GroupAccuracy as GroupAccuracy
+from bayes_assess.questions.accuracy import LeastAccurate as LeastAccurate
+from bayes_assess.questions.accuracy import MostAccurate as MostAccurate
+from bayes_assess.questions.calibration import Calibration as Calibration
+from bayes_assess.questions.calibration import LeastCalibrated as LeastCalibrated
+from bayes_assess.questions.comparison import Compare as Compare
+from bayes_assess.questions.confusion import ConfusionMatrix as ConfusionMatrix
+from bayes_assess.questions.confusion import MostCostly as MostCostly
+from bayes_assess.questions.group_comparison import AllPairs as AllPairs
+from bayes_assess.questions.group_comparison import TwoGroups as TwoGroups
+from bayes_assess.questions.system_comparison import TwoSystems as TwoSystems
+
+QUESTIONS: dict[str, Callable[..., Any]] = {
+    question.__name__: question
+    for question in (
+        GroupAccuracy,
+        LeastAccurate,
+        MostAccurate,
+        ConfusionMatrix,
+        MostCostly,
+        Calibration,
+        LeastCalibrated,
+        Compare,
+    )
+}

@@ -1,0 +1,198 @@
+"""What all questions share: a pool's cells, a prior, a reward, and scores of estimates against the truth."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from bayes_assess.acquisition.rewards import Belief, Reward
+from bayes_assess.cells import Cells, label_counts
+from bayes_assess.errors import LabelError, QuestionError
+from bayes_assess.partition import ScoreBins
+from bayes_assess.pool import Pool
+
+TARGETS = ("pool", "population")
+_STUDY_DRAWS = 1000  # for the intervals of many campaigns
+_NUMBERS = 5_000_000  # drawn at a time
+
+
+class Question(ABC):
+    """What is asked of a pool, apart from how items are chosen. It holds no labels.
+
+    Posteriors are functions of counts: `counts` (..., K, O) are the labels of K cells by outcome, `prior` is the
+    model that `prior` returned.
+    """
+
+    target: str
+    default_strength: ClassVar[float] = 2.0
+    designs: ClassVar[tuple[str, ...] | None] = None  # those that can serve it; None: all
+    lower_is_better: ClassVar[Mapping[str, bool]] = {
+        "rmse": True,
+        "cost_error": True,
+        "ece_error": True,
+        "error": True,
+        "mrr": False,
+        "success": False,
+        "right": False,
+    }
+    # What studies ask for unless told otherwise; an ECE error is in percent.
+    goals: ClassVar[Mapping[str, float]] = {
+        "rmse": 0.05,
+        "cost_error": 0.05,
+        "ece_error": 20.0,
+        "error": 0.05,
+        "mrr": 0.99,
+        "success": 0.95,
+        "right": 0.95,
+    }
+    quantity: ClassVar[str]  # what is estimated, as a noun
+    low_is_worst: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """What the question is called."""
+        return type(self).__name__
+
+    @property
+    @abstractmethod
+    def scores(self) -> tuple[str, ...]:
+        """Names of the scores of estimates, the foremost first."""
+
+    @property
+    def n_sought(self) -> int:
+        """Groups that are looked for at a time."""
+        return 1
+
+    @abstractmethod
+    def cells(self, pool: Pool, seed: int) -> Cells:
+        """Collapse the pool into this question's cells."""
+
+    def check(self, cells: Cells) -> None:  # noqa: B027 - most questions accept any cells
+        """Raise QuestionError if these cells cannot answer the question."""
+
+    def playable(self, cells: Cells) -> Bool[np.ndarray, " K"]:
+        """Cells whose items are worth a label: all, unless the question says otherwise."""
+        return np.ones(cells.n_cells, bool)
+
+    @abstractmethod
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
+        """Build the prior of every cell.
+
+        Parameters
+        ----------
+        pool : Pool
+        cells : Cells
+        prior : {"informative", "uninformative"}, a model's distribution, or None
+            None takes the informative prior if the pool has scores, else the uninformative one.
+        strength : float or None
+            Worth of a named prior in labels per cell; None takes the question's default.
+        """
+
+    @abstractmethod
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
+        """Return what one label is worth."""
+
+    @abstractmethod
+    def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
+        """Return the outcome of every item, 0..O-1, from its label's code."""
+
+    def full_counts(self, pool: Pool, cells: Cells, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:
+        """Count the outcomes of every cell at full labels, (K, O)."""
+        return label_counts(cells, self.outcomes(pool, np.arange(pool.n_items), codes), n_outcomes)
+
+    def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, "..."]:
+        """Compute the exact answer from all labels of a pool, (M,) class names.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.GroupAccuracy().truth(ba.Pool(predictions=["cat", "cat", "dog"]), ["cat", "dog", "dog"]).tolist()
+        [0.5, 1.0]
+        """
+        codes = pool.label_codes(labels)
+        if len(codes) != pool.n_items:
+            raise LabelError(f"The truth needs the label of every item; found {len(codes)}, not {pool.n_items}.")
+        cells = self.cells(pool, seed=0)
+        n_outcomes = self.reward(cells, self.prior(pool, cells, "uninformative", None)).n_outcomes
+        return self.truth_of_counts(cells, self.full_counts(pool, cells, codes, n_outcomes))
+
+    @abstractmethod
+    def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K O"]) -> Float[np.ndarray, "..."]:
+        """Compute the exact answer from the number of items of every cell with every outcome."""
+
+    @abstractmethod
+    def estimate(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"]) -> np.ndarray:
+        """Compute the posterior mean of what is asked, (..., *answer)."""
+
+    @abstractmethod
+    def evaluate(
+        self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"], full: Int[np.ndarray, "K O"]
+    ) -> dict[str, Float[np.ndarray, "*batch"]]:
+        """Score estimates against the answer at full labels ([ABA] "Evaluation")."""
+
+    def cell_draws(
+        self, draws: Float[np.ndarray, "S ..."], shape: tuple[int, ...]
+    ) -> Float[np.ndarray, "S ..."] | None:
+        """Arrange posterior draws of any model as those of the cells, (S, *shape); None if they do not fit."""
+        return draws.reshape(-1, *shape) if np.prod(draws.shape[1:]) == np.prod(shape) else None
+
+    def groups(self, cells: Cells) -> np.ndarray:
+        """Names of the groups that are asked about, (G,)."""
+        return cells.parts[0].names
+
+    def draws(
+        self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"], seed: int, n: int
+    ) -> Float[np.ndarray, "S ..."]:
+        """Draw what is asked from its posterior, (n, ..., *answer)."""
+        return np.concatenate(list(self._draw_blocks(cells, prior, counts, seed, n)))
+
+    def _draw_blocks(self, cells: Cells, prior: Belief, counts: np.ndarray, seed: int, n: int) -> Iterator[np.ndarray]:
+        raise NotImplementedError
+
+    def interval(
+        self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"], level: float, draws: Any = None
+    ) -> Float[np.ndarray, "... 2"]:
+        """Compute the equal-tailed credible interval of what is asked, (..., *answer, 2).
+
+        Parameters
+        ----------
+        draws : (S, ..., *answer), optional
+            Posterior draws to take its ends from, where there is no closed form; 1,000 are made if left out.
+        """
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        if draws is not None:
+            return np.moveaxis(np.quantile(draws, tails, axis=0), 0, -1)
+        flat = counts.reshape(-1, *counts.shape[-2:])
+        step = max(1, _NUMBERS // (_STUDY_DRAWS * flat[0].size))
+        found = []
+        for start in range(0, len(flat), step):
+            some = self.draws(cells, prior, flat[start : start + step], start, _STUDY_DRAWS)
+            found.append(np.moveaxis(np.quantile(some, tails, axis=0), 0, -1))
+        ends = np.concatenate(found)
+        return ends.reshape(*counts.shape[:-2], *ends.shape[1:])
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Say in plain values what is asked, for a journal; an array of groups is named by its type alone."""
+
+
+def pool_size(question: Question, cells: Cells) -> Int[np.ndarray, " K"] | None:
+    """Items of every cell where the accuracy of this pool is asked for, None where it is that of the population."""
+    return cells.counts if question.target == "pool" else None
+
+
+def check_target(target: str) -> None:
+    """Raise QuestionError unless the target is known."""
+    if target not in TARGETS:
+        raise QuestionError(f"target is 'pool' or 'population'; found {target!r}.")
+
+
+def describe_by(by: Any) -> Any:
+    """Say in plain values what the groups are."""
+    if isinstance(by, ScoreBins):
+        return {"bins": by.n_bins, "kind": by.kind}
+    return by if by is None or isinstance(by, str) else {"array": type(by).__name__}

@@ -1,0 +1,63 @@
+"""What all comparisons share: three posterior masses, and how verdicts are scored."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from bayes_assess.acquisition.rewards import Belief
+from bayes_assess.cells import Cells
+from bayes_assess.questions._base import Question
+
+_CLOSE = 0.05  # a verdict's probability within 5 % of that at full labels ([ABA] Table 7)
+
+
+class Comparison(Question):
+    """What all comparisons share: masses of D below, inside and above the region of practical equivalence."""
+
+    rope: float
+    target = "population"
+    quantity: ClassVar[str] = "difference of accuracies"
+
+    @property
+    def name(self) -> str:
+        """What the question is called."""
+        return "Compare"
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """Whether verdict and probability are as at full labels, whether the verdict is, error of the difference."""
+        return ("success", "right", "error")
+
+    @abstractmethod
+    def masses(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"]) -> np.ndarray:
+        """Compute the posterior masses of D < -rope, |D| <= rope and D > rope, (..., *answer, 3)."""
+
+    def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
+        """Score verdicts ([ABA] "Evaluation"): eta right, and lambda within 5 % of that at full labels."""
+        found, right = success(self._masses_once(cells, prior, counts), self.masses(cells, prior, full))
+        error = np.abs(self.estimate(cells, prior, counts) - self.truth_of_counts(cells, full))
+        return {"success": found.astype(float), "right": right.astype(float), "error": error}
+
+    def _masses_once(self, cells: Cells, prior: Belief, counts: np.ndarray) -> np.ndarray:
+        """Masses of many campaigns, each state that occurs computed once."""
+        flat = counts.reshape(-1, *counts.shape[-2:])
+        distinct, place = np.unique(flat, axis=0, return_inverse=True)
+        masses = self.masses(cells, prior, distinct)[place.ravel()]
+        return masses.reshape(*counts.shape[:-2], *masses.shape[1:])
+
+    def __repr__(self) -> str:
+        shown = {name: value for name, value in self.describe().items() if name != "question" and value is not None}
+        return f"Compare({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+def success(
+    masses: Float[np.ndarray, "*batch 3"], full: Float[np.ndarray, "*batch 3"]
+) -> tuple[Bool[np.ndarray, "*batch"], Bool[np.ndarray, "*batch"]]:
+    """Say whether verdict and probability are as at full labels, and whether the verdict alone is, (...) each."""
+    best = full.max(-1)
+    right = masses.argmax(-1) == full.argmax(-1)
+    return right & (np.abs(masses.max(-1) - best) < _CLOSE * best), right

@@ -1,0 +1,76 @@
+"""Looking for the m most extreme groups: what is checked, and how ranks are scored."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from bayes_assess.cells import Cells
+from bayes_assess.errors import QuestionError
+from bayes_assess.questions._base import Question
+
+
+class ExtremeQuestion(Question):
+    """Which m groups have the most extreme value? `sign` times the value is greatest there."""
+
+    m: int
+    sign: ClassVar[int]
+    adjective: ClassVar[str]
+
+    @property
+    def n_sought(self) -> int:
+        """Groups that are looked for at a time."""
+        return int(self.m)
+
+    def check(self, cells: Cells) -> None:
+        """Raise QuestionError if there are fewer than m groups with items."""
+        sizes = cells.counts.reshape(len(self.groups(cells)), -1).sum(-1)
+        n_groups = int((sizes > 0).sum())
+        if self.m > n_groups:
+            raise QuestionError(
+                f"{type(self).__name__} looks for m = {self.m} groups, but only {n_groups} groups "
+                f"(by {cells.parts[0].description}) have items; ask for at most {n_groups}."
+            )
+
+    def describe(self) -> dict[str, Any]:
+        """Say in plain values what is asked."""
+        return {**super().describe(), "m": int(self.m)}  # type: ignore[safe-super] - a concrete question follows
+
+    def _check_m(self) -> None:
+        if isinstance(self.m, bool) or int(self.m) != self.m or self.m < 1:
+            raise QuestionError(f"{type(self).__name__} looks for m >= 1 groups, a whole number; found {self.m!r}.")
+
+
+def mean_reciprocal_rank(
+    estimate: Float[np.ndarray, "*batch K"], truth: Float[np.ndarray, " K"], member: Bool[np.ndarray, " K"], m: int
+) -> Float[np.ndarray, "*batch"]:
+    """Mean over the true top m of 1 / rank, rank counting only groups outside the true top m ([ABA] "Evaluation").
+
+    Groups that tie with the m-th most extreme count as extreme; a tied estimate counts half a rank.
+
+    Parameters
+    ----------
+    estimate : (..., K)
+        The greater the more extreme.
+    truth : (K,)
+    member : (K,) booleans
+        Groups with items; the others do not count.
+    m : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> estimate, truth = np.array([2.5, 3.0, 1.0]), np.array([1.0, 5.0, 2.0])
+    >>> float(mean_reciprocal_rank(estimate, truth, np.ones(3, bool), m=2))  # (1 + 1/2) / 2
+    0.75
+    """
+    bar = np.sort(truth[member])[-m]
+    top, rest = member & (truth >= bar), member & (truth < bar)
+    outside, inside = estimate[..., rest], estimate[..., top]
+    above = np.zeros(inside.shape)
+    for j in range(inside.shape[-1]):
+        one = inside[..., j, None]
+        above[..., j] = (outside > one).sum(-1) + 0.5 * (outside == one).sum(-1)
+    return np.mean(np.sort(1 / (1 + above), axis=-1)[..., -m:], axis=-1)

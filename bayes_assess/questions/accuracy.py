@@ -1,0 +1,174 @@
+"""Accuracy by group: of every group, or which groups are the least or the most accurate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, Reward, VarianceReduction
+from bayes_assess.cells import Cells, cells
+from bayes_assess.estimators import accuracy_draws
+from bayes_assess.intervals import beta_interval, pool_interval, pool_mean
+from bayes_assess.models import BetaBernoulli
+from bayes_assess.pool import Pool
+from bayes_assess.questions._base import Question, check_target, describe_by, pool_size
+from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
+from bayes_assess.questions._priors import accuracy_prior
+
+
+@dataclass(frozen=True, eq=False)
+class GroupAccuracy(Question):
+    """How accurate is the system in every group? See [ABA] "Estimation".
+
+    Parameters
+    ----------
+    by : str, ScoreBins, array or Partition
+        The groups: ``"prediction"``, the name of one of the pool's group columns, bins of the confidence, or one
+        group value per item.
+    target : {"pool", "population"}
+        Whether the accuracy of this finite pool is asked for, which is known exactly once everything is labelled,
+        or the accuracy theta of the population that the pool was drawn from.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(scores=[[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], classes=["cat", "dog"])
+    >>> assessment = ba.assess(pool, ba.GroupAccuracy(by="prediction"))
+    >>> assessment.result().estimate.round(2).tolist()  # nothing labelled: the mean scores
+    [0.85, 0.7]
+    """
+
+    by: Any = "prediction"
+    target: str = field(default="pool", kw_only=True)
+
+    quantity: ClassVar[str] = "accuracy"
+    low_is_worst: ClassVar[bool] = True
+
+    def __post_init__(self):
+        check_target(self.target)
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """RMSE over groups."""
+        return ("rmse",)
+
+    def cells(self, pool: Pool, seed: int) -> Cells:
+        """Collapse the pool into this question's cells, one per group."""
+        return cells(pool, self.by, seed=seed)
+
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> BetaBernoulli:
+        """Build the prior of every group's accuracy, worth two labels by default."""
+        return accuracy_prior(cells, prior, strength, self.default_strength)
+
+    def reward(self, cells: Cells, prior: BetaBernoulli) -> Reward:
+        """Return what one label of a group is worth: the variance that it takes away."""
+        return VarianceReduction()
+
+    def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
+        """Return 1 where the label agrees with the prediction, else 0."""
+        return (labels == pool.predictions[items]).astype(np.int64)
+
+    def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K 2"]) -> Float[np.ndarray, " K"]:
+        """Compute every group's accuracy at full labels; 0 for a group without items."""
+        return full[:, 1] / np.maximum(full.sum(1), 1)
+
+    def estimate(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch K"]:
+        """Compute the posterior mean of every group's accuracy from counts of outcomes (..., K, 2)."""
+        mean = np.asarray(prior.update_counts(counts).mean)
+        return pool_mean(counts[..., 1], counts.sum(-1), cells.counts, mean) if self.target == "pool" else mean
+
+    def interval(self, cells, prior, counts, level, draws=None) -> Float[np.ndarray, "*batch K 2"]:
+        """Compute the equal-tailed credible interval of every group's accuracy from counts (..., K, 2)."""
+        posterior = prior.update_counts(counts)
+        a, b = np.asarray(posterior.a), np.asarray(posterior.b)
+        if self.target == "pool":
+            return pool_interval(counts[..., 1], counts.sum(-1), cells.counts, a, b, level)
+        return beta_interval(a, b, level)
+
+    def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
+        """Score estimates against the truth: RMSE weighted by the groups' shares ([ABA] "Estimation")."""
+        error = self.estimate(cells, prior, counts) - self.truth_of_counts(cells, full)
+        return {"rmse": np.sqrt(np.sum(cells.weights * error**2, axis=-1))}
+
+    def describe(self) -> dict[str, Any]:
+        """Say in plain values what is asked, for a journal; an array of groups is named by its type alone."""
+        return {"question": type(self).__name__, "by": describe_by(self.by), "target": self.target}
+
+    def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
+        return accuracy_draws(prior.update_counts(counts), counts, pool_size(self, cells), seed, n)
+
+
+@dataclass(frozen=True, eq=False)
+class _ExtremeAccuracy(ExtremeQuestion, GroupAccuracy):
+    """Which m groups have the most extreme accuracy?"""
+
+    m: int = 1
+
+    def __post_init__(self):
+        super().__post_init__()
+        self._check_m()
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """Mean reciprocal rank of the true extremes, and RMSE over groups."""
+        return ("mrr", "rmse")
+
+    def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
+        """Score estimates: mean reciprocal rank of the true extremes, and RMSE."""
+        estimate, truth = self.estimate(cells, prior, counts), self.truth_of_counts(cells, full)
+        mrr = mean_reciprocal_rank(self.sign * estimate, self.sign * truth, cells.counts > 0, self.m)
+        return {"mrr": mrr, **super().evaluate(cells, prior, counts, full)}
+
+
+@dataclass(frozen=True, eq=False)
+class LeastAccurate(_ExtremeAccuracy):
+    """Which m groups are the least accurate? See [ABA] "Identification".
+
+    Parameters
+    ----------
+    by : str, ScoreBins, array or Partition
+        The groups, as for `GroupAccuracy`.
+    m : int
+        How many groups to find.
+    target : {"pool", "population"}
+        As for `GroupAccuracy`.
+
+    Examples
+    --------
+    >>> LeastAccurate(by="site", m=3)
+    LeastAccurate(by='site', target='pool', m=3)
+    """
+
+    sign: ClassVar[int] = -1
+    adjective: ClassVar[str] = "least accurate"
+
+    def reward(self, cells: Cells, prior: BetaBernoulli) -> Reward:
+        """Return what one label of a group is worth: minus its accuracy."""
+        return LowAccuracy(self.n_sought)
+
+
+@dataclass(frozen=True, eq=False)
+class MostAccurate(_ExtremeAccuracy):
+    """Which m groups are the most accurate? See [ABA] "Identification".
+
+    Parameters
+    ----------
+    by, m, target
+        As for `LeastAccurate`.
+
+    Examples
+    --------
+    >>> MostAccurate(m=2).describe()["question"]
+    'MostAccurate'
+    """
+
+    sign: ClassVar[int] = 1
+    adjective: ClassVar[str] = "most accurate"
+
+    def reward(self, cells: Cells, prior: BetaBernoulli) -> Reward:
+        """Return what one label of a group is worth: its accuracy."""
+        return HighAccuracy(self.n_sought)

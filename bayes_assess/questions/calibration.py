@@ -1,0 +1,238 @@
+"""Can the confidence be trusted? Accuracy against confidence in bins, alone or inside groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess.acquisition.rewards import CalibrationError, Reward, VarianceReduction
+from bayes_assess.cells import Cells, cells
+from bayes_assess.errors import QuestionError
+from bayes_assess.estimators import accuracy_draws, mean_absolute_gap
+from bayes_assess.intervals import pool_mean
+from bayes_assess.models import BetaBernoulli
+from bayes_assess.partition import Partition, ScoreBins, cross, partition
+from bayes_assess.pool import Pool
+from bayes_assess.questions._base import Question, check_target, describe_by, pool_size
+from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
+from bayes_assess.questions._priors import accuracy_prior
+
+
+class _CalibrationQuestion(Question):
+    """Bins of the confidence inside groups: cell g * B + b is bin b of group g."""
+
+    bins: Any
+    by: Any
+    quantity: ClassVar[str] = "calibration error"
+
+    def cells(self, pool: Pool, seed: int) -> Cells:
+        """Collapse the pool into bins of the confidence, within groups if there are any."""
+        if pool.confidence is None:
+            raise QuestionError(
+                f"{type(self).__name__} compares accuracy with confidence, and this pool has none; "
+                "give the pool scores or confidence."
+            )
+        if self.by is None:
+            everything = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all items"]), "all items")
+        else:
+            everything = partition(pool, self.by)
+        return cells(pool, cross(everything, partition(pool, as_bins(self.bins))), seed=seed)
+
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> BetaBernoulli:
+        """Build the prior of every bin's accuracy, worth two labels by default: the informative one is calibrated."""
+        return accuracy_prior(cells, prior, strength, self.default_strength)
+
+    def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
+        """Return 1 where the label agrees with the prediction, else 0."""
+        return (labels == pool.predictions[items]).astype(np.int64)
+
+    def shares(self, cells: Cells) -> Float[np.ndarray, "G B"]:
+        """Share of a group's items in every bin; rows of zeros for groups without items."""
+        size = by_group(cells, cells.counts)
+        return size / np.maximum(size.sum(-1, keepdims=True), 1)
+
+    def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K 2"]) -> Float[np.ndarray, " G"]:
+        """Compute the expected calibration error of every group at full labels, (G,), or of the pool, ()."""
+        return self._answer(self.error_of(cells, full[:, 1] / np.maximum(full.sum(1), 1)))
+
+    def error_of(self, cells: Cells, accuracy: Float[np.ndarray, "*batch K"]) -> Float[np.ndarray, "*batch G"]:
+        """Compute ECE_g = sum_b p_gb |accuracy_gb - s_gb| of every group ([ABA] "Calibration")."""
+        return (self.shares(cells) * by_group(cells, np.abs(accuracy - cells.mean_score))).sum(-1)
+
+    def accuracy(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch K"]:
+        """Compute the posterior mean accuracy of every bin."""
+        mean = np.asarray(prior.update_counts(counts).mean)
+        return pool_mean(counts[..., 1], counts.sum(-1), cells.counts, mean) if self.target == "pool" else mean
+
+    def plug_in(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch G"]:
+        """Compute the calibration error of the posterior mean accuracies, which [ABA] reports.
+
+        Uncertainty has no sign in it, so that it is smaller than the posterior mean of the calibration error and,
+        with few labels, usually nearer to the truth; it has no interval.
+        """
+        return self._answer(self.error_of(cells, self.accuracy(cells, prior, counts)))
+
+    def estimate(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch G"]:
+        """Compute the posterior mean of the expected calibration error, (..., G), or (...) without groups."""
+        score = cells.mean_score
+        assert score is not None  # `cells` has refused pools without confidence
+        gap = mean_absolute_gap(prior.update_counts(counts), counts, pool_size(self, cells), score)
+        return self._answer((self.shares(cells) * by_group(cells, gap)).sum(-1))
+
+    def accuracy_draws(self, cells: Cells, prior: BetaBernoulli, counts, seed: int, n: int) -> Iterator[np.ndarray]:
+        """Draw the accuracies of all bins, some draws at a time, (S, ..., K)."""
+        return accuracy_draws(prior.update_counts(counts), counts, pool_size(self, cells), seed, n)
+
+    def group_accuracy(self, cells: Cells, accuracy: Float[np.ndarray, "*batch K"]) -> Float[np.ndarray, "*batch G"]:
+        """Add up the bins' accuracies to that of every group; 0 for a group without items."""
+        return (self.shares(cells) * by_group(cells, accuracy)).sum(-1)
+
+    def describe(self) -> dict[str, Any]:
+        """Say in plain values what is asked."""
+        return {
+            "question": type(self).__name__,
+            "bins": describe_by(as_bins(self.bins)),
+            "by": describe_by(self.by),
+            "target": self.target,
+        }
+
+    def _answer(self, errors: Float[np.ndarray, "*batch G"]) -> Float[np.ndarray, "*batch G"]:
+        return errors[..., 0] if self.by is None else errors
+
+    def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
+        for accuracy in self.accuracy_draws(cells, prior, counts, seed, n):
+            yield self._answer(self.error_of(cells, accuracy))
+
+    def _ece_error(self, cells: Cells, prior: BetaBernoulli, counts, full) -> Float[np.ndarray, "*batch"]:
+        """Error of the plug-in calibration error in percent of the true one; the groups' by their shares."""
+        found = self.error_of(cells, self.accuracy(cells, prior, counts))
+        truth = self.error_of(cells, full[:, 1] / np.maximum(full.sum(1), 1))
+        share = by_group(cells, cells.counts).sum(-1) / cells.n_items
+        error, size = np.abs(found - truth) @ share, truth @ share
+        return 100 * np.divide(error, size, out=np.where(error > 0, np.inf, 0.0), where=size > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration(_CalibrationQuestion):
+    """How well is the confidence calibrated? See [ABA] "Calibration".
+
+    The answer is the posterior of the expected calibration error, sum_b p_b |accuracy_b - confidence_b| over bins of
+    the confidence; the result also has the bins themselves.
+
+    Parameters
+    ----------
+    bins : int or ScoreBins
+        Bins of the confidence: so many of equal width, or any `ScoreBins`.
+    by : str, array or Partition, optional
+        Groups that are assessed each for itself, as for `GroupAccuracy`; by default the pool as a whole.
+    target : {"pool", "population"}
+        As for `GroupAccuracy`.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=[0, 0, 1, 1], confidence=[0.75, 0.75, 0.75, 0.75])
+    >>> a = ba.assess(pool, ba.Calibration(bins=4))
+    >>> a.tell([0, 1, 2, 3], [0, 0, 1, 0])
+    >>> a.result().estimate.tolist()  # three of four are right, as promised
+    0.0
+    """
+
+    bins: Any = 10
+    by: Any = None
+    target: str = field(default="pool", kw_only=True)
+
+    def __post_init__(self):
+        check_target(self.target)
+        as_bins(self.bins)
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """Error of the plug-in ECE in percent, and RMSE of the bins' accuracies."""
+        return ("ece_error", "rmse")
+
+    def reward(self, cells: Cells, prior: BetaBernoulli) -> Reward:
+        """Return what one label of a bin is worth: the variance that it takes away."""
+        return VarianceReduction()
+
+    def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
+        """Score estimates: error of the plug-in ECE in percent ([ABA] Table 5), RMSE of the bins ([ABA] Table 8)."""
+        error = self.accuracy(cells, prior, counts) - full[:, 1] / np.maximum(full.sum(1), 1)
+        rmse = np.sqrt(np.sum(cells.weights * error**2, axis=-1))
+        return {"ece_error": self._ece_error(cells, prior, counts, full), "rmse": rmse}
+
+
+@dataclass(frozen=True, eq=False)
+class LeastCalibrated(ExtremeQuestion, _CalibrationQuestion):
+    """Which m groups are the least calibrated? See [ABA] "Identification".
+
+    Parameters
+    ----------
+    by : str, array or Partition
+        The groups, as for `GroupAccuracy`.
+    bins : int or ScoreBins
+        Bins of the confidence inside every group, as for `Calibration`.
+    m : int
+        How many groups to find.
+    target : {"pool", "population"}
+        As for `GroupAccuracy`.
+
+    Examples
+    --------
+    >>> LeastCalibrated(by="site", m=2)
+    LeastCalibrated(by='site', bins=10, m=2, target='pool')
+    """
+
+    by: Any = "prediction"
+    bins: Any = 10
+    m: int = 1
+    target: str = field(default="pool", kw_only=True)
+
+    designs: ClassVar[tuple[str, ...] | None] = ("thompson", "top_two", "epsilon_greedy", "random", "random_group")
+    sign: ClassVar[int] = 1
+    adjective: ClassVar[str] = "least calibrated"
+
+    def __post_init__(self):
+        check_target(self.target)
+        self._check_m()
+        as_bins(self.bins)
+        if self.by is None:
+            raise QuestionError("LeastCalibrated looks for groups; pass by='prediction' or another group column.")
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """Mean reciprocal rank of the least calibrated groups, and error of their plug-in ECE in percent."""
+        return ("mrr", "ece_error")
+
+    def reward(self, cells: Cells, prior: BetaBernoulli) -> Reward:
+        """Return what one label of a group is worth: its calibration error."""
+        shares = self.shares(cells)
+        score = by_group(cells, np.asarray(cells.mean_score))
+        return CalibrationError(score, shares, shares.shape[1], self.n_sought)
+
+    def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
+        """Score the plug-in ECE: mean reciprocal rank of the least calibrated ([ABA] Table 9), error in percent."""
+        member = by_group(cells, cells.counts).sum(-1) > 0
+        truth = self.truth_of_counts(cells, full)
+        mrr = mean_reciprocal_rank(self.plug_in(cells, prior, counts), truth, member, self.m)
+        return {"mrr": mrr, "ece_error": self._ece_error(cells, prior, counts, full)}
+
+
+def as_bins(bins: Any) -> ScoreBins:
+    """Take a number as that many bins of equal width.
+
+    Examples
+    --------
+    >>> as_bins(5)
+    ScoreBins(n_bins=5, kind='width')
+    """
+    return bins if isinstance(bins, ScoreBins) else ScoreBins(bins)
+
+
+def by_group(cells: Cells, values: np.ndarray) -> np.ndarray:
+    """Split values of cells (..., G * B) into groups and bins, (..., G, B)."""
+    return values.reshape(*values.shape[:-1], cells.parts[0].n_groups, -1)

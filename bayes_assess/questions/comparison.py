@@ -1,0 +1,73 @@
+"""Is one better than the other? Two groups, all pairs of groups, or two systems on the same items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._attributes import RESERVED
+from bayes_assess.acquisition.rope import checked_rope
+from bayes_assess.errors import QuestionError
+from bayes_assess.questions._comparison import Comparison
+from bayes_assess.questions.group_comparison import AllPairs, TwoGroups
+from bayes_assess.questions.system_comparison import TwoSystems
+
+
+def Compare(first: Any = None, second: Any = None, by: Any = None, rope: float = 0.05) -> Comparison:
+    """Is one more accurate than the other, by more than what counts as equal? See [ABA] "Comparison".
+
+    D = accuracy of the first less that of the second lies below, inside or above the region of practical equivalence
+    [-rope, rope]. The verdict is the most probable of the three, with its posterior probability. D is that of the
+    population the pool was drawn from, as in [ABA].
+
+    Parameters
+    ----------
+    first, second : optional
+        With `by`, names of two of its groups; both left out, all pairs of groups are compared at once. Without `by`,
+        two systems on the same items: each an array of predicted classes (M,), ``"prediction"`` for the pool's own
+        predictions, or the name of a group column that holds another system's predictions. Only items on which the
+        two systems differ are asked for.
+    by : str, ScoreBins, array or Partition, optional
+        The groups, as for `GroupAccuracy`.
+    rope : float in [0, 1)
+        Half-width of the region of practical equivalence.
+
+    Returns
+    -------
+    TwoGroups, AllPairs or TwoSystems
+
+    Raises
+    ------
+    QuestionError
+        If a group is compared with itself, only one side is given, or `rope` is no such number.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=["cat"] * 40 + ["dog"] * 40)
+    >>> a = ba.assess(pool, ba.Compare("cat", "dog", by="prediction"))
+    >>> a.tell(pool.ids, ["cat"] * 38 + ["dog"] * 22 + ["cat"] * 20)
+    >>> print(a.result().verdict)
+    cat is more than 5 points more accurate than dog with probability 1.00.
+    """
+    checked_rope(rope)
+    if by is None:
+        if second is None:
+            raise QuestionError(
+                "Compare needs two groups and by=..., or by=... alone for all pairs of groups, or the predictions of "
+                "two systems."
+            )
+        first = RESERVED if first is None else first
+        if isinstance(first, str) and isinstance(second, str) and first == second:
+            raise QuestionError(f"System {first!r} is compared with itself; pass the predictions of another one.")
+        return TwoSystems(first, second, rope)
+    if (first is None) != (second is None):
+        raise QuestionError("Compare takes two groups, or none for all pairs; found only one.")
+    if first is None:
+        return AllPairs(by, rope)
+    if np.ndim(first) or np.ndim(second):
+        raise QuestionError("With `by`, first and second are names of groups; leave `by` out to compare two systems.")
+    if first == second:
+        raise QuestionError(f"Group {first!r} is compared with itself; name two different groups.")
+    return TwoGroups(by, rope, first, second)

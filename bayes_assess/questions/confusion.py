@@ -1,0 +1,292 @@
+"""What is taken for what, and what it costs. Rows = PREDICTED class, columns = LABEL, everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess.acquisition.rewards import ConfusionVarianceReduction, Cost, Reward
+from bayes_assess.cells import Cells, cells
+from bayes_assess.errors import QuestionError
+from bayes_assess.estimators import cost_draws
+from bayes_assess.intervals import beta_interval, pool_interval
+from bayes_assess.models import DirichletConfusion
+from bayes_assess.pool import Pool
+from bayes_assess.questions._base import Question, check_target, pool_size
+from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
+from bayes_assess.questions._priors import confusion_prior
+
+# Quantiles of the reward have no closed form here.
+_WITHOUT_QUANTILES = ("thompson", "top_two", "epsilon_greedy", "random", "random_group")
+
+
+class _CostMatrix:
+    """A cost matrix, checked."""
+
+    def __init__(self, cost: Any):
+        try:
+            matrix = np.array(cost, np.float64)
+        except (TypeError, ValueError):
+            raise QuestionError(f"A cost matrix holds numbers, a row per predicted class; found {cost!r}.") from None
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise QuestionError(
+                "A cost matrix is square, with a row per predicted class and a column per label; "
+                f"found shape {matrix.shape}."
+            )
+        wrong = np.argwhere(~np.isfinite(matrix))
+        if wrong.size:
+            k, j = wrong[0].tolist()
+            raise QuestionError(
+                f"Costs are finite numbers; that of predicted class {k} (row) and label {j} (column) is {matrix[k, j]}."
+            )
+        self.matrix = matrix
+
+    def check(self, pool: Pool) -> None:
+        """Raise QuestionError if the matrix is not that of the pool's classes."""
+        if len(self.matrix) != pool.n_classes:
+            raise QuestionError(
+                f"The cost matrix is that of {len(self.matrix)} classes, but the pool has {pool.n_classes}; it needs "
+                "a row per predicted class and a column per label, in the order of pool.classes."
+            )
+
+    @cached_property
+    def levels(self) -> tuple[Float[np.ndarray, "K U"], Int[np.ndarray, "K C"]]:
+        """Distinct costs of every row, padded with zeros, and which of them every label has.
+
+        By the aggregation property of the Dirichlet law, labels of equal cost may be counted as one outcome.
+        """
+        distinct = [np.unique(row, return_inverse=True) for row in self.matrix]
+        values = np.zeros((len(self.matrix), max(len(costs) for costs, _ in distinct)))
+        for row, (costs, _) in zip(values, distinct, strict=True):
+            row[: len(costs)] = costs
+        return values, np.stack([level for _, level in distinct])
+
+    def merge(self, table: Float[np.ndarray, "K C"]) -> Float[np.ndarray, "K U"]:
+        """Add up the columns of equal cost, row by row."""
+        values, level = self.levels
+        merged = np.zeros(values.shape)
+        np.add.at(merged, (np.arange(len(level))[:, None], level), table)
+        return merged
+
+
+@dataclass(frozen=True, eq=False)
+class ConfusionMatrix(Question):
+    """How often is the label j where the system predicts k? See [ABA] "Estimation".
+
+    The answer is a matrix (K, C) of shares: rows = predicted class, columns = label, rows sum to 1.
+
+    Parameters
+    ----------
+    cost : array (C, C), optional
+        Cost of an item predicted k (row) whose label is j (column): adds the expected cost of every predicted class
+        and of the whole pool to the result.
+    target : {"pool", "population"}
+        As for `GroupAccuracy`.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=["cat", "cat", "dog"])
+    >>> a = ba.assess(pool, ba.ConfusionMatrix())
+    >>> a.tell([0, 1, 2], ["cat", "dog", "dog"])
+    >>> a.result().estimate.tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+    """
+
+    cost: Any = None
+    target: str = field(default="pool", kw_only=True)
+
+    default_strength: ClassVar[float] = 1.0
+    designs: ClassVar[tuple[str, ...] | None] = _WITHOUT_QUANTILES
+    quantity: ClassVar[str] = "share of labels"
+
+    def __post_init__(self):
+        check_target(self.target)
+        self._cost  # noqa: B018 - a wrong matrix is refused at once
+
+    @cached_property
+    def _cost(self) -> _CostMatrix | None:
+        return None if self.cost is None else _CostMatrix(self.cost)
+
+    @property
+    def cost_matrix(self) -> Float[np.ndarray, "K C"] | None:
+        """Costs as floats: rows = predicted class, columns = label."""
+        return None if self._cost is None else self._cost.matrix
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """RMSE over all entries, and the error of the mean cost of an item."""
+        return ("rmse",) if self._cost is None else ("rmse", "cost_error")
+
+    def cells(self, pool: Pool, seed: int) -> Cells:
+        """Collapse the pool into one cell per predicted class."""
+        if self._cost is not None:
+            self._cost.check(pool)
+        return cells(pool, "prediction", seed=seed)
+
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> DirichletConfusion:
+        """Build the prior of every row, worth one label by default."""
+        return confusion_prior(pool, prior, strength, self.default_strength)
+
+    def reward(self, cells: Cells, prior: DirichletConfusion) -> Reward:
+        """Return what one label of a predicted class is worth: the variance that it takes from its row."""
+        return ConfusionVarianceReduction(cells.n_cells)
+
+    def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
+        """Return the labels themselves."""
+        return np.asarray(labels, np.int64)
+
+    def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, "K C"]:
+        """Compute the confusion matrix at full labels; a row of zeros for a class that is never predicted."""
+        return full / np.maximum(full.sum(-1, keepdims=True), 1)
+
+    def estimate(self, cells: Cells, prior: DirichletConfusion, counts) -> Float[np.ndarray, "*batch K C"]:
+        """Compute the posterior mean of the confusion matrix from counts of labels (..., K, C)."""
+        mean = np.asarray(prior.update_counts(counts).mean)
+        return _pool_shares(counts, cells.counts, mean) if self.target == "pool" else mean
+
+    def interval(self, cells, prior, counts, level, draws=None) -> Float[np.ndarray, "*batch K C 2"]:
+        """Compute the equal-tailed credible interval of every entry, whose law is a Beta distribution."""
+        alpha = np.asarray(prior.update_counts(counts).alpha)
+        rest = alpha.sum(-1, keepdims=True) - alpha
+        if self.target == "pool":
+            labelled, size = counts.sum(-1, keepdims=True), cells.counts[:, None]
+            return pool_interval(counts, labelled, size, alpha, rest, level)
+        return beta_interval(alpha, rest, level)
+
+    def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
+        """Score estimates: (sum_k p_k sum_j (estimate - truth)^2)^(1/2) ([ABA] Table 4), and the error of the cost."""
+        error = self.estimate(cells, prior, counts) - self.truth_of_counts(cells, full)
+        found = {"rmse": np.sqrt(np.einsum("k,...kj,...kj->...", cells.weights, error, error))}
+        if self._cost is not None:
+            found["cost_error"] = np.abs(np.einsum("k,kj,...kj->...", cells.weights, self._cost.matrix, error))
+        return found
+
+    def describe(self) -> dict[str, Any]:
+        """Say in plain values what is asked."""
+        cost = None if self._cost is None else self._cost.matrix.tolist()
+        return {"question": type(self).__name__, "cost": cost, "target": self.target}
+
+
+@dataclass(frozen=True, eq=False)
+class MostCostly(ExtremeQuestion):
+    """Which m predicted classes cost most per item? See [ABA] "Identification".
+
+    Parameters
+    ----------
+    cost : array (C, C)
+        Cost of an item predicted k (ROW) whose label is j (COLUMN): in our axes, the transpose of [ABA]'s c_jk.
+    m : int
+        How many classes to find.
+    target : {"pool", "population"}
+        As for `GroupAccuracy`.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=["cat", "cat", "dog", "dog"])
+    >>> a = ba.assess(pool, ba.MostCostly([[0, 1], [10, 0]]))  # to take a cat for a dog costs 10
+    >>> a.tell([0, 1, 2, 3], ["cat", "dog", "dog", "cat"])
+    >>> a.result().estimate.tolist(), a.result().identified.tolist()
+    ([0.5, 5.0], ['dog'])
+    """
+
+    cost: Any
+    m: int = 1
+    target: str = field(default="pool", kw_only=True)
+
+    default_strength: ClassVar[float] = 1.0
+    designs: ClassVar[tuple[str, ...] | None] = _WITHOUT_QUANTILES
+    quantity: ClassVar[str] = "cost"
+    sign: ClassVar[int] = 1
+    adjective: ClassVar[str] = "most costly"
+
+    def __post_init__(self):
+        check_target(self.target)
+        self._check_m()
+        self._cost  # noqa: B018 - a wrong matrix is refused at once
+
+    @cached_property
+    def _cost(self) -> _CostMatrix:
+        return _CostMatrix(self.cost)
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """Mean reciprocal rank of the most costly classes, and RMSE of the costs."""
+        return ("mrr", "rmse")
+
+    @property
+    def levels(self) -> Float[np.ndarray, "K U"]:
+        """Distinct costs of every predicted class: the outcomes that its labels are counted by."""
+        return self._cost.levels[0]
+
+    def cells(self, pool: Pool, seed: int) -> Cells:
+        """Collapse the pool into one cell per predicted class."""
+        self._cost.check(pool)
+        return cells(pool, "prediction", seed=seed)
+
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> DirichletConfusion:
+        """Build the prior of every row, worth one label by default, with labels of equal cost taken together."""
+        whole = confusion_prior(pool, prior, strength, self.default_strength)
+        return DirichletConfusion(self.merge(np.asarray(whole.alpha)))
+
+    def merge(self, table: Float[np.ndarray, "K C"]) -> Float[np.ndarray, "K U"]:
+        """Add up the columns of equal cost, row by row."""
+        return self._cost.merge(table)
+
+    def reward(self, cells: Cells, prior: DirichletConfusion) -> Reward:
+        """Return what one label of a predicted class is worth: its cost."""
+        return Cost(self.levels, self.levels.shape[1], self.n_sought)
+
+    def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
+        """Return which of the costs of its predicted class every item has."""
+        return self._cost.levels[1][pool.predictions[items], labels].astype(np.int64)
+
+    def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K U"]) -> Float[np.ndarray, " K"]:
+        """Compute every predicted class's mean cost at full labels; 0 for a class that is never predicted."""
+        return (self.levels * full).sum(-1) / np.maximum(full.sum(-1), 1)
+
+    def estimate(self, cells: Cells, prior: DirichletConfusion, counts) -> Float[np.ndarray, "*batch K"]:
+        """Compute the posterior mean of every predicted class's cost from counts of costs (..., K, U)."""
+        mean = np.asarray(prior.update_counts(counts).mean)
+        shares = _pool_shares(counts, cells.counts, mean) if self.target == "pool" else mean
+        return (self.levels * shares).sum(-1)
+
+    def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
+        """Score estimates: mean reciprocal rank of the most costly classes, and RMSE weighted by their shares."""
+        estimate, truth = self.estimate(cells, prior, counts), self.truth_of_counts(cells, full)
+        mrr = mean_reciprocal_rank(estimate, truth, cells.counts > 0, self.m)
+        return {"mrr": mrr, "rmse": np.sqrt(np.sum(cells.weights * (estimate - truth) ** 2, axis=-1))}
+
+    def cell_draws(self, draws, shape):
+        """Add up the draws of a confusion matrix (S, K, C) over labels of equal cost, (S, K, U)."""
+        level = self._cost.levels[1]
+        if draws.shape[1:] != level.shape:
+            return None
+        return np.stack([np.where(level == u, draws, 0.0).sum(-1) for u in range(shape[1])], axis=-1)
+
+    def describe(self) -> dict[str, Any]:
+        """Say in plain values what is asked."""
+        return {
+            "question": type(self).__name__,
+            "cost": self._cost.matrix.tolist(),
+            "m": int(self.m),
+            "target": self.target,
+        }
+
+    def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
+        return cost_draws(prior.update_counts(counts), counts, pool_size(self, cells), self.levels, seed, n)
+
+
+def _pool_shares(
+    counts: Int[np.ndarray, "*batch K O"], size: Int[np.ndarray, " K"], mean: Float[np.ndarray, "*batch K O"]
+) -> Float[np.ndarray, "*batch K O"]:
+    """Shares of outcomes in the pool: labelled items as they are, the others at the posterior mean."""
+    rest = (size - counts.sum(-1))[..., None]
+    known = (counts + rest * mean) / np.maximum(size, 1)[:, None]
+    return np.where((size > 0)[:, None], known, mean)

@@ -1,0 +1,197 @@
+"""Is a group more accurate than another? Two groups, or all pairs of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from bayes_assess.acquisition.rewards import ExpectedLambda, PairwiseLambda, Reward
+from bayes_assess.acquisition.rope import rope_masses_beta
+from bayes_assess.cells import Cells, cells
+from bayes_assess.errors import QuestionError
+from bayes_assess.models import BetaBernoulli
+from bayes_assess.pool import Pool
+from bayes_assess.questions._base import describe_by
+from bayes_assess.questions._comparison import Comparison, success
+from bayes_assess.questions._priors import accuracy_prior
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _GroupComparison(Comparison):
+    """Accuracies of groups compared; the groups' posteriors are independent Beta laws."""
+
+    by: Any
+    rope: float
+
+    def cells(self, pool: Pool, seed: int) -> Cells:
+        """Collapse the pool into its groups, compared or not."""
+        return cells(pool, self.by, seed=seed)
+
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> BetaBernoulli:
+        """Build the prior of every group's accuracy, worth two labels by default."""
+        return accuracy_prior(cells, prior, strength, self.default_strength)
+
+    def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
+        """Return 1 where the label agrees with the prediction, else 0."""
+        return (labels == pool.predictions[items]).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoGroups(_GroupComparison):
+    """Which of two groups is more accurate? Made by `Compare`."""
+
+    first: Any
+    second: Any
+
+    designs: ClassVar[tuple[str, ...] | None] = ("thompson", "top_two", "epsilon_greedy", "random", "random_group")
+
+    def check(self, cells: Cells) -> None:
+        """Raise QuestionError if the groups do not exist, are one, or have no items."""
+        first, second = self.pair(cells)
+        if first == second:
+            raise QuestionError(f"Group {self.first!r} is compared with itself; name two different groups.")
+        for name, group in ((self.first, first), (self.second, second)):
+            if not cells.counts[group]:
+                raise QuestionError(f"Group {name!r} has no items in this pool; there is nothing to compare.")
+
+    def pair(self, cells: Cells) -> tuple[int, int]:
+        """Cells of the two groups."""
+        return _find_group(cells, self.first), _find_group(cells, self.second)
+
+    def names(self) -> tuple[str, str]:
+        """Name the two groups."""
+        return str(self.first), str(self.second)
+
+    def playable(self, cells: Cells) -> Bool[np.ndarray, " K"]:
+        """Only the two groups."""
+        return np.isin(np.arange(cells.n_cells), self.pair(cells))
+
+    def reward(self, cells: Cells, prior: BetaBernoulli) -> Reward:
+        """Return what one label of either group is worth: the probability of the verdict to be expected after it."""
+        masses = self.masses(cells, prior, np.zeros((cells.n_cells, 2), np.int64))
+        return ExpectedLambda(np.array(self.pair(cells)), float(self.rope), masses)
+
+    def masses(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch 3"]:
+        """Compute the three masses of the difference by quadrature."""
+        posterior = prior.update_counts(counts)
+        first, second = self.pair(cells)
+        a, b = np.asarray(posterior.a), np.asarray(posterior.b)
+        return np.asarray(rope_masses_beta(a[..., first], b[..., first], a[..., second], b[..., second], self.rope))
+
+    def _masses_once(self, cells: Cells, prior: BetaBernoulli, counts: np.ndarray) -> np.ndarray:
+        others = np.ones(cells.n_cells, bool)
+        others[list(self.pair(cells))] = False
+        counts = counts.copy()
+        counts[..., others, :] = 0  # so that more states are the same
+        return super()._masses_once(cells, prior, counts)
+
+    def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K 2"]) -> Float[np.ndarray, ""]:
+        """Compute the difference of the accuracies at full labels, first less second."""
+        accuracy = full[:, 1] / np.maximum(full.sum(1), 1)
+        first, second = self.pair(cells)
+        return accuracy[first] - accuracy[second]
+
+    def estimate(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch"]:
+        """Compute the posterior mean of the difference, first less second."""
+        mean = np.asarray(prior.update_counts(counts).mean)
+        first, second = self.pair(cells)
+        return mean[..., first] - mean[..., second]
+
+    def describe(self) -> dict[str, Any]:
+        """Say in plain values what is asked."""
+        return {
+            "question": "Compare",
+            "first": _plain(self.first),
+            "second": _plain(self.second),
+            "by": describe_by(self.by),
+            "rope": float(self.rope),
+        }
+
+    def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
+        posterior, pair = prior.update_counts(counts), list(self.pair(cells))
+        two = BetaBernoulli(np.asarray(posterior.a)[..., pair], np.asarray(posterior.b)[..., pair])
+        theta = np.asarray(two.sample(jax.random.key(seed), n))
+        yield theta[..., 0] - theta[..., 1]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AllPairs(_GroupComparison):
+    """Which groups are more accurate than which? Made by `Compare`."""
+
+    designs: ClassVar[tuple[str, ...] | None] = ("thompson", "top_two", "epsilon_greedy", "random", "random_group")
+
+    def check(self, cells: Cells) -> None:
+        """Raise QuestionError if there are fewer than two groups with items."""
+        if (cells.counts > 0).sum() < 2:
+            raise QuestionError(f"There are not two groups with items by {cells.description} that could be compared.")
+
+    def reward(self, cells: Cells, prior: BetaBernoulli) -> Reward:
+        """Return what one label of a group is worth: what it adds to the verdicts on all its pairs."""
+        return PairwiseLambda(float(self.rope))
+
+    def masses(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch G G 3"]:
+        """Compute the three masses of every pair's difference, row less column, by quadrature."""
+        posterior = prior.update_counts(counts)
+        a, b = np.asarray(posterior.a), np.asarray(posterior.b)
+        n_groups = a.shape[-1]
+        first, second = np.triu_indices(n_groups, 1)
+        upper = np.asarray(rope_masses_beta(a[..., first], b[..., first], a[..., second], b[..., second], self.rope))
+        masses = np.zeros((*a.shape[:-1], n_groups, n_groups, 3))
+        masses[..., first, second, :] = upper
+        masses[..., second, first, :] = upper[..., ::-1]
+        masses[..., np.arange(n_groups), np.arange(n_groups), 1] = 1.0  # a group is as good as itself
+        return masses
+
+    def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K 2"]) -> Float[np.ndarray, "G G"]:
+        """Compute the differences of all accuracies at full labels, row less column."""
+        accuracy = full[:, 1] / np.maximum(full.sum(1), 1)
+        return accuracy[:, None] - accuracy[None, :]
+
+    def estimate(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch G G"]:
+        """Compute the posterior means of all differences, row less column."""
+        mean = np.asarray(prior.update_counts(counts).mean)
+        return mean[..., :, None] - mean[..., None, :]
+
+    def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
+        """Score verdicts, as means over all pairs of groups with items."""
+        used = np.flatnonzero(cells.counts)
+        first, second = (used[i] for i in np.triu_indices(len(used), 1))
+        posterior, truth = prior.update_counts(counts), prior.update_counts(full)
+        found = _pair_masses(posterior, first, second, self.rope)
+        exact = _pair_masses(truth, first, second, self.rope)
+        succeeded, right = success(found, exact)
+        error = self.estimate(cells, prior, counts) - self.truth_of_counts(cells, full)
+        error = np.abs(error[..., first, second])
+        return {"success": succeeded.mean(-1), "right": right.mean(-1), "error": error.mean(-1)}
+
+    def describe(self) -> dict[str, Any]:
+        """Say in plain values what is asked."""
+        by = describe_by(self.by)
+        return {"question": "Compare", "first": None, "second": None, "by": by, "rope": float(self.rope)}
+
+    def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
+        theta = np.asarray(prior.update_counts(counts).sample(jax.random.key(seed), n))
+        yield theta[..., :, None] - theta[..., None, :]
+
+
+def _pair_masses(posterior: BetaBernoulli, first: np.ndarray, second: np.ndarray, rope: float) -> np.ndarray:
+    a, b = np.asarray(posterior.a), np.asarray(posterior.b)
+    return np.asarray(rope_masses_beta(a[..., first], b[..., first], a[..., second], b[..., second], rope))
+
+
+def _find_group(cells: Cells, name: Any) -> int:
+    """Cell of the group of that name; plain texts of numbers are accepted, as from a command line."""
+    found = np.flatnonzero(cells.names.astype(str) == str(name))
+    if len(found) != 1:
+        known = ", ".join(str(one) for one in cells.names[:20]) + (", ..." if cells.n_cells > 20 else "")
+        raise QuestionError(f"There is no group {name!r} by {cells.description}; there are {known}.")
+    return int(found[0])
+
+
+def _plain(name: Any) -> Any:
+    return name.item() if isinstance(name, np.generic) else name

@@ -1,0 +1,42 @@
+"""Answers: what is estimated, how well, and what the interval guarantees."""
+
+from typing import Any
+
+from bayes_assess.questions import (
+    AllPairs,
+    Calibration,
+    ConfusionMatrix,
+    GroupAccuracy,
+    LeastCalibrated,
+    MostCostly,
+    Question,
+    TwoGroups,
+    TwoSystems,
+)
+from bayes_assess.results._base import Result as Result
+from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
+from bayes_assess.results.comparison import CompareResult as CompareResult
+from bayes_assess.results.comparison import PairsResult as PairsResult
+from bayes_assess.results.comparison import TwoGroupsResult as TwoGroupsResult
+from bayes_assess.results.comparison import TwoSystemsResult as TwoSystemsResult
+from bayes_assess.results.confusion import ConfusionResult as ConfusionResult
+from bayes_assess.results.groups import CostResult as CostResult
+from bayes_assess.results.groups import GroupResult as GroupResult
+from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
+
+_RESULTS: dict[type[Question], type[Result]] = {
+    GroupAccuracy: GroupResult,
+    ConfusionMatrix: ConfusionResult,
+    MostCostly: CostResult,
+    Calibration: CalibrationResult,
+    LeastCalibrated: CalibrationResult,
+    TwoGroups: TwoGroupsResult,
+    TwoSystems: TwoSystemsResult,
+    AllPairs: PairsResult,
+}
+
+
+def make_result(question: Question, **fields: Any) -> Any:
+    """Make the result that belongs to a question; `fields` are those of `Result`."""
+    kind = next(kind for asked, kind in _RESULTS.items() if isinstance(question, asked))
+    return kind(question=question, **fields)

@@ -1,0 +1,148 @@
+"""What every answer has: an estimate, its interval, and what the interval guarantees."""
+
+from __future__ import annotations
+
+import html
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess.acquisition.rewards import Belief
+from bayes_assess.cells import Cells
+from bayes_assess.errors import QuestionError
+from bayes_assess.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Posterior draws: as many as fit in this many numbers, within these bounds.
+_DRAW_NUMBERS = 10_000_000
+_MOST_DRAWS, _FEWEST_DRAWS = 10_000, 250
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(ABC):
+    """The answer to a question from the labels told so far.
+
+    Attributes
+    ----------
+    question : Question
+    prior : BetaBernoulli, DirichletConfusion or PairedOutcomes
+    cells : Cells
+    counts : (K, O) integers
+        Labels of every cell by outcome.
+    estimate : array of the answer's shape
+        Posterior mean of what is asked.
+    interval : array of the answer's shape and (2,)
+        Equal-tailed credible interval.
+    level : float
+        Posterior probability of the interval.
+    guarantee : str
+        ``"credible"``, or ``"exact"`` once everything is labelled and the answer is about this pool.
+    labels_used : int
+    design : str
+    """
+
+    question: Any
+    prior: Any
+    cells: Cells
+    counts: Int[np.ndarray, "K O"]
+    level: float
+    design: str
+    volunteered: int = 0
+    seed: int = 0
+
+    def __post_init__(self):
+        if not 0 < self.level < 1:
+            raise QuestionError(f"The level of an interval lies between 0 and 1, such as 0.95; found {self.level!r}.")
+
+    @property
+    def labels_used(self) -> int:
+        """Labels told so far."""
+        return int(self.counts.sum())
+
+    @property
+    def guarantee(self) -> str:
+        """What the interval promises."""
+        return "exact" if self.question.target == "pool" and self.labels_used == self.cells.n_items else "credible"
+
+    @property
+    def groups(self) -> np.ndarray:
+        """Names of the groups that are asked about, (G,)."""
+        return self.question.groups(self.cells)
+
+    @cached_property
+    def posterior(self) -> Belief:
+        """Posterior of every cell in the population."""
+        return self.prior.update_counts(self.counts)
+
+    @cached_property
+    def estimate(self) -> Any:
+        """Posterior mean of what is asked."""
+        return self.question.estimate(self.cells, self.prior, self.counts)
+
+    @cached_property
+    def interval(self) -> Float[np.ndarray, "..."]:
+        """Equal-tailed credible interval of what is asked."""
+        return self.question.interval(self.cells, self.prior, self.counts, self.level, self.draws)
+
+    @cached_property
+    def draws(self) -> Float[np.ndarray, "S ..."]:
+        """Posterior draws of what is asked, (S, ...); 10,000 of them unless there are very many groups."""
+        return self.question.draws(self.cells, self.prior, self.counts, self.seed, self.n_draws)
+
+    @property
+    def n_draws(self) -> int:
+        """How many posterior draws are taken."""
+        return int(np.clip(_DRAW_NUMBERS // self.counts[:, 0].size, _FEWEST_DRAWS, _MOST_DRAWS))
+
+    def summary(self) -> str:
+        """Say the answer in a few sentences."""
+        lines = [f"{self.labels_used:,} of {self.cells.n_items:,} items labelled (design {self.design!r})."]
+        lines += self._answer()
+        if self.volunteered:
+            lines.append(
+                f"{self.volunteered:,} labels were told without being asked for: the intervals take them for random "
+                "items of their groups."
+            )
+        return "\n".join(lines)
+
+    @abstractmethod
+    def _answer(self) -> list[str]:
+        """Say the answer, a sentence per line."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """Tabulate the answer."""
+
+    @abstractmethod
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the answer."""
+
+    @abstractmethod
+    def to_arviz(self) -> Any:
+        """Return posterior and prior draws, observed and constant data as an ArviZ object."""
+
+    def _tails(self) -> list[float]:
+        return [(1 - self.level) / 2, (1 + self.level) / 2]
+
+    def _ends(self, draws: Float[np.ndarray, "S ..."]) -> Float[np.ndarray, "... 2"]:
+        """Equal-tailed interval from draws."""
+        return np.moveaxis(np.quantile(draws, self._tails(), axis=0), 0, -1)
+
+    def _attributes(self) -> dict[str, Any]:
+        return {"design": self.design, "guarantee": self.guarantee, "labels_used": self.labels_used}
+
+    def _progress(self) -> str:
+        return f"{self.labels_used:,} of {self.cells.n_items:,} labelled"
+
+    def __repr__(self) -> str:
+        return f"{self.summary()}\n\n{self.table()!r}"
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self.summary().splitlines())
+        return lines + self.table()._repr_html_()

@@ -1,0 +1,287 @@
+"""Verdicts: is one group or system better than another, or are they practically equal?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess.arviz_bridge import to_arviz
+from bayes_assess.intervals import beta_interval
+from bayes_assess.models.paired_outcomes import OUTCOMES
+from bayes_assess.plots import pairs, rope_density
+from bayes_assess.results._base import Result
+from bayes_assess.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+EVENTS = ("first is worse", "equivalent", "first is better")
+_SURE = 0.95
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CompareResult(Result):
+    """The difference D of two accuracies, first less second, and the verdict on it.
+
+    Attributes
+    ----------
+    estimate : float
+        Posterior mean of D.
+    interval : (2,) floats
+    masses : (3,) floats
+        mu: posterior probabilities of D < -rope, |D| <= rope and D > rope.
+    eta : int
+        The most probable of the three: 0, the first is worse; 1, practically equal; 2, the first is better.
+    probability : float
+        lambda: the probability of that event.
+    verdict : str
+        The same as a sentence.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=["A"] * 483 + ["B"] * 513, classes=["A", "B"])
+    >>> a = ba.assess(pool, ba.Compare("A", "B", by="prediction"), prior="uninformative")
+    >>> a.tell(pool.ids, ["A"] * 280 + ["B"] * 203 + ["B"] * 351 + ["A"] * 162)  # [ABA] "Comparison"
+    >>> print(a.result().verdict)
+    A is more than 5 points less accurate than B with probability 0.96.
+    """
+
+    @cached_property
+    def estimate(self) -> float:
+        """Posterior mean of the difference, first less second."""
+        return float(self.question.estimate(self.cells, self.prior, self.counts))
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What is compared."""
+        return self.question.names()
+
+    @cached_property
+    def masses(self) -> Float[np.ndarray, " 3"]:
+        """Posterior probabilities of D < -rope, |D| <= rope and D > rope."""
+        return self.question.masses(self.cells, self.prior, self.counts)
+
+    @property
+    def eta(self) -> int:
+        """The most probable of the three events: 0, 1 or 2."""
+        return int(self.masses.argmax())
+
+    @property
+    def probability(self) -> float:
+        """Posterior probability of the verdict."""
+        return float(self.masses.max())
+
+    @property
+    def verdict(self) -> str:
+        """The verdict as a sentence."""
+        return f"{_event(*self.names, self.eta, self.question.rope)} with probability {self.probability:.2f}."
+
+    def plot(self, *, truth: float | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the posterior density of the difference, with the region of practical equivalence marked."""
+        first, second = self.names
+        return rope_density(
+            self.draws,
+            float(self.question.rope),
+            self.masses,
+            first=first,
+            second=second,
+            estimate=self.estimate,
+            interval=self.interval,
+            truth=truth,
+            title=f"{first} less {second}: {self._progress()}",
+            ax=ax,
+        )
+
+    def to_arviz(self) -> Any:
+        """Return posterior and prior draws of the difference, and the counts, as an ArviZ object."""
+        prior = self.question.draws(self.cells, self.prior, np.zeros_like(self.counts), self.seed + 1, len(self.draws))
+        return to_arviz(
+            {"difference": self.draws},
+            prior={"difference": prior},
+            observed_data={"counts": self.counts},
+            constant_data={"items": self.cells.counts, "rope": float(self.question.rope)},
+            dims={"counts": ["group", "outcome"], "items": ["group"]},
+            coords={"group": self.cells.names},
+            attrs=self._attributes(),
+        )
+
+    def _answer(self) -> list[str]:
+        low, high = self.interval
+        return [
+            self.verdict,
+            f"Difference of the accuracies {self.estimate:+.3f}, {self.level:.0%} {self.guarantee} interval "
+            f"[{low:+.3f}, {high:+.3f}].",
+        ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoGroupsResult(CompareResult):
+    """Two groups compared."""
+
+    @property
+    def _pair(self) -> list[int]:
+        return list(self.question.pair(self.cells))
+
+    def table(self) -> Table:
+        """Tabulate both groups."""
+        pair = self._pair
+        a, b = np.asarray(self.posterior.a)[pair], np.asarray(self.posterior.b)[pair]
+        ends = beta_interval(a, b, self.level)
+        return Table(
+            {
+                "group": self.cells.names[pair],
+                "items": self.cells.counts[pair],
+                "labelled": self.counts.sum(-1)[pair],
+                "accuracy": a / (a + b),
+                "lower": ends[:, 0],
+                "upper": ends[:, 1],
+            },
+            title=f"Accuracy of the two groups, {self.level:.0%} {self.guarantee} intervals",
+            formats=dict.fromkeys(("accuracy", "lower", "upper"), ".3f"),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoSystemsResult(CompareResult):
+    """Two systems compared on the same items.
+
+    Attributes
+    ----------
+    share_differing : float
+        Share of items on which the systems differ, known without labels.
+    """
+
+    @property
+    def share_differing(self) -> float:
+        """Share of items on which the systems differ."""
+        return float(self.cells.weights[1])
+
+    def table(self) -> Table:
+        """Tabulate labels by who was right."""
+        names = dict(zip(OUTCOMES, ("both", *self.names, "neither"), strict=True))
+        return Table(
+            {
+                "systems": self.cells.names,
+                "items": self.cells.counts,
+                "labelled": self.counts.sum(-1),
+                **{f"{names[name]} right": self.counts[:, j] for j, name in enumerate(OUTCOMES)},
+            },
+            title="Labels by whether the systems agree, and who is right",
+        )
+
+    def _answer(self) -> list[str]:
+        differing = int(self.cells.counts[1])
+        return [
+            *super()._answer(),
+            f"The systems differ on {differing:,} of {self.cells.n_items:,} items, the only ones worth a label.",
+        ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairsResult(Result):
+    """All pairs of groups compared.
+
+    Attributes
+    ----------
+    estimate : (G, G) floats
+        Posterior means of accuracy differences, row less column.
+    interval : (G, G, 2) floats
+    masses : (G, G, 3) floats
+        Posterior probabilities that the row is worse, practically equal, better.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=["cat"] * 40 + ["dog"] * 40)
+    >>> a = ba.assess(pool, ba.Compare(by="prediction"))
+    >>> a.tell(pool.ids, ["cat"] * 38 + ["dog"] * 22 + ["cat"] * 20)
+    >>> a.result().masses[0, 1].round(2).tolist()
+    [0.0, 0.0, 1.0]
+    """
+
+    @property
+    def size(self) -> Int[np.ndarray, " G"]:
+        """Items of every group, (G,)."""
+        return self.cells.counts
+
+    @cached_property
+    def masses(self) -> Float[np.ndarray, "G G 3"]:
+        """Posterior probabilities that the row is worse than the column, practically equal, better."""
+        return self.question.masses(self.cells, self.prior, self.counts)
+
+    @cached_property
+    def draws(self) -> Float[np.ndarray, "S G G"]:
+        """Posterior draws of all differences, (S, G, G): fewer of them the more groups there are."""
+        n_draws = int(np.clip(20_000_000 // self.size.size**2, 250, 10_000))
+        return self.question.draws(self.cells, self.prior, self.counts, self.seed, n_draws)
+
+    def table(self) -> Table:
+        """Tabulate every pair of groups with items, the surest verdicts first."""
+        used = np.flatnonzero(self.size)
+        first, second = (used[i] for i in np.triu_indices(len(used), 1))
+        masses, ends = self.masses[first, second], self.interval[first, second]
+        order = np.argsort(-masses.max(-1), kind="stable")
+        columns: dict[str, Any] = {
+            "first": self.groups[first],
+            "second": self.groups[second],
+            "difference": self.estimate[first, second],
+            "lower": ends[:, 0],
+            "upper": ends[:, 1],
+            "p_worse": masses[:, 0],
+            "p_equal": masses[:, 1],
+            "p_better": masses[:, 2],
+            "verdict": np.array(EVENTS)[masses.argmax(-1)],
+        }
+        return Table(
+            {name: np.asarray(values)[order] for name, values in columns.items()},
+            title=f"Differences of accuracies, {self.level:.0%} {self.guarantee} intervals",
+            formats=dict.fromkeys(list(columns)[2:8], ".3f"),
+        )
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw how sure it is which of every two groups is better, as a heat map."""
+        used = np.flatnonzero(self.size)
+        names = [str(name) for name in self.groups[used]]
+        title = f"Better by more than {100 * self.question.rope:g} points: {self._progress()}"
+        return pairs(self.masses[np.ix_(used, used)], names, title=title, ax=ax)
+
+    def to_arviz(self) -> Any:
+        """Return posterior and prior draws of the groups' accuracies ``theta`` as an ArviZ object."""
+        posterior, prior = (
+            np.asarray(belief.sample(jax.random.key(self.seed + i), self.n_draws))
+            for i, belief in enumerate((self.posterior, self.prior))
+        )
+        return to_arviz(
+            {"theta": posterior},
+            prior={"theta": prior},
+            observed_data={"agreements": self.counts[:, 1]},
+            constant_data={"labels": self.counts.sum(-1), "items": self.size},
+            dims={name: ["group"] for name in ("theta", "agreements", "labels", "items")},
+            coords={"group": self.groups},
+            attrs=self._attributes(),
+        )
+
+    def _answer(self) -> list[str]:
+        table = self.table()
+        sure = sum(max(p) >= _SURE for p in zip(table["p_worse"], table["p_equal"], table["p_better"], strict=True))
+        lines = [f"{sure} of {len(table['first'])} pairs of groups have a verdict of probability {_SURE} or more."]
+        first, second, masses = table["first"][0], table["second"][0], [table[f"p_{e}"][0] for e in _COLUMNS]
+        event = _event(str(first), str(second), int(np.argmax(masses)), self.question.rope)
+        return [*lines, f"The surest: {event} with probability {max(masses):.2f}."]
+
+
+_COLUMNS = ("worse", "equal", "better")
+
+
+def _event(first: str, second: str, eta: int, rope: float) -> str:
+    """Say one of the three events in words."""
+    points = f"{100 * rope:g} points"
+    if eta == 1:
+        return f"{first} and {second} are within {points} of each other in accuracy"
+    return f"{first} is more than {points} {'less' if eta == 0 else 'more'} accurate than {second}"

@@ -1,0 +1,180 @@
+"""The confusion matrix and its costs. Rows = PREDICTED class, columns = LABEL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess.arviz_bridge import to_arviz
+from bayes_assess.errors import QuestionError
+from bayes_assess.plots import confusion_matrix
+from bayes_assess.results._base import Result
+from bayes_assess.results.groups import CostResult
+from bayes_assess.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ARVIZ_NUMBERS = 20_000_000  # draws of whole matrices
+_ANNOTATED = 12  # classes up to which a figure has room for numbers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConfusionResult(Result):
+    """Shares of labels among the items of every predicted class.
+
+    Attributes
+    ----------
+    estimate : (K, C) floats
+        Posterior means; rows = predicted class, columns = label, rows sum to 1.
+    interval : (K, C, 2) floats
+        Equal-tailed credible interval of every entry.
+    classes : (C,) names
+    size, labelled : (K,) integers
+        Items and labels of every predicted class.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=["cat", "cat", "dog"])
+    >>> a = ba.assess(pool, ba.ConfusionMatrix(cost=[[0, 1], [5, 0]]))
+    >>> a.tell([0, 1, 2], ["cat", "dog", "cat"])
+    >>> a.result().cost.estimate.tolist()  # of an item predicted cat, of an item predicted dog
+    [0.5, 5.0]
+    """
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Names of the classes, (C,)."""
+        return self.cells.names
+
+    @property
+    def size(self) -> Int[np.ndarray, " K"]:
+        """Items of every predicted class, (K,)."""
+        return self.cells.counts
+
+    @property
+    def labelled(self) -> Int[np.ndarray, " K"]:
+        """Labels of every predicted class, (K,)."""
+        return self.counts.sum(-1)
+
+    @cached_property
+    def interval(self) -> Float[np.ndarray, "K C 2"]:
+        """Equal-tailed credible interval of every entry, (K, C, 2)."""
+        return self.question.interval(self.cells, self.prior, self.counts, self.level)
+
+    @cached_property
+    def draws(self) -> Float[np.ndarray, "S K C"]:
+        """Posterior draws of the population's confusion matrix, (S, K, C): few of them where it is large."""
+        n_draws = int(np.clip(_ARVIZ_NUMBERS // self.counts.size, 20, 10_000))
+        return np.asarray(self.posterior.sample(jax.random.key(self.seed), n_draws))
+
+    @cached_property
+    def cost(self) -> CostResult:
+        """What an item of every predicted class costs, if the question has a cost matrix."""
+        from bayes_assess.questions import MostCostly
+
+        if self.question.cost_matrix is None:
+            raise QuestionError("The question has no costs; ask ba.ConfusionMatrix(cost=...).")
+        # Labels are counted by their costs, as if the costs alone had been asked for.
+        question = MostCostly(self.question.cost_matrix, target=self.question.target)
+        merge = question.merge
+        return CostResult(
+            question=question,
+            prior=type(self.prior)(merge(np.asarray(self.prior.alpha))),
+            cells=self.cells,
+            counts=merge(self.counts).astype(np.int64),
+            level=self.level,
+            design=self.design,
+            volunteered=self.volunteered,
+            seed=self.seed,
+        )
+
+    def table(self) -> Table:
+        """Tabulate every pair of predicted class and label, the most frequent labels of a class first."""
+        rows, columns = np.indices(self.estimate.shape)
+        order = np.lexsort((-self.estimate.ravel(), rows.ravel()))
+        return self._pairs(rows.ravel()[order], columns.ravel()[order])
+
+    def confusions(self, n: int = 10) -> Table:
+        """Tabulate the n most frequent errors: pairs of different classes with the most items in expectation.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=["cat", "cat", "dog"])
+        >>> ba.assess(pool, ba.ConfusionMatrix()).result().confusions(1)["label"].tolist()
+        ['dog']
+        """
+        items = self.estimate * self.size[:, None]
+        np.fill_diagonal(items, -1.0)
+        order = np.argsort(-items.ravel(), kind="stable")[: min(n, items.size - len(items))]
+        return self._pairs(*np.unravel_index(order, items.shape))
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the matrix as a heat map."""
+        shown = self.size > 0
+        few = len(self.classes) <= _ANNOTATED
+        return confusion_matrix(
+            self.estimate[shown],
+            [str(name) for name in self.classes[shown]],
+            [str(name) for name in self.classes],
+            interval_width=np.diff(self.interval[shown], axis=-1)[..., 0] if few else None,
+            sizes=self.labelled[shown],
+            title=f"Share of labels by prediction: {self._progress()}",
+            ax=ax,
+        )
+
+    def to_arviz(self) -> Any:
+        """Return posterior and prior draws, observed and constant data as an ArviZ object.
+
+        ``theta`` is the confusion matrix of the population: dims ``prediction`` and ``label``.
+        """
+        prior = np.asarray(self.prior.sample(jax.random.key(self.seed + 1), len(self.draws)))
+        return to_arviz(
+            {"theta": self.draws},
+            prior={"theta": prior},
+            observed_data={"counts": self.counts},
+            constant_data={"items": self.size},
+            dims={"theta": ["prediction", "label"], "counts": ["prediction", "label"], "items": ["prediction"]},
+            coords={"prediction": self.classes, "label": self.classes},
+            attrs=self._attributes(),
+        )
+
+    def _answer(self) -> list[str]:
+        diagonal = np.diagonal(self.estimate) @ self.cells.weights
+        lines = [
+            f"Confusion matrix of {len(self.classes)} classes, {self.level:.0%} {self.guarantee} intervals; "
+            f"estimated accuracy {diagonal:.3f}."
+        ]
+        worst = self.confusions(3)
+        pairs = zip(worst["predicted"], worst["label"], worst["estimate"], strict=True)
+        named = ", ".join(f"{label} taken for {predicted} ({share:.3f})" for predicted, label, share in pairs)
+        if named:
+            lines.append(f"Most frequent errors, as shares of their predicted class: {named}.")
+        if self.question.cost_matrix is not None:
+            mean, (low, high) = self.cost.overall
+            lines.append(f"An item costs {mean:.3f} on average, {self.level:.0%} interval [{low:.3f}, {high:.3f}].")
+        return lines
+
+    def _pairs(self, rows: np.ndarray, columns: np.ndarray) -> Table:
+        interval = self.interval[rows, columns]
+        return Table(
+            {
+                "predicted": self.classes[rows],
+                "label": self.classes[columns],
+                "items": self.size[rows],
+                "labelled": self.labelled[rows],
+                "count": self.counts[rows, columns],
+                "estimate": self.estimate[rows, columns],
+                "lower": interval[:, 0],
+                "upper": interval[:, 1],
+            },
+            title=f"Share of labels by prediction, {self.level:.0%} {self.guarantee} intervals",
+            formats=dict.fromkeys(("estimate", "lower", "upper"), ".3f"),
+        )

@@ -1,0 +1,343 @@
+"""Answers with one value per group: accuracies and costs, their ranks, and who is probably the worst."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess.arviz_bridge import to_arviz
+from bayes_assess.errors import QuestionError
+from bayes_assess.plots import forest, rank_plot
+from bayes_assess.questions import ExtremeQuestion
+from bayes_assess.results._base import Result
+from bayes_assess.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupwiseResult(Result):
+    """One value per group: estimates, intervals, ranks (1 is the worst) and probabilities.
+
+    Attributes
+    ----------
+    groups : (G,) names
+    estimate : (G,) floats
+    interval : (G, 2) floats
+    size, labelled : (G,) integers
+        Items and labels.
+    """
+
+    @property
+    def by(self) -> str:
+        """What the groups are."""
+        return self.cells.parts[0].description
+
+    @property
+    def size(self) -> Int[np.ndarray, " G"]:
+        """Items of every group, (G,)."""
+        return self._by_group(self.cells.counts)
+
+    @property
+    def labelled(self) -> Int[np.ndarray, " G"]:
+        """Labels of every group, (G,)."""
+        return self._by_group(self.counts.sum(-1))
+
+    @cached_property
+    def _ranks(self) -> Float[np.ndarray, "S J"]:
+        """Rank of every group with items in every draw, 1 = worst; ties are broken at random."""
+        filled = self.size > 0
+        draws = np.asarray(self.draws)[:, filled]
+        draws = draws if self.question.low_is_worst else -draws
+        ranks = np.empty(draws.shape, np.int32)
+        places, rng = np.arange(1, int(filled.sum()) + 1, dtype=np.int32), np.random.default_rng(self.seed + 1)
+        # Equal shares of different groups are equal floats; different ones are farther apart than this.
+        width = 1e-13 * max(float(np.abs(draws).max(initial=0.0)), 1.0)
+        for draw, rank in zip(draws, ranks, strict=True):
+            rank[np.argsort(draw + width * rng.random(len(places)))] = places
+        return ranks
+
+    @cached_property
+    def rank(self) -> Float[np.ndarray, " G"]:
+        """Posterior mean rank of every group, 1 = worst, (G,); 0 for a group without items."""
+        return self._fill(self._ranks.mean(0))
+
+    @cached_property
+    def rank_interval(self) -> Int[np.ndarray, "G 2"]:
+        """Equal-tailed credible interval of every group's rank, (G, 2)."""
+        ends = np.quantile(self._ranks, self._tails(), axis=0, method="inverted_cdf")
+        return np.stack([self._fill(end) for end in ends], axis=-1).astype(int)
+
+    @property
+    def probability_worst(self) -> Float[np.ndarray, " G"]:
+        """Posterior probability that the group is the worst, (G,): the least accurate, or the most costly."""
+        return self.probability_among_worst(1)
+
+    @property
+    def probability_best(self) -> Float[np.ndarray, " G"]:
+        """Posterior probability that the group is the best, (G,)."""
+        return self.probability_among_best(1)
+
+    def probability_among_worst(self, m: int) -> Float[np.ndarray, " G"]:
+        """Posterior probability that the group is among the m worst, (G,)."""
+        return self._fill((self._ranks <= m).mean(0))
+
+    def probability_among_best(self, m: int) -> Float[np.ndarray, " G"]:
+        """Posterior probability that the group is among the m best, (G,)."""
+        return self._fill((self._ranks > self._ranks.shape[1] - m).mean(0))
+
+    @cached_property
+    def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
+        """Mean over the whole pool, groups weighted by their shares: posterior mean and credible interval."""
+        weight = self.size / self.size.sum()
+        return float(self.estimate @ weight), self._ends(self.draws @ weight)
+
+    @property
+    def identified(self) -> np.ndarray:
+        """Names of the m groups most probably among the extremes asked for; empty for other questions."""
+        if not isinstance(self.question, ExtremeQuestion):
+            return self.groups[:0]
+        return self.groups[self._most_probable()]
+
+    def table(self) -> Table:
+        """Tabulate everything known of every group, the worst first.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.assess(ba.Pool(predictions=[0, 1]), ba.GroupAccuracy()).result().table().columns[:5]
+        ('group', 'items', 'labelled', 'estimate', 'lower')
+        """
+        columns: dict[str, Any] = {
+            "group": self.groups,
+            "items": self.size,
+            "labelled": self.labelled,
+            "estimate": self.estimate,
+            "lower": self.interval[:, 0],
+            "upper": self.interval[:, 1],
+            **self._more_columns(),
+            "rank": self.rank,
+            "rank_lower": self.rank_interval[:, 0],
+            "rank_upper": self.rank_interval[:, 1],
+            "p_worst": self.probability_worst,
+            "p_best": self.probability_best,
+        }
+        name, probability = self._sought()
+        columns.setdefault(name, probability)
+        order = np.argsort(self.estimate if self.question.low_is_worst else -self.estimate, kind="stable")
+        formats = dict.fromkeys(columns, ".3f") | {"rank": ".1f"}
+        for name in ("group", "items", "labelled", "rank_lower", "rank_upper"):
+            formats.pop(name, None)
+        return Table(
+            {name: np.asarray(column)[order] for name, column in columns.items()},
+            title=f"{self.question.quantity.capitalize()} by {self.by}, {self.level:.0%} {self.guarantee} intervals",
+            formats=formats,
+        )
+
+    def plot(
+        self,
+        kind: str = "estimate",
+        *,
+        truth: Float[np.ndarray, " G"] | None = None,
+        prior: bool = False,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw every group's estimate, or rank, with its interval.
+
+        Parameters
+        ----------
+        kind : {"estimate", "rank"}
+        truth : (G,), optional
+            Known values to mark, such as `question.truth(pool, labels)`.
+        prior : bool
+            Whether to mark the prior means, too.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+        """
+        quantity = self.question.quantity
+        if kind not in ("estimate", "rank", quantity):
+            raise QuestionError(f"A result plots 'estimate' or 'rank'; found {kind!r}.")
+        shown = np.flatnonzero(self.size > 0)
+        if not self.question.low_is_worst:  # figures start with the worst group
+            shown = shown[np.argsort(-self.estimate[shown], kind="stable")]
+        names = [str(name) for name in self.groups[shown]]
+        highlight = np.isin(self.groups, self.identified)[shown] if len(self.identified) else None
+        title = f"by {self.by}: {self._progress()}"
+        truth = None if truth is None else np.asarray(truth, np.float64)[shown]
+        if kind == "rank":
+            worst_first = 1 if self.question.low_is_worst else -1
+            true_rank = None if truth is None else np.argsort(np.argsort(worst_first * truth)) + 1
+            rank, ends = self.rank[shown], self.rank_interval[shown]
+            return rank_plot(names, rank, ends, truth=true_rank, highlight=highlight, title=f"Rank {title}", ax=ax)
+        return forest(
+            names,
+            self.estimate[shown],
+            self.interval[shown],
+            prior=self._prior_estimate()[shown] if prior else None,
+            truth=truth,
+            sizes=self.labelled[shown],
+            highlight=highlight,
+            order="estimate" if self.question.low_is_worst else "given",
+            xlabel=quantity,
+            title=f"{quantity.capitalize()} {title}",
+            ax=ax,
+        )
+
+    def _answer(self) -> list[str]:
+        mean, (low, high) = self.overall
+        lines = [
+            f"Overall {self.question.quantity} {mean:.3f}, {self.level:.0%} {self.guarantee} interval "
+            f"[{low:.3f}, {high:.3f}]."
+        ]
+        if isinstance(self.question, ExtremeQuestion):
+            return [*lines, self._extremes()]
+        width = np.diff(self.interval[self.size > 0], axis=-1)
+        return [
+            *lines,
+            f"{int((self.size > 0).sum())} groups by {self.by}; their intervals are "
+            f"{np.median(width):.3f} wide in the median and {width.max():.3f} at most.",
+        ]
+
+    def _prior_estimate(self) -> Float[np.ndarray, " G"]:
+        """Compute what the estimate was before any label."""
+        return self.question.estimate(self.cells, self.prior, np.zeros_like(self.counts))
+
+    def _more_columns(self) -> dict[str, Any]:
+        """Columns that only some results have."""
+        return {}
+
+    @property
+    def sought_column(self) -> str:
+        """Column of the table with the probability that answers the question."""
+        return self._sought()[0]
+
+    def _sought(self) -> tuple[str, Float[np.ndarray, " G"]]:
+        """Probability that answers the question: its name in the table, and its values."""
+        question = self.question
+        if not isinstance(question, ExtremeQuestion):
+            return "p_worst", self.probability_worst
+        m = question.n_sought
+        side = "worst" if (question.sign < 0) == question.low_is_worst else "best"
+        probability = self.probability_among_worst(m) if side == "worst" else self.probability_among_best(m)
+        return f"p_{side}" if m == 1 else f"p_among_{m}_{side}", probability
+
+    def _most_probable(self) -> Int[np.ndarray, " m"]:
+        _, probability = self._sought()
+        # Several groups may share a probability of 1 or 0: the estimate decides between them.
+        order = np.lexsort((self.question.sign * self.estimate, probability, self.size > 0))
+        return order[::-1][: self.question.n_sought]
+
+    def _extremes(self) -> str:
+        found, m = self._most_probable(), self.question.n_sought
+        _, probability = self._sought()
+        named = ", ".join(f"{self.groups[g]} ({self.estimate[g]:.3f}, probability {probability[g]:.2f})" for g in found)
+        n_groups = int((self.size > 0).sum())
+        return f"The {m if m > 1 else ''} {self.question.adjective} of {n_groups} groups: {named}.".replace("  ", " ")
+
+    def _by_group(self, values: np.ndarray) -> np.ndarray:
+        """Add up values of cells (K,) over the cells of every group, (G,)."""
+        return values.reshape(len(self.groups), -1).sum(-1)
+
+    def _fill(self, values: np.ndarray) -> np.ndarray:
+        """Spread values of the groups with items over all groups, 0 elsewhere."""
+        out = np.zeros(len(self.groups), values.dtype)
+        out[self.size > 0] = values
+        return out
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupResult(GroupwiseResult):
+    """Accuracy of every group: estimates, intervals, ranks (1 is the least accurate) and probabilities.
+
+    Attributes
+    ----------
+    groups : (G,) names
+    estimate : (G,) floats
+        Posterior mean accuracy of every group.
+    interval : (G, 2) floats
+        Equal-tailed credible interval.
+    level : float
+        Posterior probability of the interval.
+    guarantee : str
+        ``"credible"``, or ``"exact"`` once everything is labelled.
+    size, labelled, successes : (G,) integers
+        Items, labels, and labels that agree with the prediction.
+    labels_used : int
+    design : str
+    question : GroupAccuracy or a subclass
+    prior, posterior : BetaBernoulli
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=["cat", "cat", "dog"])
+    >>> a = ba.assess(pool, ba.GroupAccuracy())
+    >>> queries = a.ask(3)
+    >>> a.tell(queries.ids, ["cat", "cat", "cat"])
+    >>> a.result().estimate.tolist(), a.result().guarantee
+    ([1.0, 0.0], 'exact')
+    """
+
+    @property
+    def successes(self) -> Int[np.ndarray, " G"]:
+        """Labels of every group that agree with the prediction, (G,)."""
+        return self.counts[:, 1]
+
+    def to_arviz(self) -> Any:
+        """Return posterior and prior draws, observed and constant data as an ArviZ object.
+
+        ``theta`` is the accuracy of the population; ``accuracy`` is what the question asks for, under its target.
+        """
+        n_draws = len(self.draws)
+        key_posterior, key_prior = jax.random.key(self.seed), jax.random.key(self.seed + 1)
+        names = ["theta", "accuracy", "agreements", "labels", "items"]
+        return to_arviz(
+            {"theta": np.asarray(self.posterior.sample(key_posterior, n_draws)), "accuracy": self.draws},
+            prior={"theta": np.asarray(self.prior.sample(key_prior, n_draws))},
+            observed_data={"agreements": self.successes},
+            constant_data={"labels": self.labelled, "items": self.size},
+            dims={name: ["group"] for name in names},
+            coords={"group": self.groups},
+            attrs=self._attributes(),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CostResult(GroupwiseResult):
+    """Mean cost of an item by predicted class: estimates, intervals, ranks (1 costs most) and probabilities.
+
+    Attributes
+    ----------
+    counts : (K, U) integers
+        Labels of every predicted class by the distinct costs ``question.levels``.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=["cat", "cat", "dog", "dog"])
+    >>> result = ba.assess(pool, ba.MostCostly([[0, 1], [10, 0]])).result()
+    >>> result.estimate.tolist(), result.identified.tolist()
+    ([0.5, 5.0], ['dog'])
+    """
+
+    def to_arviz(self) -> Any:
+        """Return posterior and prior draws of the costs, observed and constant data as an ArviZ object."""
+        nothing = np.zeros_like(self.counts)
+        prior = self.question.draws(self.cells, self.prior, nothing, self.seed + 1, self.n_draws)
+        names = ["cost", "labels", "items"]
+        return to_arviz(
+            {"cost": self.draws},
+            prior={"cost": prior},
+            observed_data={"outcomes": self.counts},
+            constant_data={"labels": self.labelled, "items": self.size, "outcome_cost": self.question.levels},
+            dims={name: ["prediction"] for name in names}
+            | {name: ["prediction", "cost_level"] for name in ("outcomes", "outcome_cost")},
+            coords={"prediction": self.groups},
+            attrs=self._attributes(),
+        )
