@@ -108,9 +108,10 @@ class Assessment:
             raise BudgetError(f"Ask for a positive whole number of items; found {n!r}.")
         remaining = self.n_remaining
         if n > remaining:
+            useful = "" if self._playable.all() else "can answer this question and "
             raise BudgetError(
-                f"Asked for {n:,} items, but only {remaining:,} of {self.pool.n_items:,} are neither labelled nor "
-                f"pending ({self.n_pending:,} are pending); ask for at most {remaining:,}."
+                f"Asked for {n:,} items, but only {remaining:,} of {self.pool.n_items:,} {useful}are neither labelled "
+                f"nor pending ({self.n_pending:,} are pending); ask for at most {remaining:,}."
             )
         start = self._state if posterior is None else self._believing(posterior)
         cells, weights, state = choose_batch(self.design, self._key, start, self._n_asked, int(n))

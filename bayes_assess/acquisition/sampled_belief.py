@@ -82,8 +82,10 @@ class SampledBelief:
     @x64
     def sample(self, key: PRNGKey, n: int) -> Float[Array, "N K"] | Float[Array, "N K O"]:
         """Draw `n` of the draws by their weights, with replacement."""
-        chosen = jax.random.categorical(key, jnp.asarray(self.log_weight), shape=(n,))
-        return jnp.asarray(self.draws)[chosen]
+        upto = jnp.cumsum(self.importance)
+        # A uniform variable can round up to the last sum, which lies behind all draws.
+        chosen = jnp.searchsorted(upto, upto[-1] * jax.random.uniform(key, (n,)), side="right")
+        return jnp.asarray(self.draws)[jnp.minimum(chosen, len(upto) - 1)]
 
     def _reweighted(self, agreements: Float[Array, " K"], others: Float[Array, " K"]) -> SampledBelief:
         draws = jnp.asarray(self.draws)

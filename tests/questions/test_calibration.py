@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayes_assess as ba
+from bayes_assess.estimators import mean_absolute_gap
+from questions.asked import LABELS, POOL, RIGHT
+
+SOME = np.arange(0, 160, 3)
+
+
+def told(question, **options):
+    a = ba.assess(POOL, question, design="random", **options)
+    a.tell(POOL.ids[SOME], LABELS[SOME])
+    return a.result()
+
+
+@pytest.fixture(scope="module")
+def result():
+    return told(ba.Calibration(5))
+
+
+def bin_of(items, n_bins=5):
+    return np.minimum((POOL.confidence[items] * n_bins).astype(int), n_bins - 1)
+
+
+def test_bins_know_the_confidence_of_all_items_and_the_accuracy_of_the_labelled(result):
+    for b in range(5):
+        everyone, labelled = bin_of(np.arange(160)) == b, SOME[bin_of(SOME) == b]
+        if not everyone.any():
+            assert result.bins_table()["bin"].tolist() == result.bins[1:].tolist()
+            continue
+        score, n = POOL.confidence[everyone].mean(), len(labelled)
+        assert result.confidence[0, b] == pytest.approx(score)
+        mean = (2 * score + RIGHT[labelled].sum()) / (2 + n)
+        expected = (RIGHT[labelled].sum() + (everyone.sum() - n) * mean) / everyone.sum()
+        assert result.accuracy[0, b] == pytest.approx(expected)
+        assert result.gap[0, b] == pytest.approx(expected - score)
+
+
+def test_the_plug_in_error_is_that_of_the_posterior_means(result):
+    share = np.bincount(bin_of(np.arange(160)), minlength=5) / 160
+    assert result.plug_in == pytest.approx((share * np.abs(result.gap[0])).sum())
+    assert result.plug_in < result.estimate  # uncertainty has no sign in it
+
+
+@pytest.mark.parametrize("target", ["pool", "population"])
+def test_draws_agree_with_the_exact_posterior_mean_of_the_error(target):
+    found = told(ba.Calibration(5, target=target))
+    error = found.draws.std() / np.sqrt(len(found.draws))
+    assert abs(found.draws.mean() - found.estimate) < 5 * error
+    assert found.interval[0] < found.estimate < found.interval[1]
+
+
+def test_the_maximum_error_and_the_side_of_the_gap_are_those_of_draws(result):
+    a, b = np.asarray(result.posterior.a), np.asarray(result.posterior.b)
+    rng, n = np.random.default_rng(9), 40_000
+    size, labelled = result.cells.counts, result.counts.sum(1)
+    theta = (result.counts[:, 1] + rng.binomial(size - labelled, rng.beta(a, b, (n, 5)))) / np.maximum(size, 1)
+    gap = np.where(size > 0, theta - result.cells.mean_score, 0.0)
+    largest = np.abs(gap).max(1)
+    error = largest.std() * np.sqrt(1 / n + 1 / 10_000)
+    assert abs(largest.mean() - result.maximum_error[0]) < 5 * error
+    below = (gap < 0).mean(0)
+    error = np.sqrt(below * (1 - below) * (1 / n + 1 / 10_000))
+    assert (np.abs(below - result.probability_overconfident[0]) <= 5 * error + 1e-9).all()
+
+
+def test_the_population_posterior_is_that_of_the_model():
+    found = told(ba.Calibration(5, target="population"))
+    bins = found.bins_posterior
+    share = np.asarray(bins.weight)
+    exact = (share * np.asarray(bins.mean_absolute_gap)).sum()
+    assert found.estimate == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("rest", [1, 7, 32, 33, 400])
+def test_the_mean_absolute_gap_is_the_sum_over_the_beta_binomial_law(rest):
+    a, b = np.array([0.7, 3.0, 12.0, 0.05]), np.array([1.3, 0.4, 5.0, 0.02])
+    counts, score = np.array([[2, 3], [0, 9], [4, 0], [1, 1]]), np.array([0.9, 0.6, 0.1, 0.5])
+    size = counts.sum(1) + rest
+    found = mean_absolute_gap(ba.BetaBernoulli(a, b), counts, size, score)
+    k = np.arange(rest + 1)
+    law = stats.betabinom.pmf(k, rest, a[:, None], b[:, None])
+    exact = (law * np.abs((counts[:, 1:] + k) / size[:, None] - score[:, None])).sum(1)
+    # Beyond 32 items a Beta law takes the place of the beta-binomial one; a count is 1 / rest of its range.
+    np.testing.assert_allclose(found, exact, rtol=1e-10 if rest <= 32 else 0, atol=0 if rest <= 32 else 0.5 / rest)
+
+
+def test_groups_are_binned_each_for_itself():
+    found = told(ba.Calibration(5, by="site"))
+    alone = ba.Pool(scores=POOL.scores[POOL.groups["site"] == "north"])
+    a = ba.assess(alone, ba.Calibration(5))
+    inside = np.flatnonzero(POOL.groups["site"] == "north")
+    known = np.isin(inside, SOME)
+    a.tell(alone.ids[known], LABELS[inside[known]])
+    assert found.estimate[1] == pytest.approx(a.result().estimate)
+    np.testing.assert_allclose(found.accuracy[1], np.where(found.confidence[1] > 0, found.accuracy[1], 0))
+    table = found.bins_table("north")
+    assert table["items"].sum() == len(inside)
+    assert found.plot("reliability", group="north").get_title(loc="left").startswith("Reliability of north")
+    with pytest.raises(ba.QuestionError, match="Name one of the groups east, north, west; found 'south'"):
+        found.bins_table("south")
+
+
+def test_equal_weight_bins_and_empty_groups():
+    pool = ba.Pool(predictions=[0, 0, 2, 2], confidence=[0.5, 0.6, 0.7, 0.9], classes=[0, 1, 2])
+    result = ba.assess(pool, ba.Calibration(ba.ScoreBins(2, kind="weight"), by="prediction")).result()
+    assert result.estimate[1] == 0  # a class that is never predicted
+    assert result.size.tolist() == [2, 0, 2]
+    assert np.isfinite(result.interval).all()
+
+
+def test_the_reliability_diagram_draws_what_the_result_says(result):
+    axes = result.plot(prior=True, truth=np.full(5, 0.5))
+    used = result.cells.counts > 0
+    drawn = [line for line in axes.lines if line.get_label() == "estimate"]
+    np.testing.assert_allclose(drawn[0].get_xydata(), np.stack([result.confidence[0], result.accuracy[0]], 1)[used])
+
+
+@pytest.mark.parametrize("question", [ba.Calibration, lambda bins: ba.LeastCalibrated(bins=bins)])
+@pytest.mark.parametrize("bins", [0, -3, 2.5, "ten"])
+def test_bins_that_are_no_number_of_bins_are_refused(question, bins):
+    with pytest.raises(ba.PartitionError, match="n_bins must be an integer of at least 1"):
+        question(bins)
+
+
+@pytest.mark.parametrize("question", [ba.Calibration(), ba.LeastCalibrated()])
+def test_a_pool_without_confidence_is_refused(question):
+    message = f"{question.name} compares accuracy with confidence, and this pool has none; give the pool scores"
+    with pytest.raises(ba.QuestionError, match=message):
+        ba.assess(ba.Pool(predictions=[0, 1]), question)
+
+
+def test_the_least_calibrated_group_needs_groups():
+    with pytest.raises(ba.QuestionError, match="looks for groups"):
+        ba.LeastCalibrated(by=None)
+    with pytest.raises(ba.QuestionError, match="m = 4 groups, but only 3 groups"):
+        ba.assess(POOL, ba.LeastCalibrated(by="site", m=4))
+
+
+def test_a_prior_may_be_that_of_the_model():
+    score, size = np.full((1, 5), 0.5), np.full((1, 5), 10)
+    own = ba.CalibrationBins.from_prior(8, score=score, size=size)
+    assert np.asarray(ba.assess(POOL, ba.Calibration(5), prior=own).prior.a).tolist() == [4.0] * 5
+
+
+def test_draws_of_calibration_errors_are_the_same_for_the_same_seed():
+    np.testing.assert_array_equal(told(ba.Calibration(5), seed=4).draws, told(ba.Calibration(5), seed=4).draws)
+    assert jax.numpy.ndim(told(ba.Calibration(5)).estimate) == 0

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayes_assess as ba
+from questions.asked import COST, LABELS, POOL
+
+SOME = np.arange(0, 160, 3)
+
+
+def told(question, **options):
+    a = ba.assess(POOL, question, design="random", **options)
+    a.tell(POOL.ids[SOME], LABELS[SOME])
+    return a.result()
+
+
+class TestPrior:
+    def test_the_informative_prior_is_the_mean_score_vector_of_every_predicted_class(self):
+        prior = ba.assess(POOL, ba.ConfusionMatrix()).prior
+        means = [POOL.scores[POOL.predictions == k].mean(0) for k in range(4)]
+        np.testing.assert_allclose(prior.alpha, means, rtol=1e-12)
+        stronger = ba.assess(POOL, ba.ConfusionMatrix(), prior_strength=6).prior
+        np.testing.assert_allclose(stronger.alpha, 6 * np.array(means), rtol=1e-12)
+
+    def test_the_uninformative_prior_is_one_label_spread_evenly(self):
+        np.testing.assert_allclose(ba.assess(POOL, ba.ConfusionMatrix(), prior="uninformative").prior.alpha, 0.25)
+
+    def test_scores_of_a_binary_classifier_are_both_columns(self):
+        pool = ba.Pool(scores=[0.9, 0.7, 0.2])
+        np.testing.assert_allclose(ba.assess(pool, ba.ConfusionMatrix()).prior.alpha, [[0.8, 0.2], [0.2, 0.8]])
+
+    def test_a_confidence_alone_leaves_the_rest_to_the_other_classes_evenly(self):
+        pool = ba.Pool(predictions=[0, 0, 2], confidence=[0.6, 0.8, 0.5], classes=[0, 1, 2])
+        expected = [[0.7, 0.15, 0.15], [1 / 3, 1 / 3, 1 / 3], [0.25, 0.25, 0.5]]
+        np.testing.assert_allclose(ba.assess(pool, ba.ConfusionMatrix()).prior.alpha, expected)
+
+    def test_costs_take_labels_of_equal_cost_together(self):
+        whole = ba.assess(POOL, ba.ConfusionMatrix()).prior.alpha
+        merged = ba.assess(POOL, ba.MostCostly(COST)).prior.alpha
+        # Row 0 costs 0, 1, 1, 3: three levels in order; row 1 costs 2, 0, 2, 2: two, and a place that stays empty.
+        np.testing.assert_allclose(merged[0], [whole[0, 0], whole[0, 1] + whole[0, 2], whole[0, 3]])
+        np.testing.assert_allclose(merged[1], [whole[1, 1], whole[1, [0, 2, 3]].sum(), 0.0])
+
+    @pytest.mark.parametrize(
+        ("prior", "strength", "message"),
+        [
+            (ba.DirichletConfusion(np.ones((3, 4))), None, r"shape \(4, 4\); found \(3, 4\)"),
+            (ba.DirichletConfusion(np.zeros((4, 4))), None, "positive and finite"),
+            (ba.DirichletConfusion(np.ones((4, 4))), 2.0, "leave out prior_strength"),
+            (ba.BetaBernoulli(np.ones(4), np.ones(4)), None, "or a DirichletConfusion; found BetaBernoulli"),
+            ("flat", None, "found 'flat'"),
+        ],
+    )
+    @pytest.mark.parametrize("question", [ba.ConfusionMatrix(), ba.MostCostly(COST)], ids=["matrix", "cost"])
+    def test_a_prior_that_makes_no_sense_is_refused(self, question, prior, strength, message):
+        with pytest.raises(ba.PriorError, match=message):
+            ba.assess(POOL, question, prior=prior, prior_strength=strength)
+
+
+def test_an_entry_has_the_dirichlet_multinomial_law():
+    result = told(ba.ConfusionMatrix(), prior="uninformative")
+    k, j = 1, 2
+    n, size = result.labelled[k], result.size[k]
+    a, b = 0.25 + result.counts[k, j], 0.75 + n - result.counts[k, j]
+    assert result.estimate[k, j] == pytest.approx((result.counts[k, j] + (size - n) * a / (a + b)) / size)
+    law, (low, high) = stats.betabinom(size - n, a, b), np.round(result.interval[k, j] * size - result.counts[k, j])
+    assert law.cdf(high) - law.cdf(low - 1) >= 0.95
+    assert law.cdf(low - 1) <= 0.025
+    assert law.sf(high) <= 0.025
+
+
+def test_the_cost_of_a_confusion_matrix_is_that_of_the_question_about_costs():
+    matrix, costly = told(ba.ConfusionMatrix(COST)), told(ba.MostCostly(COST))
+    np.testing.assert_allclose(matrix.cost.estimate, (COST * matrix.estimate).sum(1), rtol=1e-12)
+    np.testing.assert_allclose(costly.estimate, matrix.cost.estimate, rtol=1e-12)
+    np.testing.assert_array_equal(costly.draws, matrix.cost.draws)
+
+
+def test_draws_of_costs_have_the_exact_moments():
+    """Mean and variance of the Dirichlet law, and of the Dirichlet-multinomial one for the pool."""
+    population, pool = told(ba.MostCostly(COST, target="population")), told(ba.MostCostly(COST))
+    posterior = told(ba.ConfusionMatrix()).posterior
+    n = 10_000
+    variance = np.asarray(posterior.cost_variance(COST))
+    error = np.sqrt(variance / n)
+    assert (np.abs(population.draws.mean(0) - np.asarray(posterior.expected_cost(COST))) < 5 * error).all()
+    total, rest = np.asarray(posterior.alpha).sum(1), pool.size - pool.labelled
+    pool_variance = variance * rest * (total + rest) / total * total / pool.size**2
+    # X ~ DirichletMultinomial(R, alpha): Var(c X) = R (R + A) times the variance of c theta.
+    np.testing.assert_allclose(pool_variance, variance * rest * (total + rest) / pool.size**2)
+    for result, expected in ((population, variance), (pool, pool_variance)):
+        assert (np.abs(result.draws.mean(0) - result.estimate) < 5 * np.sqrt(expected / n)).all()
+        fourth = ((result.draws - result.draws.mean(0)) ** 4).mean(0)
+        error = np.sqrt((fourth - expected**2) / n)
+        assert (np.abs(result.draws.var(0) - expected) < 5 * error).all()
+
+
+def test_a_cost_is_that_of_the_label_given_the_prediction_and_not_the_other_way_round():
+    pool = ba.Pool(predictions=["cat"] * 10 + ["dog"] * 10)
+    a = ba.assess(pool, ba.MostCostly([[0, 1], [10, 0]]))
+    a.tell(pool.ids, ["dog"] * 5 + ["cat"] * 5 + ["dog"] * 8 + ["cat"] * 2)
+    assert a.result().estimate.tolist() == [0.5, 2.0]  # a cat predicted where it is a dog costs 1, five times in ten
+    assert a.result().identified.tolist() == ["dog"]
+
+
+def test_the_most_frequent_confusions_come_first():
+    result = told(ba.ConfusionMatrix())
+    table = result.confusions(12)
+    items = table["estimate"] * table["items"]
+    assert len(table) == 12  # 4 times 3: all but the diagonal
+    assert (np.diff(items) <= 1e-12).all()
+    assert (table["predicted"] != table["label"]).all()
+
+
+def test_ranks_start_with_the_most_costly_class():
+    result = told(ba.MostCostly(COST, m=2))
+    assert result.table()["group"][0] == result.estimate.argmax()
+    assert result.rank.argmin() == result.probability_worst.argmax()
+    worst = result.draws.argmax(1)
+    expected = np.bincount(worst, minlength=4) / len(worst)
+    np.testing.assert_allclose(result.probability_worst, expected, atol=1e-12)  # real costs do not tie
+
+
+@pytest.mark.parametrize(
+    ("cost", "message"),
+    [
+        (np.ones((4, 3)), r"square, .*found shape \(4, 3\)"),
+        (np.ones(4), r"found shape \(4,\)"),
+        (np.where(np.eye(4) > 0, np.nan, 1.0), r"predicted class 0 \(row\) and label 0 \(column\) is nan"),
+        ([[0, np.inf], [1, 0]], r"class 0 \(row\) and label 1 \(column\) is inf"),
+        ([["a", "b"], ["c", "d"]], "holds numbers"),
+    ],
+)
+@pytest.mark.parametrize("question", [ba.ConfusionMatrix, ba.MostCostly])
+def test_a_cost_matrix_that_makes_no_sense_is_refused_when_the_question_is_made(question, cost, message):
+    with pytest.raises(ba.QuestionError, match=message):
+        question(cost)
+
+
+@pytest.mark.parametrize("question", [ba.ConfusionMatrix, ba.MostCostly])
+def test_a_cost_matrix_of_other_classes_is_refused(question):
+    with pytest.raises(ba.QuestionError, match="that of 3 classes, but the pool has 4"):
+        ba.assess(POOL, question(1 - np.eye(3)))
+
+
+def test_costs_that_were_not_given_are_not_made_up():
+    with pytest.raises(ba.QuestionError, match="has no costs"):
+        ba.assess(POOL, ba.ConfusionMatrix()).result().cost  # noqa: B018
+    with pytest.raises(ba.QuestionError, match="m >= 1"):
+        ba.MostCostly(COST, m=0)
+
+
+def test_a_thousand_classes_are_answered():
+    n_classes = 1000
+    pool = ba.Pool(predictions=np.arange(3000) % n_classes)
+    a = ba.assess(pool, ba.ConfusionMatrix(1 - np.eye(n_classes)))
+    queries = a.ask(4)
+    a.tell(queries.ids, (queries.ids + 1) % n_classes)
+    result = a.result()
+    assert result.cost.draws.shape == (10_000, n_classes)
+    assert result.estimate.shape == (n_classes, n_classes)
+    assert result.to_arviz()["posterior"]["theta"].shape == (1, 20, n_classes, n_classes)
+    assert "Most frequent errors" in result.summary()
