@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import warnings
 from collections.abc import Mapping
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._arrays import listing, show, text_as_int
-from bayes_assess.errors import JournalError, LabelError, OutputError, PartitionError
+from bayes_assess._arrays import listing, show, text_as_int, values_of
+from bayes_assess._cli_questions import columns_of
+from bayes_assess.errors import JournalError, LabelError, OutputError, PartitionError, QuestionError
 from bayes_assess.journal import Journal
 from bayes_assess.partition import ScoreBins
 from bayes_assess.pool import Pool, read_pool
@@ -45,6 +47,20 @@ def parse_by(text: str) -> tuple[str | ScoreBins, list[str]]:
     if not match[2].isdecimal():
         raise PartitionError(f"a number of bins follows the colon, such as bins:10; found {text!r}")
     return ScoreBins(int(match[2]), kind="weight" if match[1] else "width"), []
+
+
+def parse_bins(text: str) -> ScoreBins:
+    """Turn ``10`` or ``weight:10`` into bins of the confidence.
+
+    Examples
+    --------
+    >>> parse_bins("10"), parse_bins("weight:5")
+    (ScoreBins(n_bins=10, kind='width'), ScoreBins(n_bins=5, kind='weight'))
+    """
+    match = re.fullmatch(r"(weight:)?(0*[1-9][0-9]*)", text)
+    if match is None:
+        raise PartitionError(f"--bins takes a number of bins such as 10, or weight:10; found {text!r}.")
+    return ScoreBins(int(match[2]), kind="weight" if match[1] else "width")
 
 
 def parse_names(text: str | None) -> list[str] | list[int] | None:
@@ -91,8 +107,7 @@ def reopen(run: Path, moved_to: Path | None) -> Assessment:
     if source is None:
         if moved_to is None:
             raise JournalError(f"{run} was not started on the command line, so it does not know its pool; add --pool.")
-        by = meta["question"]["by"]
-        source = {"path": "", "options": {"groups": [by] if isinstance(by, str) and by != "prediction" else []}}
+        source = {"path": "", "options": {"groups": columns_of(meta["question"])}}
     path = moved_to or _find(Path(source["path"]), run)
     return resume(run, read_pool(path, **source["options"]))
 
@@ -139,6 +154,57 @@ def spelled_as(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.array([_WORDS.get(label.lower(), _POINT_ZERO.sub("", label)) for label in labels.tolist()])
 
 
+def read_costs(path: Path, classes: np.ndarray) -> np.ndarray:
+    """Read a cost matrix: a row per predicted class, a column per label, in the order of the classes.
+
+    Header and first column name the classes, in any order.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            rows = [[field.strip() for field in row] for row in csv.reader(stream) if any(map(str.strip, row))]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise QuestionError(f"{path} cannot be read as CSV in UTF-8: {error}.") from None
+    if not rows:
+        raise QuestionError(f"{path} is empty; it needs a row per predicted class and a column per label.")
+    width = len(rows[0])
+    for row in rows[1:]:
+        if len(row) != width:
+            raise QuestionError(f"{path}: the row {row[0]!r} has {len(row)} fields, but the header has {width}.")
+    columns = _in_order(rows[0][1:], classes, path, "column")
+    lines = _in_order([row[0] for row in rows[1:]], classes, path, "row")
+    costs = np.empty((len(classes), len(classes)))
+    for k, line in enumerate(lines):
+        for j, column in enumerate(columns):
+            text = rows[line + 1][column + 1]
+            try:
+                costs[k, j] = float(text)
+            except ValueError:
+                costs[k, j] = np.nan
+            if not np.isfinite(costs[k, j]):
+                pair = f"an item predicted {show(classes[k])} whose label is {show(classes[j])}"
+                raise QuestionError(f"{path}: the cost of {pair} is {text!r}, which is no number.")
+    return costs
+
+
+def _in_order(names: list[str], classes: np.ndarray, path: Path, what: str) -> list[int]:
+    """Where every class stands among the names of a cost matrix's rows or columns."""
+    found = spelled_as(classes, np.array(names, dtype=str)).tolist()
+    wanted = classes.astype(str).tolist()
+    needs = f"it needs one for every class ({listing(classes)})"
+    for i, name in enumerate(found):
+        if name not in wanted:
+            raise QuestionError(
+                f"{path} has a {what} {names[i]!r}, which is none of the classes ({listing(classes)}); if it should be "
+                "one, name all classes by --classes."
+            )
+        if name in found[:i]:
+            raise QuestionError(f"{path} has two {what}s {names[i]!r}; {needs}.")
+    for name in wanted:
+        if name not in found:
+            raise QuestionError(f"{path} has no {what} {name!r}; {needs}.")
+    return [found.index(name) for name in wanted]
+
+
 def known_labels(pool: Pool, ids: np.ndarray, labels: np.ndarray, name: str) -> np.ndarray:
     """Put labels into the pool's order; every item needs exactly one."""
     if pool.classes.dtype.kind == "i" and len(labels):
@@ -165,21 +231,39 @@ def _as_numbers(labels: np.ndarray) -> np.ndarray:
 def pool_and_labels(
     path: Path, options: Mapping[str, Any], groups: list[str], labels: str, label_column: str
 ) -> tuple[Pool, np.ndarray]:
-    """Read a pool and the label of each of its items from a file of labels or from a column of the pool's own file."""
+    """Read a pool and the label of each of its items from a file of labels or from a column of the pool's own file.
+
+    All labels are known here, so that classes that are never predicted need not be declared.
+    """
     if Path(labels).is_file():
         pool = read_pool(path, **options, groups=groups)
         ids, told, _ = read_sheet(Path(labels), options["id"] or "id", label_column)
-        return pool, known_labels(pool, ids, told, labels)
-    if Path(labels).suffix.lower() == ".csv":  # a name of a file rather than of a column
+        known = known_labels(pool, ids, told, labels)
+    elif Path(labels).suffix.lower() == ".csv":  # a name of a file rather than of a column
         raise FileNotFoundError(2, "No such file", labels)
+    else:
+        pool, known = _pool_and_column(path, options, groups, labels)
+    if not pool.classes_declared:
+        if known.dtype.kind == "O" or (pool.classes.dtype.kind == "U") != (known.dtype.kind == "U"):
+            known = pool.classes[pool.label_codes(known)]  # or says that numbers are no names
+        pool = pool.with_classes(np.union1d(pool.classes, known))
+    return pool, known
+
+
+def _pool_and_column(path: Path, options: Mapping[str, Any], groups: list[str], labels: str) -> tuple[Pool, np.ndarray]:
+    """Read a pool and the column, or the array, of its labels."""
     if path.suffix.lower() == ".npz":
         pool = read_pool(path, **options, groups=groups)
         with np.load(path, allow_pickle=False) as archive:
             if labels not in archive:
                 raise LabelError(f"{path} has no array {labels!r}; its arrays are {listing(list(archive), 30)}.")
-            return pool, archive[labels]
-    pool = read_pool(path, **options, groups=list(dict.fromkeys([*groups, labels])))
-    return pool, pool.groups[labels]
+            known = values_of(archive[labels])
+    else:
+        pool = read_pool(path, **options, groups=list(dict.fromkeys([*groups, labels])))
+        known = pool.groups[labels]
+    if pool.classes.dtype.kind == "i" and known.dtype.kind == "U":
+        known = _as_numbers(spelled_as(pool.classes, known))
+    return pool, known
 
 
 def refuse_to_overwrite(path: Path, force: bool) -> None:

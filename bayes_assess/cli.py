@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,28 +17,28 @@ import typer
 from typer.core import TyperGroup
 
 from bayes_assess import __version__
-from bayes_assess.errors import BayesAssessError, BudgetError, OutputError, QuestionError
+from bayes_assess._cli_options import (
+    Belief,
+    CsvOut,
+    Force,
+    Level,
+    Moved,
+    PlotOut,
+    PoolFile,
+    RunFile,
+    Seed,
+    Strength,
+    asked,
+    reading,
+    taking,
+)
+from bayes_assess._cli_questions import OVERVIEW, Asked
+from bayes_assess.errors import BayesAssessError, BudgetError, OutputError
 
 if TYPE_CHECKING:
     from bayes_assess.assessment import Assessment
-    from bayes_assess.questions import GroupAccuracy
 
 FAILED = 2  # as for Typer's own complaints about options
-
-
-class QuestionName(StrEnum):
-    """What can be asked."""
-
-    GROUP_ACCURACY = "group-accuracy"
-    LEAST_ACCURATE = "least-accurate"
-    MOST_ACCURATE = "most-accurate"
-
-
-class PriorName(StrEnum):
-    """Priors by name."""
-
-    INFORMATIVE = "informative"
-    UNINFORMATIVE = "uninformative"
 
 
 class _Commands(TyperGroup):
@@ -59,10 +58,16 @@ class _Commands(TyperGroup):
         raise typer.Exit(FAILED)
 
 
-def _example(*lines: str) -> str:
-    """Show commands below a help text; the mark keeps their lines as they are."""
-    return "\n".join(["\b", "Example:", *(f"  {line}" for line in lines)])
+def _block(title: str, *lines: str) -> str:
+    """Show lines below a help text; the mark keeps them as they are."""
+    return "\n".join(["\b", f"{title}:", *(f"  {line}" for line in lines)])
 
+
+def _example(*lines: str) -> str:
+    return _block("Example", *lines)
+
+
+_QUESTIONS = _block("Questions and their options", *OVERVIEW) + "\n\n"
 
 app = typer.Typer(
     cls=_Commands,
@@ -80,34 +85,6 @@ app = typer.Typer(
     + "\n\nExit codes: 0 done; 2 something in the call or in a file is wrong, as the message says; 1 unforeseen.",
 )
 
-PoolFile = Annotated[Path, typer.Argument(metavar="POOL", help="Predictions: a CSV, Parquet or NPZ file.")]
-RunFile = Annotated[Path, typer.Argument(metavar="RUN", help="The journal that `start` made.")]
-Moved = Annotated[Path | None, typer.Option("--pool", help="The pool, if it is not where it was at the start.")]
-Ask = Annotated[QuestionName, typer.Option("--question", help="What to find out.")]
-By = Annotated[
-    str, typer.Option("--by", metavar="GROUPS", help="Groups: prediction, a column, bins:N or weight-bins:N.")
-]
-Most = Annotated[int | None, typer.Option("--m", help="Groups to find; 1 by default.", show_default=False)]
-Belief = Annotated[PriorName | None, typer.Option("--prior", help="Informative by default if there are scores.")]
-Strength = Annotated[float | None, typer.Option(help="Worth of the prior in labels per group; 2 by default.")]
-Seed = Annotated[int, typer.Option(help="Decides every random choice.")]
-IdColumn = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Ids; by default `id` or row numbers.")]
-Scores = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--scores",
-        metavar="COLUMNS",
-        help="Class probabilities, separated by commas or one by one; a single column is P(positive).",
-    ),
-]
-Prediction = Annotated[str | None, typer.Option("--prediction", metavar="COLUMN", help="Predicted classes.")]
-Confidence = Annotated[str | None, typer.Option("--confidence", metavar="COLUMN", help="Their probabilities.")]
-Classes = Annotated[str | None, typer.Option("--classes", metavar="NAMES", help="All classes, separated by commas.")]
-Level = Annotated[float, typer.Option("--level", help="Probability of the intervals.")]
-CsvOut = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the whole table here.")]
-PlotOut = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it here (.png, .pdf, .svg).")]
-Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
-
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -123,29 +100,30 @@ def _root(
 
 
 @app.command(
-    epilog=_example(
+    epilog=_QUESTIONS
+    + _example(
         "bayes-assess start predictions.csv --question least-accurate --out run.db",
         "bayes-assess start cases.parquet --scores p_cat,p_dog --by hospital --out run.db",
+        "bayes-assess start pool.csv --question compare --second old_model --out run.db",
     )
 )
+@taking(asked=asked, reading=reading)
 def start(
     pool: PoolFile,
+    *,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The journal to make, such as run.db.")],
-    question: Ask = QuestionName.GROUP_ACCURACY,
-    by: By = "prediction",
-    m: Most = None,
+    asked: Asked,
     design: Annotated[
         str,
-        typer.Option(help="How items are chosen: thompson, top_two, epsilon_greedy, bayes_ucb, random, random_group."),
+        typer.Option(
+            help="How items are chosen: thompson, top_two, epsilon_greedy, bayes_ucb, random, random_group. "
+            "Not every question takes every design."
+        ),
     ] = "thompson",
     prior: Belief = None,
     prior_strength: Strength = None,
     seed: Seed = 0,
-    id: IdColumn = None,
-    scores: Scores = None,
-    prediction: Prediction = None,
-    confidence: Confidence = None,
-    classes: Classes = None,
+    reading: dict[str, Any],
 ) -> None:
     """Start to assess a pool of predictions."""
     from bayes_assess import _cli_files as files
@@ -153,17 +131,21 @@ def start(
     from bayes_assess.assessment import assess
     from bayes_assess.pool import read_pool
 
-    groups, columns = files.parse_by(by)
-    asked = _question(question, groups, m)
-    options = files.reader_options(id, scores, prediction, confidence, classes)
-    items = read_pool(pool, **options, groups=columns)
-    source = files.source_of(pool, options, columns)
+    columns = asked.columns
+    items = read_pool(pool, **reading, groups=columns)
     assessment = assess(
-        items, asked, design=design, prior=prior, prior_strength=prior_strength, seed=seed, journal=out, source=source
+        items,
+        asked.question(items),
+        design=design,
+        prior=prior,
+        prior_strength=prior_strength,
+        seed=seed,
+        journal=out,
+        source=files.source_of(pool, reading, columns),
     )
     _close(assessment)
     typer.echo(f"Started {out}: {text.started(assessment)}")
-    typer.echo(f"Next: bayes-assess ask {out} -n 20 -o to_label.csv")
+    typer.echo(f"Next: bayes-assess ask {out} -n {min(20, assessment.n_remaining)} -o to_label.csv")
 
 
 @app.command(epilog=_example("bayes-assess ask run.db -n 20 -o to_label.csv"))
@@ -241,8 +223,9 @@ def status(run: RunFile, level: Level = 0.95, csv: CsvOut = None, plot: PlotOut 
     result = assessment.result(level=level)
     typer.echo(result.summary())
     typer.echo(text.progress(assessment))
-    typer.echo()
-    text.show(text.narrow(result))
+    for table in text.narrow(result):
+        typer.echo()
+        text.show(table)
     if csv is not None:
         result.table().to_csv(csv)
         typer.echo(f"Wrote {csv}.")
@@ -252,17 +235,18 @@ def status(run: RunFile, level: Level = 0.95, csv: CsvOut = None, plot: PlotOut 
 
 
 @app.command(
-    epilog=_example(
+    epilog=_QUESTIONS
+    + _example(
         "bayes-assess simulate labelled.csv --labels label --question least-accurate",
         "bayes-assess simulate predictions.csv --labels labels.csv --budgets 100,200 --repeats 200",
     )
 )
+@taking(asked=asked, reading=reading)
 def simulate(
     pool: PoolFile,
+    *,
     labels: Annotated[str, typer.Option(metavar="FILE|COLUMN", help="True labels: a CSV (id, label) or a column.")],
-    question: Ask = QuestionName.GROUP_ACCURACY,
-    by: By = "prediction",
-    m: Most = None,
+    asked: Asked,
     designs: Annotated[str, typer.Option(metavar="NAMES", help="Designs, separated by commas.")] = "random,thompson",
     budgets: Annotated[str | None, typer.Option(metavar="NUMBERS", help="Labels at which to look: 100,200.")] = None,
     repeats: Annotated[int, typer.Option(help="Campaigns per design.")] = 200,
@@ -272,11 +256,7 @@ def simulate(
     csv: CsvOut = None,
     plot: PlotOut = None,
     label: Annotated[str, typer.Option(metavar="COLUMN", help="The column of labels in a file of labels.")] = "label",
-    id: IdColumn = None,
-    scores: Scores = None,
-    prediction: Prediction = None,
-    confidence: Confidence = None,
-    classes: Classes = None,
+    reading: dict[str, Any],
 ) -> None:
     """Compare designs on a pool whose labels are known.
 
@@ -286,14 +266,11 @@ def simulate(
     from bayes_assess import _cli_text as text
     from bayes_assess.simulate import simulate as run
 
-    groups, columns = files.parse_by(by)
-    asked = _question(question, groups, m)
-    options = files.reader_options(id, scores, prediction, confidence, classes)
-    items, known = files.pool_and_labels(pool, options, columns, labels, label)
+    items, known = files.pool_and_labels(pool, reading, asked.columns, labels, label)
     study = run(
         items,
         known,
-        asked,
+        asked.question(items),
         designs=[name.strip() for name in designs.split(",")],
         budgets=_whole_numbers(budgets),
         repeats=repeats,
@@ -332,18 +309,6 @@ def demo(
 def main() -> None:
     """Run the command line."""
     app(prog_name="bayes-assess")
-
-
-def _question(name: QuestionName, by: Any, m: int | None) -> GroupAccuracy:
-    from bayes_assess.questions import GroupAccuracy, LeastAccurate, MostAccurate
-
-    if name is QuestionName.GROUP_ACCURACY:
-        if m is not None:
-            raise QuestionError("--m belongs to the questions least-accurate and most-accurate; leave it out.")
-        return GroupAccuracy(by)
-    return {QuestionName.LEAST_ACCURATE: LeastAccurate, QuestionName.MOST_ACCURATE: MostAccurate}[name](
-        by, m=1 if m is None else m
-    )
 
 
 def _whole_numbers(text: str | None) -> list[int] | None:

@@ -1,0 +1,151 @@
+"""The questions of the command line: which options go with which, and the question that they make.
+
+Everything heavy is imported inside the functions, as in `cli`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayes_assess.errors import QuestionError
+
+if TYPE_CHECKING:
+    from bayes_assess.pool import Pool
+    from bayes_assess.questions import Question
+
+_OWN = "prediction"  # names the pool's own predictions
+
+
+class QuestionName(StrEnum):
+    """What can be asked."""
+
+    GROUP_ACCURACY = "group-accuracy"
+    LEAST_ACCURATE = "least-accurate"
+    MOST_ACCURATE = "most-accurate"
+    CONFUSION_MATRIX = "confusion-matrix"
+    MOST_COSTLY = "most-costly"
+    CALIBRATION = "calibration"
+    LEAST_CALIBRATED = "least-calibrated"
+    COMPARE = "compare"
+
+
+OPTIONS: dict[QuestionName, tuple[str, ...]] = {
+    QuestionName.GROUP_ACCURACY: ("by",),
+    QuestionName.LEAST_ACCURATE: ("by", "m"),
+    QuestionName.MOST_ACCURATE: ("by", "m"),
+    QuestionName.CONFUSION_MATRIX: ("cost",),
+    QuestionName.MOST_COSTLY: ("cost", "m"),
+    QuestionName.CALIBRATION: ("by", "bins"),
+    QuestionName.LEAST_CALIBRATED: ("by", "bins", "m"),
+    QuestionName.COMPARE: ("by", "first", "second", "rope"),
+}
+OVERVIEW = (  # as help shows it
+    "group-accuracy                 [--by]",
+    "least-accurate, most-accurate  [--by] [--m]",
+    "confusion-matrix               [--cost]",
+    "most-costly                    --cost [--m]",
+    "calibration                    [--bins] [--by]",
+    "least-calibrated               [--bins] [--by] [--m]",
+    "compare: all pairs of groups   --by [--rope]",
+    "compare: two groups            --by --first --second [--rope]",
+    "compare: two systems           --second [--first] [--rope]",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A question as asked on the command line; options that were left out are None.
+
+    Raises
+    ------
+    QuestionError
+        If an option does not go with the question, or one that it needs is missing.
+
+    Examples
+    --------
+    >>> Asked(name=QuestionName.LEAST_ACCURATE, by="site", m=2).columns
+    ['site']
+    >>> Asked(name=QuestionName.COMPARE, second="old_model").columns
+    ['old_model']
+    """
+
+    name: QuestionName
+    by: str | None = None
+    m: int | None = None
+    cost: Path | None = None
+    bins: str | None = None
+    first: str | None = None
+    second: str | None = None
+    rope: float | None = None
+
+    def __post_init__(self):
+        for option in ("by", "m", "cost", "bins", "first", "second", "rope"):
+            if getattr(self, option) is not None and option not in OPTIONS[self.name]:
+                having = [name for name, options in OPTIONS.items() if option in options]
+                plural = "s" * (len(having) > 1)
+                raise QuestionError(
+                    f"--{option} belongs to the question{plural} {_listed(having)}, not to {self.name}; leave it out."
+                )
+        if self.name is QuestionName.MOST_COSTLY and self.cost is None:
+            raise QuestionError(
+                "most-costly needs --cost FILE: a CSV table with a row per predicted class and a column per label."
+            )
+        if self.name is QuestionName.COMPARE:
+            self._check_sides()
+
+    def _check_sides(self) -> None:
+        if self.by is None and self.second is None:
+            raise QuestionError(
+                "compare needs --by GROUPS to compare groups, or --second COLUMN with another system's predictions."
+            )
+        if self.by is not None and (self.first is None) != (self.second is None):
+            raise QuestionError(
+                "compare --by takes two groups by --first and --second, or neither for all pairs; found only one. "
+                "Leave out --by to compare two systems."
+            )
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of the pool's file that the question needs beside the predictions."""
+        from bayes_assess._cli_files import parse_by
+
+        if self.by is not None:
+            return parse_by(self.by)[1]
+        if self.name is QuestionName.COMPARE:
+            return [name for name in (self.first, self.second) if name not in (None, _OWN)]  # type: ignore[misc]
+        return []
+
+    def question(self, pool: Pool) -> Question:
+        """Make the question; costs are matched to the pool's classes by name."""
+        from bayes_assess._cli_files import parse_bins, parse_by, read_costs
+        from bayes_assess.questions import QUESTIONS
+
+        plain: dict[str, Any] = {"m": self.m, "first": self.first, "second": self.second, "rope": self.rope}
+        options = {name: value for name, value in plain.items() if value is not None}
+        if self.by is not None:
+            options["by"] = parse_by(self.by)[0]
+        if self.bins is not None:
+            options["bins"] = parse_bins(self.bins)
+        if self.cost is not None:
+            options["cost"] = read_costs(self.cost, pool.classes)
+        return QUESTIONS[self.name.title().replace("-", "")](**options)
+
+
+def columns_of(described: dict[str, Any]) -> list[str]:
+    """Columns of a pool that a question described in a journal needs.
+
+    Examples
+    --------
+    >>> columns_of({"question": "Compare", "first": "prediction", "second": "old_model", "by": None})
+    ['old_model']
+    """
+    by = described.get("by")
+    named = [described.get("first"), described.get("second")] if by is None else [by]
+    return [name for name in named if isinstance(name, str) and name != _OWN]
+
+
+def _listed(names: list[QuestionName]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
