@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
-from bayes_assess._arrays import CHUNK, first_missing, frozen, listing, show, values_of
+from bayes_assess._arrays import CHUNK, first_missing, first_true, frozen, listing, show, values_of
 from bayes_assess._attributes import RESERVED
 from bayes_assess.errors import PartitionError
 from bayes_assess.pool import Pool
 
 
+class Cut(ABC):
+    """What `partition` can cut a pool by, beside columns and arrays: `ScoreBins`, `Strata`, `FeatureStrata`."""
+
+    @abstractmethod
+    def cut(self, pool: Pool) -> Partition:
+        """Return the groups of a pool; `partition` calls it."""
+
+
 @dataclass(frozen=True)
-class ScoreBins:
+class ScoreBins(Cut):
     """Bins of the confidence, as in reliability diagrams.
 
     Parameters
@@ -44,14 +53,20 @@ class ScoreBins:
     kind: Literal["width", "weight"] = "width"
 
     def __post_init__(self) -> None:
-        try:
-            enough = operator.index(self.n_bins) >= 1
-        except TypeError:
-            enough = False
-        if not enough:
-            raise PartitionError(f"n_bins must be an integer of at least 1, not {self.n_bins!r}")
+        check_count("n_bins", self.n_bins)
         if self.kind not in ("width", "weight"):
             raise PartitionError(f'kind must be "width" or "weight", not {self.kind!r}')
+
+    def cut(self, pool: Pool) -> Partition:
+        """Return the bins of a pool, as `partition` does.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.ScoreBins(5).cut(ba.Pool(scores=[[0.95, 0.05], [0.3, 0.7]])).codes.tolist()
+        [4, 3]
+        """
+        return _by_confidence(pool, self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,10 +119,11 @@ def partition(pool: Pool, by: Any = RESERVED) -> Partition:
     ----------
     pool : Pool
         M items.
-    by : str, ScoreBins, array (M,) or Partition
+    by : str, ScoreBins, Strata, FeatureStrata, array (M,) or Partition
         ``"prediction"``: one group per class, those never predicted included. The name of a group column, or the
         groups' values themselves: one group per distinct value, sorted. `ScoreBins`: bins of the confidence.
-        A `Partition` is returned as it is.
+        `Strata`: strata of scores for sampling; `FeatureStrata`: strata of features. A `Partition` is returned
+        as it is.
 
     Returns
     -------
@@ -128,8 +144,8 @@ def partition(pool: Pool, by: Any = RESERVED) -> Partition:
     """
     if isinstance(by, Partition):
         return _check_length(by, len(by.codes), pool)
-    if isinstance(by, ScoreBins):
-        return _by_confidence(pool, by)
+    if isinstance(by, Cut):
+        return by.cut(pool)
     if isinstance(by, str):
         if by == RESERVED:
             return Partition(_small(pool.predictions, pool.n_classes), pool.classes, RESERVED)
@@ -175,6 +191,91 @@ def cross(first: Partition, second: Partition) -> Partition:
     notes = "; ".join(part.note for part in (first, second) if part.note)
     description = f"{first.description} and {second.description}"
     return Partition(frozen(codes), frozen(names), description, note=notes or None, parts=(first, second))
+
+
+def block_means(partition: Partition, values: Any) -> np.ndarray:
+    """Average values over the items of each group, in float64.
+
+    Parameters
+    ----------
+    partition : Partition
+        G groups of M items.
+    values : array (M,) or (M, C)
+        Finite numbers, such as scores.
+
+    Returns
+    -------
+    ndarray of float64 (G,) or (G, C)
+        Means of the groups; the mean of all items where a group is empty.
+
+    Raises
+    ------
+    PartitionError
+        If the shape does not fit, or a value is not a finite number.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> from bayes_assess.partition import block_means
+    >>> groups = ba.partition(ba.Pool(predictions=["a", "b", "b"]))
+    >>> block_means(groups, [1.0, 2.0, 3.0]).tolist()
+    [1.0, 2.5]
+    """
+    array, codes = values_of(values), partition.codes
+    if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or len(array) != len(codes):
+        raise PartitionError(
+            f"values of shape {array.shape} ({array.dtype}) cannot be averaged over {len(codes):,} items; "
+            "pass numbers, (items,) or (items, classes)"
+        )
+    table = array.reshape(len(array), -1)
+    sums = np.zeros((table.shape[1], partition.n_groups))
+    for start in range(0, len(table), CHUNK):
+        rows = slice(start, start + CHUNK)
+        for total, column in zip(sums, table[rows].T, strict=True):
+            total += np.bincount(codes[rows], column, partition.n_groups)
+    if not np.isfinite(sums).all():
+        check_finite(array, "value")
+    counts = np.bincount(codes, minlength=partition.n_groups)
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), sums.sum(1, keepdims=True) / len(codes))
+    return means.T.reshape(-1, *array.shape[1:])
+
+
+def check_count(name: str, value: Any) -> int:
+    """Return an integer of at least 1; raise PartitionError if it is none."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = 0
+    if count < 1:
+        raise PartitionError(f"{name} must be an integer of at least 1, not {value!r}")
+    return count
+
+
+def check_finite(array: np.ndarray, what: str) -> None:
+    """Raise PartitionError at the first NaN or infinity of an array (M,) or (M, F), naming its row and column."""
+    for start in range(0, len(array), CHUNK):
+        at = first_true(~np.isfinite(array[start : start + CHUNK]).ravel())
+        if at is not None:
+            row, *column = map(int, np.unravel_index(at, array[start : start + CHUNK].shape))
+            where = f"row {start + row}" + "".join(f", column {one}" for one in column)
+            value = show(array[(start + row, *column)])
+            raise PartitionError(f"the {what} in {where} is {value}; pass finite numbers, or leave the item out")
+
+
+def shortfall(found: int, asked: int, what: str, n_items: int, cause: str = "scores tie") -> str | None:
+    """Say why fewer groups came out than asked for; None if they did not."""
+    if found == asked:
+        return None
+    if asked > n_items:
+        cause = f"only {n_items} item{'s' * (n_items != 1)}"
+    return f"{found} of {asked} {what}: {cause}"
+
+
+def interval_names(text: list[str]) -> np.ndarray:
+    """Names of bins from their edges as text: only the last bin holds its right edge."""
+    names = [f"[{low}, {high})" for low, high in pairwise(text)]
+    names[-1] = names[-1][:-1] + "]"
+    return np.array(names)
 
 
 def _check_length(groups: Any, length: int, pool: Pool) -> Any:
@@ -223,9 +324,7 @@ def _by_confidence(pool: Pool, bins: ScoreBins) -> Partition:
         edges = np.arange(bins.n_bins + 1) / bins.n_bins
     else:
         edges = _quantiles(confidence, bins.n_bins)
-        if len(edges) - 1 < bins.n_bins:
-            cause = "scores tie" if bins.n_bins <= pool.n_items else f"only {pool.n_items} items"
-            note = f"{len(edges) - 1} of {bins.n_bins} bins: {cause}"
+        note = shortfall(len(edges) - 1, bins.n_bins, "bins", pool.n_items)
     n_bins = len(edges) - 1
     # inner edges only, so that the last bin holds both of its own
     codes = np.searchsorted(edges[1:-1], confidence, side="right")
@@ -251,6 +350,4 @@ def _bin_names(edges: np.ndarray) -> np.ndarray:
         if (exact or digits >= 3) and len(shown) == len(distinct):
             text = [f"{edge:.{digits}f}" for edge in edges]
             break
-    names = [f"[{low}, {high})" for low, high in pairwise(text)]
-    names[-1] = names[-1][:-1] + "]"
-    return np.array(names)
+    return interval_names(text)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import bayes_assess as ba
 from bayes_assess.errors import PartitionError
+from bayes_assess.partition import block_means
 
 units = st.lists(st.floats(0, 1), min_size=1, max_size=200)
 
@@ -195,3 +196,46 @@ def test_names_take_the_decimals_that_tell_bins_apart():
         "[0.333, 0.667)",
         "[0.667, 1.000]",
     ]
+
+
+# Means of groups
+
+
+@pytest.mark.parametrize("n_items", [7, 200_000])
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, bool])
+def test_block_means_are_the_means_of_the_groups(n_items, dtype):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, n_items)
+    values = rng.integers(0, 2, (n_items, 2)).astype(dtype)
+    groups = ba.partition(ba.Pool(predictions=codes, classes=[0, 1, 2]))
+    means = block_means(groups, values)
+    assert means.shape == (3, 2)
+    expected = [values[codes == code].mean(axis=0, dtype=float) for code in range(3)]
+    np.testing.assert_allclose(means, expected, rtol=1e-12)
+    np.testing.assert_array_equal(block_means(groups, values[:, 1]), means[:, 1])
+
+
+def test_block_means_keep_what_float32_would_lose():
+    groups = ba.partition(pool_of(np.ones(2**21)))
+    values = np.full(2**21, 16.1, np.float32)
+    assert block_means(groups, values)[0] == pytest.approx(float(np.float32(16.1)), rel=1e-12)
+
+
+def test_an_empty_group_has_the_mean_of_all():
+    groups = ba.partition(ba.Pool(predictions=["a", "a", "c"], classes=["a", "b", "c"]))
+    assert block_means(groups, [1.0, 2.0, 6.0]).tolist() == [1.5, 3.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0], r"shape \(1,\).*over 2 items"),
+        (["x", "y"], "pass numbers"),
+        ([[[1.0]], [[2.0]]], r"shape \(2, 1, 1\)"),
+        ([1.0, np.nan], "value in row 1 is nan"),
+        ([[1.0, 2.0], [np.inf, 3.0]], "value in row 1, column 0 is inf"),
+    ],
+)
+def test_values_without_a_mean_are_refused(values, message):
+    with pytest.raises(PartitionError, match=message):
+        block_means(ba.partition(ba.Pool(predictions=[0, 1])), values)
