@@ -1,0 +1,20 @@
+"""What is measured: generalised measures G = g(R), R = E[l(x, y)] ([NH] Definition 1), and their tables of losses.
+
+A `Measure` says what is measured (`measure` finds it by scikit-learn's name; one may write one's own). `table_for`
+turns it, on a pool, into a `LossTable` over the few attributes of items on which its losses depend, from which
+samplers and simulators take means, values, gradients and variances. `value_of` is the exact value from all labels.
+"""
+
+from bayes_assess.measures._attributes import positive_code as positive_code
+from bayes_assess.measures._building import combine as combine
+from bayes_assess.measures._building import table_for as table_for
+from bayes_assess.measures._measure import Measure as Measure
+from bayes_assess.measures._pr_curve import PRCurve as PRCurve
+from bayes_assess.measures._pr_curve import PRCurveTable as PRCurveTable
+from bayes_assess.measures._pr_curve import pr_curve as pr_curve
+from bayes_assess.measures._registry import MEASURES as MEASURES
+from bayes_assess.measures._registry import measure as measure
+from bayes_assess.measures._table import LossTable as LossTable
+from bayes_assess.measures._values import item_losses as item_losses
+from bayes_assess.measures._values import pool_value as pool_value
+from bayes_assess.measures._values import value_of as value_of

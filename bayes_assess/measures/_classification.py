@@ -1,0 +1,209 @@
+"""Measures of classifiers that are no ratio of two losses: accuracy, correlation, agreement, scores of probabilities.
+
+Two-class pools use the losses of [NH] Table 1, which vanish where neither label nor prediction is positive; pools
+of more classes use scikit-learn's definitions with the indicators of all classes.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import jax.numpy as jnp
+from jax.scipy.special import xlogy
+from jaxtyping import Array, Float
+
+from bayes_assess.errors import QuestionError
+from bayes_assess.measures._measure import Measure
+from bayes_assess.measures._ratios import class_loss, divide, error, in_two, indicators
+
+# 1 - R of an R that is 1 up to rounding; no pool has so many items that a real share is as small.
+_ROUNDING = 1e-12
+
+
+@cache
+def accuracy() -> Measure:
+    """Make the share of right predictions: l = 1[y != f], g = 1 - R ([NH] Table 1), for any number of classes."""
+    return in_two(lambda risk: (1 - risk[0], jnp.asarray(True)), loss=error, name="accuracy", bounded=True)
+
+
+@cache
+def error_rate(name: str) -> Measure:
+    """Make the share of wrong predictions: l = 1[y != f], g = R."""
+    return in_two(lambda risk: (risk[0], jnp.asarray(True)), loss=error, name=name, bounded=True)
+
+
+@cache
+def balanced_accuracy() -> Measure:
+    """Make the mean recall of the classes that have a label, as scikit-learn; [NH] Table 1 for two classes."""
+    return Measure(name="balanced_accuracy", build=partial(_balanced, "balanced_accuracy"))
+
+
+@cache
+def matthews_corrcoef() -> Measure:
+    """Make Matthews' correlation of labels and predictions; [NH] Table 1 for two classes."""
+    return Measure(name="matthews_corrcoef", build=partial(_matthews, "matthews_corrcoef"))
+
+
+def cohen_kappa(*, weights: str | None = None) -> Measure:
+    """Make Cohen's kappa, 1 - (disagreement) / (disagreement of independent labels and predictions).
+
+    `weights` of the disagreement of class codes: None for 1[y != f], "linear" for |y - f|, "quadratic" for (y - f)^2.
+    """
+    if weights not in (None, "linear", "quadratic"):
+        raise QuestionError(f"The weights of Cohen's kappa are None, 'linear' or 'quadratic'; found {weights!r}.")
+    name = "cohen_kappa" if weights is None else f"cohen_kappa({weights})"
+    return _kappa_of(name, weights)
+
+
+@cache
+def fowlkes_mallows() -> Measure:
+    """Make the geometric mean of precision and recall ([NH] Table 1).
+
+    It is two-class; scikit-learn's ``fowlkes_mallows_score`` compares clusterings and is another thing.
+    """
+
+    def pair(risk: Any) -> tuple[Any, Any]:
+        hits, labels, predicted = risk
+        product = labels * predicted
+        known = (labels > 0) & (predicted > 0)
+        ratio, _ = divide(hits, jnp.sqrt(jnp.where(known, product, 1.0)))
+        return jnp.where(known, ratio, 0.0), known
+
+    return in_two(pair, loss=_three, name="fowlkes_mallows", binary=True, bounded=True)
+
+
+@cache
+def brier_score_loss() -> Measure:
+    """Make scikit-learn's Brier score: (s - y)^2 for two classes, else sum_c (s_c - 1[y = c])^2 in [0, 2]."""
+    return Measure(name="brier_score_loss", build=partial(_brier, "brier_score_loss"))
+
+
+@cache
+def brier_nh() -> Measure:
+    """Make the two-class Brier score 2 (s - y)^2 of [NH] Table 1, twice scikit-learn's."""
+    return _mean_loss(lambda y, f, s: (2 * (s - y) ** 2)[None], name="brier_nh", binary=True)
+
+
+@cache
+def log_loss() -> Measure:
+    """Make the mean of -log P(label), with probabilities clipped to [eps, 1 - eps] of 64-bit floats."""
+    return Measure(name="log_loss", build=partial(_log_loss, "log_loss"))
+
+
+def _mean_loss(loss: Any, **fields: Any) -> Measure:
+    return in_two(lambda risk: (risk[0], jnp.asarray(True)), loss=loss, **fields)
+
+
+def _three(y: Any, f: Any) -> Float[Array, "3"]:
+    return jnp.stack([y * f, y, f])
+
+
+@cache
+def _balanced(name: str, n_classes: int) -> Measure:
+    if n_classes == 2:
+        return in_two(_balanced_of_two, loss=_three, name=name, binary=True, bounded=True)
+
+    def pair(risk: Any) -> tuple[Any, Any]:
+        recall, known = divide(*jnp.split(risk, 2))
+        mean, _ = divide(recall.sum(), known.sum().astype(jnp.float64))
+        return mean, known.all()
+
+    return in_two(pair, loss=class_loss("recall", 0.5, n_classes), name=name, bounded=True)
+
+
+def _balanced_of_two(risk: Any) -> tuple[Any, Any]:
+    hits, labels, predicted = risk
+    recall, positives = divide(hits, labels)
+    specificity, negatives = divide(1 - labels - predicted + hits, 1 - labels, _ROUNDING)
+    n_classes = positives.astype(jnp.float64) + negatives.astype(jnp.float64)
+    mean, _ = divide(recall + specificity, n_classes)
+    return mean, positives & negatives
+
+
+@cache
+def _matthews(name: str, n_classes: int) -> Measure:
+    if n_classes == 2:
+        return in_two(_matthews_of_two, loss=_three, name=name, binary=True)
+
+    def loss(y: Any, f: Any) -> Float[Array, " D"]:
+        hit = (y == f).astype(jnp.float64)[None]
+        return jnp.concatenate([hit, indicators(y, n_classes), indicators(f, n_classes)])
+
+    def pair(risk: Any) -> tuple[Any, Any]:
+        labels, predicted = jnp.split(risk[1:], 2)
+        spread = 1 - (labels**2).sum(), 1 - (predicted**2).sum()
+        known = (spread[0] > _ROUNDING) & (spread[1] > _ROUNDING)
+        root = jnp.sqrt(jnp.where(known, spread[0] * spread[1], 1.0))
+        return jnp.where(known, (risk[0] - labels @ predicted) / root, 0.0), known
+
+    return in_two(pair, loss=loss, name=name)
+
+
+def _matthews_of_two(risk: Any) -> tuple[Any, Any]:
+    hits, labels, predicted = risk
+    rest = 1 - labels, 1 - predicted
+    known = (labels > 0) & (predicted > 0) & (rest[0] > _ROUNDING) & (rest[1] > _ROUNDING)
+    root = jnp.sqrt(jnp.where(known, labels * predicted * rest[0] * rest[1], 1.0))
+    return jnp.where(known, (hits - labels * predicted) / root, 0.0), known
+
+
+@cache
+def _kappa_of(name: str, weights: str | None) -> Measure:
+    return Measure(name=name, build=partial(_kappa, name, weights))
+
+
+@cache
+def _kappa(name: str, weights: str | None, n_classes: int) -> Measure:
+    if n_classes == 2:  # the three weights agree
+        return in_two(_kappa_of_two, loss=_error_and_margins, name=name, binary=True)
+
+    def cost(y: Any, f: Any) -> Any:
+        if weights is None:
+            return (y != f).astype(jnp.float64)
+        distance = jnp.abs(y - f).astype(jnp.float64)
+        return distance if weights == "linear" else distance**2
+
+    def loss(y: Any, f: Any) -> Float[Array, " D"]:
+        return jnp.concatenate([cost(y, f)[None], indicators(y, n_classes), indicators(f, n_classes)])
+
+    def pair(risk: Any) -> tuple[Any, Any]:
+        labels, predicted = jnp.split(risk[1:], 2)
+        codes = jnp.arange(n_classes)
+        ratio, known = divide(risk[0], labels @ cost(codes[:, None], codes[None]) @ predicted)
+        return jnp.where(known, 1 - ratio, 0.0), known
+
+    return in_two(pair, loss=loss, name=name)
+
+
+def _error_and_margins(y: Any, f: Any) -> Float[Array, "3"]:
+    return jnp.concatenate([error(y, f), jnp.stack([y, f])])
+
+
+def _kappa_of_two(risk: Any) -> tuple[Any, Any]:
+    wrong, labels, predicted = risk
+    ratio, known = divide(wrong, labels * (1 - predicted) + (1 - labels) * predicted, _ROUNDING)
+    return jnp.where(known, 1 - ratio, 0.0), known
+
+
+@cache
+def _brier(name: str, n_classes: int) -> Measure:
+    if n_classes == 2:
+        return _mean_loss(lambda y, f, s: ((s - y) ** 2)[None], name=name, binary=True, bounded=True)
+    return _mean_loss(lambda y, f, s: ((s - indicators(y, n_classes)) ** 2).sum()[None], name=name, score_rows=True)
+
+
+@cache
+def _log_loss(name: str, n_classes: int) -> Measure:
+    def clipped(s: Any) -> Any:
+        eps = jnp.finfo(jnp.float64).eps
+        return jnp.clip(s, eps, 1 - eps)
+
+    def of_two(y: Any, f: Any, s: Any) -> Any:
+        return -(xlogy(y, clipped(s)) + xlogy(1 - y, clipped(1 - s)))[None]
+
+    if n_classes == 2:
+        return _mean_loss(of_two, name=name, binary=True)
+    return _mean_loss(
+        lambda y, f, s: -xlogy(indicators(y, n_classes), clipped(s)).sum()[None], name=name, score_rows=True
+    )

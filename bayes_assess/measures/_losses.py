@@ -1,0 +1,109 @@
+"""The losses l(a, y) of all attributes and labels as one linear map, dense or sparse.
+
+Shapes: attributes A, labels C, losses D, outputs K. The losses of averages over many classes are nearly all 0, so
+that the sparse form (the at most Z losses of a cell that are not) is what fits into memory there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+LARGEST_DENSE = 2**22  # numbers; beyond that the sparse form
+
+FloatCells = Float[Array, "A C"] | Float[np.ndarray, "A C"]
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["values"], meta_fields=[])
+@dataclass(frozen=True, eq=False)
+class DenseLosses:
+    """Every loss of every cell."""
+
+    values: Float[Array, "A C D"] | Float[np.ndarray, "A C D"]
+
+    @property
+    def size(self) -> int:
+        return self.values.shape[-1]
+
+    def mean(self, share: Float[Array, "*batch A C"]) -> Float[Array, "*batch D"]:
+        return jnp.einsum("...ac,acd->...d", share, self.values, precision="highest")
+
+    def project(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C K"]:
+        return jnp.einsum("acd,kd->ack", self.values, jacobian, precision="highest")
+
+    def squares(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C"]:
+        return (self.project(jacobian) ** 2).sum(-1)
+
+    def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
+        return jnp.einsum("ack,ac->k", self.project(jacobian) ** 2, mass, precision="highest")
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["index", "values"], meta_fields=["size"])
+@dataclass(frozen=True, eq=False)
+class SparseLosses:
+    """The losses of a cell that are not 0, padded with zeros to the same number Z; outputs are taken one by one."""
+
+    index: Int[Array, "A C Z"] | Int[np.ndarray, "A C Z"]  # which loss
+    values: Float[Array, "A C Z"] | Float[np.ndarray, "A C Z"]
+    size: int  # number of losses, D
+
+    def mean(self, share: Float[Array, "*batch A C"]) -> Float[Array, "*batch D"]:
+        weighted = jnp.einsum("...ac,acz->...acz", share, self.values)
+        total = jnp.zeros((*share.shape[:-2], self.size), weighted.dtype)
+        return total.at[..., self.index].add(weighted)
+
+    def project(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C K"]:
+        return jnp.moveaxis(lax.map(self._project_one, jacobian), 0, -1)
+
+    def squares(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C"]:
+        def add(total: Float[Array, "A C"], row: Float[Array, " D"]) -> tuple[Float[Array, "A C"], None]:
+            return total + self._project_one(row) ** 2, None
+
+        return lax.scan(add, jnp.zeros(self.values.shape[:2], jnp.float64), jacobian)[0]
+
+    def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
+        return lax.map(lambda row: (mass * self._project_one(row) ** 2).sum(), jacobian)
+
+    def _project_one(self, row: Float[Array, " D"]) -> Float[Array, "A C"]:
+        return (row[self.index] * self.values).sum(-1)
+
+
+def compress(dense: Float[np.ndarray, "A C D"]) -> tuple[Int[np.ndarray, "A C Z"], Float[np.ndarray, "A C Z"]]:
+    """Return the places and values of the losses that are not 0, padded with zeros."""
+    rows, columns, places = np.nonzero(dense)
+    cells = rows * dense.shape[1] + columns  # in order, so that those of a cell stand together
+    rank = np.arange(len(cells)) - np.searchsorted(cells, cells)
+    index = np.zeros((*dense.shape[:2], 1 + int(rank.max(initial=0))), np.int64)
+    values = np.zeros(index.shape)
+    index[rows, columns, rank] = places
+    values[rows, columns, rank] = dense[rows, columns, places]
+    return index, values
+
+
+def join(parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
+    """Concatenate compressed arrays, whose widths may differ, along an axis."""
+    width = max(part.shape[-1] for part in parts)
+    if axis != 0:
+        return np.concatenate(parts, axis)
+    return np.concatenate([np.pad(part, ((0, 0), (0, 0), (0, width - part.shape[-1]))) for part in parts])
+
+
+def losses_of(
+    index: Int[np.ndarray, "A C Z"], values: Float[np.ndarray, "A C Z"], size: int, largest: int = LARGEST_DENSE
+) -> DenseLosses | SparseLosses:
+    """Choose the dense form where it holds no more than `largest` numbers."""
+    n_attributes, n_classes, width = index.shape
+    if n_attributes * n_classes * size > largest:
+        return SparseLosses(index.astype(np.int32), values, size)
+    dense = np.zeros((n_attributes, n_classes, size))
+    rows, columns = np.ogrid[:n_attributes, :n_classes]
+    for place in range(width):  # the entries of one place are of different cells, so none is lost
+        dense[rows, columns, index[..., place]] += values[..., place]
+    return DenseLosses(dense)

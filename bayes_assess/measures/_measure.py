@@ -1,0 +1,205 @@
+"""The specification of a generalised measure G = g(R), R = E[l(x, y)] ([NH] Definition 1)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from bayes_assess._typing import x64
+from bayes_assess.errors import QuestionError
+from bayes_assess.measures._parts import Part, jacobian, value
+from bayes_assess.measures._shapes import as_risk
+
+Risk = Float[Array, " D"] | Float[np.ndarray, " D"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A measure G = g(R) of the risk R = E[l(y, f)], one of `MEASURES` or one's own ([NH] Definition 1).
+
+    Parameters
+    ----------
+    loss : callable
+        ``loss(y, f)`` or ``loss(y, f, s)`` of ONE item, written in JAX, returns l, shape (d,): the label y, the
+        prediction f and the score s.
+    g : callable
+        Maps the risk R, (d,), to the measure, a scalar or (k,); differentiable with JAX.
+    name : str
+        Name of the output; several are called ``name[0], name[1], ...`` unless `outputs` names them.
+    binary : bool
+        True: y and f are 0.0 or 1.0, the indicators of the positive class, and s = P(positive).
+        False: y and f are class codes 0..C-1, and s is the confidence, P(the predicted class).
+    score_rows : bool
+        True: s is the row of all class probabilities, (C,).
+    real : bool
+        True: labels and predictions are real numbers (regression); such a measure has no table over classes.
+    shift_invariant : bool
+        True: a number added to all labels and predictions changes nothing, so that `value_of` may centre them.
+    outputs : tuple of str, optional
+        Names of the k outputs.
+    per_class : bool
+        True: there is one output per class, named after it.
+    bounded : bool
+        True: every output lies in [0, 1].
+    defined : callable, optional
+        Maps R to bool, a scalar or (k,): False where the measure has no value. By default, where g(R) is finite.
+    build : callable, optional
+        Instead of `loss` and `g`: maps the number of classes C to the measure, for those that depend on it.
+
+    Raises
+    ------
+    QuestionError
+        If neither `loss` and `g` nor `build` is given, or `loss` does not take 2 or 3 arguments.
+
+    Examples
+    --------
+    The share of false alarms among the negative labels, one's own measure:
+
+    >>> import bayes_assess as ba, jax.numpy as jnp
+    >>> from bayes_assess.measures import Measure, value_of
+    >>> fpr = Measure(
+    ...     loss=lambda y, f: jnp.stack([(1 - y) * f, 1 - y]), g=lambda r: r[0] / r[1], name="fpr", binary=True
+    ... )
+    >>> value_of(fpr, labels=[0, 0, 0, 0, 1], predictions=[0, 1, 0, 0, 1])
+    0.25
+    """
+
+    loss: Callable[..., Any] | None = None
+    g: Callable[[Any], Any] | None = None
+    name: str
+    binary: bool = False
+    score_rows: bool = False
+    real: bool = False
+    shift_invariant: bool = False
+    outputs: tuple[str, ...] | None = None
+    per_class: bool = False
+    bounded: bool = False
+    defined: Callable[[Any], Any] | None = None
+    build: Callable[[int], Measure] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise QuestionError(f"A measure's name is a text; found {self.name!r}.")
+        if self.outputs is not None:
+            object.__setattr__(self, "outputs", tuple(self.outputs))  # hashable
+        if self.build is not None:
+            return
+        for what, function in (("loss", self.loss), ("g", self.g)):
+            if not callable(function):
+                raise QuestionError(f"Measure {self.name!r} needs a function as its {what}; found {function!r}.")
+        if _arity(self.loss) not in (2, 3):
+            raise QuestionError(
+                f"The loss of measure {self.name!r} takes the label and the prediction, and the score if it needs it: "
+                f"loss(y, f) or loss(y, f, s); found {_arity(self.loss)} arguments."
+            )
+
+    @property
+    def score_kind(self) -> str | None:
+        """What the loss takes as s: "positive", "confidence", "rows", or None where it takes no score."""
+        if self.loss is None or _arity(self.loss) == 2:
+            return None
+        return "rows" if self.score_rows else "positive" if self.binary else "confidence"
+
+    def for_classes(self, n_classes: int) -> Measure:
+        """Return the measure for pools of `n_classes` classes, with its `loss` and `g`."""
+        return self if self.build is None else self.build(n_classes)
+
+    @x64
+    def value_at(self, risk: Risk) -> Float[Array, " K"]:
+        """Compute g(R), (k,), at the risk R, (d,); 0 where it has no value.
+
+        Examples
+        --------
+        >>> from bayes_assess.measures import measure
+        >>> measure("r2").value_at([1.0, 3.0, 13.0])  # 1 - E(y-f)^2 / (E y^2 - (E y)^2)
+        array([0.75])
+        """
+        values = self._risk(risk)
+        return value(self._parts(len(values)), values)
+
+    @x64
+    def jacobian_at(self, risk: Risk) -> Float[Array, "K D"]:
+        """Compute Dg(R), (k, d), at the risk R, (d,); 0 where the measure has no derivative.
+
+        Examples
+        --------
+        >>> from bayes_assess.measures import measure
+        >>> measure("mean_squared_error").jacobian_at([0.3])
+        array([[1.]])
+        """
+        values = self._risk(risk)
+        return jacobian(self._parts(len(values)), values)
+
+    def _risk(self, risk: Risk) -> Float[Array, " D"]:
+        values = jnp.asarray(risk, jnp.float64)
+        return as_risk(values, sizes(self, 2)[0] if self.real else values.shape[-1])
+
+    def _parts(self, size: int) -> tuple[Part]:
+        if self.g is None:
+            raise QuestionError(f"Measure {self.name!r} depends on the number of classes; call for_classes first.")
+        return (Part(self.g, self.defined, size, (0,)),)
+
+
+@lru_cache(maxsize=512)
+@x64
+def sizes(measure: Measure, n_classes: int) -> tuple[int, int]:
+    """Return d and k of a measure with a loss, after checking what its two functions return.
+
+    Raises
+    ------
+    QuestionError
+        If the loss does not return a vector, or g neither a scalar nor a vector of floats.
+    """
+    one = jax.ShapeDtypeStruct((), jnp.float64 if measure.binary or measure.real else jnp.int64)
+    score = jax.ShapeDtypeStruct((n_classes,) if measure.score_rows else (), jnp.float64)
+    arguments = (one, one) if measure.score_kind is None else (one, one, score)
+    loss = _shape("loss", measure, measure.loss, *arguments)
+    if len(loss.shape) != 1 or not loss.shape[0]:
+        raise QuestionError(
+            f"The loss of measure {measure.name!r} returns a vector of shape (d,) for one item; found shape "
+            f"{tuple(loss.shape)}."
+        )
+    output = _shape("g", measure, measure.g, jax.ShapeDtypeStruct(loss.shape, jnp.float64))
+    if len(output.shape) > 1 or 0 in output.shape or not jnp.issubdtype(output.dtype, jnp.floating):
+        raise QuestionError(
+            f"The function g of measure {measure.name!r} maps the risk (d,) to a float or a vector (k,) of floats; "
+            f"found shape {tuple(output.shape)} of {output.dtype}."
+        )
+    k = output.shape[0] if output.shape else 1
+    if measure.outputs is not None and len(measure.outputs) != k:
+        raise QuestionError(f"Measure {measure.name!r} names {len(measure.outputs)} outputs, but g returns {k}.")
+    if measure.per_class and k != n_classes:
+        raise QuestionError(f"Measure {measure.name!r} is per class, but g returns {k} values for {n_classes} classes.")
+    return loss.shape[0], k
+
+
+def output_names(measure: Measure, k: int, classes: np.ndarray) -> tuple[str, ...]:
+    """Return the names of the k outputs of a measure on a pool with these classes."""
+    if measure.per_class:
+        return tuple(f"{measure.name}[{name}]" for name in classes.tolist())
+    if measure.outputs is not None:
+        return measure.outputs
+    return (measure.name,) if k == 1 else tuple(f"{measure.name}[{i}]" for i in range(k))
+
+
+def _arity(function: Any) -> int:
+    """Count the arguments without default that a function takes."""
+    parameters = inspect.signature(function).parameters.values()
+    return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+
+
+def _shape(what: str, measure: Measure, function: Any, *arguments: Any) -> Any:
+    try:
+        result = jax.eval_shape(lambda *values: jnp.asarray(function(*values)), *arguments)
+    except (TypeError, ValueError, IndexError) as error:
+        first = str(error).strip().split("\n", 1)[0]
+        raise QuestionError(f"The {what} of measure {measure.name!r} cannot be evaluated: {first}") from error
+    return result

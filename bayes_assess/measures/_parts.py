@@ -1,0 +1,73 @@
+"""Values and Jacobians of stacked measures, each a function g of its own places in the common risk.
+
+Shapes: the risk R of all measures together (d,), outputs (k,).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+
+@dataclass(frozen=True)
+class Part:
+    """One measure g for every system and sub-population; hashable, so that equal measures share one trace."""
+
+    g: Callable[[Any], Any]
+    is_defined: Callable[[Any], Any] | None
+    size: int  # number of losses of g
+    starts: tuple[int, ...]  # where the losses of each copy begin in the common risk
+
+    @property
+    def places(self) -> Int[np.ndarray, "N D"]:
+        """Places of the losses of each copy in the common risk."""
+        return np.add.outer(np.asarray(self.starts), np.arange(self.size))
+
+    def value(self, risk: Float[Array, " D"]) -> Float[Array, " K"]:
+        """Compute g at the risk of one copy; 0 where it is not finite."""
+        values = jnp.atleast_1d(jnp.asarray(self.g(risk), jnp.float64))
+        return jnp.where(jnp.isfinite(values), values, 0.0)
+
+    def defined(self, risk: Float[Array, " D"]) -> Bool[Array, " K"]:
+        values = jnp.atleast_1d(jnp.asarray(self.g(risk)))
+        known = jnp.isfinite(values) if self.is_defined is None else jnp.asarray(self.is_defined(risk))
+        return jnp.broadcast_to(known, values.shape)
+
+    def jacobian(self, risk: Float[Array, " D"]) -> Float[Array, "K D"]:
+        """Differentiate g at the risk of one copy; 0 where that is not finite."""
+        n_outputs = jax.eval_shape(self.value, risk).shape[0]
+        differentiate = jax.jacrev if n_outputs <= self.size else jax.jacfwd
+        matrix = differentiate(lambda r: jnp.atleast_1d(jnp.asarray(self.g(r), jnp.float64)))(risk)
+        return jnp.where(jnp.isfinite(matrix), matrix, 0.0)
+
+
+@partial(jax.jit, static_argnums=0)
+def value(parts: tuple[Part, ...], risk: Float[Array, " D"]) -> Float[Array, " K"]:
+    """Compute all outputs, part by part and copy by copy."""
+    return jnp.concatenate([jax.vmap(part.value)(risk[part.places]).ravel() for part in parts])
+
+
+@partial(jax.jit, static_argnums=0)
+def defined(parts: tuple[Part, ...], risk: Float[Array, " D"]) -> Bool[Array, " K"]:
+    """Tell which outputs have a value."""
+    return jnp.concatenate([jax.vmap(part.defined)(risk[part.places]).ravel() for part in parts])
+
+
+@partial(jax.jit, static_argnums=0)
+def jacobian(parts: tuple[Part, ...], risk: Float[Array, " D"]) -> Float[Array, "K D"]:
+    """Differentiate all outputs; a copy's outputs depend on its own losses alone."""
+    blocks = [jax.vmap(part.jacobian)(risk[part.places]) for part in parts]
+    matrix = jnp.zeros((sum(block.shape[0] * block.shape[1] for block in blocks), risk.shape[0]), jnp.float64)
+    at = 0
+    for part, block in zip(parts, blocks, strict=True):
+        rows = at + np.arange(block.shape[0] * block.shape[1]).reshape(block.shape[:2])
+        matrix = matrix.at[rows[:, :, None], part.places[:, None, :]].set(block)
+        at += rows.size
+    return matrix

@@ -1,0 +1,266 @@
+"""Precision and recall at many thresholds at once ([NH] Table 1, PR curve), in time linear in the thresholds.
+
+An item of rank j exceeds the first j of the L thresholds t_1 < ... < t_L, its score being at least t_j. With
+A_l = P(rank >= l), B_l = P(y = 1, rank >= l) and P = P(y = 1), the risk is R = (A_1..A_L, B_1..B_L, P), and the outputs
+are precision_l = B_l / A_l and recall_l = B_l / P. Both are homogeneous of degree 0, so that Dg(R) R = 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from bayes_assess._typing import x64
+from bayes_assess.errors import QuestionError
+from bayes_assess.measures._ratios import divide
+from bayes_assess.measures._shapes import as_cells, as_risk
+
+FloatCells = Float[Array, "*batch A C"] | Float[np.ndarray, "*batch A C"]
+FloatRisk = Float[Array, "*batch D"] | Float[np.ndarray, "*batch D"]
+
+
+@dataclass(frozen=True)
+class PRCurve:
+    """The precision-recall curve at thresholds on P(positive); made by `pr_curve`."""
+
+    thresholds: tuple[float, ...] | None
+    n: int
+    name: str = "pr_curve"
+
+
+def pr_curve(thresholds: Any = None, *, n: int = 1024) -> PRCurve:
+    """Ask for precision and recall of the rule "positive if P(positive) >= t" at many thresholds t.
+
+    Parameters
+    ----------
+    thresholds : array (L,), optional
+        Increasing numbers. By default at most `n` scores of the pool: the scores at ranks that are half of them
+        evenly and half geometrically spaced from the top, where precision and recall change most.
+    n : int
+        Number of thresholds where none are given.
+
+    Returns
+    -------
+    PRCurve
+        To pass to `table_for` or `value_of`, alone.
+
+    Raises
+    ------
+    QuestionError
+        If the thresholds are not increasing finite numbers.
+
+    Examples
+    --------
+    >>> from bayes_assess.measures import pr_curve, value_of
+    >>> value_of(pr_curve([0.3, 0.6]), labels=[0, 1, 0, 1], scores=[0.1, 0.4, 0.5, 0.9]).tolist()
+    [0.6666666666666666, 1.0, 1.0, 0.5]
+    """
+    if thresholds is None:
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
+            raise QuestionError(f"A curve has 2 thresholds or more; found n = {n!r}.")
+        return PRCurve(None, int(n))
+    try:
+        values = np.asarray(thresholds, np.float64)
+    except (TypeError, ValueError):
+        raise QuestionError(f"Thresholds are numbers; found {thresholds!r}.") from None
+    if values.ndim != 1 or not values.size:
+        raise QuestionError(f"Thresholds are a list of numbers, (L,); found shape {values.shape}.")
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if wrong.size:
+        raise QuestionError(f"Thresholds are finite numbers; threshold {wrong[0]} is {values[wrong[0]]}.")
+    wrong = np.flatnonzero(np.diff(values) <= 0)
+    if wrong.size:
+        at = int(wrong[0])
+        raise QuestionError(
+            f"Thresholds increase; threshold {at + 1} is {values[at + 1]:g} after {values[at]:g}: sort them and leave "
+            "out what is double, as np.unique does."
+        )
+    return PRCurve(tuple(values.tolist()), len(values))
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["thresholds"], meta_fields=["n_classes", "positive"])
+@dataclass(frozen=True, eq=False)
+class PRCurveTable:
+    """A `LossTable` of the precision-recall curve, all of whose sums are cumulative: O(L) instead of O(L^2).
+
+    The attribute of an item is the number of thresholds that its score reaches, so that A = L + 1; D = 2L + 1 losses
+    and K = 2L outputs, first the precisions, then the recalls. Methods are those of `LossTable`.
+
+    Parameters
+    ----------
+    thresholds : (L,)
+        Increasing.
+    n_classes : int
+        C.
+    positive : int
+        Code of the positive class.
+    """
+
+    thresholds: Float[Array, " L"] | Float[np.ndarray, " L"]
+    n_classes: int
+    positive: int
+
+    @property
+    def n_attributes(self) -> int:
+        """Number of attributes, A = L + 1."""
+        return len(self.thresholds) + 1
+
+    @property
+    def n_losses(self) -> int:
+        """Number of losses, D = 2L + 1."""
+        return 2 * len(self.thresholds) + 1
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs, K = 2L."""
+        return 2 * len(self.thresholds)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the outputs, such as "precision[0.25]"."""
+        at = np.asarray(self.thresholds).tolist()
+        return tuple(f"{what}[{t!r}]" for what in ("precision", "recall") for t in at)
+
+    @property
+    def bounded(self) -> tuple[bool, ...]:
+        """Every output lies in [0, 1]."""
+        return (True,) * self.n_outputs
+
+    @property
+    @x64
+    def nonzero(self) -> Bool[Array, "A C"]:
+        """Where a loss is not 0: every rank but the lowest, and every positive label."""
+        ranks, labels = jnp.arange(self.n_attributes), jnp.arange(self.n_classes)
+        return (ranks[:, None] > 0) | (labels[None] == self.positive)
+
+    @x64
+    def mean(self, share: FloatCells) -> Float[Array, "*batch D"]:
+        """Compute the risk R = (A_1..A_L, B_1..B_L, P), (..., D), of a share (..., A, C) of every cell."""
+        cells = as_cells(share, self.n_attributes, self.n_classes)
+        positive = cells[..., self.positive]
+        return jnp.concatenate([_above(cells.sum(-1)), _above(positive), positive.sum(-1, keepdims=True)], -1)
+
+    @x64
+    def value(self, risk: FloatRisk) -> Float[Array, "*batch K"]:
+        """Compute the precisions and recalls, (..., K); 0 where a denominator is 0."""
+        precision, recall, *_ = self._curves(risk)
+        return jnp.concatenate([precision, recall], -1)
+
+    @x64
+    def defined(self, risk: FloatRisk) -> Bool[Array, "*batch K"]:
+        """Tell which outputs have a value, (..., K): False where none is predicted, or none labelled, positive."""
+        predicted, _, positive = self._split(risk)
+        return jnp.concatenate([predicted > 0, jnp.broadcast_to(positive > 0, predicted.shape)], -1)
+
+    @x64
+    def jacobian(self, risk: Float[Array, " D"]) -> Float[Array, "K D"]:
+        """Compute Dg(R), (K, D): O(L^2) numbers, of which most are 0."""
+        precision, recall, inverse, whole = self._curves(risk)
+        size = len(self.thresholds)
+        corner, none = jnp.diag(inverse), jnp.zeros((size, size), jnp.float64)
+        upper = jnp.concatenate([-precision[:, None] * corner, corner, none[:, :1]], 1)
+        lower = jnp.concatenate([none, whole[None] * jnp.eye(size), -recall[:, None] * whole[None]], 1)
+        return jnp.concatenate([upper, lower])
+
+    @x64
+    def directions(self, risk: Float[Array, " D"]) -> Float[Array, "A C K"]:
+        """Compute Dg(R) l(a, y), (A, C, K): O(L^2) numbers, for few thresholds."""
+        precision, recall, inverse, whole = self._curves(risk)
+        precision, recall, inverse, whole = (curve[None, None] for curve in (precision, recall, inverse, whole))
+        reached = jnp.arange(self.n_attributes)[:, None, None] > jnp.arange(len(self.thresholds))[None, None]
+        label = (jnp.arange(self.n_classes) == self.positive).astype(jnp.float64)[None, :, None]
+        return jnp.concatenate(
+            [
+                jnp.where(reached, (label - precision) * inverse, 0.0),
+                label * (reached.astype(jnp.float64) - recall) * whole,
+            ],
+            -1,
+        )
+
+    @x64
+    def squared_norms(self, risk: Float[Array, " D"]) -> Float[Array, "A C"]:
+        """Compute ||Dg(R) l(j, y)||^2, (A, C), in O(L).
+
+        It is sum_{l <= j} (y - precision_l)^2 / A_l^2 + y sum_l (1[l <= j] - recall_l)^2 / P^2.
+        """
+        precision, recall, inverse, whole = self._curves(risk)
+        negative = _below((precision * inverse) ** 2)
+        recalls = _below((1 - recall) ** 2) + (recall**2).sum() - _below(recall**2)
+        positive = _below(((1 - precision) * inverse) ** 2) + recalls * whole**2
+        return jnp.where((jnp.arange(self.n_classes) == self.positive)[None], positive[:, None], negative[:, None])
+
+    @x64
+    def covariance(self, risk: Float[Array, " D"], mass: FloatCells, n: float = 1) -> Float[Array, "K K"]:
+        """Compute the covariance of an estimate from `n` draws, (K, K), as `LossTable.covariance`; O(L^2) numbers."""
+        precision, recall, inverse, whole = self._curves(risk)
+        positive, negative, total = self._masses(mass)
+        size = len(self.thresholds)
+        later = jnp.maximum(jnp.arange(size)[:, None], jnp.arange(size)[None])  # the rarer of two events
+        both, miss = positive[later], 1 - precision
+        precisions = both * jnp.outer(miss, miss) + negative[later] * jnp.outer(precision, precision)
+        hit = jnp.outer(positive, recall)  # sums of y over the items above a threshold, times the other's recall
+        crossed = (miss * inverse)[:, None] * (both - hit) * whole[None]
+        recalls = both - hit - hit.T + total * jnp.outer(recall, recall)
+        blocks = [[precisions * jnp.outer(inverse, inverse), crossed], [crossed.T, recalls * whole[None] ** 2]]
+        return jnp.block(blocks) / n
+
+    @x64
+    def variances(self, risk: Float[Array, " D"], mass: FloatCells, n: float = 1) -> Float[Array, " K"]:
+        """Compute the diagonal of `covariance` alone, (K,), in O(L)."""
+        precision, recall, inverse, whole = self._curves(risk)
+        positive, negative, total = self._masses(mass)
+        precisions = (positive * (1 - precision) ** 2 + negative * precision**2) * inverse**2
+        recalls = (positive * (1 - recall) ** 2 + (total - positive) * recall**2) * whole**2
+        return jnp.maximum(jnp.concatenate([precisions, recalls]), 0.0) / n
+
+    def _split(self, risk: FloatRisk) -> tuple[Any, Any, Any]:
+        """Return A and B, (..., L), and P, (..., 1)."""
+        values, size = as_risk(risk, self.n_losses), len(self.thresholds)
+        return values[..., :size], values[..., size : 2 * size], values[..., 2 * size :]
+
+    def _curves(self, risk: FloatRisk) -> tuple[Any, Any, Any, Any]:
+        """Precision and recall, and 1 / A and 1 / P; all 0 where a denominator is."""
+        predicted, hits, positive = self._split(risk)
+        inverse, whole = divide(jnp.ones_like(predicted), predicted)[0], divide(jnp.ones_like(positive), positive)[0]
+        return hits * inverse, hits * whole, inverse, whole
+
+    def _masses(self, mass: FloatCells) -> tuple[Any, Any, Any]:
+        """Mass of positive and of other labels above every threshold, (L,), and of all positive labels."""
+        cells = as_cells(mass, self.n_attributes, self.n_classes)
+        positive = cells[..., self.positive]
+        above = _above(positive)
+        return above, _above(cells.sum(-1)) - above, positive.sum(-1)
+
+
+def curve_table(
+    curve: PRCurve, scores: Float[np.ndarray, " M"], n_classes: int, positive: int
+) -> tuple[Int[np.ndarray, " M"], PRCurveTable]:
+    """Return the rank of every item among the thresholds, and the table."""
+    thresholds = _usual(scores, curve.n) if curve.thresholds is None else np.asarray(curve.thresholds)
+    return np.searchsorted(thresholds, scores, side="right"), PRCurveTable(thresholds, n_classes, positive)
+
+
+def _usual(scores: Float[np.ndarray, " M"], n: int) -> Float[np.ndarray, " L"]:
+    """At most `n` scores of the pool, denser at the top."""
+    distinct = np.unique(scores)
+    if len(distinct) <= n:
+        return distinct
+    even = np.linspace(1, len(scores), n - n // 2)
+    ranks = np.concatenate([even, np.geomspace(1, len(scores), n // 2)]).round().astype(np.int64)
+    return np.unique(np.sort(scores)[-ranks])
+
+
+def _above(cells: Float[Array, "*batch A"]) -> Float[Array, "*batch L"]:
+    """Sum over the attributes that reach threshold l: those of rank l and more, l = 1..L."""
+    return jnp.cumsum(cells[..., :0:-1], -1)[..., ::-1]
+
+
+def _below(terms: Float[Array, " L"]) -> Float[Array, " A"]:
+    """Sum over the thresholds that an attribute reaches: the first j, j = 0..L."""
+    return jnp.concatenate([jnp.zeros(1, terms.dtype), jnp.cumsum(terms)])

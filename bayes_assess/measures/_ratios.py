@@ -1,0 +1,142 @@
+"""Measures that are a ratio of two expected losses, for two classes or averaged over classes ([NH] Table 1).
+
+With y and f the indicators of a class, the risk is R = (E numerator, E denominator) and the ratio R1 / R2. A ratio
+whose denominator is 0 counts as 0, as in scikit-learn with ``zero_division=0``. Averages run over all classes of
+the pool, also those that are neither predicted nor labelled (scikit-learn with ``labels=`` all of them).
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from bayes_assess.measures._measure import Measure
+
+
+def divide(
+    numerator: Float[Array, "*k"], denominator: Float[Array, "*k"], floor: Any = 0.0
+) -> tuple[Float[Array, "*k"], Bool[Array, "*k"]]:
+    """Divide where the denominator exceeds `floor`; elsewhere the value and its derivatives are 0.
+
+    Returns
+    -------
+    ratio, known : arrays
+        `known` is False where the denominator is 0.
+    """
+    known = denominator > floor
+    return jnp.where(known, numerator / jnp.where(known, denominator, 1.0), 0.0), known
+
+
+def indicators(code: Any, n_classes: int) -> Float[Array, " C"]:
+    """Return the indicators of all classes: 1 at the code, else 0."""
+    return (jnp.arange(n_classes) == code).astype(jnp.float64)
+
+
+def in_two(pair: Any, **fields: Any) -> Measure:
+    """Make a measure of one function that returns the value and whether it is defined."""
+    return Measure(g=lambda risk: pair(risk)[0], defined=lambda risk: pair(risk)[1], **fields)
+
+
+@cache
+def ratio(name: str, kind: str, average: str = "binary", weight: float = 0.5) -> Measure:
+    """Make a ratio measure; `kind` names its two losses, `weight` is beta^2 / (1 + beta^2) of an F-measure.
+
+    `average` is "binary" (the positive class), "per_class", "macro", "weighted" or "micro".
+    """
+    if average == "binary":
+        return in_two(
+            _one_ratio, loss=partial(_binary_loss, kind, weight), name=name, binary=True, bounded=True, outputs=(name,)
+        )
+    if average == "micro" or (average == "weighted" and kind == "recall"):
+        # every error is a false alarm of one class and a miss of another, so these depend on the share of errors
+        pair = _jaccard_of_errors if kind == "jaccard" else _share_right
+        return in_two(pair, loss=error, name=name, bounded=True)
+    return Measure(name=name, build=partial(_averaged, name, kind, average, weight))
+
+
+@cache
+def seme_f1_macro() -> Measure:
+    """Make SEME's macro F1, the harmonic mean of macro precision and macro recall ([SEME] app. D)."""
+    return Measure(name="seme_f1_macro", build=_harmonic)
+
+
+def error(y: Any, f: Any) -> Float[Array, "1"]:
+    """Return 1[y != f]."""
+    return (y != f).astype(jnp.float64)[None]
+
+
+def _terms(kind: str, weight: float, y: Any, f: Any) -> tuple[Any, Any]:
+    """Numerator and denominator of a ratio for indicators y and f, of one class or of all ([NH] Table 1)."""
+    if kind == "precision":
+        return y * f, f
+    if kind == "recall":
+        return y * f, y
+    if kind == "fbeta":
+        return y * f, weight * y + (1 - weight) * f
+    if kind == "jaccard":
+        return y * f, y + f - y * f
+    return (1 - y) * (1 - f), 1 - y  # specificity
+
+
+def _binary_loss(kind: str, weight: float, y: Any, f: Any) -> Float[Array, "2"]:
+    return jnp.stack(_terms(kind, weight, y, f))
+
+
+def _one_ratio(risk: Any) -> tuple[Any, Any]:
+    return divide(risk[0], risk[1])
+
+
+def _share_right(risk: Any) -> tuple[Any, Any]:
+    return 1 - risk[0], jnp.asarray(True)
+
+
+def _jaccard_of_errors(risk: Any) -> tuple[Any, Any]:
+    return divide(1 - risk[0], 1 + risk[0])
+
+
+@cache
+def _averaged(name: str, kind: str, average: str, weight: float, n_classes: int) -> Measure:
+    loss = class_loss(kind, weight, n_classes, with_labels=average == "weighted")
+
+    def pair(risk: Any) -> tuple[Any, Any]:
+        numerator, denominator, *labels = jnp.split(risk, len(risk) // n_classes)
+        ratios, known = divide(numerator, denominator)
+        if average == "per_class":
+            return ratios, known
+        if average == "macro":
+            return ratios.mean(), known.all()
+        mean, some = divide((labels[0] * ratios).sum(), labels[0].sum())
+        return mean, some & (known | (labels[0] <= 0)).all()
+
+    return in_two(pair, loss=loss, name=name, per_class=average == "per_class", bounded=True)
+
+
+@cache
+def class_loss(kind: str, weight: float, n_classes: int, *, with_labels: bool = False) -> Any:
+    """Return the loss (2C,) or (3C,): numerators, denominators and, if asked for, labels of every class."""
+
+    def loss(y: Any, f: Any) -> Float[Array, " D"]:
+        label = indicators(y, n_classes)
+        terms = _terms(kind, weight, label, indicators(f, n_classes))
+        return jnp.concatenate([*terms, label] if with_labels else terms)
+
+    return loss
+
+
+@cache
+def _harmonic(n_classes: int) -> Measure:
+    def loss(y: Any, f: Any) -> Float[Array, " D"]:
+        label, predicted = indicators(y, n_classes), indicators(f, n_classes)
+        return jnp.concatenate([label * predicted, predicted, label])
+
+    def pair(risk: Any) -> tuple[Any, Any]:
+        hits, predicted, labels = jnp.split(risk, 3)
+        (precision, some), (recall, others) = divide(hits, predicted), divide(hits, labels)
+        precision, recall = precision.mean(), recall.mean()
+        mean, known = divide(2 * precision * recall, precision + recall)
+        return mean, known & some.all() & others.all()
+
+    return in_two(pair, loss=loss, name="seme_f1_macro", bounded=True)

@@ -1,0 +1,147 @@
+"""Measures by name, with the names and meanings of scikit-learn where it has them."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from bayes_assess.errors import QuestionError
+from bayes_assess.measures import _classification as classification
+from bayes_assess.measures import _regression as regression
+from bayes_assess.measures._measure import Measure
+from bayes_assess.measures._ratios import ratio, seme_f1_macro
+
+_AVERAGES = ("binary", "per_class", "macro", "micro", "weighted")
+
+
+def measure(name: str, **options: Any) -> Measure:
+    """Return a measure by its name, scikit-learn's with or without the ending ``_score``.
+
+    Parameters
+    ----------
+    name : str
+        One of `MEASURES`. Where scikit-learn has the name, values on a fully labelled pool are equal to its.
+    **options
+        ``average`` of precision, recall, f1, fbeta and jaccard: "binary" (default), "macro", "micro", "weighted" or
+        None, the last for one output per class; ``f1_macro`` and ``f1_per_class`` are short for
+        ``measure("f1", average="macro")`` and ``average=None``. ``beta`` of fbeta. ``weights`` of cohen_kappa.
+
+    Returns
+    -------
+    Measure
+
+    Raises
+    ------
+    QuestionError
+        If there is no such measure or option; the message lists near names.
+
+    Notes
+    -----
+    Undefined ratios (0/0) count as 0 without a warning, scikit-learn's ``zero_division=0``; Cohen's kappa as with
+    ``replace_undefined_by=0``; balanced accuracy is the mean over the classes that have labels. Averages run over
+    all classes of the pool, also those neither predicted nor labelled, scikit-learn's ``labels=``. Not
+    scikit-learn's are specificity, fowlkes_mallows, brier_nh, explained_share ([NH] Tables 1 and 2) and
+    seme_f1_macro ([SEME] app. D).
+
+    Examples
+    --------
+    >>> from bayes_assess.measures import measure
+    >>> measure("f1_macro") is measure("f1_score", average="macro")
+    True
+    >>> measure("fbeta", beta=2).name
+    'fbeta(2)'
+    >>> measure("f1_marco")
+    Traceback (most recent call last):
+        ...
+    bayes_assess.errors.QuestionError: There is no measure 'f1_marco'; did you mean 'f1_macro', ...?
+    """
+    text = str(name)
+    make = MEASURES.get(text) or MEASURES.get(text.removesuffix("_score"))
+    if make is None:
+        near = difflib.get_close_matches(text, MEASURES, cutoff=0.5)
+        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"the measures are {', '.join(MEASURES)}."
+        raise QuestionError(f"There is no measure {name!r}; {hint}")
+    try:
+        inspect.signature(make).bind(**options)
+    except TypeError as error:
+        known = [key for key in inspect.signature(make).parameters if key in ("average", "beta", "weights")]
+        raise QuestionError(
+            f"Measure {name!r} takes {' and '.join(known) if known else 'no options'}: {error}."
+        ) from None
+    return make(**options)
+
+
+def _averaged(kind: str, *, average: str | None = "binary") -> Measure:
+    return _ratio(kind, kind, average)
+
+
+def _f1(*, average: str | None = "binary") -> Measure:
+    return _ratio("f1", "fbeta", average)
+
+
+def _fbeta(*, beta: float, average: str | None = "binary") -> Measure:
+    if isinstance(beta, bool) or not isinstance(beta, int | float) or not beta >= 0:
+        raise QuestionError(f"The beta of an F-measure is a number of at least 0; found {beta!r}.")
+    share = 1.0 if math.isinf(beta) else beta**2 / (1 + beta**2)
+    return _ratio("fbeta", "fbeta", average, share, f"({beta:g})")
+
+
+def _ratio(name: str, kind: str, average: str | None, share: float = 0.5, ending: str = "") -> Measure:
+    average = "per_class" if average is None else average
+    if average not in _AVERAGES:
+        raise QuestionError(
+            f"The averages are {', '.join(map(repr, _AVERAGES[2:]))}, 'binary' and None (per class); found {average!r}."
+        )
+    stem = name if average in ("binary", "per_class") else f"{name}_{average}"
+    return ratio(stem + ending, kind, average, share)
+
+
+def _all() -> Mapping[str, Callable[..., Measure]]:
+    makers: dict[str, Callable[..., Measure]] = {
+        "accuracy": classification.accuracy,
+        "balanced_accuracy": classification.balanced_accuracy,
+        "zero_one_loss": partial(classification.error_rate, "zero_one_loss"),
+        "hamming_loss": partial(classification.error_rate, "hamming_loss"),
+    }
+    families: dict[str, Callable[..., Measure]] = {
+        "precision": partial(_averaged, "precision"),
+        "recall": partial(_averaged, "recall"),
+        "f1": _f1,
+        "fbeta": _fbeta,
+        "jaccard": partial(_averaged, "jaccard"),
+    }
+    for name, make in families.items():
+        makers[name] = make
+        makers |= {f"{name}_{average}": _fix_average(make, average) for average in _AVERAGES[1:]}
+    return MappingProxyType(
+        makers
+        | {
+            "seme_f1_macro": seme_f1_macro,
+            "specificity": lambda: ratio("specificity", "specificity"),
+            "matthews_corrcoef": classification.matthews_corrcoef,
+            "cohen_kappa": classification.cohen_kappa,
+            "fowlkes_mallows": classification.fowlkes_mallows,
+            "brier_score_loss": classification.brier_score_loss,
+            "brier_nh": classification.brier_nh,
+            "log_loss": classification.log_loss,
+            "mean_absolute_error": regression.mean_absolute_error,
+            "mean_squared_error": regression.mean_squared_error,
+            "r2": regression.r2,
+            "explained_share": regression.explained_share,
+        }
+    )
+
+
+def _fix_average(make: Callable[..., Measure], average: str) -> Callable[..., Measure]:
+    if "beta" in inspect.signature(make).parameters:
+        return lambda *, beta: make(beta=beta, average=average)
+    return lambda: make(average=average)
+
+
+MEASURES: Mapping[str, Callable[..., Measure]] = _all()
+"""Makers of the measures by name; call `measure` rather than these."""

@@ -1,0 +1,62 @@
+"""Measures of predictions that are real numbers ([NH] Table 2)."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import jax.numpy as jnp
+
+from bayes_assess.measures._measure import Measure
+from bayes_assess.measures._ratios import divide, in_two
+
+_ROUNDING = 1e-15  # a variance that is as small a share of the mean square is 0 up to rounding
+
+
+@cache
+def mean_absolute_error() -> Measure:
+    """Make E|y - f|."""
+    return in_two(
+        _first, loss=lambda y, f: jnp.abs(y - f)[None], name="mean_absolute_error", real=True, shift_invariant=True
+    )
+
+
+@cache
+def mean_squared_error() -> Measure:
+    """Make E(y - f)^2."""
+    return in_two(
+        _first, loss=lambda y, f: ((y - f) ** 2)[None], name="mean_squared_error", real=True, shift_invariant=True
+    )
+
+
+@cache
+def r2() -> Measure:
+    """Make the coefficient of determination, 1 - E(y - f)^2 / Var y, as scikit-learn."""
+
+    def pair(risk: Any) -> tuple[Any, Any]:
+        ratio, known = divide(risk[0], risk[2] - risk[1] ** 2, _ROUNDING * risk[2])
+        return jnp.where(known, 1 - ratio, 0.0), known
+
+    return in_two(
+        pair, loss=lambda y, f: jnp.stack([(y - f) ** 2, y, y**2]), name="r2", real=True, shift_invariant=True
+    )
+
+
+@cache
+def explained_share() -> Measure:
+    """Make E(f - E y)^2 / Var y, which [NH] Table 2 calls coefficient of determination.
+
+    It equals R^2 only where f is a least-squares fit.
+    """
+
+    def pair(risk: Any) -> tuple[Any, Any]:
+        y, y2, f, f2 = risk
+        return divide(f2 - 2 * y * f + y**2, y2 - y**2, _ROUNDING * y2)
+
+    return in_two(
+        pair, loss=lambda y, f: jnp.stack([y, y**2, f, f**2]), name="explained_share", real=True, shift_invariant=True
+    )
+
+
+def _first(risk: Any) -> tuple[Any, Any]:
+    return risk[0], jnp.asarray(True)

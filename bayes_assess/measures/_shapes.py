@@ -1,0 +1,41 @@
+"""Checks of the arrays that tables take; JAX would clamp an index beyond the end and say nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from bayes_assess.errors import QuestionError
+
+
+def as_cells(values: Any, n_attributes: int, n_classes: int) -> Float[Array, "*batch A C"]:
+    """Take a share or a mass of every cell as floats; rows = attribute, columns = label.
+
+    Raises
+    ------
+    QuestionError
+        If it has another shape than (..., A, C).
+    """
+    cells = jnp.asarray(values, jnp.float64)
+    if cells.shape[-2:] != (n_attributes, n_classes):
+        raise QuestionError(
+            "Shares of cells have a row per attribute and a column per label, "
+            f"here {(n_attributes, n_classes)}; found shape {cells.shape}."
+        )
+    return cells
+
+
+def as_risk(values: Any, size: int) -> Float[Array, "*batch D"]:
+    """Take a risk as floats.
+
+    Raises
+    ------
+    QuestionError
+        If it has another shape than (..., D).
+    """
+    risk = jnp.asarray(values, jnp.float64)
+    if risk.shape[-1:] != (size,):
+        raise QuestionError(f"A risk is the mean of {size} losses; found shape {risk.shape}.")
+    return risk
