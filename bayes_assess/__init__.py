@@ -30,12 +30,16 @@ _OWNERS = {
     "Partition": "partition",
     "ScoreBins": "partition",
     "partition": "partition",
+    "FeatureStrata": "strata",
+    "Strata": "strata",
     "Cells": "cells",
     "cells": "cells",
     "BetaBernoulli": "models.beta_bernoulli",
     "CalibrationBins": "models.calibration_bins",
     "DirichletConfusion": "models.dirichlet_confusion",
+    "DirichletTree": "models.dirichlet_tree",
     "PairedOutcomes": "models.paired_outcomes",
+    "Measure": "measures",
     "ConvergenceWarning": "inference",
     "InferenceError": "errors",
     "fit": "inference",
@@ -47,7 +51,9 @@ _OWNERS = {
     "LeastAccurate": "questions",
     "LeastCalibrated": "questions",
     "MostAccurate": "questions",
+    "Metric": "questions",
     "MostCostly": "questions",
+    "PRCurve": "questions",
     "Assessment": "assessment",
     "Queries": "queries",
     "CalibrationResult": "results",
@@ -55,6 +61,7 @@ _OWNERS = {
     "ConfusionResult": "results",
     "CostResult": "results",
     "GroupResult": "results",
+    "MetricResult": "results",
     "PairsResult": "results",
     "Table": "tables",
     "Journal": "journal",
@@ -66,7 +73,7 @@ _OWNERS = {
     "simulate": "simulate",
 }
 # Modules that are public as such.
-_MODULES = ("acquisition", "designs", "intervals", "models", "plots")
+_MODULES = ("acquisition", "designs", "intervals", "measures", "models", "plots")
 
 __all__ = sorted([*_OWNERS, "__version__"])  # pyright: ignore[reportUnsupportedDunderAll]
 

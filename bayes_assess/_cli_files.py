@@ -154,6 +154,18 @@ def spelled_as(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.array([_WORDS.get(label.lower(), _POINT_ZERO.sub("", label)) for label in labels.tolist()])
 
 
+def class_named(text: str, classes: np.ndarray) -> str | int:
+    """Return the class of that name; text that names none as it is.
+
+    Examples
+    --------
+    >>> class_named("1.0", np.arange(2)), class_named("cat", np.array(["cat", "dog"]))
+    (1, 'cat')
+    """
+    (spelled,) = spelled_as(classes, np.array([text.strip()])).tolist()
+    return {str(name): name for name in classes.tolist()}.get(spelled, text)
+
+
 def read_costs(path: Path, classes: np.ndarray) -> np.ndarray:
     """Read a cost matrix: a row per predicted class, a column per label, in the order of the classes.
 
@@ -284,7 +296,8 @@ def pending_queries(assessment: Assessment) -> Queries:
     items = pool.positions(assessment.pending)
     codes = cells.codes[items].astype(np.int64)
     predictions = pool.classes[pool.predictions[items]]
-    return Queries(pool.ids[items], codes, np.ones(len(items)), cells.names[codes], predictions)
+    weights = np.array([assessment._weight.get(item, 1.0) for item in items.tolist()])
+    return Queries(pool.ids[items], codes, weights, cells.names[codes], predictions)
 
 
 def save_figure(ax: Axes, path: Path) -> None:

@@ -26,12 +26,26 @@ RunFile = Annotated[Path, typer.Argument(metavar="RUN", help="The journal that `
 Moved = Annotated[Path | None, typer.Option("--pool", help="The pool, if it is not where it was at the start.")]
 Belief = Annotated[PriorName | None, typer.Option("--prior", help="Informative by default if there are scores.")]
 Strength = Annotated[
-    float | None, typer.Option(help="Worth of the prior in labels per group; 2 by default, 1 for confusion and costs.")
+    float | None,
+    typer.Option(
+        help="Worth of the prior in labels per group; 2 by default, 1 for confusion and costs. Not for metric and "
+        "pr-curve."
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="Decides every random choice.")]
 Level = Annotated[float, typer.Option("--level", help="Probability of the intervals.")]
 CsvOut = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the whole table here.")]
 PlotOut = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it here (.png, .pdf, .svg).")]
+HowChosen = Annotated[
+    str | None,
+    typer.Option("--design", metavar="NAME", help="How items are chosen, see below; it depends on the question."),
+]
+Designs = Annotated[
+    str | None,
+    typer.Option(
+        "--designs", metavar="NAMES", help="Designs, separated by commas; random sampling and the default, if left out."
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 
 Ask = Annotated[QuestionName, typer.Option("--question", metavar="QUESTION", help="What to find out, see below.")]
@@ -40,7 +54,8 @@ By = Annotated[
     typer.Option(
         "--by",
         metavar="GROUPS",
-        help="Groups: prediction, a column, bins:N or weight-bins:N; prediction by default, none for calibration.",
+        help="Groups: prediction, a column, bins:N or weight-bins:N; prediction by default, none for calibration "
+        "and metric.",
     ),
 ]
 Most = Annotated[int | None, typer.Option("--m", help="Groups to find; 1 by default.")]
@@ -69,6 +84,26 @@ Second = Annotated[
 Rope = Annotated[
     float | None, typer.Option("--rope", help="Largest difference of accuracies that counts as none; 0.05 by default.")
 ]
+Measures = Annotated[
+    str | None,
+    typer.Option(
+        "--measure", metavar="NAMES", help="What to measure, by scikit-learn's names, separated by commas: f1,recall."
+    ),
+]
+Positive = Annotated[
+    str | None, typer.Option("--positive", metavar="CLASS", help="The positive class; the second of two by default.")
+]
+Systems = Annotated[
+    str | None,
+    typer.Option(
+        "--systems",
+        metavar="COLUMNS",
+        help="Columns of several systems' predictions, separated by commas; prediction is the pool's own.",
+    ),
+]
+Thresholds = Annotated[
+    int | None, typer.Option("--thresholds", metavar="N", help="Thresholds of the curve, at most; 1024 by default.")
+]
 
 IdColumn = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Ids; by default `id` or row numbers.")]
 Scores = Annotated[
@@ -93,9 +128,26 @@ def asked(
     first: First = None,
     second: Second = None,
     rope: Rope = None,
+    measure: Measures = None,
+    positive: Positive = None,
+    systems: Systems = None,
+    thresholds: Thresholds = None,
 ) -> Asked:
     """Gather what is asked."""
-    return Asked(name=question, by=by, m=m, cost=cost, bins=bins, first=first, second=second, rope=rope)
+    return Asked(
+        name=question,
+        by=by,
+        m=m,
+        cost=cost,
+        bins=bins,
+        first=first,
+        second=second,
+        rope=rope,
+        measure=measure,
+        positive=positive,
+        systems=systems,
+        thresholds=thresholds,
+    )
 
 
 def reading(

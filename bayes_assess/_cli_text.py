@@ -10,8 +10,17 @@ import numpy as np
 import typer
 
 from bayes_assess._text import one_line, text_width
-from bayes_assess.questions import Calibration, LeastCalibrated, TwoGroups, TwoSystems
-from bayes_assess.results import CompareResult, ConfusionResult, GroupwiseResult, PairsResult, Result, TwoSystemsResult
+from bayes_assess.measures import Measure, combine, positive_code
+from bayes_assess.questions import Calibration, LeastCalibrated, Metric, PRCurve, TwoGroups, TwoSystems
+from bayes_assess.results import (
+    CompareResult,
+    ConfusionResult,
+    GroupwiseResult,
+    MetricResult,
+    PairsResult,
+    Result,
+    TwoSystemsResult,
+)
 from bayes_assess.tables import Table
 
 if TYPE_CHECKING:
@@ -19,6 +28,7 @@ if TYPE_CHECKING:
     from bayes_assess.simulate import Study
 
 _WIDTH = 80  # characters of a terminal
+_THRESHOLDS = 12  # of a curve
 _SHORTEST = 8  # characters that names are never cut below
 
 
@@ -39,8 +49,8 @@ def started(assessment: Assessment) -> str:
     more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
     subject, extent = _asked(assessment)
     lines = [
-        f"{question.name} {subject}, design {assessment.design.name}: {pool.n_items:,} items{extent}.",
-        f"Labels can be {named}{more}.",
+        f"{question.name}{subject and f' {subject}'}, design {assessment.design.name}: {pool.n_items:,} items{extent}.",
+        f"Labels can be {named}{more}{_positive(assessment)}.",
     ]
     costs = question.describe().get("cost")
     if costs is not None:  # shows if rows and columns were taken for each other
@@ -50,6 +60,16 @@ def started(assessment: Assessment) -> str:
     return "\n".join(lines)
 
 
+def _positive(assessment: Assessment) -> str:
+    """Say which class is positive, where that matters."""
+    pool, question = assessment.pool, assessment.question
+    if not isinstance(question, Metric):
+        return ""
+    binary = any(one.binary if isinstance(one, Measure) else True for one in combine(question.measure))
+    code = positive_code(pool, question.positive)
+    return f"; the positive class is {pool.classes[code]}" if binary and code is not None else ""
+
+
 def _asked(assessment: Assessment) -> tuple[str, str]:
     """Say what is asked about, and how that divides the items."""
     question, cells = assessment.question, assessment.cells
@@ -57,6 +77,13 @@ def _asked(assessment: Assessment) -> tuple[str, str]:
     note = f" ({'; '.join(notes)})" if notes else ""
     if isinstance(question, TwoSystems):
         return f"of {' and '.join(question.names())}", f", and they differ on {cells.counts[1]:,} of them"
+    if isinstance(question, Metric):
+        strata = f" in {cells.parts[0].description}{note}" if assessment.design.strata is not None else ""
+        few = assessment.n_remaining < assessment.pool.n_items
+        matter = f", of which {assessment.n_remaining:,} can matter" if few else ""
+        systems = f"of {' and '.join(question.systems)}" if question.systems else ""
+        groups = "" if question.by is None else f"by {question.by}"
+        return " ".join(filter(None, [systems, groups])), f"{matter}{strata}"
     if isinstance(question, Calibration | LeastCalibrated):
         groups, bins = cells.parts
         if question.by is None:
@@ -90,6 +117,8 @@ def narrow(result: Result) -> list[Table]:
         return [_verdict(result), _sides(result)]
     if isinstance(result, PairsResult):
         return [_pairs(result)]
+    if isinstance(result, MetricResult):
+        return [_curve(result) if isinstance(result.question, PRCurve) else _measures(result)]
     full = result.table()
     if isinstance(result, GroupwiseResult) and "rank" in full.columns:
         return [_groups(result, full)]
@@ -176,6 +205,24 @@ def _pairs(result: PairsResult) -> Table:
         "probability": masses.max(-1),
     }
     return _fitted(columns, full.title, ("probability",), names=2)
+
+
+def _measures(result: MetricResult) -> Table:
+    full = result.table()
+    columns = {"measure": full["measure"], "estimate": full["estimate"], "interval": _intervals(full)}
+    return _fitted(columns, f"Measures, {result.level:.0%} {result.guarantee} intervals", ("estimate",))
+
+
+def _curve(result: MetricResult) -> Table:
+    full = result.table()
+    rows = np.unique(np.linspace(0, len(full) - 1, _THRESHOLDS).round().astype(int))
+    columns: dict[str, Any] = {"threshold": full["threshold"][rows]}
+    for name in ("precision", "recall"):
+        ends = {"lower": full[f"{name}_lower"][rows], "upper": full[f"{name}_upper"][rows]}
+        columns |= {name: full[name][rows], f"{name} interval": _intervals(Table(ends))}
+    some = f"{len(rows)} of {len(full):,} thresholds" if len(rows) < len(full) else f"{len(full)} thresholds"
+    title = f"Precision and recall at {some}, {result.level:.0%} {result.guarantee} intervals"
+    return Table(columns, title=title, formats={"threshold": ".3g", "precision": ".3f", "recall": ".3f"})
 
 
 def _fitted(columns: dict[str, Any], title: str | None, numbers: tuple[str, ...] = (), *, names: int = 1) -> Table:

@@ -17,9 +17,10 @@ from bayes_assess.journal import Journal
 from bayes_assess.models import BetaBernoulli, DirichletConfusion, PairedOutcomes
 from bayes_assess.partition import ScoreBins
 from bayes_assess.pool import Pool
-from bayes_assess.questions import QUESTIONS, Question
+from bayes_assess.questions import QUESTIONS, Question, ScorePrior
+from bayes_assess.strata import Strata
 
-_MODELS = {model.__name__: model for model in (BetaBernoulli, DirichletConfusion, PairedOutcomes)}
+_MODELS = {model.__name__: model for model in (BetaBernoulli, DirichletConfusion, PairedOutcomes, ScorePrior)}
 
 
 def describe(
@@ -85,6 +86,8 @@ def _described_option(value: Any) -> Any:
         raise JournalError(
             "Groups or predictions of this journal were given as an array; pass resume(..., question=...) too."
         )
+    if "strata" in value:
+        return Strata.from_description(value)
     return ScoreBins(value["bins"], kind=value["kind"])
 
 

@@ -9,19 +9,30 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from bayes_assess._labels import check_consistent
 from bayes_assess._record import describe, digest, read_description
 from bayes_assess.acquisition.rewards import Belief
 from bayes_assess.cells import Cells
-from bayes_assess.designs import DESIGNS, CellState, Design, choose_batch, find_design, reserve_batch, update_batch
+from bayes_assess.designs import (
+    DESIGNS,
+    ArmDesign,
+    CellState,
+    Design,
+    State,
+    WeightedDesign,
+    choose_batch,
+    find_design,
+    reserve_batch,
+    update_batch,
+)
 from bayes_assess.errors import BudgetError, DesignError, JournalError, LabelError, QuestionError
 from bayes_assess.journal import Journal
 from bayes_assess.pool import Pool
 from bayes_assess.queries import Queries as Queries
 from bayes_assess.questions import QUESTIONS, Question
-from bayes_assess.results import make_result
+from bayes_assess.results import make_result, measure_answer
 
 _UNSEEN, _PENDING = -2, -1  # in place of a label's code
 
@@ -48,6 +59,7 @@ class Assessment:
         self._playable = question.playable(cells)
         self._state = design.init(cells, prior, question.reward(cells, prior), self._playable)
         self._label = np.full(pool.n_items, _UNSEEN, np.int32)  # code of the label, or one of the marks below
+        self._weight: dict[int, float] = {}  # importance weights of pending items, where they are not 1
         self._order = self.cells.order
         self._next = np.zeros(self.cells.n_cells, np.int64)  # items of every cell's order that are taken
         self._n_asked = 0
@@ -119,8 +131,11 @@ class Assessment:
             chosen = {"pending": state.pending, "remaining": state.remaining, "queue": state.queue}
             state = replace(self._state, **chosen)
         items = self._take(cells)
-        self._write("ask", {"ids": self.pool.ids[items], "queue": np.asarray(state.queue)})
-        self._hand_out(items, cells, state)
+        notes = {name: np.asarray(note) for name, note in self.design.notes(state).items()}
+        if isinstance(self.design, WeightedDesign):
+            notes["weights"] = weights
+        self._write("ask", {"ids": self.pool.ids[items], **notes})
+        self._hand_out(items, cells, weights, state)
         predictions = self.pool.classes[self.pool.predictions[items]]
         return Queries(self.pool.ids[items], cells, weights, self.cells.names[cells], predictions)
 
@@ -165,19 +180,27 @@ class Assessment:
         self._write("tell", {"ids": self.pool.ids[items], "labels": self.pool.classes[codes]})
         self._learn(items, codes)
 
-    def result(self, level: float = 0.95) -> Any:
+    def result(self, level: float = 0.95, *, question: Question | None = None) -> Any:
         """Answer the question from the labels told so far.
 
         Parameters
         ----------
         level : float in (0, 1)
             Posterior probability of the intervals.
+        question : Question, optional
+            Another measure, answered from the same draws, where the session's own question is a measure too.
 
         Returns
         -------
         Result
             Its kind follows the question: `GroupResult`, `ConfusionResult`, `CostResult`, `CalibrationResult`,
-            `CompareResult` or `PairsResult`.
+            `CompareResult`, `PairsResult` or `MetricResult`.
+
+        Raises
+        ------
+        QuestionError
+            If the draws cannot answer the other question: the items that it needs could not be drawn, or the
+            session's cells do not tell apart what it tells apart.
 
         Examples
         --------
@@ -186,8 +209,13 @@ class Assessment:
         >>> a.result().interval.shape
         (2, 2)
         """
+        extra = {}
+        if isinstance(self.design, WeightedDesign):
+            extra["answer"] = measure_answer(self.pool, self.cells, self.design, self._state, question)
+        elif question is not None:
+            raise QuestionError(f"Design {self.design.name!r} answers the question that it was started with, no other.")
         return make_result(
-            question=self.question,
+            question=self.question if question is None else question,
             prior=self.prior,
             cells=self.cells,
             counts=np.asarray(self._state.counts),
@@ -195,6 +223,7 @@ class Assessment:
             design=self.design.name,
             volunteered=self._n_volunteered,
             seed=self._seed,
+            **extra,
         )
 
     def __repr__(self) -> str:
@@ -216,14 +245,17 @@ class Assessment:
             cells = self.cells.codes[items].astype(np.int64)
             if not np.array_equal(items, self._take(cells)):
                 raise JournalError(f"Entry {event.sequence} of the journal does not follow from those before it.")
-            state = reserve_batch(self._state, cells)
-            self._hand_out(items, cells, replace(state, queue=np.asarray(event.payload["queue"], np.int64)))
+            state = reserve_batch(self.design, self._state, cells)
+            weights = np.asarray(event.payload.get("weights", np.ones(len(items))), np.float64)
+            self._hand_out(items, cells, weights, self.design.recall(state, event.payload))
         self.journal = book
 
     def _believing(self, posterior: Any) -> CellState:
         """Return the state with posterior draws in the place of the prior and the labels told."""
         from bayes_assess.inference import sampled_belief  # NumPyro's samplers, which few sessions need
 
+        if not isinstance(self.design, ArmDesign):
+            raise DesignError(f"Design {self.design.name!r} has a model of its own and takes no other posterior.")
         belief = sampled_belief(posterior, self.question, np.shape(self.prior.mean))
         state = replace(self._state, prior=belief, counts=np.zeros_like(self._state.counts), memory=())
         return replace(state, memory=self.design.remember(state))
@@ -242,19 +274,29 @@ class Assessment:
         nth[by_cell] = np.arange(len(cells)) - first
         return self._order[self.cells.starts[cells] + self._next[cells] + nth]
 
-    def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], state: CellState) -> None:
+    def _hand_out(
+        self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"], state: State
+    ) -> None:
         self._state = state
+        if isinstance(self.design, WeightedDesign):
+            self._weight.update(zip(items.tolist(), weights.tolist(), strict=True))
         self._label[items] = _PENDING
         np.add.at(self._next, cells, 1)
         self._n_asked += len(items)
 
     def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
-        volunteers = items[self._label[items] == _UNSEEN]
-        if len(volunteers):
-            self._accept_volunteers(volunteers)
+        unasked = self._label[items] == _UNSEEN
+        if unasked.any():
+            self._accept_volunteers(items[unasked])
+        weights = np.ones(len(items))
+        if isinstance(self.design, WeightedDesign):
+            # Those that nobody asked for come first: they have no part in the weights of pending items.
+            first = np.argsort(~unasked, kind="stable")
+            items, codes = items[first], codes[first]
+            weights = np.array([self._weight.pop(item, 0.0) for item in items.tolist()])
         cells = self.cells.codes[items].astype(np.int64)
         outcomes = self.question.outcomes(self.pool, items, codes)
-        self._state = update_batch(self.design, self._state, cells, outcomes)
+        self._state = update_batch(self.design, self._state, cells, outcomes, weights)
         self._label[items] = codes
 
     def _accept_volunteers(self, items: Int[np.ndarray, " n"]) -> None:
@@ -269,14 +311,14 @@ class Assessment:
         cells = self.cells.codes[items].astype(np.int64)
         np.add.at(self._next, cells, 1)
         self._n_volunteered += len(items)
-        self._state = reserve_batch(self._state, cells)
+        self._state = reserve_batch(self.design, self._state, cells)
 
 
 def assess(
     pool: Pool,
     question: Question,
     *,
-    design: str | Design = "thompson",
+    design: str | Design | None = None,
     prior: str | Belief | None = None,
     prior_strength: float | None = None,
     seed: int = 0,
@@ -291,10 +333,11 @@ def assess(
         Predictions to be assessed.
     question : Question
         What is asked: `GroupAccuracy`, `LeastAccurate`, `MostAccurate`, `ConfusionMatrix`, `MostCostly`,
-        `Calibration`, `LeastCalibrated` or `Compare`.
-    design : str or Design
-        How items are chosen: ``"thompson"``, ``"top_two"``, ``"epsilon_greedy"``, ``"bayes_ucb"``, ``"random"``,
-        ``"random_group"``, or a design object with options.
+        `Calibration`, `LeastCalibrated`, `Compare`, `Metric` or `PRCurve`.
+    design : str or Design, optional
+        How items are chosen: ``"thompson"`` (the default), ``"top_two"``, ``"epsilon_greedy"``, ``"bayes_ucb"``,
+        ``"random"``, ``"random_group"``; for measures ``"adaptive"`` (the default), ``"oasis"``, ``"importance"``,
+        ``"stratified"``, ``"passive"``; or a design object with options.
     prior : {"informative", "uninformative"}, or a distribution of the question's model, optional
         By default the informative prior if the pool has scores, else the uninformative one. The model is
         `BetaBernoulli` over cells, `DirichletConfusion` for confusion matrices and costs, `PairedOutcomes` for two
@@ -366,7 +409,7 @@ def resume(journal: str | PathLike[str], pool: Pool, question: Question | None =
     """
     book = Journal.open(journal)
     question, design, prior, seed = read_description(book, pool, question)
-    assessment = Assessment(pool, question, design, _checked_cells(pool, question, seed), prior, seed)
+    assessment = Assessment(pool, question, design, _checked_cells(pool, question, seed, design), prior, seed)
     assessment._replay(book)
     return assessment
 
@@ -379,13 +422,13 @@ def _start(pool, question, design, prior, prior_strength, seed) -> Assessment:
         raise QuestionError(f"A question is one of {names}; found {type(question).__name__}.")
     if isinstance(seed, bool) or int(seed) != seed or seed < 0:
         raise DesignError(f"A seed is a whole number, 0 or more; found {seed!r}.")
-    design = find_design(design, question.n_sought, question.designs)
-    cells = _checked_cells(pool, question, int(seed))
+    design = find_design(question.default_design if design is None else design, question.n_sought, question.designs)
+    cells = _checked_cells(pool, question, int(seed), design)
     belief = question.prior(pool, cells, prior, prior_strength)
     return Assessment(pool, question, design, cells, belief, int(seed))
 
 
-def _checked_cells(pool: Pool, question: Question, seed: int) -> Cells:
-    cells = question.cells(pool, seed)
+def _checked_cells(pool: Pool, question: Question, seed: int, design: Design) -> Cells:
+    cells = question.cells(pool, seed, design.strata)
     question.check(cells)
     return cells

@@ -20,7 +20,9 @@ from bayes_assess import __version__
 from bayes_assess._cli_options import (
     Belief,
     CsvOut,
+    Designs,
     Force,
+    HowChosen,
     Level,
     Moved,
     PlotOut,
@@ -32,7 +34,7 @@ from bayes_assess._cli_options import (
     reading,
     taking,
 )
-from bayes_assess._cli_questions import OVERVIEW, Asked
+from bayes_assess._cli_questions import DESIGNS, OVERVIEW, Asked
 from bayes_assess.errors import BayesAssessError, BudgetError, OutputError
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ def _example(*lines: str) -> str:
     return _block("Example", *lines)
 
 
-_QUESTIONS = _block("Questions and their options", *OVERVIEW) + "\n\n"
+_CHOICES = f"{_block('Questions and their options', *OVERVIEW)}\n\n{_block('Designs, the default first', *DESIGNS)}\n\n"
 
 app = typer.Typer(
     cls=_Commands,
@@ -100,11 +102,12 @@ def _root(
 
 
 @app.command(
-    epilog=_QUESTIONS
+    epilog=_CHOICES
     + _example(
         "bayes-assess start predictions.csv --question least-accurate --out run.db",
         "bayes-assess start cases.parquet --scores p_cat,p_dog --by hospital --out run.db",
         "bayes-assess start pool.csv --question compare --second old_model --out run.db",
+        "bayes-assess start pairs.csv --scores score --question metric --measure f1 --out run.db",
     )
 )
 @taking(asked=asked, reading=reading)
@@ -113,13 +116,7 @@ def start(
     *,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The journal to make, such as run.db.")],
     asked: Asked,
-    design: Annotated[
-        str,
-        typer.Option(
-            help="How items are chosen: thompson, top_two, epsilon_greedy, bayes_ucb, random, random_group. "
-            "Not every question takes every design."
-        ),
-    ] = "thompson",
+    design: HowChosen = None,
     prior: Belief = None,
     prior_strength: Strength = None,
     seed: Seed = 0,
@@ -235,7 +232,7 @@ def status(run: RunFile, level: Level = 0.95, csv: CsvOut = None, plot: PlotOut 
 
 
 @app.command(
-    epilog=_QUESTIONS
+    epilog=_CHOICES
     + _example(
         "bayes-assess simulate labelled.csv --labels label --question least-accurate",
         "bayes-assess simulate predictions.csv --labels labels.csv --budgets 100,200 --repeats 200",
@@ -247,7 +244,7 @@ def simulate(
     *,
     labels: Annotated[str, typer.Option(metavar="FILE|COLUMN", help="True labels: a CSV (id, label) or a column.")],
     asked: Asked,
-    designs: Annotated[str, typer.Option(metavar="NAMES", help="Designs, separated by commas.")] = "random,thompson",
+    designs: Designs = None,
     budgets: Annotated[str | None, typer.Option(metavar="NUMBERS", help="Labels at which to look: 100,200.")] = None,
     repeats: Annotated[int, typer.Option(help="Campaigns per design.")] = 200,
     prior: Belief = None,
@@ -271,7 +268,7 @@ def simulate(
         items,
         known,
         asked.question(items),
-        designs=[name.strip() for name in designs.split(",")],
+        designs=None if designs is None else [name.strip() for name in designs.split(",")],
         budgets=_whole_numbers(budgets),
         repeats=repeats,
         seed=seed,

@@ -7,6 +7,8 @@ agree K times, K ~ BetaBinomial(R, a, b) under the posterior Beta(a, b), and the
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float, Int
 from scipy import special
@@ -183,3 +185,80 @@ def _summed_interval(
     lower = first + (cdf <= tail * (1 + rounding)).sum(1)
     upper = np.minimum(first + (cdf < (1 - tail) * (1 - rounding)).sum(1), last)
     return np.stack([lower, upper], axis=-1).astype(np.float64)
+
+
+def measure_interval(
+    estimate: Float[np.ndarray, "*shape"],
+    variance: Float[np.ndarray, "*shape"],
+    n_effective: Float[np.ndarray, "*#shape"],
+    *,
+    bounded: Any,
+    defined: Any = True,
+    exact: Any = False,
+    level: float = 0.95,
+) -> Float[np.ndarray, "*shape 2"]:
+    """Asymptotic interval of a measure from weighted draws ([NH] sec. 3.3.2).
+
+    A measure in [0, 1] gets the interval of the Beta law of its mean and variance, as of nu = m (1 - m) / v - 1 labels,
+    with half a success and half a failure added (Jeffreys). Where the draws show no spread, at 0 or 1, nu is the
+    effective number of draws. Any other measure gets a normal interval, infinite where the draws show no spread.
+
+    Parameters
+    ----------
+    estimate, variance : (...)
+    n_effective : (...)
+        Effective number of draws that matter to the measure.
+    bounded : (...) booleans
+        Whether the measure lies in [0, 1].
+    defined : (...) booleans
+        False where the draws do not define the measure yet (0/0): its interval is all that is possible.
+    exact : (...) booleans
+        True where everything is labelled: the interval is the estimate.
+    level : float in (0, 1)
+
+    Returns
+    -------
+    (..., 2) lower and upper ends.
+
+    Examples
+    --------
+    >>> measure_interval(np.array([0.5, 1.0]), np.array([0.0025, 0.0]), 30, bounded=True).round(3).tolist()
+    [[0.403, 0.597], [0.92, 1.0]]
+    """
+    m, v, n = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (estimate, variance, n_effective)))
+    spread = (v > 0) & (m > 0) & (m < 1)
+    nu = np.where(spread, m * (1 - m) / np.where(spread, v, 1) - 1, n)
+    nu = np.maximum(nu, 0)
+    inside = np.clip(m, 0, 1)
+    ends = beta_interval(nu * inside + 0.5, nu * (1 - inside) + 0.5, level)
+    ends = np.stack([np.minimum(ends[..., 0], inside), np.maximum(ends[..., 1], inside)], axis=-1)
+    half = special.ndtri((1 + level) / 2) * np.sqrt(np.maximum(v, 0))
+    half = np.where(v > 0, half, np.inf)
+    normal = np.stack([m - half, m + half], axis=-1)
+    limits = np.asarray(bounded)[..., None]
+    ends = np.where(limits, ends, normal)
+    ends = np.where(np.asarray(defined)[..., None], ends, np.where(limits, [0.0, 1.0], [-np.inf, np.inf]))
+    return np.where(np.asarray(exact)[..., None], m[..., None], ends)
+
+
+def ellipsoid_radius(n: float, k: int, level: float = 0.95) -> float:
+    """Compute r of the confidence ellipsoid (G - Ghat)' S^-1 (G - Ghat) <= r, S the covariance of Ghat ([NH] 3.3.2).
+
+    r = k (N - 1) / (N - k) times the quantile of F(k, N - k); [NH] writes Sigma / N for S.
+
+    Parameters
+    ----------
+    n : float
+        Draws, N.
+    k : int
+        Measures; infinite unless N > k.
+    level : float in (0, 1)
+
+    Examples
+    --------
+    >>> round(ellipsoid_radius(10**9, 2), 3)  # chi-square with 2 degrees of freedom
+    5.991
+    """
+    if n <= k:
+        return float("inf")
+    return float(k * (n - 1) / (n - k) * special.fdtri(k, n - k, level))

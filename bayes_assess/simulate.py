@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,14 +22,13 @@ from jaxtyping import Array, Int, Key
 
 from bayes_assess.acquisition.rewards import Belief
 from bayes_assess.cells import Cells
-from bayes_assess.designs import CellState, Design, find_design
+from bayes_assess.designs import Design, State, WeightedDesign, find_design
 from bayes_assess.errors import BudgetError, DesignError, LabelError
 from bayes_assess.pool import Pool
 from bayes_assess.questions import Question
 from bayes_assess.study import Campaigns as Campaigns
 from bayes_assess.study import Study as Study
 
-DEFAULT_DESIGNS = ("random", "thompson")
 _DEFAULT_BUDGETS = 50
 # Campaigns that one compiled call runs side by side: enough to hide its overhead, few enough to stay in cache.
 _LANE_CELLS = 8192
@@ -41,7 +41,7 @@ def simulate(
     labels: Any,
     question: Question,
     *,
-    designs: Iterable[str | Design] | Mapping[str, Any] = DEFAULT_DESIGNS,
+    designs: Iterable[str | Design] | Mapping[str, Any] | None = None,
     budgets: Sequence[int] | None = None,
     repeats: int = 1000,
     seed: int = 0,
@@ -58,8 +58,9 @@ def simulate(
     labels : (M,) class names
         The true label of every item. Classes that a pool of predictions alone did not declare are added.
     question : Question
-    designs : names or Design objects, or a mapping
-        A mapping gives each its own name, and may give it its own prior: ``{"flat": ("random", "uninformative")}``.
+    designs : names or Design objects, or a mapping, optional
+        By default a random one and the question's own. A mapping gives each its own name, and may give it its own
+        prior: ``{"flat": ("random", "uninformative")}``.
     budgets : increasing integers, optional
         Labels at which to look; 50 of them up to the whole pool by default, evenly spaced on the logarithmic scale.
     repeats : int
@@ -98,34 +99,52 @@ def simulate(
     codes = pool.label_codes(labels)
     if len(codes) != pool.n_items:
         raise LabelError(f"simulate needs the label of every item; found {len(codes)} labels, {pool.n_items} items.")
-    cells = question.cells(pool, seed)
-    question.check(cells)
-    plans = _plans(designs, question, pool, cells, prior, prior_strength)
-    reward = question.reward(cells, next(iter(plans.values()))[1])
-    full = question.full_counts(pool, cells, codes, reward.n_outcomes)
-    looks = _checked_budgets(budgets, int(cells.counts[question.playable(cells)].sum()))
+    plans = _plans(designs, question, pool, codes, prior, prior_strength, seed)
+    one = next(iter(plans.values()))
+    looks = _checked_budgets(budgets, int(one.cells.counts[question.playable(one.cells)].sum()))
     if isinstance(repeats, bool) or int(repeats) != repeats or repeats < 1:
         raise BudgetError(f"repeats is a positive whole number; found {repeats!r}.")
-    _check_memory(int(repeats) * len(looks) * len(plans) * full.size)
+    _check_memory(int(repeats) * len(looks) * sum(plan.n_recorded for plan in plans.values()))
     with _progress_bar(progress, len(plans) * int(repeats)) as advance:
-        campaigns = {
-            name: _run(design, belief, cells, full, question, looks, int(repeats), seed, advance)
-            for name, (design, belief) in plans.items()
-        }
-    return Study(question, cells, full, looks, campaigns, level)
+        campaigns = {name: _run(plan, question, looks, int(repeats), seed, advance) for name, plan in plans.items()}
+    return Study(question, one.cells, one.full, looks, campaigns, level)
 
 
-def _plans(designs, question, pool, cells, prior, prior_strength) -> dict[str, tuple[Design, Belief]]:
-    """Resolve every design's name, object and prior."""
+@dataclass(frozen=True)
+class _Plan:
+    """A design on its cells of the pool."""
+
+    design: Design
+    prior: Belief
+    cells: Cells
+    full: Int[np.ndarray, "K O"]
+
+    @property
+    def n_recorded(self) -> int:
+        """Numbers kept of a campaign at a look."""
+        if isinstance(self.design, WeightedDesign):
+            return 4 * len(self.cells.target.table.outputs)  # type: ignore[attr-defined]
+        return self.full.size
+
+
+def _plans(designs, question, pool, codes, prior, prior_strength, seed) -> dict[str, _Plan]:
+    """Resolve every design's name, object, cells and prior."""
+    designs = question.default_designs if designs is None else designs
     if isinstance(designs, str | Design):
         designs = [designs]
     if not isinstance(designs, Mapping):
         designs = {design if isinstance(design, str) else repr(design): design for design in designs}
-    plans = {}
+    plans, cut = {}, {}
     for name, plan in designs.items():
         design, own_prior = plan if isinstance(plan, tuple) else (plan, prior)
         design = find_design(design, question.n_sought, question.designs)
-        plans[name] = design, question.prior(pool, cells, own_prior, prior_strength)
+        if design.strata not in cut:
+            cells = question.cells(pool, seed, design.strata)
+            question.check(cells)
+            n_outcomes = question.reward(cells, question.prior(pool, cells, own_prior, prior_strength)).n_outcomes
+            cut[design.strata] = cells, question.full_counts(pool, cells, codes, n_outcomes)
+        cells, full = cut[design.strata]
+        plans[name] = _Plan(design, question.prior(pool, cells, own_prior, prior_strength), cells, full)
     if not plans:
         raise DesignError("simulate needs at least one design.")
     return plans
@@ -141,10 +160,7 @@ def _check_memory(n_counts: int) -> None:
 
 
 def _run(
-    design: Design,
-    prior: Belief,
-    cells: Cells,
-    counts: np.ndarray,
+    plan: _Plan,
     question: Question,
     looks: np.ndarray,
     repeats: int,
@@ -152,6 +168,7 @@ def _run(
     advance: Callable[[int], None],
 ) -> Campaigns:
     """Run all campaigns of one design, a few side by side in every thread."""
+    design, prior, cells, counts = plan.design, plan.prior, plan.cells, plan.full
     most = int(np.clip(2 * _LANE_CELLS // counts.size, 4, 256))
     n_chunks = _THREADS * -(-repeats // (_THREADS * most))  # as many for every thread
     lanes = -(-repeats // n_chunks)
@@ -168,21 +185,20 @@ def _run(
 
     with ThreadPoolExecutor(_THREADS) as threads:
         chunks = list(threads.map(chunk, keys))
-    return Campaigns(np.concatenate(chunks)[:repeats], prior)
+    record = jax.tree.map(lambda *parts: np.concatenate(parts)[:repeats], *chunks)
+    return Campaigns(record, prior, cells, counts)
 
 
 @partial(jax.jit, static_argnums=0)
-def _campaigns(
-    design: Design, keys: Array, state: CellState, counts: Int[Array, "K O"], looks: Int[Array, " B"]
-) -> Int[Array, "L B K O"]:
-    """Run one campaign per key, recording the counts at every look."""
+def _campaigns(design: Design, keys: Array, state: State, counts: Int[Array, "K O"], looks: Int[Array, " B"]) -> Any:
+    """Run one campaign per key; what designs record has leading axes (campaigns, looks)."""
 
     def campaign(key):
         keys = jax.random.split(key)
 
         def until(carry, look):
             carry = lax.fori_loop(carry[0], look, lambda t, c: (t + 1, *_step(design, keys, t, *c[1:])), carry)
-            return carry, carry[1].counts.astype(jnp.int32)
+            return carry, design.record(*carry[1:])
 
         start = (jnp.zeros((), looks.dtype), state, counts)
         return lax.scan(until, start, looks)[1]
@@ -191,18 +207,18 @@ def _campaigns(
 
 
 def _step(
-    design: Design, keys: Key[Array, " 2"], t: Int[Array, ""], state: CellState, left: Int[Array, "K O"]
-) -> tuple[CellState, Int[Array, "K O"]]:
+    design: Design, keys: Key[Array, " 2"], t: Int[Array, ""], state: State, left: Int[Array, "K O"]
+) -> tuple[State, Int[Array, "K O"]]:
     """Ask one item, as a session whose key is the first would, and tell its outcome.
 
     `left` counts the outcomes of every cell's unlabelled items.
     """
     key_choose, key_outcome = jax.vmap(jax.random.fold_in, (0, None))(keys, t)
-    cell, _, state = design.choose(key_choose, state)
+    cell, weight, state = design.choose(key_choose, state)
     upto = jnp.cumsum(left[cell])
     item = jax.random.randint(key_outcome, (), 0, upto[-1])
     outcome = (upto <= item).sum()
-    return design.update(state, cell, outcome), left.at[cell, outcome].add(-1)
+    return design.update(state, cell, outcome, weight), left.at[cell, outcome].add(-1)
 
 
 def _checked_budgets(budgets: Sequence[int] | None, n_items: int) -> Int[np.ndarray, " B"]:

@@ -21,26 +21,40 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_COUNTS_AT_ONCE = 20_000_000  # evaluated at a time
-
-
 @dataclass(frozen=True, eq=False)
 class Campaigns:
     """What the repeats of one design found at every budget.
 
     Attributes
     ----------
-    counts : (R, B, K, O) integers
-        Labels of every cell by outcome.
+    record : (R, B, K, O) integers, or a mapping of arrays (R, B, ...)
+        What the design records: labels of every cell by outcome; estimates and their variances for designs that weigh
+        draws.
+    prior : pytree
+    cells : Cells
+    full : (K, O) integers
+        Items of every cell by outcome.
     """
 
-    counts: Int[np.ndarray, "R B K O"]
+    record: Any
     prior: Belief
+    cells: Cells
+    full: Int[np.ndarray, "K O"]
+
+    @property
+    def counts(self) -> Int[np.ndarray, "R B K O"]:
+        """Labels of every cell by outcome, (R, B, K, O)."""
+        return self.record
 
     @property
     def labelled(self) -> Int[np.ndarray, "R B K"]:
         """Labels of every cell, (R, B, K)."""
         return self.counts.sum(-1)
+
+    @property
+    def n_repeats(self) -> int:
+        """Number of campaigns, R."""
+        return len(self.record["estimate"] if isinstance(self.record, Mapping) else self.record)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,17 +117,17 @@ class Study:
     @cached_property
     def estimates(self) -> Mapping[str, Float[np.ndarray, "R B ..."]]:
         """Estimates by design, (repeats, budgets, *answer)."""
-        return _Lazy(self.campaigns, lambda c: self.question.estimate(self.cells, c.prior, c.counts))
+        return _Lazy(self.campaigns, self.question.study_estimates)
 
     @cached_property
     def intervals(self) -> Mapping[str, Float[np.ndarray, "R B ... 2"]]:
         """Intervals by design, (repeats, budgets, *answer, 2)."""
-        return _Lazy(self.campaigns, lambda c: self.question.interval(self.cells, c.prior, c.counts, self.level))
+        return _Lazy(self.campaigns, lambda c: self.question.study_intervals(c, self.level))
 
     @cached_property
     def scores(self) -> Mapping[str, Mapping[str, Float[np.ndarray, "R B"]]]:
         """Scores against the truth by design and name, (repeats, budgets)."""
-        return _Lazy(self.campaigns, self._evaluate)
+        return _Lazy(self.campaigns, self.question.study_scores)
 
     @cached_property
     def coverage(self) -> Mapping[str, Float[np.ndarray, " B"]]:
@@ -218,25 +232,15 @@ class Study:
 
     @property
     def _n_repeats(self) -> int:
-        return len(next(iter(self.campaigns.values())).counts)
-
-    def _evaluate(self, campaigns: Campaigns) -> dict[str, Float[np.ndarray, "R B"]]:
-        """Score some repeats at a time, so that memory holds the counts and little else."""
-        counts = campaigns.counts
-        step = max(1, _COUNTS_AT_ONCE // counts[0].size)
-        blocks = [
-            self.question.evaluate(self.cells, campaigns.prior, counts[start : start + step], self.full)
-            for start in range(0, len(counts), step)
-        ]
-        return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+        return next(iter(self.campaigns.values())).n_repeats
 
     def _coverage(self, campaigns: Campaigns) -> Float[np.ndarray, " B"]:
-        interval = self.question.interval(self.cells, campaigns.prior, campaigns.counts, self.level)
+        interval = self.question.study_intervals(campaigns, self.level)
         slack = 1e-12  # (r + K) / n may differ from the truth in the last digit
         inside = (interval[..., 0] <= self.truth + slack) & (self.truth <= interval[..., 1] + slack)
         inside = inside.astype(float)
-        if self.truth.ndim and len(self.truth) == len(self.groups):
-            sizes = self.cells.counts.reshape(len(self.groups), -1).sum(-1)
+        sizes = self.question.group_sizes(self.cells)
+        if sizes is not None and self.truth.ndim and len(self.truth) == len(sizes):
             inside = np.tensordot(inside, sizes / sizes.sum(), axes=([2], [0]))
         return inside.mean(axis=(0, *range(2, inside.ndim)))
 
@@ -246,7 +250,7 @@ class Study:
         self._check_score(score)
         value = self.question.goals[score] if value is None else value
         if self.question.lower_is_better[score]:
-            return score, lambda scores: scores <= value
+            return score, lambda scores: np.abs(scores) <= value  # a bias has a sign
         return score, lambda scores: scores > value
 
     def _check_score(self, score: str) -> None:

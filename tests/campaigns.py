@@ -55,10 +55,11 @@ def like_cifar10(seed: int = 0) -> tuple[ba.Pool, np.ndarray]:
 
 def run_campaign(design: Design, question: Question, pool: ba.Pool, labels: np.ndarray, n: int, key: jax.Array):
     """Run one campaign by the design's own steps; return the cells in the order played and the final state."""
-    cells = question.cells(pool, seed=0)
+    cells = question.cells(pool, 0, design.strata)
     prior = question.prior(pool, cells, None, None)
-    state = design.init(cells, prior, question.reward(cells, prior), question.playable(cells))
-    left = question.full_counts(pool, cells, labels, state.reward.n_outcomes)
+    reward = question.reward(cells, prior)
+    state = design.init(cells, prior, reward, question.playable(cells))
+    left = question.full_counts(pool, cells, labels, reward.n_outcomes)
     with jax.enable_x64(True):
         played, state = _play(design, n, key, jax.tree.map(jnp.asarray, state), jnp.asarray(left))
     return np.asarray(played), state
@@ -68,10 +69,10 @@ def run_campaign(design: Design, question: Question, pool: ba.Pool, labels: np.n
 def _play(design, n, key, state, left):
     def step(carry, t):
         state, left = carry
-        cell, _, state = design.choose(jax.random.fold_in(key, t), state)
+        cell, weight, state = design.choose(jax.random.fold_in(key, t), state)
         place = jax.random.uniform(jax.random.fold_in(key, -1 - t)) * left[cell].sum()
         outcome = (jnp.cumsum(left[cell]) <= place).sum()
-        return (design.update(state, cell, outcome), left.at[cell, outcome].add(-1)), cell
+        return (design.update(state, cell, outcome, weight), left.at[cell, outcome].add(-1)), cell
 
     (state, _), played = lax.scan(step, (state, left), jnp.arange(n))
     return played, state

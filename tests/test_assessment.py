@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayes_assess as ba
-from bayes_assess.designs import DESIGNS
+from bayes_assess.designs import ARMS
 from campaigns import made_pool, run_campaign
 
 POOL, LABELS = made_pool([0.9, 0.5, 0.7, 0.8], [30, 20, 1, 25])
@@ -21,7 +21,7 @@ def finish(assessment: ba.Assessment, step: int = 7) -> ba.Assessment:
     return assessment
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("design", ARMS)
 def test_a_session_asks_every_item_once_and_ends_at_the_exact_accuracies(design):
     assessment, asked = ba.assess(POOL, ba.GroupAccuracy(), design=design), []
     while assessment.n_remaining:
@@ -250,7 +250,7 @@ class TestQueries:
     ("arguments", "error", "message"),
     [
         ((np.ones(3), ba.GroupAccuracy()), ba.QuestionError, "takes a Pool first; found ndarray"),
-        ((POOL, "accuracy"), ba.QuestionError, "one of GroupAccuracy, .*Compare; found str"),
+        ((POOL, "accuracy"), ba.QuestionError, "one of GroupAccuracy, .*Compare, Metric, PRCurve; found str"),
     ],
 )
 def test_things_that_are_no_pool_or_question_are_refused(arguments, error, message):

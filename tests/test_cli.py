@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 
 import bayes_assess as ba
 from bayes_assess.cli import app
-from bayes_assess.designs import DESIGNS
+from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
 from bayes_assess.errors import OutputError
 from bayes_assess.tables import Table
 
@@ -447,8 +448,15 @@ def test_help_of_the_whole_lists_the_commands_and_exit_codes():
     assert "Exit codes" in out
 
 
-def test_help_names_every_design():
-    assert all(name in " ".join(done("start", "--help").split()) for name in DESIGNS)
+@pytest.mark.parametrize("command", ["start", "simulate"])
+def test_help_names_every_design_by_family(command):
+    out = done(command, "--help")
+    lines = out[out.index("Designs, the default first:") :].splitlines()
+    weighted, arms = (re.findall(r"\w+", line[line.index("  ", 4) :]) for line in lines[1:3])
+    assert set(DESIGNS) <= {*weighted, *arms}
+    assert set(WEIGHTED) <= set(weighted)
+    assert set(ARMS) == set(arms)
+    assert (weighted[0], arms[0]) == (ba.Metric.default_design, ba.GroupAccuracy.default_design)
 
 
 def test_version():

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess._cli_questions import QuestionName
+from bayes_assess._cli_questions import QuestionName, columns_of
+from bayes_assess.journal import Journal
 from test_cli import call, done, read_csv, refused, sheet, write_csv
 
 CLASSES = ("bird", "cat", "dog")
@@ -36,6 +37,26 @@ def columns() -> dict[str, list]:
 @pytest.fixture
 def pool_file(tmp_path, columns) -> Path:
     return write_csv(tmp_path / "pool.csv", {name: values for name, values in columns.items() if name != "label"})
+
+
+@pytest.fixture(scope="module")
+def scored() -> dict[str, list]:
+    """A pool of class probabilities, with the predictions of another system."""
+    rng = np.random.default_rng(9)
+    scores = rng.dirichlet(np.full(3, 0.7), N_ITEMS)
+    labels = [str(rng.choice(CLASSES, p=row)) for row in scores]
+    return {
+        "id": [f"item-{i:03}" for i in range(N_ITEMS)],
+        **{f"p_{name}": column for name, column in zip(CLASSES, scores.T.tolist(), strict=True)},
+        "site": rng.choice(["east", "north", "south"], N_ITEMS).tolist(),
+        "other": rng.choice(CLASSES, N_ITEMS).tolist(),
+        "label": labels,
+    }
+
+
+@pytest.fixture
+def scored_file(tmp_path, scored) -> Path:
+    return write_csv(tmp_path / "scored.csv", {name: values for name, values in scored.items() if name != "label"})
 
 
 @pytest.fixture
@@ -112,15 +133,57 @@ QUESTIONS = [
 ]
 
 
+MEASURES = [
+    (
+        "adaptive",
+        ["metric", "--measure", "f1", "--positive", "dog"],
+        ba.Metric("f1", "dog"),
+        [
+            "Metric(f1), design adaptive: 40 items in 40 csf score strata (40 of 256 strata",
+            "Labels can be bird, cat, dog; the positive class is dog.",
+        ],
+        ["f1 0.", "Measures, 95% asymptotic intervals"],
+    ),
+    (
+        "passive",
+        ["metric", "--measure", "precision, recall", "--positive", "cat", "--by", "site", "--systems", "other"],
+        ba.Metric(["precision", "recall"], "cat", systems=["other"], by="site"),
+        ["Metric(precision, recall) of other by site, design passive: 40 items", "the positive class is cat."],
+        ["precision (system other, site east)", "recall (system other, site south)"],
+    ),
+    (
+        "stratified",
+        ["metric", "--measure", "accuracy", "--systems", "prediction, other"],
+        ba.Metric("accuracy", systems=["prediction", "other"]),
+        [
+            "Metric(accuracy) of prediction and other, design stratified: 40 items in 40 csf",
+            "can be bird, cat, dog.\n",
+        ],
+        ["accuracy (system prediction) 0.", "accuracy (system other)"],
+    ),
+    (
+        "passive",
+        ["pr-curve", "--thresholds", "20", "--positive", "dog"],
+        ba.PRCurve(20, "dog"),
+        ["PRCurve, design passive: 40 items.", "the positive class is dog."],
+        ["Precision and recall at 12 of ", "precision interval", "recall interval"],
+    ),
+]
+SESSIONS = [("random", *case) for case in QUESTIONS] + MEASURES
+
+
 @pytest.mark.parametrize(
-    ("asked", "question", "begun", "said"), QUESTIONS, ids=[" ".join(case[0]) for case in QUESTIONS]
+    ("design", "asked", "question", "begun", "said"), SESSIONS, ids=[" ".join(case[1]) for case in SESSIONS]
 )
 def test_a_session_of_every_question_agrees_with_the_library(
-    tmp_path, columns, pool_file, cost_file, asked, question, begun, said
+    tmp_path, columns, scored, pool_file, scored_file, cost_file, design, asked, question, begun, said
 ):
+    weighted = isinstance(question, ba.Metric)
+    columns, pool_file = (scored, scored_file) if weighted else (columns, pool_file)
     run, table, figure = tmp_path / "run.db", tmp_path / "table.csv", tmp_path / "figure.png"
     options = [cost_file if option == "COST" else option for option in asked]
-    out = done("start", pool_file, "--question", *options, "--design", "random", "--seed", 3, "--out", run)
+    chosen = [] if design == "adaptive" else ["--design", design]  # which is the default
+    out = done("start", pool_file, "--question", *options, *chosen, "--seed", 3, "--out", run)
     assert all(text in out for text in begun)
     to_label = tmp_path / "to_label.csv"
     done("ask", run, "-n", 6, "-o", to_label)
@@ -134,13 +197,20 @@ def test_a_session_of_every_question_agrees_with_the_library(
     assert max(map(len, tables.splitlines())) <= 80
     assert figure.read_bytes().startswith(b"\x89PNG")
 
-    pool = ba.read_pool(pool_file, groups=[name for name in ("site", "other") if name in asked])
-    same = ba.assess(pool, question, design="random", seed=3)
+    pool = ba.read_pool(pool_file, groups=[name for name in ("site", "other") if name in " ".join(asked)])
+    same = ba.assess(pool, question, design=design, seed=3)
     assert same.ask(6).ids.tolist() == ids
     same.tell(ids, [truth[name] for name in ids])
     assert done("status", run).startswith(same.result().summary())
     expected = list(same.result().table().rows())
     assert [{name: str(value) for name, value in row.items()} for row in expected] == read_csv(table)
+    later = tmp_path / "later.csv"
+    done("ask", run, "-n", 6, "-o", later)  # goes on from the journal
+    queries = same.ask(6)
+    assert queries.ids.tolist() == [row["id"] for row in read_csv(later)]
+    printed = {line.split()[0]: line.split()[-1] for line in done("ask", run, "--pending").splitlines()[3:]}
+    assert [float(printed[name]) for name in queries.ids] == pytest.approx(queries.weights, rel=5e-3)
+    assert done("status", run).startswith(same.result().summary())
 
 
 @pytest.mark.parametrize(
@@ -152,16 +222,29 @@ def test_a_session_of_every_question_agrees_with_the_library(
         (["least-calibrated", "--bins", "2"], "mrr"),
         (["compare", "--by", "site"], "right"),
         (["compare", "--first", "other", "--second", "prediction"], "success"),
+        (["metric", "--measure", "precision", "--positive", "dog", "--designs", "passive,stratified"], "mse"),
+        (["pr-curve", "--thresholds", "9", "--positive", "cat", "--designs", "passive"], "mse"),
     ],
 )
-def test_every_question_can_be_simulated(tmp_path, columns, cost_file, asked, score):
+def test_every_question_can_be_simulated(tmp_path, columns, scored, cost_file, asked, score):
+    columns = scored if score == "mse" else columns
+    chosen = [] if "--designs" in asked else ["--designs", "random"]
     labelled, figure = write_csv(tmp_path / "labelled.csv", columns), tmp_path / "figure.png"
     options = [cost_file if option == "COST" else option for option in asked]
-    out = done("simulate", labelled, "--labels", "label", "--question", *options, "--designs", "random",
+    out = done("simulate", labelled, "--labels", "label", "--question", *options, *chosen,
                "--budgets", 10, "--repeats", 3, "--plot", figure)  # fmt: skip
     assert "3 campaigns" in out
     assert f"Labels until the mean {score} is" in out
+    assert max(map(len, out[: out.index("Labels until")].splitlines())) <= 80
     assert figure.exists()
+
+
+def test_designs_are_the_question_s_own_unless_named(tmp_path, columns):
+    labelled = write_csv(tmp_path / "labelled.csv", columns)
+    out = done("simulate", labelled, "--labels", "label", "--budgets", 10, "--repeats", 2)
+    assert [line.split()[0] for line in out.splitlines()[3:5]] == ["random", "thompson"]
+    run = tmp_path / "run.db"
+    assert "GroupAccuracy by prediction, design thompson: " in done("start", labelled, "--out", run)
 
 
 # -- options that do not fit -------------------------------------------------------------------------------------------
@@ -195,6 +278,30 @@ def test_every_question_can_be_simulated(tmp_path, columns, cost_file, asked, sc
         (["calibration", "--bins", "0"], "--bins takes"),
         (["calibration", "--bins", "weight:"], "--bins takes"),
         (["most-costly", "--cost", "missing.csv"], "missing.csv"),
+        (["metric"], "metric needs --measure NAMES"),
+        (["metric", "--measure", "f2", "--positive", "dog"], "no measure 'f2'"),
+        (["metric", "--measure", "f1,"], "no measure ''"),
+        (["metric", "--measure", "r2"], "real numbers"),
+        (["metric", "--measure", "f1"], "name the positive class"),
+        (["metric", "--measure", "f1", "--positive", "cow"], "'cow' is not a class of the pool"),
+        (["metric", "--measure", "f1", "--positive", "cat", "--thresholds", 9], "question pr-curve, not to metric"),
+        (["metric", "--measure", "accuracy", "--m", 2], "not to metric"),
+        (["metric", "--measure", "accuracy", "--by", "bins:4"], "not bins of scores; found 'bins:4'"),
+        (["metric", "--measure", "accuracy", "--by", "colour"], "'colour'"),
+        (["metric", "--measure", "accuracy", "--systems", "other,colour"], "'colour'"),
+        (["metric", "--measure", "accuracy", "--systems", "site"], "does not hold the predictions of a system"),
+        (["metric", "--measure", "accuracy", "--design", "thompson"], "cannot serve"),
+        (["metric", "--measure", "accuracy", "--design", "oasis"], "cannot serve"),
+        (["metric", "--measure", "accuracy", "--prior-strength", 2], "no prior_strength"),
+        (["group-accuracy", "--measure", "f1"], "--measure belongs to the question metric, not to group-accuracy"),
+        (["compare", "--systems", "other"], "--systems belongs to the question metric"),
+        (["calibration", "--positive", "dog"], "--positive belongs to the questions metric and pr-curve"),
+        (["group-accuracy", "--design", "adaptive"], "cannot serve"),
+        (["pr-curve", "--measure", "f1"], "not to pr-curve"),
+        (["pr-curve", "--by", "site"], "not to pr-curve"),
+        (["pr-curve", "--thresholds", 1], "2 thresholds or more"),
+        (["pr-curve", "--positive", "dog"], "needs scores"),
+        (["pr-curve"], "positive class"),
     ],
 )
 def test_a_question_that_makes_no_sense(pool_file, tmp_path, options, said):
@@ -276,6 +383,23 @@ def test_simulate_takes_numbers_for_integer_classes_only(tmp_path):
     assert "not with numbers" in refused("simulate", path, "--labels", "label", *options)
 
 
+@pytest.mark.parametrize("written", ["0", "0.0", "False"])
+def test_the_positive_class_may_be_a_number(tmp_path, written):
+    pool = write_csv(tmp_path / "pool.csv", {"score": np.linspace(0, 1, 20).tolist()})
+    run = tmp_path / "run.db"
+    options = ["--measure", "f1", "--positive", written, "--design", "passive"]
+    out = done("start", pool, "--scores", "score", "--question", "metric", *options, "--out", run)
+    assert "Labels can be 0, 1; the positive class is 0." in out
+    with Journal.open(run) as journal:
+        assert journal.meta["question"]["positive"] == 0
+
+
+def test_items_that_cannot_matter_are_counted(tmp_path):
+    pool = write_csv(tmp_path / "pool.csv", {"prediction": [0, 0, 0, 1, 1]})
+    run, options = tmp_path / "run.db", ["--question", "metric", "--measure", "precision"]
+    assert "5 items, of which 2 can matter" in done("start", pool, *options, "--out", run)
+
+
 def test_costs_of_classes_that_are_only_labels(tmp_path, cost_file):
     predictions, labels = ["bird", "cat", "bird", "cat"], ["bird", "cat", "dog", "dog"]
     path = write_csv(tmp_path / "pool.csv", {"prediction": predictions, "label": labels})
@@ -292,11 +416,21 @@ def test_costs_of_classes_that_are_only_labels(tmp_path, cost_file):
 # -- journals, figures and help ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("question", [ba.ConfusionMatrix(), ba.Calibration(2, "site"), ba.Compare(second="other")])
-def test_journals_from_python_find_their_columns(pool_file, tmp_path, question):
-    columns = [name for name in ("site", "other") if name in question.describe().values()]
-    pool = ba.read_pool(pool_file, groups=columns)
-    ba.assess(pool, question, journal=tmp_path / "python.db").journal.close()
+@pytest.mark.parametrize(
+    ("question", "needed"),
+    [
+        (ba.ConfusionMatrix(), []),
+        (ba.Calibration(2, "site"), ["site"]),
+        (ba.Compare(second="other"), ["other"]),
+        (ba.Metric("accuracy", systems=["other", "prediction"], by="site"), ["site", "other"]),
+    ],
+    ids=str,
+)
+def test_journals_from_python_find_their_columns(pool_file, tmp_path, question, needed):
+    pool = ba.read_pool(pool_file, groups=needed)
+    assert columns_of(question.describe()) == needed
+    design = "passive" if isinstance(question, ba.Metric) else None  # the default takes longer
+    ba.assess(pool, question, design=design, journal=tmp_path / "python.db").journal.close()
     assert "0 used" in done("status", tmp_path / "python.db", "--pool", pool_file)
 
 
@@ -324,7 +458,8 @@ def test_help_says_which_options_go_with_which_question(command):
     questions = out[out.index("Questions and their options:") :]
     for name in QuestionName:
         assert name in questions
-    for line in ("most-costly                    --cost [--m]", "compare: two systems           --second [--first]"):
+    for line in ("most-costly                    --cost [--m]", "compare: two systems           --second [--first]",
+                 "metric                         --measure [--positive]"):  # fmt: skip
         assert line in questions
 
 
@@ -340,4 +475,4 @@ def test_start_and_simulate_share_their_options():
 def test_an_unknown_question_lists_them_all(pool_file, tmp_path):
     result = call("start", pool_file, "--question", "why", "--out", tmp_path / "run.db")
     assert result.exit_code == 2
-    assert all(name in result.stderr for name in ("most-costly", "least-calibrated", "compare"))
+    assert all(name in result.stderr for name in ("most-costly", "least-calibrated", "compare", "metric", "pr-curve"))

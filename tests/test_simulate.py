@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.designs import DESIGNS
+from bayes_assess.designs import ARMS
 from campaigns import like_20news, like_cifar10, made_pool
 
 POOL, LABELS = made_pool([0.9, 0.5, 0.7, 0.8], [30, 20, 1, 25])
@@ -14,7 +14,7 @@ TRUTH = [0.9, 0.5, 1.0, 0.8]  # the group of one item is right
 
 @pytest.fixture(scope="module")
 def study():
-    designs = list(DESIGNS)
+    designs = list(ARMS)
     return ba.simulate(POOL, LABELS, ba.GroupAccuracy(), designs=designs, budgets=[5, 30, 76], repeats=40)
 
 
@@ -22,7 +22,7 @@ def test_the_truth_is_the_accuracy_at_full_labels(study):
     np.testing.assert_allclose(study.truth, TRUTH)
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("design", ARMS)
 def test_every_campaign_uses_its_budget_and_ends_at_the_truth(study, design):
     assert (study.campaigns[design].labelled.sum(-1) == [5, 30, 76]).all()
     np.testing.assert_allclose(study.estimates[design][:, -1], np.tile(TRUTH, (40, 1)), rtol=0, atol=1e-15)
@@ -33,7 +33,7 @@ def test_every_campaign_uses_its_budget_and_ends_at_the_truth(study, design):
 def test_shapes_are_repeats_by_budgets_by_groups(study):
     assert study.estimates["thompson"].shape == (40, 3, 4)
     assert study.intervals["thompson"].shape == (40, 3, 4, 2)
-    assert list(study.intervals) == list(DESIGNS)
+    assert list(study.intervals) == list(ARMS)
 
 
 def test_a_random_campaign_draws_from_the_finite_pool_without_replacement():
@@ -116,15 +116,15 @@ def test_labels_to_is_none_where_the_budget_does_not_suffice(study):
 
 def test_the_table_has_a_row_per_design_and_budget(study):
     table = study.table()
-    assert len(table) == 3 * len(DESIGNS)
+    assert len(table) == 3 * len(ARMS)
     assert table.columns == ("design", "labels", "rmse", "rmse_se")
-    assert len(study.table(budgets=[30])) == len(DESIGNS)
+    assert len(study.table(budgets=[30])) == len(ARMS)
     with pytest.raises(ba.BudgetError, match=r"\[31\]"):
         study.table(budgets=[31])
 
 
 def test_the_plot_has_a_line_per_design(study):
-    assert len(study.plot().lines) >= len(DESIGNS)
+    assert len(study.plot().lines) >= len(ARMS)
 
 
 def test_undeclared_classes_are_widened_by_the_labels():

@@ -1,195 +1,90 @@
-"""What all designs share: the state of a campaign on cells, and the steps on it.
+"""What all designs are to sessions and to the simulator.
 
-A design decides from which cell the next item is drawn. It is four pure functions (`init`, `choose`, `update`,
-`estimate`) on a small pytree, so that the interactive session and a thousand simulated campaigns run the same code.
+A design decides from which cell the next item is drawn. It is a few pure functions on a small pytree, its state, so
+that the interactive session and a thousand simulated campaigns run the same code. There are two kinds: designs that
+play arms by the posterior of every cell (`ArmDesign`), and designs that draw items with known probabilities and weight
+them (`WeightedDesign`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from bayes_assess._typing import PRNGKey, x64
-from bayes_assess.acquisition.rewards import Belief, Reward
+from bayes_assess._typing import PRNGKey
 from bayes_assess.cells import Cells
 
-_DATA = ["prior", "counts", "pending", "remaining", "size", "weight", "queue", "memory", "reward"]
-
-
-@partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=[])
-@dataclass(frozen=True)
-class CellState:
-    """Everything a campaign knows, cell by cell; 64-bit, of fixed shape."""
-
-    prior: Belief  # one distribution per cell
-    counts: Int[Array, "K O"]  # labels of every cell by outcome
-    pending: Int[Array, " K"]  # items handed out and not labelled yet
-    remaining: Int[Array, " K"]  # items that may be asked for: neither labelled nor handed out
-    size: Int[Array, " K"]  # items
-    weight: Float[Array, " K"]  # share of the pool
-    queue: Int[Array, " m"]  # arms chosen in this round and still to be served, -1 where served
-    memory: Any  # what the design alone carries
-    reward: Reward  # what a label is worth
-
-    @property
-    def posterior(self) -> Belief:
-        """Prior plus the labels told."""
-        return self.prior.update_counts(self.counts)
-
-    @property
-    def belief(self) -> Belief:
-        """The posterior as if pending items came back at its mean, so that a batch does not ask one thing twice."""
-        return self.posterior.update_at_mean(self.pending)
-
-    @property
-    def left(self) -> Int[Array, " A"]:
-        """Items of every arm that may be asked for."""
-        return self.remaining.reshape(-1, self.reward.cells_per_arm).sum(-1)
-
-    @property
-    def available(self) -> Bool[Array, " A"]:
-        """Whether an arm has an item that may be asked for."""
-        return self.left > 0
+State = Any  # a pytree of 64-bit arrays of fixed shapes
 
 
 @dataclass(frozen=True)
 class Design(ABC):
-    """Base of all designs on cells: subclasses say which cells the next round plays.
-
-    Subclasses are frozen dataclasses whose fields are their options, so that they can be static arguments of
-    compiled functions.
-    """
+    """The interface of designs: frozen dataclasses whose fields are their options, static in compiled functions."""
 
     name: ClassVar[str]
     max_round: ClassVar[int | None] = None  # the greatest number of arms per round it can play; None: any
+    strata: ClassVar[Any] = None  # what the pool is cut by besides what the question needs, see `partition`
 
-    @x64
-    def init(
-        self, cells: Cells, prior: Belief, reward: Reward, playable: Bool[np.ndarray, " K"] | None = None
-    ) -> CellState:
+    @abstractmethod
+    def init(self, cells: Cells, prior: Any, reward: Any, playable: Bool[np.ndarray, " K"] | None = None) -> State:
         """Start a campaign.
 
         Parameters
         ----------
         cells : Cells
             The pool's K cells.
-        prior : BetaBernoulli, DirichletConfusion or SampledBelief
-            Prior of every cell.
-        reward : Reward
-            What one label of an arm is worth to the question.
+        prior : pytree
+            What the question believes of every cell before any label.
+        reward : pytree
+            What a label is worth to the question.
         playable : (K,) booleans, optional
             Cells whose items may be asked for; all of them by default.
 
         Returns
         -------
-        CellState with nothing labelled.
+        State with nothing labelled.
         """
-        size = jnp.asarray(cells.counts, jnp.int64)
-        nothing = jnp.zeros_like(size)
-        state = CellState(
-            prior=jax.tree.map(jnp.asarray, prior),
-            counts=jnp.zeros((cells.n_cells, reward.n_outcomes), jnp.int64),
-            pending=nothing,
-            remaining=size if playable is None else jnp.where(jnp.asarray(playable), size, 0),
-            size=size,
-            weight=size / size.sum(),
-            queue=jnp.full(self.arms_per_round(reward), -1, jnp.int64),
-            memory=(),
-            reward=reward,
-        )
-        return replace(state, memory=self.remember(state))
 
-    def choose(self, key: PRNGKey, state: CellState) -> tuple[Int[Array, ""], Float[Array, ""], CellState]:
+    @abstractmethod
+    def choose(self, key: PRNGKey, state: State) -> tuple[Int[Array, ""], Float[Array, ""], State]:
         """Choose the cell of the next item; some cell must have one left.
 
         Returns
         -------
         cell : integer
         weight : float
-            Importance weight of the item. These designs draw uniformly within cells and estimate cell by cell,
-            so it is 1.
-        state : CellState
+            Importance weight of the item; 1 where items are drawn uniformly within cells that are estimated apart.
+        state
             The item is now pending.
         """
-        arms_are_cells = state.reward.cells_per_arm == 1
-        key_play, key_cell = (key, key) if arms_are_cells else jax.random.split(key)
-        waiting = (state.queue >= 0) & state.available[state.queue]
-        queue = lax.cond(
-            waiting.any(),
-            lambda: jnp.where(waiting, state.queue, -1),
-            lambda: self.play(key_play, state).astype(jnp.int64),
-        )
-        slot = jnp.argmax(queue >= 0)
-        arm = queue[slot]
-        cell = arm if arms_are_cells else _random_cell(key_cell, state, arm)
-        return cell, jnp.ones(()), reserve(replace(state, queue=queue.at[slot].set(-1)), cell)
-
-    def update(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> CellState:
-        """Learn the outcome of one pending item of a cell: for accuracies, 1 if label and prediction agree, else 0."""
-        state = replace(
-            state,
-            counts=state.counts.at[cell, outcome].add(1),
-            pending=state.pending.at[cell].add(-1),
-        )
-        state = replace(state, reward=state.reward.learn(state.posterior, cell, outcome))
-        return replace(state, memory=self.learn(state, cell, outcome))
-
-    def estimate(self, state: CellState) -> Float[Array, "K *O"]:
-        """Posterior mean of every cell in the pool, its accuracy or shares of outcomes: exact at full labels."""
-        mean = state.posterior.mean
-        labelled = state.counts.sum(-1)
-        binary = mean.ndim == 1
-        counts = state.counts[:, 1] if binary else state.counts
-        size, rest = (x if binary else x[:, None] for x in (state.size, state.size - labelled))
-        return jnp.where(size > 0, (counts + rest * mean) / jnp.maximum(size, 1), mean)
 
     @abstractmethod
-    def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
-        """Choose the arms of a round, best first; -1 in the last places if fewer are available."""
+    def update(
+        self, state: State, cell: Int[Array, ""], outcome: Int[Array, ""], weight: Float[Array, ""] | float = 1.0
+    ) -> State:
+        """Learn the outcome of one pending item of a cell; its weight is 0 if nobody asked for it."""
 
-    def arms_per_round(self, reward: Reward) -> int:
-        """Arms that `play` returns: as many as the question looks for."""
-        return reward.m
+    @abstractmethod
+    def estimate(self, state: State) -> Array:
+        """Estimate from the labels told."""
 
-    def remember(self, state: CellState) -> Any:
-        """Build what the design itself carries from step to step."""
-        return ()
+    @abstractmethod
+    def reserve(self, state: State, cell: Int[Array, ""]) -> State:
+        """Mark one item of a cell as handed out."""
 
-    def learn(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Any:
-        """Refresh what the design carries after a label in `cell`; `state` has the label already."""
-        return state.memory
+    @abstractmethod
+    def notes(self, state: State) -> Mapping[str, Array]:
+        """Return what a choice has changed besides handing out items, for a journal."""
 
+    @abstractmethod
+    def recall(self, state: State, notes: Mapping[str, np.ndarray]) -> State:
+        """Put back what `notes` returned."""
 
-def _random_cell(key: PRNGKey, state: CellState, arm: Int[Array, ""]) -> Int[Array, ""]:
-    """Cell of an item drawn uniformly from those that remain in an arm."""
-    n_cells = state.reward.cells_per_arm
-    upto = jnp.cumsum(lax.dynamic_slice_in_dim(state.remaining, arm * n_cells, n_cells))
-    item = jax.random.randint(key, (), 0, upto[-1])
-    return arm * n_cells + (upto <= item).sum()
-
-
-def reserve(state: CellState, cell: Int[Array, ""]) -> CellState:
-    """Mark one item of a cell as handed out.
-
-    Examples
-    --------
-    >>> import jax, bayes_assess as ba
-    >>> from bayes_assess.acquisition.rewards import LowAccuracy
-    >>> from bayes_assess.designs import Thompson
-    >>> cells = ba.cells(ba.Pool(predictions=[0, 0, 1]))
-    >>> state = Thompson().init(cells, ba.BetaBernoulli.from_prior(n_groups=2), LowAccuracy())
-    >>> with jax.enable_x64(True):
-    ...     reserve(jax.tree.map(jax.numpy.asarray, state), 0).remaining.tolist()
-    [1, 1]
-    """
-    # Labels may come of items that were never to be asked for.
-    remaining = state.remaining.at[cell].set(jnp.maximum(state.remaining[cell] - 1, 0))
-    return replace(state, pending=state.pending.at[cell].add(1), remaining=remaining)
+    def record(self, state: State, left: Int[Array, "K O"]) -> Any:
+        """Return what a simulated campaign keeps at a look; `left` counts the outcomes of unlabelled items."""
+        return state.counts.astype(np.int32)

@@ -12,13 +12,13 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._typing import PRNGKey, x64
-from bayes_assess.designs._base import CellState, Design, reserve
+from bayes_assess.designs._base import Design, State
 
 
 @x64
 def choose_batch(
-    design: Design, key: PRNGKey, state: CellState, first: int, n: int
-) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, " n"], CellState]:
+    design: Design, key: PRNGKey, state: State, first: int, n: int
+) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, " n"], State]:
     """Choose `n` items one after the other; query number t uses ``fold_in(key, t)``.
 
     Parameters
@@ -29,7 +29,7 @@ def choose_batch(
     Returns
     -------
     cells, weights : (n,)
-    state : CellState
+    state : State
     """
     cells, weights, state = _choose(design, _padded_length(n), key, state, first, n)
     cells, weights = jax.device_get((cells, weights))
@@ -38,16 +38,21 @@ def choose_batch(
 
 @x64
 def update_batch(
-    design: Design, state: CellState, cells: Int[np.ndarray, " n"], outcomes: Int[np.ndarray, " n"]
-) -> CellState:
-    """Learn the outcomes of `n` pending items."""
-    return _update(design, state, *_padded(cells, outcomes))
+    design: Design,
+    state: State,
+    cells: Int[np.ndarray, " n"],
+    outcomes: Int[np.ndarray, " n"],
+    weights: Float[np.ndarray, " n"] | None = None,
+) -> State:
+    """Learn the outcomes of `n` pending items; weights are 1 unless given."""
+    weights = np.ones(len(cells)) if weights is None else weights
+    return _update(design, state, *_padded(cells, outcomes, weights))
 
 
 @x64
-def reserve_batch(state: CellState, cells: Int[np.ndarray, " n"]) -> CellState:
+def reserve_batch(design: Design, state: State, cells: Int[np.ndarray, " n"]) -> State:
     """Mark one item of each of these cells as handed out, a cell as often as it occurs."""
-    return _reserve(state, *_padded(cells))
+    return _reserve(design, state, *_padded(cells))
 
 
 def _padded_length(n: int) -> int:
@@ -62,7 +67,7 @@ def _padded(*arrays: np.ndarray) -> tuple[Any, ...]:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _choose(design: Design, length: int, key: PRNGKey, state: CellState, first: int, n: int):
+def _choose(design: Design, length: int, key: PRNGKey, state: State, first: int, n: int):
     def step(state, i):
         cell, weight, chosen = design.choose(jax.random.fold_in(key, first + i), state)
         return jax.tree.map(lambda new, old: jnp.where(i < n, new, old), chosen, state), (cell, weight)
@@ -73,19 +78,24 @@ def _choose(design: Design, length: int, key: PRNGKey, state: CellState, first: 
 
 @partial(jax.jit, static_argnums=0)
 def _update(
-    design: Design, state: CellState, cells: Int[Array, " n"], outcomes: Int[Array, " n"], real: Bool[Array, " n"]
+    design: Design,
+    state: State,
+    cells: Int[Array, " n"],
+    outcomes: Int[Array, " n"],
+    weights: Float[Array, " n"],
+    real: Bool[Array, " n"],
 ):
     def step(state, label):
-        cell, outcome, real = label
-        return lax.cond(real, lambda: design.update(state, cell, outcome), lambda: state), None
+        cell, outcome, weight, real = label
+        return lax.cond(real, lambda: design.update(state, cell, outcome, weight), lambda: state), None
 
-    return lax.scan(step, state, (cells, outcomes, real))[0]
+    return lax.scan(step, state, (cells, outcomes, weights, real))[0]
 
 
-@jax.jit
-def _reserve(state: CellState, cells: Int[Array, " n"], real: Bool[Array, " n"]):
+@partial(jax.jit, static_argnums=0)
+def _reserve(design: Design, state: State, cells: Int[Array, " n"], real: Bool[Array, " n"]):
     def step(state, item):
         cell, real = item
-        return lax.cond(real, lambda: reserve(state, cell), lambda: state), None
+        return lax.cond(real, lambda: design.reserve(state, cell), lambda: state), None
 
     return lax.scan(step, state, (cells, real))[0]

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bayes_assess.designs._arms import ArmDesign
 from bayes_assess.designs._base import Design
+from bayes_assess.designs._weighted import WeightedDesign
 from bayes_assess.designs.bandits import BayesUCB, EpsilonGreedy, Thompson, TopTwo
+from bayes_assess.designs.importance import Adaptive, Importance, Passive
+from bayes_assess.designs.oasis import Oasis
+from bayes_assess.designs.stratified import Stratified
 from bayes_assess.designs.uniform import RandomGroup, RandomItem
 from bayes_assess.errors import DesignError
 
-_CLASSES: tuple[type[Design], ...] = (Thompson, TopTwo, EpsilonGreedy, BayesUCB, RandomItem, RandomGroup)
-DESIGNS: dict[str, type[Design]] = {design.name: design for design in _CLASSES}
+_ARM_DESIGNS: tuple[type[ArmDesign], ...] = (Thompson, TopTwo, EpsilonGreedy, BayesUCB, RandomItem, RandomGroup)
+_WEIGHTED_DESIGNS: tuple[type[WeightedDesign], ...] = (Adaptive, Oasis, Importance, Stratified, Passive)
+ARMS: dict[str, type[ArmDesign]] = {design.name: design for design in _ARM_DESIGNS}
+WEIGHTED: dict[str, type[WeightedDesign]] = {design.name: design for design in _WEIGHTED_DESIGNS}
+DESIGNS: dict[str, type[Design]] = {**ARMS, **WEIGHTED}
 
 
 def find_design(design: str | Design, m: int = 1, serving: Sequence[str] | None = None) -> Design:
@@ -22,7 +30,8 @@ def find_design(design: str | Design, m: int = 1, serving: Sequence[str] | None 
     m : int
         How many groups the question looks for in a round.
     serving : names of designs, optional
-        Designs that can serve the question; all by default. Designs of the user's own are not held to it.
+        Designs that can serve the question; all that play arms by default. Designs of the user's own are not held to
+        it.
 
     Raises
     ------
@@ -40,13 +49,12 @@ def find_design(design: str | Design, m: int = 1, serving: Sequence[str] | None 
         design = DESIGNS[design]()
     if not isinstance(design, Design):
         raise DesignError(f"A design is a name or a Design object; found {type(design).__name__}.")
+    serving = tuple(ARMS) if serving is None else serving
     ours = DESIGNS.get(design.name) is type(design)
     able = [
-        name
-        for name, other in DESIGNS.items()
-        if (other.max_round is None or other.max_round >= m) and (serving is None or name in serving)
+        name for name, other in DESIGNS.items() if (other.max_round is None or other.max_round >= m) and name in serving
     ]
-    if serving is not None and ours and design.name not in serving:
+    if ours and design.name not in serving:
         raise DesignError(f"Design {design.name!r} cannot serve this question; these can: {_names(able)}.")
     if design.max_round is not None and m > design.max_round:
         raise DesignError(

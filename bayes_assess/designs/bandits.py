@@ -16,7 +16,7 @@ from bayes_assess._typing import PRNGKey
 from bayes_assess.acquisition.extreme_draws import extreme_arms, grid_cdf, update_grid_cdf
 from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy
 from bayes_assess.acquisition.thompson import best_arms, top_two
-from bayes_assess.designs._base import CellState, Design
+from bayes_assess.designs._arms import ArmDesign, CellState
 from bayes_assess.errors import DesignError
 from bayes_assess.models import BetaBernoulli
 from bayes_assess.models._beta_quantile import beta_quantile
@@ -27,7 +27,7 @@ _GRID_MAX_CELLS = 20_000
 
 
 @dataclass(frozen=True)
-class _PosteriorSampling(Design):
+class _PosteriorSampling(ArmDesign):
     """What designs that play the winners of posterior draws share.
 
     Where only the order of draws counts, the state carries the posterior CDFs on a grid: the same law, much faster.
@@ -109,7 +109,7 @@ class TopTwo(_PosteriorSampling):
 
 
 @dataclass(frozen=True)
-class EpsilonGreedy(Design):
+class EpsilonGreedy(ArmDesign):
     """Play the groups that are best at the posterior mean, or with probability epsilon random ones.
 
     Parameters
@@ -138,7 +138,7 @@ class EpsilonGreedy(Design):
 
 
 @dataclass(frozen=True)
-class BayesUCB(Design):
+class BayesUCB(ArmDesign):
     """Play the groups that could be best: the reward at an extreme posterior quantile of the accuracy.
 
     Parameters

@@ -12,11 +12,11 @@ from jaxtyping import Array, Int
 from bayes_assess._typing import PRNGKey
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.acquisition.thompson import best_arm
-from bayes_assess.designs._base import CellState, Design
+from bayes_assess.designs._arms import ArmDesign, CellState
 
 
 @dataclass(frozen=True)
-class RandomItem(Design):
+class RandomItem(ArmDesign):
     """Uniformly random items of the pool, without replacement: what most people do.
 
     Examples
@@ -39,7 +39,7 @@ class RandomItem(Design):
 
 
 @dataclass(frozen=True)
-class RandomGroup(Design):
+class RandomGroup(ArmDesign):
     """Uniformly random groups among those with unlabelled items, then a random item of the group.
 
     Examples

@@ -12,5 +12,6 @@ from bayes_assess.plots.campaigns import trajectory as trajectory
 from bayes_assess.plots.comparison import pairs as pairs
 from bayes_assess.plots.comparison import rope_density as rope_density
 from bayes_assess.plots.confusion import confusion_matrix as confusion_matrix
+from bayes_assess.plots.curves import precision_recall_curve as precision_recall_curve
 from bayes_assess.plots.groups import forest as forest
 from bayes_assess.plots.groups import rank_plot as rank_plot

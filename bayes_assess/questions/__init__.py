@@ -20,6 +20,9 @@ from bayes_assess.questions.confusion import ConfusionMatrix as ConfusionMatrix
 from bayes_assess.questions.confusion import MostCostly as MostCostly
 from bayes_assess.questions.group_comparison import AllPairs as AllPairs
 from bayes_assess.questions.group_comparison import TwoGroups as TwoGroups
+from bayes_assess.questions.metric import Metric as Metric
+from bayes_assess.questions.metric import PRCurve as PRCurve
+from bayes_assess.questions.metric import ScorePrior as ScorePrior
 from bayes_assess.questions.system_comparison import TwoSystems as TwoSystems
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
@@ -33,5 +36,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         Calibration,
         LeastCalibrated,
         Compare,
+        Metric,
+        PRCurve,
     )
 }

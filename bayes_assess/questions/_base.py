@@ -10,14 +10,17 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayes_assess.acquisition.rewards import Belief, Reward
+from bayes_assess.acquisition.target import Target
 from bayes_assess.cells import Cells, label_counts
 from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.partition import ScoreBins
 from bayes_assess.pool import Pool
+from bayes_assess.strata import Strata
 
 TARGETS = ("pool", "population")
 _STUDY_DRAWS = 1000  # for the intervals of many campaigns
 _NUMBERS = 5_000_000  # drawn at a time
+_COUNTS_AT_ONCE = 20_000_000  # evaluated at a time
 
 
 class Question(ABC):
@@ -29,7 +32,9 @@ class Question(ABC):
 
     target: str
     default_strength: ClassVar[float] = 2.0
-    designs: ClassVar[tuple[str, ...] | None] = None  # those that can serve it; None: all
+    default_design: ClassVar[str] = "thompson"
+    default_designs: ClassVar[tuple[str, ...]] = ("random", "thompson")  # of studies
+    designs: ClassVar[tuple[str, ...] | None] = None  # those that can serve it; None: all that play arms
     lower_is_better: ClassVar[Mapping[str, bool]] = {
         "rmse": True,
         "cost_error": True,
@@ -68,8 +73,8 @@ class Question(ABC):
         return 1
 
     @abstractmethod
-    def cells(self, pool: Pool, seed: int) -> Cells:
-        """Collapse the pool into this question's cells."""
+    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
+        """Collapse the pool into this question's cells, and those of a design's strata if it has any."""
 
     def check(self, cells: Cells) -> None:  # noqa: B027 - most questions accept any cells
         """Raise QuestionError if these cells cannot answer the question."""
@@ -93,8 +98,8 @@ class Question(ABC):
         """
 
     @abstractmethod
-    def reward(self, cells: Cells, prior: Belief) -> Reward:
-        """Return what one label is worth."""
+    def reward(self, cells: Cells, prior: Belief) -> Reward | Target:
+        """Return what one label is worth, or what is measured."""
 
     @abstractmethod
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
@@ -134,6 +139,24 @@ class Question(ABC):
     ) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score estimates against the answer at full labels ([ABA] "Evaluation")."""
 
+    def study_estimates(self, campaigns: Any) -> np.ndarray:
+        """Compute the estimates of simulated campaigns, (R, B, *answer)."""
+        return self.estimate(campaigns.cells, campaigns.prior, campaigns.counts)
+
+    def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
+        """Compute the intervals of simulated campaigns, (R, B, *answer, 2)."""
+        return self.interval(campaigns.cells, campaigns.prior, campaigns.counts, level)
+
+    def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
+        """Score simulated campaigns, some at a time, so that memory holds the counts and little else."""
+        counts = campaigns.counts
+        step = max(1, _COUNTS_AT_ONCE // counts[0].size)
+        blocks = [
+            self.evaluate(campaigns.cells, campaigns.prior, counts[start : start + step], campaigns.full)
+            for start in range(0, len(counts), step)
+        ]
+        return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
     def cell_draws(
         self, draws: Float[np.ndarray, "S ..."], shape: tuple[int, ...]
     ) -> Float[np.ndarray, "S ..."] | None:
@@ -143,6 +166,10 @@ class Question(ABC):
     def groups(self, cells: Cells) -> np.ndarray:
         """Names of the groups that are asked about, (G,)."""
         return cells.parts[0].names
+
+    def group_sizes(self, cells: Cells) -> Int[np.ndarray, " G"] | None:
+        """Count the items of every group that is asked about, None if these are no groups."""
+        return cells.counts.reshape(len(self.groups(cells)), -1).sum(-1)
 
     def draws(
         self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"], seed: int, n: int
@@ -193,6 +220,8 @@ def check_target(target: str) -> None:
 
 def describe_by(by: Any) -> Any:
     """Say in plain values what the groups are."""
+    if isinstance(by, Strata):
+        return by.describe()
     if isinstance(by, ScoreBins):
         return {"bins": by.n_bins, "kind": by.kind}
     return by if by is None or isinstance(by, str) else {"array": type(by).__name__}

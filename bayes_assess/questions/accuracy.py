@@ -56,7 +56,7 @@ class GroupAccuracy(Question):
         """RMSE over groups."""
         return ("rmse",)
 
-    def cells(self, pool: Pool, seed: int) -> Cells:
+    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
         """Collapse the pool into this question's cells, one per group."""
         return cells(pool, self.by, seed=seed)
 

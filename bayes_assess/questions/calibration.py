@@ -29,7 +29,7 @@ class _CalibrationQuestion(Question):
     by: Any
     quantity: ClassVar[str] = "calibration error"
 
-    def cells(self, pool: Pool, seed: int) -> Cells:
+    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
         """Collapse the pool into bins of the confidence, within groups if there are any."""
         if pool.confidence is None:
             raise QuestionError(

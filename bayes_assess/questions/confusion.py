@@ -123,7 +123,7 @@ class ConfusionMatrix(Question):
         """RMSE over all entries, and the error of the mean cost of an item."""
         return ("rmse",) if self._cost is None else ("rmse", "cost_error")
 
-    def cells(self, pool: Pool, seed: int) -> Cells:
+    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
         """Collapse the pool into one cell per predicted class."""
         if self._cost is not None:
             self._cost.check(pool)
@@ -225,7 +225,7 @@ class MostCostly(ExtremeQuestion):
         """Distinct costs of every predicted class: the outcomes that its labels are counted by."""
         return self._cost.levels[0]
 
-    def cells(self, pool: Pool, seed: int) -> Cells:
+    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
         """Collapse the pool into one cell per predicted class."""
         self._cost.check(pool)
         return cells(pool, "prediction", seed=seed)

@@ -28,7 +28,7 @@ class _GroupComparison(Comparison):
     by: Any
     rope: float
 
-    def cells(self, pool: Pool, seed: int) -> Cells:
+    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
         """Collapse the pool into its groups, compared or not."""
         return cells(pool, self.by, seed=seed)
 

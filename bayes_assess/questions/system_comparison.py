@@ -42,7 +42,7 @@ class TwoSystems(Comparison):
         """Codes of both systems' predictions for every item."""
         return _system_codes(pool, self.first, "first"), _system_codes(pool, self.second, "second")
 
-    def cells(self, pool: Pool, seed: int) -> Cells:
+    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
         """Collapse the pool into items on which the systems agree and items on which they differ."""
         first, second = self.predictions(pool)
         codes = (first != second).astype(np.uint8)

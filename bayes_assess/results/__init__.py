@@ -8,6 +8,7 @@ from bayes_assess.questions import (
     ConfusionMatrix,
     GroupAccuracy,
     LeastCalibrated,
+    Metric,
     MostCostly,
     Question,
     TwoGroups,
@@ -23,6 +24,8 @@ from bayes_assess.results.confusion import ConfusionResult as ConfusionResult
 from bayes_assess.results.groups import CostResult as CostResult
 from bayes_assess.results.groups import GroupResult as GroupResult
 from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
+from bayes_assess.results.metric import MetricResult as MetricResult
+from bayes_assess.results.metric import measure_answer as measure_answer
 
 _RESULTS: dict[type[Question], type[Result]] = {
     GroupAccuracy: GroupResult,
@@ -33,6 +36,7 @@ _RESULTS: dict[type[Question], type[Result]] = {
     TwoGroups: TwoGroupsResult,
     TwoSystems: TwoSystemsResult,
     AllPairs: PairsResult,
+    Metric: MetricResult,
 }
 
 

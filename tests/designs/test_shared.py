@@ -1,4 +1,4 @@
-"""What every registered design must do."""
+"""What every design that plays arms must do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.acquisition.rewards import LowAccuracy
-from bayes_assess.designs import DESIGNS, CellState, choose_batch, reserve_batch, update_batch
+from bayes_assess.designs import ARMS, CellState, choose_batch, reserve_batch, update_batch
 from campaigns import made_pool, run_campaign
 
 POOL, LABELS = made_pool([0.9, 0.5, 0.7, 0.8], [30, 20, 1, 25])
@@ -28,12 +28,14 @@ QUESTIONS = [
     ba.Compare(by="prediction"),
     ba.Compare(second=RIVAL),
 ]
+# Every design on three questions, and two designs on every question: each pair is compiled anew.
 PAIRS = [
     pytest.param(design, question, id=f"{name}-{type(question).__name__}")
-    for name, design in DESIGNS.items()
+    for name, design in ARMS.items()
     for question in QUESTIONS
     if (design.max_round is None or question.n_sought <= design.max_round)
     and (question.designs is None or name in question.designs)
+    and (name in ("thompson", "random") or type(question) in (ba.GroupAccuracy, ba.LeastAccurate, ba.LeastCalibrated))
 ]
 
 
@@ -69,7 +71,7 @@ def test_the_same_key_gives_the_same_choices_and_another_key_others(design, ques
     assert (runs[0] != runs[2]).any() == several
 
 
-@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+@pytest.mark.parametrize("design", ARMS.values(), ids=ARMS)
 def test_nothing_recompiles_as_labels_arrive(design):
     state, traces = fresh_state(design()), []
 
@@ -86,17 +88,17 @@ def test_nothing_recompiles_as_labels_arrive(design):
     assert len(traces) == 1
 
 
-@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+@pytest.mark.parametrize("design", ARMS.values(), ids=ARMS)
 def test_an_exhausted_cell_is_never_chosen(design):
-    state = reserve_batch(fresh_state(design()), np.full(30, 0))
+    state = reserve_batch(design(), fresh_state(design()), np.full(30, 0))
     cells, _, state = choose_batch(design(), jax.random.key(0), state, 0, 46)  # all that is left
     assert 0 not in cells
     assert not np.asarray(state.remaining).any()
 
 
-@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+@pytest.mark.parametrize("design", ARMS.values(), ids=ARMS)
 def test_updating_in_a_batch_equals_updating_one_by_one_in_any_order(design):
-    start = reserve_batch(fresh_state(design(), ba.LeastAccurate()), np.array([0, 0, 1, 3, 3]))
+    start = reserve_batch(design(), fresh_state(design(), ba.LeastAccurate()), np.array([0, 0, 1, 3, 3]))
     at, outcomes = np.array([0, 3, 1, 0, 3]), np.array([1, 0, 1, 0, 1])
     together = update_batch(design(), start, at, outcomes)
     apart = start
@@ -115,12 +117,12 @@ def chosen_shares(design, state, n=4000) -> np.ndarray:
 
 
 def test_random_draws_items_uniformly():
-    counts = chosen_shares(DESIGNS["random"](), fresh_state(DESIGNS["random"]()))
+    counts = chosen_shares(ARMS["random"](), fresh_state(ARMS["random"]()))
     assert stats.chisquare(counts, counts.sum() * np.array([30, 20, 1, 25]) / 76).pvalue > 1e-4
 
 
 def test_random_group_draws_groups_uniformly():
-    counts = chosen_shares(DESIGNS["random_group"](), fresh_state(DESIGNS["random_group"]()))
+    counts = chosen_shares(ARMS["random_group"](), fresh_state(ARMS["random_group"]()))
     assert stats.chisquare(counts).pvalue > 1e-4
 
 
@@ -137,7 +139,7 @@ def test_thompson_chooses_every_group_as_often_as_its_draw_is_the_least(grid, mo
     if not grid:
         monkeypatch.setattr("bayes_assess.designs.bandits._GRID_MAX_CELLS", 0)
     a, b = np.array([3.0, 0.6, 20.0, 5.0]), np.array([1.0, 1.4, 6.0, 2.0])
-    design, cells = DESIGNS["thompson"](), ba.LeastAccurate().cells(POOL, seed=0)
+    design, cells = ARMS["thompson"](), ba.LeastAccurate().cells(POOL, seed=0)
     state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
     assert isinstance(state.memory, tuple) != grid
     theta = np.linspace(0, 1, 200_001)[1:-1]
@@ -150,7 +152,7 @@ def test_thompson_chooses_every_group_as_often_as_its_draw_is_the_least(grid, mo
 
 def test_bayes_ucb_plays_the_group_with_the_lowest_lower_quantile():
     a, b = np.array([30.0, 2.0, 4.0, 9.0]), np.array([20.0, 1.0, 1.0, 1.0])
-    design, cells = DESIGNS["bayes_ucb"](), ba.LeastAccurate().cells(POOL, seed=0)
+    design, cells = ARMS["bayes_ucb"](), ba.LeastAccurate().cells(POOL, seed=0)
     state = design.init(cells, ba.BetaBernoulli(a, b), LowAccuracy())
     assert chosen_shares(design, state, 50).argmax() == stats.beta.ppf(0.025, a, b).argmin()
 
@@ -158,7 +160,7 @@ def test_bayes_ucb_plays_the_group_with_the_lowest_lower_quantile():
 def test_multiple_play_hands_out_one_item_of_each_of_m_different_groups_before_any_twice():
     pool, _ = made_pool([0.9, 0.5, 0.7, 0.8], [20, 20, 20, 20])
     question = ba.LeastAccurate(m=3)
-    design, cells = DESIGNS["thompson"](), question.cells(pool, seed=0)
+    design, cells = ARMS["thompson"](), question.cells(pool, seed=0)
     prior = question.prior(pool, cells, None, None)
     state = design.init(cells, prior, question.reward(cells, prior))
     played, _, _ = choose_batch(design, jax.random.key(2), state, 0, 12)
@@ -167,14 +169,14 @@ def test_multiple_play_hands_out_one_item_of_each_of_m_different_groups_before_a
 
 
 def test_pending_items_lower_the_worth_of_their_group():
-    design = DESIGNS["epsilon_greedy"](epsilon=0.0)
+    design = ARMS["epsilon_greedy"](epsilon=0.0)
     state = fresh_state(design)
     cells, _, _ = choose_batch(design, jax.random.key(0), state, 0, 30)
     # Without that, the group that leads at the start gives all its 20 items, and only then another one the rest.
     assert len(set(cells.tolist())) >= 3
 
 
-@pytest.mark.parametrize("design", [DESIGNS["thompson"], DESIGNS["random"]])
+@pytest.mark.parametrize("design", [ARMS["thompson"], ARMS["random"]])
 def test_keys_are_used_once(design):
     with jax.debug_key_reuse(True), jax.enable_x64(True):
         state = jax.tree.map(jnp.asarray, fresh_state(design()))

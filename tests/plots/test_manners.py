@@ -39,6 +39,9 @@ FIGURES = {
         RNG.normal(0, 0.1, 99), 0.05, [0.3, 0.4, 0.3], first=NAMES[0], second=NAMES[1], truth=0.0, ax=ax
     ),
     "pairs": lambda ax: plots.pairs(MASSES, NAMES, ax=ax),
+    "precision_recall_curve": lambda ax: plots.precision_recall_curve(
+        np.concatenate([MIDDLE, MIDDLE[::-1]]), np.concatenate([ENDS, ENDS[::-1]]), truth=np.tile(MIDDLE, 2), ax=ax
+    ),
 }
 every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
 

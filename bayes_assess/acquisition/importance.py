@@ -1,0 +1,210 @@
+"""Proposals of importance sampling on cells, and how far they are from the best one ([NH] Propositions 1 and 2).
+
+An item of cell k is either unlabelled, or labelled y. Items of the same cell and state are told apart by nothing, so a
+proposal is a table (K, C + 1): column y < C holds the probability of *one item* labelled y, column C that of one
+unlabelled item. Tables count up to a factor until `normalised`.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax.scipy.special import xlogy
+from jaxtyping import Array, Bool, Float, Int
+
+Table = Float[Array, "K C"]
+Proposal = Float[Array, "K C+1"]
+
+
+def deterministic_proposal(
+    norms: Table, nonzero: Bool[Array, "K C"], pi: Table, epsilon: Float[Array, ""] | float
+) -> Proposal:
+    """Build the proposal for an oracle that always gives an item the same label ([NH] Proposition 2).
+
+    v = sum_y max(||Dg l(x, y)||, eps 1[l != 0]) pi(y | x), where pi is a point mass for labelled items.
+
+    Parameters
+    ----------
+    norms : (K, C)
+        ||Dg(R) l|| for items of every cell with every label.
+    nonzero : (K, C) booleans
+        Whether l != 0.
+    pi : (K, C)
+        Probability of every label for the unlabelled items of every cell.
+    epsilon : float
+        Floor, in the unit of the norms.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> norms, pi = jnp.array([[0.0, 2.0]]), jnp.array([[0.5, 0.5]])
+    >>> deterministic_proposal(norms, norms > 0, pi, 0.0).tolist()
+    [[0.0, 2.0, 1.0]]
+    """
+    known = jnp.maximum(norms, epsilon * nonzero)
+    return jnp.concatenate([known, (known * pi).sum(-1, keepdims=True)], axis=-1)
+
+
+def stochastic_proposal(
+    norms: Table, nonzero: Bool[Array, "K C"], pi: Table, epsilon: Float[Array, ""] | float
+) -> Proposal:
+    """Build the proposal for an oracle that draws labels, and for static sampling ([NH] Propositions 1 and 2, [SAW]).
+
+    v = (sum_y max(||Dg l(x, y)||^2, eps^2 1[l != 0]) pi(y | x))^(1/2), the same for labelled items. (Here eps is in
+    the unit of the norms, in [NH] in that of their squares.) Arguments are those of `deterministic_proposal`.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> norms, pi = jnp.array([[0.0, 2.0]]), jnp.array([[0.75, 0.25]])
+    >>> stochastic_proposal(norms, norms > 0, pi, 0.0).tolist()
+    [[1.0, 1.0, 1.0]]
+    """
+    square = jnp.maximum(norms, epsilon * nonzero) ** 2
+    v = jnp.sqrt((square * pi).sum(-1, keepdims=True))
+    return jnp.broadcast_to(v, (*v.shape[:-1], norms.shape[-1] + 1))
+
+
+def blockwise_proposal(
+    norms: Table,
+    nonzero: Bool[Array, "K C"],
+    pi: Table,
+    epsilon: Float[Array, ""] | float,
+    items: Float[Array, "K C+1"],
+    block: Int[Array, " K"],
+    n_blocks: int,
+) -> Proposal:
+    """Build the best proposal among those that are constant within blocks: v_b = (E ||Dg l||^2)^(1/2) over its items.
+
+    (The published code of [NH] squares the average norm instead.)
+
+    Parameters
+    ----------
+    norms, nonzero, pi, epsilon
+        As for `deterministic_proposal`.
+    items : (K, C + 1)
+        Number of items of every cell labelled y, and unlabelled.
+    block : (K,) integers
+        Block of every cell.
+    n_blocks : int
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> norms, pi = jnp.array([[0.0, 5.0], [0.0, 0.0]]), jnp.array([[0.5, 0.5], [1.0, 0.0]])
+    >>> items, block = jnp.array([[0, 0, 2], [0, 0, 23]]), jnp.array([0, 0])
+    >>> blockwise_proposal(norms, norms > 0, pi, 0.0, items, block, 1).tolist()  # sqrt(2 * 12.5 / 25)
+    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+    """
+    known = jnp.maximum(norms, epsilon * nonzero) ** 2
+    square = jnp.concatenate([known, (known * pi).sum(-1, keepdims=True)], axis=-1)
+    total = jnp.zeros(n_blocks).at[block].add((items * square).sum(-1))
+    size = jnp.zeros(n_blocks).at[block].add(items.sum(-1))
+    v = jnp.sqrt(total / jnp.maximum(size, 1))[block]
+    return jnp.broadcast_to(v[:, None], square.shape)
+
+
+def normalised(proposal: Proposal, items: Float[Array, "K C+1"], delta: float = 0.0) -> Proposal:
+    """Scale a proposal so that it sums to 1 over all items, mixed with the uniform one ([NH] sec. 3.3.1).
+
+    Parameters
+    ----------
+    proposal : (K, C + 1)
+        Up to a factor; where all of it is 0, the uniform proposal takes its place.
+    items : (K, C + 1)
+        Number of items of every cell labelled y, and unlabelled.
+    delta : float in [0, 1]
+        Share of the uniform proposal.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> items = jnp.array([[0, 1, 3]])
+    >>> normalised(jnp.array([[9.0, 1.0, 3.0]]), items, 0.2)[:, 1:].round(2)
+    Array([[0.13, 0.29]], dtype=float32)
+    """
+    total, n_items = (items * proposal).sum(), items.sum()
+    own = proposal / jnp.where(total > 0, total, 1)
+    return jnp.where(total > 0, (1 - delta) * own + delta / n_items, 1 / n_items)
+
+
+def optimal_proposal(norms: Table, full: Int[Array, "K C"]) -> Table:
+    """Build the best proposal where all labels are known, for items of cell k labelled y ([NH] Proposition 1).
+
+    Parameters
+    ----------
+    norms : (K, C)
+        ||Dg(R) l|| at the true R.
+    full : (K, C) integers
+        Items of every cell by label.
+
+    Returns
+    -------
+    (K, C) probabilities of one item; they sum to 1 over all items unless all norms are 0.
+    """
+    total = (norms * full).sum()
+    return norms / jnp.where(total > 0, total, 1)
+
+
+def divergence(
+    best: Table, proposal: Proposal, labelled: Int[Array, "K C"], full: Int[Array, "K C"]
+) -> Float[Array, ""]:
+    """Compute the Kullback-Leibler divergence KL(best || proposal) over items ([NH] Figure 2).
+
+    Parameters
+    ----------
+    best : (K, C)
+        The optimal proposal, by cell and true label.
+    proposal : (K, C + 1)
+        Probability of one item, labelled y or unlabelled.
+    labelled, full : (K, C) integers
+        Labelled items, and all items, by true label.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> best, uniform = jnp.array([[0.0, 0.5]]), jnp.full((1, 3), 0.25)
+    >>> round(float(divergence(best, uniform, jnp.array([[1, 1]]), jnp.array([[2, 2]]))), 4)  # log 2
+    0.6931
+    """
+    entropy = xlogy(best, best)
+    known = entropy - xlogy(best, proposal[:, :-1])
+    unknown = entropy - xlogy(best, proposal[:, -1:])
+    return (
+        jnp.where(labelled > 0, labelled * known, 0) + jnp.where(full > labelled, (full - labelled) * unknown, 0)
+    ).sum()
+
+
+def f_measure_masses(
+    share: Float[Array, " B"],
+    predicted: Float[Array, " B"],
+    theta: Float[Array, " B"],
+    value: Float[Array, ""],
+    alpha: float,
+) -> Float[Array, " B"]:
+    """Weigh strata for the F-measure TP / (alpha PP + (1 - alpha) P) ([OASIS]).
+
+    v_k = omega_k (f_k (alpha^2 F^2 (1 - theta_k) + (1 - F)^2 theta_k) + (1 - f_k) (1 - alpha)^2 F^2 theta_k)^(1/2)
+
+    Parameters
+    ----------
+    share : (B,)
+        omega_k, share of the pool in every stratum.
+    predicted : (B,)
+        f_k, share of predicted positives in every stratum, summed over systems.
+    theta : (B,)
+        Probability of a positive label in every stratum.
+    value : float
+        F, the current estimate.
+    alpha : float in [0, 1]
+        1/2 for F1, 1 for precision, 0 for recall.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> one, half = jnp.ones(1), jnp.full(1, 0.5)
+    >>> f_measure_masses(one, one, half, 0.5, 1.0).tolist()  # precision 1/2: any predicted positive, 1/2
+    [0.5]
+    """
+    hit = alpha**2 * value**2 * (1 - theta) + (1 - value) ** 2 * theta
+    miss = (1 - alpha) ** 2 * value**2 * theta
+    return share * jnp.sqrt(predicted * hit + (1 - predicted) * miss)

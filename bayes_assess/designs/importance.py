@@ -1,0 +1,194 @@
+"""Importance sampling for measures: passive, static and adaptive (Dirichlet tree)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from bayes_assess._typing import x64
+from bayes_assess.acquisition.importance import blockwise_proposal, deterministic_proposal, stochastic_proposal
+from bayes_assess.designs._weighted import WeightedDesign, WeightedState
+from bayes_assess.errors import DesignError
+from bayes_assess.models.dirichlet_tree import DirichletTree, Tree, fit_latent, latent_prior, refresh
+from bayes_assess.strata import Kind, Strata
+
+_FLOOR = 1e-3  # of the greatest norm
+_NEWTON_STEPS = 2
+
+
+@dataclass(frozen=True)
+class Passive(WeightedDesign):
+    """Uniformly random items, with replacement ([NH] Definition 3).
+
+    Examples
+    --------
+    >>> Passive().name
+    'passive'
+    """
+
+    name: ClassVar[str] = "passive"
+
+    def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
+        """Propose all items alike."""
+        return jnp.ones_like(state.draws.proposal)
+
+
+@dataclass(frozen=True)
+class Importance(WeightedDesign):
+    """Static importance sampling: the best proposal if scores were probabilities of labels ([SAW], [NH] Remark 4).
+
+    Parameters
+    ----------
+    n_strata : int
+        Cells are finer than strata of the scores by the predictions; within a cell, items are drawn alike.
+    epsilon : float
+        Floor of ||Dg l|| where l != 0, as a share of the greatest one.
+
+    Examples
+    --------
+    >>> Importance(n_strata=1024)
+    Importance(delta=0.0, n_strata=1024, kind='csf', epsilon=0.001)
+    """
+
+    n_strata: int = 256
+    kind: Kind = "csf"
+    epsilon: float = _FLOOR
+
+    name: ClassVar[str] = "importance"
+
+    @property
+    def strata(self) -> Strata:  # type: ignore[override]
+        """Strata of the scores."""
+        return Strata(self.n_strata, self.kind)
+
+    def remember(self, state: WeightedState) -> Float[Array, "K C+1"]:
+        """Compute the proposal, which no label changes."""
+        norms = state.target.norms(state.target.risk(state.masses(state.prior)))
+        return stochastic_proposal(norms, state.target.nonzero, state.prior, self.epsilon * norms.max())
+
+    def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
+        """Propose what was computed at the start."""
+        return state.memory
+
+
+class _Oracle(NamedTuple):
+    """What the adaptive design knows of the oracle."""
+
+    prior: DirichletTree
+    ready: Any  # the prior, prepared for latent labels
+    counts: Float[Array, "B C"]  # labels of every block
+    latent: Any  # the fit to latent labels
+    pi: Float[Array, "B C"]  # probability of every label in every block
+
+
+@dataclass(frozen=True)
+class Adaptive(WeightedDesign):
+    """Adaptive importance sampling with a Dirichlet-tree model of the oracle ([NH] Algorithm 1, Proposition 2, sec. 4).
+
+    Parameters
+    ----------
+    n_strata : int
+        Blocks of the model, at most.
+    kind : str
+        How the scores are cut into blocks, see `Strata`.
+    depth : int, optional
+        Depth of the tree; 1 is a flat one. By default as deep as binary branching makes it.
+    branching : int
+        Children of a node, at most.
+    oracle : {"deterministic", "stochastic"}
+        Form of the proposal. Labels that are told twice must agree in either case.
+    level : {"item", "block"}
+        Whether predictions and known labels tell the items of a block apart.
+    epsilon : float
+        Floor of ||Dg l|| where l != 0, as a share of the greatest one; it shrinks with the share of unlabelled items.
+    stage : int
+        Labels between two proposals.
+
+    Examples
+    --------
+    >>> Adaptive(depth=1).tree(256)
+    Tree(n_leaves=256, branching=256, depth=1)
+    """
+
+    n_strata: int = 256
+    kind: Kind = "csf"
+    depth: int | None = None
+    branching: int = 2
+    oracle: Literal["deterministic", "stochastic"] = "deterministic"
+    level: Literal["item", "block"] = "item"
+    epsilon: float = _FLOOR
+    stage: int = 1
+
+    name: ClassVar[str] = "adaptive"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for option, choices in (("oracle", ("deterministic", "stochastic")), ("level", ("item", "block"))):
+            if getattr(self, option) not in choices:
+                raise DesignError(f"{option} is {choices[0]!r} or {choices[1]!r}; found {getattr(self, option)!r}.")
+        if self.stage < 1:
+            raise DesignError(f"A stage is at least one label; found {self.stage!r}.")
+
+    @property
+    def strata(self) -> Strata:  # type: ignore[override]
+        """Strata of the scores."""
+        return Strata(self.n_strata, self.kind)
+
+    def tree(self, n_blocks: int) -> Tree:
+        """Return the tree over so many blocks."""
+        return Tree.flat(n_blocks) if self.depth == 1 else Tree(n_blocks, self.branching, self.depth)
+
+    @x64
+    def oracle_prior(self, state: WeightedState) -> DirichletTree:
+        """Build the prior from the mean scores of the blocks ([NH] sec. 5.2)."""
+        target = state.target
+        size = target.by_block(target.size)[:, None]
+        scores: Any = target.by_block(state.prior * target.size[:, None]) / jnp.maximum(size, 1)
+        return DirichletTree.from_prior(mean_scores=scores, tree=self.tree(target.n_blocks))
+
+    def remember(self, state: WeightedState) -> _Oracle:
+        """Fit the model to the pool without labels."""
+        target = state.target
+        prior = self.oracle_prior(state)
+        counts = jnp.zeros((target.n_blocks, target.n_outcomes))
+        if self.oracle == "stochastic":
+            return _Oracle(prior, None, counts, None, jnp.asarray(prior.predictive))
+        ready = latent_prior(prior)
+        latent = fit_latent(prior, counts, target.by_block(target.size))
+        return _Oracle(prior, ready, counts, latent, jnp.asarray(latent.pi))
+
+    def learn(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Oracle:
+        """Refresh the model after a label, at the end of a stage."""
+        memory: _Oracle = state.memory
+        target = state.target
+        memory = memory._replace(counts=memory.counts.at[target.block[cell], outcome].add(1))
+        if self.stage == 1:
+            return self._fitted(memory, state)
+        return lax.cond(state.counts.sum() % self.stage == 0, lambda: self._fitted(memory, state), lambda: memory)
+
+    def belief(self, state: WeightedState) -> Float[Array, "K C"]:
+        """Return what the model says of the labels of every cell."""
+        return state.memory.pi[state.target.block]
+
+    def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
+        """Propose by the norms of Dg l at the risk that the model expects."""
+        target, pi = state.target, self.belief(state)
+        norms = target.norms(target.risk(state.masses(pi)))
+        floor = self.epsilon * norms.max() * (1 - state.share_labelled)
+        if self.level == "block":
+            items = state.items.astype(jnp.float64)
+            return blockwise_proposal(norms, target.nonzero, pi, floor, items, target.block, target.n_blocks)
+        form = deterministic_proposal if self.oracle == "deterministic" else stochastic_proposal
+        return form(norms, target.nonzero, pi, floor)
+
+    def _fitted(self, memory: _Oracle, state: WeightedState) -> _Oracle:
+        if self.oracle == "stochastic":
+            posterior = memory.prior.update(state.target.by_block(state.draws.weights))
+            return memory._replace(pi=jnp.asarray(posterior.predictive))
+        unlabelled = state.target.by_block(state.unlabelled).astype(jnp.float64)
+        latent = refresh(memory.ready, memory.counts, unlabelled, memory.latent, _NEWTON_STEPS)
+        return memory._replace(latent=latent, pi=jnp.asarray(latent.pi))

@@ -1,0 +1,123 @@
+"""OASIS: stratified adaptive importance sampling of F-measures ([OASIS])."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from bayes_assess.acquisition.importance import f_measure_masses
+from bayes_assess.acquisition.target import Target
+from bayes_assess.designs._weighted import WeightedDesign, WeightedState, estimated_value
+from bayes_assess.errors import DesignError
+from bayes_assess.strata import Kind, Strata
+
+
+class _Strata(NamedTuple):
+    """What OASIS knows of its strata."""
+
+    size: Float[Array, " B"]
+    predicted: Float[Array, " B"]  # share of predicted positives
+    theta: Float[Array, " B"]  # what scores say of the share of positive labels
+    positives: Int[Array, " B"]  # labelled positive
+    labelled: Int[Array, " B"]
+
+
+@dataclass(frozen=True)
+class Oasis(WeightedDesign):
+    """Strata of the scores, one Beta posterior each, and the best proposal over strata for an F-measure ([OASIS]).
+
+    Items are drawn alike within a stratum. An item that is drawn again counts in the estimate, but not again in the
+    posterior.
+
+    Parameters
+    ----------
+    n_strata : int
+        Strata, at most.
+    kind : str
+        How the scores are cut, see `Strata`.
+    epsilon : float in (0, 1]
+        Share of draws from strata in proportion to their sizes, so that every item can be drawn.
+    strength : float
+        Worth in labels of the prior of every stratum.
+    decay : bool
+        Divide that worth by the number of labels of the stratum, as published. (No posterior does.)
+
+    Examples
+    --------
+    >>> Oasis(n_strata=30).name
+    'oasis'
+    """
+
+    n_strata: int = 256
+    kind: Kind = "csf"
+    epsilon: float = 1e-3
+    strength: float = 2.0
+    decay: bool = True
+
+    name: ClassVar[str] = "oasis"
+    needs_f_measure: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.strength > 0:
+            raise DesignError(f"strength of oasis is a positive number of labels; found {self.strength!r}.")
+
+    @property
+    def strata(self) -> Strata:  # type: ignore[override]
+        """Strata of the scores."""
+        return Strata(self.n_strata, self.kind)
+
+    def remember(self, state: WeightedState) -> _Strata:
+        """Sum up the strata."""
+        target = state.target
+        size = target.by_block(target.size.astype(jnp.float64))
+        per_item = jnp.maximum(size, 1)
+        nothing = jnp.zeros(target.n_blocks, jnp.int64)
+        return _Strata(
+            size=size,
+            predicted=target.by_block(target.size * target.predicted) / per_item,
+            theta=target.by_block(target.size * state.prior[:, target.positive]) / per_item,
+            positives=nothing,
+            labelled=nothing,
+        )
+
+    def learn(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Strata:
+        """Count a label."""
+        memory: _Strata = state.memory
+        block = state.target.block[cell]
+        return memory._replace(
+            positives=memory.positives.at[block].add(outcome == state.target.positive),
+            labelled=memory.labelled.at[block].add(1),
+        )
+
+    def posterior_mean(self, memory: _Strata) -> Float[Array, " B"]:
+        """Compute the share of positive labels in every stratum."""
+        strength = self.strength / jnp.maximum(memory.labelled, 1) if self.decay else self.strength
+        return (strength * memory.theta + memory.positives) / (strength + memory.labelled)
+
+    def belief(self, state: WeightedState) -> Float[Array, "K C"]:
+        """Return the posterior mean of every stratum; what is not positive is shared out as the scores do."""
+        target: Target = state.target
+        theta = self.posterior_mean(state.memory)[target.block][:, None]
+        positive = jnp.arange(target.n_outcomes) == target.positive
+        rest = jnp.where(positive, 0, state.prior)
+        total = rest.sum(-1, keepdims=True)
+        rest = jnp.where(total > 0, rest / jnp.where(total > 0, total, 1), ~positive / max(target.n_outcomes - 1, 1))
+        return jnp.where(positive, theta, (1 - theta) * rest)
+
+    def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
+        """Propose the items of every stratum alike."""
+        target, memory = state.target, state.memory
+        assert target.f_alpha is not None  # questions see to it
+        value = estimated_value(state, self.belief(state))[0][0]
+        share = memory.size / memory.size.sum()
+        v = f_measure_masses(share, memory.predicted, self.posterior_mean(memory), value, target.f_alpha)
+        total = v.sum()
+        stratum = (
+            jnp.where(total > 0, (1 - self.epsilon) * v / jnp.where(total > 0, total, 1), 0) + self.epsilon * share
+        )
+        item = stratum / jnp.maximum(memory.size, 1)
+        return jnp.broadcast_to(item[target.block][:, None], state.draws.proposal.shape)

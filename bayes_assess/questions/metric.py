@@ -1,0 +1,358 @@
+"""Measures of a classifier such as F1, and precision-recall curves, under any imbalance ([NH])."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.tree_util import register_dataclass
+from jaxtyping import Float, Int
+
+from bayes_assess._typing import x64
+from bayes_assess.acquisition.target import Target
+from bayes_assess.cells import Cells, cells
+from bayes_assess.designs import WEIGHTED
+from bayes_assess.errors import PriorError, QuestionError
+from bayes_assess.intervals import measure_interval
+from bayes_assess.measures import Measure, combine, positive_code, pr_curve, table_for
+from bayes_assess.measures import measure as named_measure
+from bayes_assess.partition import Partition, block_means, partition
+from bayes_assess.pool import Pool
+from bayes_assess.questions._base import Question
+
+_F_MEASURES = {"precision": 1.0, "recall": 0.0, "f1": 0.5}
+
+
+@partial(register_dataclass, data_fields=["mean"], meta_fields=[])
+@dataclass(frozen=True)
+class ScorePrior:
+    """What is believed of the labels of every cell before any label.
+
+    Parameters
+    ----------
+    mean : (K, C)
+        Probability of every label; rows sum to 1.
+    """
+
+    mean: Any
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MetricCells(Cells):
+    """Cells on which all losses of a measure are constant, and the measure on them."""
+
+    target: Target
+
+
+@dataclass(frozen=True, eq=False)
+class Metric(Question):
+    """What is the F1 score, the precision, or any other measure of the system? See [NH] Definition 1.
+
+    Parameters
+    ----------
+    measure : str, Measure, or a list of these
+        Names are scikit-learn's, see `bayes_assess.measures.MEASURES`.
+    positive : class name, optional
+        Positive class of two-class measures; the second class of two by default.
+    systems : sequence of str, optional
+        Columns of predicted classes to measure several systems at once; ``"prediction"`` is the pool's own.
+    by : str, optional
+        Column of groups to measure one by one.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=[0, 0, 1, 1])
+    >>> a = ba.assess(pool, ba.Metric("f1"), design="passive")
+    >>> a.tell(a.ask(4).ids, [1, 1, 1, 1])
+    >>> round(float(a.result().estimate), 12)  # everything is labelled
+    0.666666666667
+    """
+
+    measure: Any
+    positive: Any = None
+    systems: str | Sequence[str] = field(default=(), kw_only=True)
+    by: str | None = field(default=None, kw_only=True)
+    target: str = field(default="pool", init=False, repr=False)
+
+    default_design: ClassVar[str] = "adaptive"
+    default_designs: ClassVar[tuple[str, ...]] = ("passive", "adaptive")
+    quantity: ClassVar[str] = "measure"
+    lower_is_better: ClassVar[Mapping[str, bool]] = {"mse": True, "bias": True, "divergence": True}
+    goals: ClassVar[Mapping[str, float]] = {"mse": 1e-3, "bias": 0.01, "divergence": 0.5}
+
+    def __post_init__(self) -> None:
+        combine(self.measure)  # a name that does not exist is refused at once
+        if isinstance(self.systems, str):
+            object.__setattr__(self, "systems", (self.systems,))
+
+    @property
+    def name(self) -> str:
+        """What the question is called."""
+        return f"{type(self).__name__}({', '.join(one.name for one in combine(self.measure))})"
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """Mean squared error, bias, and divergence of the proposal from the best one."""
+        return ("mse", "bias", "divergence")
+
+    @property
+    def designs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Designs that draw with known probabilities; OASIS for F-measures only."""
+        return tuple(name for name, kind in WEIGHTED.items() if self.f_alpha is not None or not kind.needs_f_measure)
+
+    @property
+    def f_alpha(self) -> float | None:
+        """Weight alpha of the F-measure TP / (alpha PP + (1 - alpha) P), None if it is not one."""
+        names = [one.name for one in combine(self.measure) if isinstance(one, Measure)]
+        if len(names) != 1 or self.systems or self.by is not None:
+            return None
+        beta = re.fullmatch(r"fbeta\((.*)\)", names[0])
+        if beta is not None:
+            return 1 / (1 + float(beta[1]) ** 2)
+        return _F_MEASURES.get(names[0])
+
+    def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
+        """Collapse the pool into what the losses and the strata tell apart."""
+        codes, table = self.losses(pool)
+        attributes = Partition(codes, np.arange(table.n_attributes), "losses")
+        blocks = _blocks(pool, strata)
+        both = blocks.codes.astype(np.int64) * table.n_attributes + codes
+        found, cell = np.unique(both, return_inverse=True)
+        block, attribute = np.divmod(found, table.n_attributes)
+        names = np.array([str(blocks.names[b]) for b in block]) if blocks.n_groups > 1 else attribute.astype(str)
+        joint = Partition(
+            cell.astype(np.min_scalar_type(len(found) - 1)),
+            names,
+            blocks.description if blocks.n_groups > 1 else self.name,
+            note=blocks.note,
+            parts=(blocks, attributes),
+        )
+        plain = cells(pool, joint, seed=seed)
+        target = Target(
+            table=table,
+            attribute=attribute.astype(np.int64),
+            block=block.astype(np.int64),
+            size=plain.counts,
+            predicted=self._predicted(pool, plain),
+            n_attributes=table.n_attributes,
+            n_blocks=blocks.n_groups,
+            n_outcomes=pool.n_classes,
+            positive=self._positive_code(pool),
+            f_alpha=self.f_alpha,
+        )
+        return MetricCells(**vars(plain), target=target)
+
+    def playable(self, cells: Cells) -> np.ndarray:
+        """Cells whose labels can matter: some label has a loss."""
+        worth: np.ndarray = np.atleast_1d(np.asarray(_target(cells).nonzero).any(-1))
+        return worth
+
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> ScorePrior:
+        """Take the mean scores of every cell, or equal probabilities."""
+        if strength is not None:
+            raise PriorError(f"{self.name} takes no prior_strength: the design decides what its prior is worth.")
+        if isinstance(prior, ScorePrior):
+            if np.shape(prior.mean) != (cells.n_cells, pool.n_classes):
+                raise PriorError(
+                    f"The prior has shape {np.shape(prior.mean)}; it needs a row per cell and a column per class, "
+                    f"{(cells.n_cells, pool.n_classes)}."
+                )
+            return prior
+        informative = pool.scores is not None or pool.confidence is not None
+        if prior not in (None, "informative", "uninformative"):
+            raise PriorError(f"{self.name} takes the prior 'informative' or 'uninformative'; found {prior!r}.")
+        if prior == "informative" and not informative:
+            raise PriorError("The informative prior needs scores, and the pool has none.")
+        if prior == "uninformative" or not informative:
+            return ScorePrior(np.full((cells.n_cells, pool.n_classes), 1 / pool.n_classes))
+        return ScorePrior(_mean_scores(pool, cells))
+
+    def reward(self, cells: Cells, prior: Any) -> Target:
+        """Return what is estimated."""
+        return _target(cells)
+
+    def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
+        """Take labels as they are."""
+        return labels
+
+    def groups(self, cells: Cells) -> np.ndarray:
+        """Names of what is measured, (k,)."""
+        return np.array(_target(cells).table.outputs)
+
+    def group_sizes(self, cells: Cells) -> None:
+        """Return None: measures are no groups."""
+
+    @x64
+    def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " k"]:
+        """Compute the measure from all labels."""
+        target = jax.tree.map(jnp.asarray, _target(cells))
+        return self.shaped(target.table, np.asarray(target.table.value(target.risk(full / full.sum()))))
+
+    def estimate(self, cells: Cells, prior: Any, counts: Any) -> np.ndarray:
+        """Refuse: weighted draws are needed, see `moments`."""
+        raise QuestionError(f"{self.name} is estimated from weighted draws, not from counts alone.")
+
+    def evaluate(self, cells: Cells, prior: Any, counts: Any, full: Any) -> dict[str, np.ndarray]:
+        """Refuse: weighted draws are needed, see `moments`."""
+        raise QuestionError(f"{self.name} is estimated from weighted draws, not from counts alone.")
+
+    def study_estimates(self, campaigns: Any) -> np.ndarray:
+        """Return the estimates of simulated campaigns, (R, B, *answer)."""
+        return self.shaped(cells_table(campaigns.cells), campaigns.record["estimate"])
+
+    def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
+        """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
+        record, table = campaigns.record, cells_table(campaigns.cells)
+        ends = measure_interval(
+            record["estimate"],
+            record["variance"],
+            record["n_effective"][..., None],
+            bounded=np.array(table.bounded),
+            defined=record["defined"],
+            exact=record["exact"][..., None],
+            level=level,
+        )
+        return ends[..., 0, :] if self._is_scalar(table) else ends
+
+    def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
+        """Score simulated campaigns against the truth, (R, B) each."""
+        truth = np.atleast_1d(self.truth_of_counts(campaigns.cells, campaigns.full))
+        error = campaigns.record["estimate"] - truth
+        return {
+            "mse": (error**2).mean(-1),
+            "bias": error.mean(-1),
+            "divergence": campaigns.record["divergence"],
+        }
+
+    def shaped(self, table: Any, values: np.ndarray) -> np.ndarray:
+        """Give values (..., k) the shape of the answer: numbers if one measure was asked for."""
+        return values[..., 0] if self._is_scalar(table) else values
+
+    def _is_scalar(self, table: Any) -> bool:
+        return len(table.outputs) == 1 and not isinstance(self.measure, list | tuple)
+
+    def describe(self) -> dict[str, Any]:
+        """Say in plain values what is asked."""
+        measures = combine(self.measure)
+        if not all(isinstance(one, Measure) and _is_named(one) for one in measures):
+            raise QuestionError(
+                f"A journal keeps measures by name; {self.name} has functions of its own, which it cannot keep."
+            )
+        return {
+            "question": "Metric",
+            "measure": [one.name for one in measures] if isinstance(self.measure, list | tuple) else measures[0].name,
+            "positive": self.positive,
+            "systems": list(self.systems),
+            "by": self.by,
+        }
+
+    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
+        """Return what the loss of every item depends on, and the table of losses."""
+        return table_for(self.measure, pool, positive=self.positive, systems=self.systems, by=self.by)
+
+    def _predicted(self, pool: Pool, cells: Cells) -> Float[np.ndarray, " K"]:
+        """Whether the items of every cell are predicted positive."""
+        positive = self._positive_code(pool)
+        if self.f_alpha is None or positive < 0:
+            return np.zeros(cells.n_cells)
+        first = cells.order[cells.starts[:-1]]
+        return (pool.predictions[first] == positive).astype(np.float64)
+
+    def _positive_code(self, pool: Pool) -> int:
+        code = positive_code(pool, self.positive)
+        return -1 if code is None else code
+
+
+@dataclass(frozen=True, eq=False)
+class PRCurve(Metric):
+    """How do precision and recall change with the threshold? See [NH] Table 1 and Example 2.
+
+    Parameters
+    ----------
+    thresholds : int or array (L,)
+        How many thresholds, placed at scores of the pool, or increasing thresholds on P(positive).
+    positive : class name, optional
+        As for `Metric`.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(scores=[0.2, 0.4, 0.6, 0.8])
+    >>> ba.PRCurve([0.3, 0.7]).truth(pool, [0, 1, 0, 1]).tolist()  # precision, then recall
+    [0.6666666666666666, 1.0, 1.0, 0.5]
+    """
+
+    measure: Any = field(init=False, repr=False)
+    thresholds: Any = 1024
+
+    def __init__(self, thresholds: Any = 1024, positive: Any = None):
+        thresholds = int(thresholds) if isinstance(thresholds, np.integer) else thresholds
+        curve = pr_curve(n=thresholds) if isinstance(thresholds, int) else pr_curve(thresholds)
+        for name, value in (
+            ("thresholds", thresholds),
+            ("positive", positive),
+            ("systems", ()),
+            ("by", None),
+            ("target", "pool"),
+        ):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "measure", curve)
+
+    @property
+    def name(self) -> str:
+        """What the question is called."""
+        return "PRCurve"
+
+    def describe(self) -> dict[str, Any]:
+        """Say in plain values what is asked."""
+        thresholds = self.thresholds if isinstance(self.thresholds, int) else np.asarray(self.thresholds).tolist()
+        return {"question": "PRCurve", "thresholds": thresholds, "positive": self.positive}
+
+
+def cells_table(cells: Cells) -> Any:
+    """Return the table of losses of the cells of a measure."""
+    return _target(cells).table
+
+
+def _target(cells: Cells) -> Target:
+    if not isinstance(cells, MetricCells):
+        raise QuestionError("These cells were made for another question.")
+    return cells.target
+
+
+def _is_named(one: Measure) -> bool:
+    try:
+        return named_measure(one.name) is one
+    except QuestionError:
+        return False
+
+
+def _blocks(pool: Pool, strata: Any) -> Partition:
+    """Cut the pool into strata, or leave it whole where no design asks for them or there are no scores."""
+    if strata is None or (pool.scores is None and pool.confidence is None and getattr(strata, "of", None) is None):
+        return Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
+    return partition(pool, strata)
+
+
+def _mean_scores(pool: Pool, cells: Cells) -> Float[np.ndarray, "K C"]:
+    """Mean probability of every label in every cell, as the scores have it."""
+    groups = Partition(cells.codes, cells.names, cells.description)
+    if pool.scores is not None:
+        means = block_means(groups, pool.scores)
+        means = np.stack([1 - means, means], axis=-1) if means.ndim == 1 else means
+        return means / means.sum(-1, keepdims=True)
+    confidence = np.zeros((cells.n_cells, pool.n_classes))
+    assert pool.confidence is not None
+    pairs = cells.codes.astype(np.int64) * pool.n_classes + pool.predictions
+    rest = np.bincount(cells.codes, weights=1 - pool.confidence, minlength=cells.n_cells)
+    own = np.bincount(pairs, weights=pool.confidence, minlength=confidence.size).reshape(confidence.shape)
+    own_rest = np.bincount(pairs, weights=1 - pool.confidence, minlength=confidence.size).reshape(confidence.shape)
+    spread = (rest[:, None] - own_rest) / max(pool.n_classes - 1, 1)
+    return (own + spread) / np.maximum(cells.counts, 1)[:, None]
