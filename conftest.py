@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # before anything imports matplotlib
+# Compiling takes most of the time of the tests. What a worker or its subprocesses have compiled serves the next file
+# and the next run; workers do not share, as a file may be read while it is written.
+_COMPILED = Path(__file__).parent / ".pytest_cache" / "jax" / os.environ.get("PYTEST_XDIST_WORKER", "main")
+os.environ["JAX_COMPILATION_CACHE_DIR"] = str(_COMPILED)
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+
+_MAPS = Path("/proc/self/maps")
+_MANY_MAPS = 15_000
 
 
 @pytest.fixture(autouse=True)
 def _close_figures():
     """Leave no open figure behind: pyplot warns about many."""
     yield
-    import sys
-
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget_compiled_functions():
+    """Stay below the 65,530 memory maps of Linux, of which a compiled function takes several: one too many crashes."""
+    yield
+    if "jax" in sys.modules and _MAPS.exists() and len(_MAPS.read_bytes().splitlines()) > _MANY_MAPS:
+        sys.modules["jax"].clear_caches()
