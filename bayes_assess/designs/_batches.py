@@ -1,4 +1,4 @@
-"""Steps of a design on a whole batch in one compiled call; batches are padded, so that few lengths are compiled."""
+"""Steps of a design on a whole batch in one compiled call, which is the same for all batches of up to 64 items."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from bayes_assess._typing import PRNGKey, x64
 from bayes_assess.designs._base import Design, State
@@ -56,24 +56,27 @@ def reserve_batch(design: Design, state: State, cells: Int[np.ndarray, " n"]) ->
 
 
 def _padded_length(n: int) -> int:
-    return 1 << (n - 1).bit_length()
+    """Return the least of 64, 1,024, 16,384, ... that is not below `n`."""
+    length = 64
+    while length < n:
+        length *= 16
+    return length
 
 
 def _padded(*arrays: np.ndarray) -> tuple[Any, ...]:
-    """Pad arrays of one length to a power of two, and say which entries are real."""
+    """Pad arrays of one length, and say how many entries are real."""
     n = len(arrays[0])
-    length = _padded_length(n)
-    return *(np.pad(array, (0, length - n)) for array in arrays), np.arange(length) < n
+    return *(np.pad(array, (0, _padded_length(n) - n)) for array in arrays), n
 
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _choose(design: Design, length: int, key: PRNGKey, state: State, first: int, n: int):
-    def step(state, i):
-        cell, weight, chosen = design.choose(jax.random.fold_in(key, first + i), state)
-        return jax.tree.map(lambda new, old: jnp.where(i < n, new, old), chosen, state), (cell, weight)
+    def step(i, carry):
+        cells, weights, state = carry
+        cell, weight, state = design.choose(jax.random.fold_in(key, first + i), state)
+        return cells.at[i].set(cell), weights.at[i].set(weight), state
 
-    state, (cells, weights) = lax.scan(step, state, jnp.arange(length))
-    return cells, weights, state
+    return lax.fori_loop(0, n, step, (jnp.zeros(length, jnp.int64), jnp.zeros(length), state))
 
 
 @partial(jax.jit, static_argnums=0)
@@ -83,19 +86,14 @@ def _update(
     cells: Int[Array, " n"],
     outcomes: Int[Array, " n"],
     weights: Float[Array, " n"],
-    real: Bool[Array, " n"],
+    n: int,
 ):
-    def step(state, label):
-        cell, outcome, weight, real = label
-        return lax.cond(real, lambda: design.update(state, cell, outcome, weight), lambda: state), None
+    def step(i, state):
+        return design.update(state, cells[i], outcomes[i], weights[i])
 
-    return lax.scan(step, state, (cells, outcomes, weights, real))[0]
+    return lax.fori_loop(0, n, step, state)
 
 
 @partial(jax.jit, static_argnums=0)
-def _reserve(design: Design, state: State, cells: Int[Array, " n"], real: Bool[Array, " n"]):
-    def step(state, item):
-        cell, real = item
-        return lax.cond(real, lambda: design.reserve(state, cell), lambda: state), None
-
-    return lax.scan(step, state, (cells, real))[0]
+def _reserve(design: Design, state: State, cells: Int[Array, " n"], n: int):
+    return lax.fori_loop(0, n, lambda i, state: design.reserve(state, cells[i]), state)
