@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -105,8 +105,15 @@ def simulate(
     if isinstance(repeats, bool) or int(repeats) != repeats or repeats < 1:
         raise BudgetError(f"repeats is a positive whole number; found {repeats!r}.")
     _check_memory(int(repeats) * len(looks) * sum(plan.n_recorded for plan in plans.values()))
+    campaigns: dict[str, Campaigns] = {}
     with _progress_bar(progress, len(plans) * int(repeats)) as advance:
-        campaigns = {name: _run(plan, question, looks, int(repeats), seed, advance) for name, plan in plans.items()}
+        for name, plan in plans.items():
+            twin = next((other for other in campaigns if plan.chooses_as(plans[other])), None)
+            if twin is None:
+                campaigns[name] = _run(plan, question, looks, int(repeats), seed, advance)
+            else:
+                campaigns[name] = replace(campaigns[twin], prior=plan.prior)
+                advance(int(repeats))
     return Study(question, one.cells, one.full, looks, campaigns, level)
 
 
@@ -125,6 +132,10 @@ class _Plan:
         if isinstance(self.design, WeightedDesign):
             return 4 * len(self.cells.target.table.outputs)  # type: ignore[attr-defined]
         return self.full.size
+
+    def chooses_as(self, other: _Plan) -> bool:
+        """Whether campaigns of both label the same items: their beliefs differ, but have no say."""
+        return self.design == other.design and not self.design.learns and self.cells is other.cells
 
 
 def _plans(designs, question, pool, codes, prior, prior_strength, seed) -> dict[str, _Plan]:

@@ -168,3 +168,17 @@ def test_no_global_setting_is_touched():
     before = jax.config.read("jax_enable_x64")
     ba.simulate(POOL, LABELS, ba.GroupAccuracy(), designs="random", budgets=[2], repeats=2)
     assert jax.config.read("jax_enable_x64") == before
+
+
+@pytest.mark.parametrize("design", ["random", "random_group"])
+def test_designs_that_do_not_learn_are_run_once_whatever_the_prior(design):
+    pool, labels = made_pool([0.9, 0.5, 0.7], [30, 20, 25])
+    plans = {"flat": (design, "uninformative"), "scores": (design, "informative")}
+    both = ba.simulate(pool, labels, ba.GroupAccuracy(), designs=plans, budgets=[10, 40], repeats=5)
+    alone = ba.simulate(
+        pool, labels, ba.GroupAccuracy(), designs={"scores": plans["scores"]}, budgets=[10, 40], repeats=5
+    )
+    assert both.campaigns["scores"].record is both.campaigns["flat"].record
+    np.testing.assert_array_equal(both.campaigns["scores"].counts, alone.campaigns["scores"].counts)
+    np.testing.assert_array_equal(both.estimates["scores"], alone.estimates["scores"])
+    assert (both.estimates["scores"] != both.estimates["flat"]).any()

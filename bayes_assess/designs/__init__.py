@@ -2,9 +2,9 @@
 
 from bayes_assess.designs._arms import ArmDesign as ArmDesign
 from bayes_assess.designs._arms import CellState as CellState
-from bayes_assess.designs._arms import reserve as reserve
 from bayes_assess.designs._base import Design as Design
 from bayes_assess.designs._base import State as State
+from bayes_assess.designs._base import reserve as reserve
 from bayes_assess.designs._batches import choose_batch as choose_batch
 from bayes_assess.designs._batches import reserve_batch as reserve_batch
 from bayes_assess.designs._batches import update_batch as update_batch

@@ -21,7 +21,7 @@ from jaxtyping import Array, Bool, Float, Int
 from bayes_assess._typing import PRNGKey, x64
 from bayes_assess.acquisition.rewards import Belief, Reward
 from bayes_assess.cells import Cells
-from bayes_assess.designs._base import Design
+from bayes_assess.designs._base import Design, reserve
 
 _DATA = ["prior", "counts", "pending", "remaining", "size", "weight", "queue", "memory", "reward"]
 
@@ -148,10 +148,6 @@ class ArmDesign(Design):
         size, rest = (x if binary else x[:, None] for x in (state.size, state.size - labelled))
         return jnp.where(size > 0, (counts + rest * mean) / jnp.maximum(size, 1), mean)
 
-    def reserve(self, state: CellState, cell: Int[Array, ""]) -> CellState:
-        """Mark one item of a cell as handed out."""
-        return reserve(state, cell)
-
     def notes(self, state: CellState) -> Mapping[str, Array]:
         """Return the arms of the round that are still to be served."""
         return {"queue": state.queue}
@@ -183,22 +179,3 @@ def _random_cell(key: PRNGKey, state: CellState, arm: Int[Array, ""]) -> Int[Arr
     upto = jnp.cumsum(lax.dynamic_slice_in_dim(state.remaining, arm * n_cells, n_cells))
     item = jax.random.randint(key, (), 0, upto[-1])
     return arm * n_cells + (upto <= item).sum()
-
-
-def reserve(state: CellState, cell: Int[Array, ""]) -> CellState:
-    """Mark one item of a cell as handed out.
-
-    Examples
-    --------
-    >>> import jax, bayes_assess as ba
-    >>> from bayes_assess.acquisition.rewards import LowAccuracy
-    >>> from bayes_assess.designs import Thompson
-    >>> cells = ba.cells(ba.Pool(predictions=[0, 0, 1]))
-    >>> state = Thompson().init(cells, ba.BetaBernoulli.from_prior(n_groups=2), LowAccuracy())
-    >>> with jax.enable_x64(True):
-    ...     reserve(jax.tree.map(jax.numpy.asarray, state), 0).remaining.tolist()
-    [1, 1]
-    """
-    # Labels may come of items that were never to be asked for.
-    remaining = state.remaining.at[cell].set(jnp.maximum(state.remaining[cell] - 1, 0))
-    return replace(state, pending=state.pending.at[cell].add(1), remaining=remaining)

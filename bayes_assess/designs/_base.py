@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
@@ -28,6 +29,7 @@ class Design(ABC):
 
     name: ClassVar[str]
     max_round: ClassVar[int | None] = None  # the greatest number of arms per round it can play; None: any
+    learns: ClassVar[bool] = True  # whether prior or labels have a say in what it chooses
     strata: ClassVar[Any] = None  # what the pool is cut by besides what the question needs, see `partition`
 
     @abstractmethod
@@ -73,9 +75,9 @@ class Design(ABC):
     def estimate(self, state: State) -> Array:
         """Estimate from the labels told."""
 
-    @abstractmethod
     def reserve(self, state: State, cell: Int[Array, ""]) -> State:
         """Mark one item of a cell as handed out."""
+        return reserve(state, cell)
 
     @abstractmethod
     def notes(self, state: State) -> Mapping[str, Array]:
@@ -88,3 +90,22 @@ class Design(ABC):
     def record(self, state: State, left: Int[Array, "K O"]) -> Any:
         """Return what a simulated campaign keeps at a look; `left` counts the outcomes of unlabelled items."""
         return state.counts.astype(np.int32)
+
+
+def reserve(state: State, cell: Int[Array, ""]) -> State:
+    """Mark one item of a cell as handed out.
+
+    Examples
+    --------
+    >>> import jax, bayes_assess as ba
+    >>> from bayes_assess.acquisition.rewards import LowAccuracy
+    >>> from bayes_assess.designs import Thompson
+    >>> cells = ba.cells(ba.Pool(predictions=[0, 0, 1]))
+    >>> state = Thompson().init(cells, ba.BetaBernoulli.from_prior(n_groups=2), LowAccuracy())
+    >>> with jax.enable_x64(True):
+    ...     reserve(jax.tree.map(jax.numpy.asarray, state), 0).remaining.tolist()
+    [1, 1]
+    """
+    # Labels may come of items that were never to be asked for.
+    remaining = state.remaining.at[cell].set(jnp.maximum(state.remaining[cell] - 1, 0))
+    return replace(state, pending=state.pending.at[cell].add(1), remaining=remaining)

@@ -25,6 +25,7 @@ from bayes_assess.acquisition.target import Draws, Target, estimated_risk, last_
 from bayes_assess.cells import Cells
 from bayes_assess.designs._base import Design
 from bayes_assess.errors import DesignError
+from bayes_assess.strata import Kind, Strata
 
 _AT_ONCE = 32  # repeated draws made side by side
 _MOST_REPEATS = 4096  # repeated draws between two labels that are made one by one; more enter at their expectation
@@ -215,11 +216,6 @@ class WeightedDesign(Design):
             "risk": risk,
         }
 
-    def reserve(self, state: WeightedState, cell: Int[Array, ""]) -> WeightedState:
-        """Mark one item of a cell as handed out."""
-        remaining = state.remaining.at[cell].set(jnp.maximum(state.remaining[cell] - 1, 0))
-        return replace(state, pending=state.pending.at[cell].add(1), remaining=remaining)
-
     def notes(self, state: WeightedState) -> Mapping[str, Array]:
         """Return the sums of all draws."""
         return {
@@ -270,6 +266,27 @@ class WeightedDesign(Design):
     def learn(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Any:
         """Refresh what the design carries after a label in `cell`; `state` has the label already."""
         return state.memory
+
+
+@dataclass(frozen=True)
+class StratifyingDesign(WeightedDesign):
+    """Base of weighted designs that cut the scores into strata.
+
+    Parameters
+    ----------
+    n_strata : int
+        Strata, at most.
+    kind : {"csf", "geometric", "width", "weight"}
+        How the scores are cut, see `Strata`.
+    """
+
+    n_strata: int = 256
+    kind: Kind = "csf"
+
+    @property
+    def strata(self) -> Strata:  # type: ignore[override]
+        """Strata of the scores."""
+        return Strata(self.n_strata, self.kind)
 
 
 def estimated_value(state: WeightedState, belief: Float[Array, "K C"]) -> tuple[Float[Array, " k"], Float[Array, " d"]]:

@@ -11,10 +11,9 @@ from jaxtyping import Array, Float, Int
 
 from bayes_assess._typing import x64
 from bayes_assess.acquisition.importance import blockwise_proposal, deterministic_proposal, stochastic_proposal
-from bayes_assess.designs._weighted import WeightedDesign, WeightedState
+from bayes_assess.designs._weighted import StratifyingDesign, WeightedDesign, WeightedState
 from bayes_assess.errors import DesignError
 from bayes_assess.models.dirichlet_tree import DirichletTree, Tree, fit_latent, latent_prior, refresh
-from bayes_assess.strata import Kind, Strata
 
 _FLOOR = 1e-3  # of the greatest norm
 _NEWTON_STEPS = 2
@@ -38,7 +37,7 @@ class Passive(WeightedDesign):
 
 
 @dataclass(frozen=True)
-class Importance(WeightedDesign):
+class Importance(StratifyingDesign):
     """Static importance sampling: the best proposal if scores were probabilities of labels ([SAW], [NH] Remark 4).
 
     Parameters
@@ -54,16 +53,9 @@ class Importance(WeightedDesign):
     Importance(delta=0.0, n_strata=1024, kind='csf', epsilon=0.001)
     """
 
-    n_strata: int = 256
-    kind: Kind = "csf"
     epsilon: float = _FLOOR
 
     name: ClassVar[str] = "importance"
-
-    @property
-    def strata(self) -> Strata:  # type: ignore[override]
-        """Strata of the scores."""
-        return Strata(self.n_strata, self.kind)
 
     def remember(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Compute the proposal, which no label changes."""
@@ -86,7 +78,7 @@ class _Oracle(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Adaptive(WeightedDesign):
+class Adaptive(StratifyingDesign):
     """Adaptive importance sampling with a Dirichlet-tree model of the oracle ([NH] Algorithm 1, Proposition 2, sec. 4).
 
     Parameters
@@ -114,8 +106,6 @@ class Adaptive(WeightedDesign):
     Tree(n_leaves=256, branching=256, depth=1)
     """
 
-    n_strata: int = 256
-    kind: Kind = "csf"
     depth: int | None = None
     branching: int = 2
     oracle: Literal["deterministic", "stochastic"] = "deterministic"
@@ -132,11 +122,6 @@ class Adaptive(WeightedDesign):
                 raise DesignError(f"{option} is {choices[0]!r} or {choices[1]!r}; found {getattr(self, option)!r}.")
         if self.stage < 1:
             raise DesignError(f"A stage is at least one label; found {self.stage!r}.")
-
-    @property
-    def strata(self) -> Strata:  # type: ignore[override]
-        """Strata of the scores."""
-        return Strata(self.n_strata, self.kind)
 
     def tree(self, n_blocks: int) -> Tree:
         """Return the tree over so many blocks."""

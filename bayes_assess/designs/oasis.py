@@ -10,9 +10,8 @@ from jaxtyping import Array, Float, Int
 
 from bayes_assess.acquisition.importance import f_measure_masses
 from bayes_assess.acquisition.target import Target
-from bayes_assess.designs._weighted import WeightedDesign, WeightedState, estimated_value
+from bayes_assess.designs._weighted import StratifyingDesign, WeightedState, estimated_value
 from bayes_assess.errors import DesignError
-from bayes_assess.strata import Kind, Strata
 
 
 class _Strata(NamedTuple):
@@ -26,7 +25,7 @@ class _Strata(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Oasis(WeightedDesign):
+class Oasis(StratifyingDesign):
     """Strata of the scores, one Beta posterior each, and the best proposal over strata for an F-measure ([OASIS]).
 
     Items are drawn alike within a stratum. An item that is drawn again counts in the estimate, but not again in the
@@ -51,8 +50,6 @@ class Oasis(WeightedDesign):
     'oasis'
     """
 
-    n_strata: int = 256
-    kind: Kind = "csf"
     epsilon: float = 1e-3
     strength: float = 2.0
     decay: bool = True
@@ -64,11 +61,6 @@ class Oasis(WeightedDesign):
         super().__post_init__()
         if not self.strength > 0:
             raise DesignError(f"strength of oasis is a positive number of labels; found {self.strength!r}.")
-
-    @property
-    def strata(self) -> Strata:  # type: ignore[override]
-        """Strata of the scores."""
-        return Strata(self.n_strata, self.kind)
 
     def remember(self, state: WeightedState) -> _Strata:
         """Sum up the strata."""

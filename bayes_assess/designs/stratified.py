@@ -11,14 +11,13 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._typing import PRNGKey
-from bayes_assess.designs._weighted import WeightedDesign, WeightedState, draw_cell
-from bayes_assess.strata import Kind, Strata
+from bayes_assess.designs._weighted import StratifyingDesign, WeightedState, draw_cell
 
 _FIRST = 2  # labels of every stratum, before any other
 
 
 @dataclass(frozen=True)
-class Stratified(WeightedDesign):
+class Stratified(StratifyingDesign):
     """Items in proportion to the sizes of strata, without replacement, after two of every stratum ([DRUCK]).
 
     The estimate weighs every labelled item by the size of its stratum over the stratum's labels; strata without labels
@@ -37,15 +36,7 @@ class Stratified(WeightedDesign):
     'stratified'
     """
 
-    n_strata: int = 256
-    kind: Kind = "csf"
-
     name: ClassVar[str] = "stratified"
-
-    @property
-    def strata(self) -> Strata:  # type: ignore[override]
-        """Strata of the scores."""
-        return Strata(self.n_strata, self.kind)
 
     def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Propose what the next item is drawn by: strata with fewer than two labels first."""

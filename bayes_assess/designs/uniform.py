@@ -26,6 +26,7 @@ class RandomItem(ArmDesign):
     """
 
     name: ClassVar[str] = "random"
+    learns: ClassVar[bool] = False
 
     def arms_per_round(self, reward: Reward) -> int:
         """One item at a time, whatever is looked for."""
@@ -49,6 +50,7 @@ class RandomGroup(ArmDesign):
     """
 
     name: ClassVar[str] = "random_group"
+    learns: ClassVar[bool] = False
 
     def arms_per_round(self, reward: Reward) -> int:
         """One group at a time, whatever is looked for."""
