@@ -288,16 +288,9 @@ def refuse_to_overwrite(path: Path, force: bool) -> None:
 
 def pending_queries(assessment: Assessment) -> Queries:
     """Gather all items that were handed out and not labelled yet."""
-    from bayes_assess.assessment import Queries
-
-    pool, cells = assessment.pool, assessment.cells
     if not assessment.n_pending:
         raise OutputError("No item is pending: every item that was asked for has its label.")
-    items = pool.positions(assessment.pending)
-    codes = cells.codes[items].astype(np.int64)
-    predictions = pool.classes[pool.predictions[items]]
-    weights = np.array([assessment._weight.get(item, 1.0) for item in items.tolist()])
-    return Queries(pool.ids[items], codes, weights, cells.names[codes], predictions)
+    return assessment.pending_queries
 
 
 def save_figure(ax: Axes, path: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._labels import check_consistent
+from bayes_assess._ledger import Ledger
 from bayes_assess._record import describe, digest, read_description
 from bayes_assess.acquisition.rewards import Belief
 from bayes_assess.cells import Cells
@@ -20,7 +21,6 @@ from bayes_assess.designs import (
     ArmDesign,
     CellState,
     Design,
-    State,
     WeightedDesign,
     choose_batch,
     find_design,
@@ -33,8 +33,6 @@ from bayes_assess.pool import Pool
 from bayes_assess.queries import Queries as Queries
 from bayes_assess.questions import QUESTIONS, Question
 from bayes_assess.results import make_result, measure_answer
-
-_UNSEEN, _PENDING = -2, -1  # in place of a label's code
 
 
 class Assessment:
@@ -58,32 +56,33 @@ class Assessment:
         self._key = jax.random.key(seed)
         self._playable = question.playable(cells)
         self._state = design.init(cells, prior, question.reward(cells, prior), self._playable)
-        self._label = np.full(pool.n_items, _UNSEEN, np.int32)  # code of the label, or one of the marks below
-        self._weight: dict[int, float] = {}  # importance weights of pending items, where they are not 1
-        self._order = self.cells.order
-        self._next = np.zeros(self.cells.n_cells, np.int64)  # items of every cell's order that are taken
-        self._n_asked = 0
-        self._n_volunteered = 0
+        self._items = Ledger(cells)
 
     @property
     def labels_used(self) -> int:
         """Labels told so far."""
-        return int((self._label >= 0).sum())
+        return self._items.n_labelled
 
     @property
     def n_pending(self) -> int:
         """Items handed out and not labelled yet."""
-        return int((self._label == _PENDING).sum())
+        return self._items.n_pending
 
     @property
     def n_remaining(self) -> int:
         """Items that may still be asked for: neither labelled nor handed out."""
-        return int((self.cells.counts - self._next)[self._playable].sum())
+        return int(self._items.remaining[self._playable].sum())
 
     @property
     def pending(self) -> np.ndarray:
         """Ids of the items handed out and not labelled yet, in pool order."""
-        return self.pool.ids[self._label == _PENDING]
+        return self.pool.ids[self._items.pending]
+
+    @property
+    def pending_queries(self) -> Queries:
+        """The items handed out and not labelled yet, in pool order, as `ask` returned them."""
+        items = np.flatnonzero(self._items.pending)
+        return self._queries(items, self._items.weights(items))
 
     def ask(self, n: int = 1, *, posterior: Any = None) -> Queries:
         """Choose the next `n` items to label; they are pending until their labels are told.
@@ -126,18 +125,18 @@ class Assessment:
                 f"nor pending ({self.n_pending:,} are pending); ask for at most {remaining:,}."
             )
         start = self._state if posterior is None else self._believing(posterior)
-        cells, weights, state = choose_batch(self.design, self._key, start, self._n_asked, int(n))
+        cells, weights, state = choose_batch(self.design, self._key, start, self._items.n_asked, int(n))
         if posterior is not None:  # what was chosen stays, the session's own belief comes back
             chosen = {"pending": state.pending, "remaining": state.remaining, "queue": state.queue}
             state = replace(self._state, **chosen)
-        items = self._take(cells)
+        items = self._items.next_items(cells)
         notes = {name: np.asarray(note) for name, note in self.design.notes(state).items()}
-        if isinstance(self.design, WeightedDesign):
+        if (weights != 1).any():
             notes["weights"] = weights
         self._write("ask", {"ids": self.pool.ids[items], **notes})
-        self._hand_out(items, cells, weights, state)
-        predictions = self.pool.classes[self.pool.predictions[items]]
-        return Queries(self.pool.ids[items], cells, weights, self.cells.names[cells], predictions)
+        self._state = state
+        self._items.hand_out(items, weights)
+        return self._queries(items, weights)
 
     def tell(self, ids: Any, labels: Any) -> None:
         """Learn labels: any subset of the pending items, in any order. All are taken, or none.
@@ -172,8 +171,8 @@ class Assessment:
             return
         items = self.pool.positions(ids)
         codes = self.pool.label_codes(labels, ids=ids)
-        items, codes = check_consistent(self._label[items], items, codes, ids, self.pool.classes)
-        new = self._label[items] < 0
+        items, codes = check_consistent(self._items.label[items], items, codes, ids, self.pool.classes)
+        new = self._items.label[items] < 0
         items, codes = items[new], codes[new]
         if not len(items):
             return
@@ -221,7 +220,7 @@ class Assessment:
             counts=np.asarray(self._state.counts),
             level=level,
             design=self.design.name,
-            volunteered=self._n_volunteered,
+            volunteered=self._items.n_volunteered,
             seed=self._seed,
             **extra,
         )
@@ -242,12 +241,13 @@ class Assessment:
             if event.kind == "tell":
                 self._learn(items, self.pool.label_codes(event.payload["labels"]))
                 continue
-            cells = self.cells.codes[items].astype(np.int64)
-            if not np.array_equal(items, self._take(cells)):
+            cells = self._items.cells_of(items)
+            if not np.array_equal(items, self._items.next_items(cells)):
                 raise JournalError(f"Entry {event.sequence} of the journal does not follow from those before it.")
             state = reserve_batch(self.design, self._state, cells)
             weights = np.asarray(event.payload.get("weights", np.ones(len(items))), np.float64)
-            self._hand_out(items, cells, weights, self.design.recall(state, event.payload))
+            self._state = self.design.recall(state, event.payload)
+            self._items.hand_out(items, weights)
         self.journal = book
 
     def _believing(self, posterior: Any) -> CellState:
@@ -265,53 +265,23 @@ class Assessment:
         if self.journal is not None:
             self._sequence = self.journal.append(kind, payload, expected=self._sequence)
 
-    def _take(self, cells: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-        """Return the next items of these cells: each cell's own order is the random draw within it."""
-        by_cell = np.argsort(cells, kind="stable")
-        in_order = cells[by_cell]
-        first = np.searchsorted(in_order, in_order, side="left")
-        nth = np.empty(len(cells), np.int64)
-        nth[by_cell] = np.arange(len(cells)) - first
-        return self._order[self.cells.starts[cells] + self._next[cells] + nth]
-
-    def _hand_out(
-        self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"], state: State
-    ) -> None:
-        self._state = state
-        if isinstance(self.design, WeightedDesign):
-            self._weight.update(zip(items.tolist(), weights.tolist(), strict=True))
-        self._label[items] = _PENDING
-        np.add.at(self._next, cells, 1)
-        self._n_asked += len(items)
+    def _queries(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
+        cells = self._items.cells_of(items)
+        predictions = self.pool.classes[self.pool.predictions[items]]
+        return Queries(self.pool.ids[items], cells, weights, self.cells.names[cells], predictions)
 
     def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
-        unasked = self._label[items] == _UNSEEN
+        unasked = self._items.unseen(items)
         if unasked.any():
-            self._accept_volunteers(items[unasked])
-        weights = np.ones(len(items))
-        if isinstance(self.design, WeightedDesign):
-            # Those that nobody asked for come first: they have no part in the weights of pending items.
+            self._items.accept(items[unasked])
+            self._state = reserve_batch(self.design, self._state, self._items.cells_of(items[unasked]))
+            # They come first: they have no part in the weights of pending items.
             first = np.argsort(~unasked, kind="stable")
             items, codes = items[first], codes[first]
-            weights = np.array([self._weight.pop(item, 0.0) for item in items.tolist()])
-        cells = self.cells.codes[items].astype(np.int64)
         outcomes = self.question.outcomes(self.pool, items, codes)
-        self._state = update_batch(self.design, self._state, cells, outcomes, weights)
-        self._label[items] = codes
-
-    def _accept_volunteers(self, items: Int[np.ndarray, " n"]) -> None:
-        """Move items that nobody asked for to the front of their cells' orders, as if they had been drawn."""
-        volunteered = np.zeros(self.pool.n_items, bool)
-        volunteered[items] = True
-        cell_of_place = np.repeat(np.arange(self.cells.n_cells), self.cells.counts)
-        place_in_cell = np.arange(self.pool.n_items) - self.cells.starts[cell_of_place]
-        taken = place_in_cell < self._next[cell_of_place]
-        rank = np.where(taken, 0, np.where(volunteered[self._order], 1, 2))
-        self._order = self._order[np.argsort(3 * cell_of_place + rank, kind="stable")]
-        cells = self.cells.codes[items].astype(np.int64)
-        np.add.at(self._next, cells, 1)
-        self._n_volunteered += len(items)
-        self._state = reserve_batch(self.design, self._state, cells)
+        weights = self._items.weights(items)
+        self._state = update_batch(self.design, self._state, self._items.cells_of(items), outcomes, weights)
+        self._items.learn(items, codes)
 
 
 def assess(

@@ -20,7 +20,7 @@ _ONE_HOT_UP_TO = 32  # attributes, up to which sums over cells are matrix produc
 @partial(
     register_dataclass,
     data_fields=["table", "attribute", "block", "size", "predicted"],
-    meta_fields=["n_attributes", "n_blocks", "n_outcomes", "positive", "f_alpha", "m", "cells_per_arm"],
+    meta_fields=["n_attributes", "n_blocks", "n_outcomes", "positive", "f_alpha"],
 )
 @dataclass(frozen=True)
 class Target:
@@ -56,8 +56,6 @@ class Target:
     n_outcomes: int
     positive: int = -1
     f_alpha: float | None = None
-    m: int = 1
-    cells_per_arm: int = 1
 
     def by_attribute(self, mass: Float[Array, "K C"]) -> Float[Array, "A C"]:
         """Add up a mass over the cells of every attribute."""

@@ -177,8 +177,9 @@ class Question(ABC):
         """Draw what is asked from its posterior, (n, ..., *answer)."""
         return np.concatenate(list(self._draw_blocks(cells, prior, counts, seed, n)))
 
+    @abstractmethod
     def _draw_blocks(self, cells: Cells, prior: Belief, counts: np.ndarray, seed: int, n: int) -> Iterator[np.ndarray]:
-        raise NotImplementedError
+        """Draw what is asked from its posterior, some draws at a time."""
 
     def interval(
         self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"], level: float, draws: Any = None

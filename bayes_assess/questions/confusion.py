@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
+import jax
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -171,6 +172,9 @@ class ConfusionMatrix(Question):
         """Say in plain values what is asked."""
         cost = None if self._cost is None else self._cost.matrix.tolist()
         return {"question": type(self).__name__, "cost": cost, "target": self.target}
+
+    def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
+        yield np.asarray(prior.update_counts(counts).sample(jax.random.key(seed), n))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -196,12 +196,18 @@ class Metric(Question):
         return self.shaped(target.table, np.asarray(target.table.value(target.risk(full / full.sum()))))
 
     def estimate(self, cells: Cells, prior: Any, counts: Any) -> np.ndarray:
-        """Refuse: weighted draws are needed, see `moments`."""
-        raise QuestionError(f"{self.name} is estimated from weighted draws, not from counts alone.")
+        """Refuse: weighted draws are needed."""
+        raise self._needs_draws()
 
     def evaluate(self, cells: Cells, prior: Any, counts: Any, full: Any) -> dict[str, np.ndarray]:
-        """Refuse: weighted draws are needed, see `moments`."""
-        raise QuestionError(f"{self.name} is estimated from weighted draws, not from counts alone.")
+        """Refuse: weighted draws are needed."""
+        raise self._needs_draws()
+
+    def _draw_blocks(self, cells: Cells, prior: Any, counts: Any, seed: int, n: int) -> Iterator[np.ndarray]:
+        raise self._needs_draws()
+
+    def _needs_draws(self) -> QuestionError:
+        return QuestionError(f"{self.name} is estimated from weighted draws: counts alone have no posterior of it.")
 
     def study_estimates(self, campaigns: Any) -> np.ndarray:
         """Return the estimates of simulated campaigns, (R, B, *answer)."""

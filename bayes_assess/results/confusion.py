@@ -68,11 +68,10 @@ class ConfusionResult(Result):
         """Equal-tailed credible interval of every entry, (K, C, 2)."""
         return self.question.interval(self.cells, self.prior, self.counts, self.level)
 
-    @cached_property
-    def draws(self) -> Float[np.ndarray, "S K C"]:
-        """Posterior draws of the population's confusion matrix, (S, K, C): few of them where it is large."""
-        n_draws = int(np.clip(_ARVIZ_NUMBERS // self.counts.size, 20, 10_000))
-        return np.asarray(self.posterior.sample(jax.random.key(self.seed), n_draws))
+    @property
+    def n_draws(self) -> int:
+        """How many posterior draws are taken: few of a large matrix."""
+        return int(np.clip(_ARVIZ_NUMBERS // self.counts.size, 20, 10_000))
 
     @cached_property
     def cost(self) -> CostResult:

@@ -92,6 +92,11 @@ class MetricResult(Result):
         """Effective number of draws that matter to the measure."""
         return float(self.answer["n_effective"])
 
+    @property
+    def posterior(self) -> Any:  # type: ignore[override]
+        """Refuse: there is no posterior here."""
+        raise self._no_posterior()
+
     def in_ellipsoid(self, values: Any) -> bool:
         """Whether the confidence ellipsoid of all measures holds these values, (k,) ([NH] sec. 3.3.2).
 
@@ -161,7 +166,10 @@ class MetricResult(Result):
 
     def to_arviz(self) -> Any:
         """Refuse: there is no posterior here."""
-        raise QuestionError(
+        raise self._no_posterior()
+
+    def _no_posterior(self) -> QuestionError:
+        return QuestionError(
             f"{self.question.name} is estimated from weighted draws, without a posterior that ArviZ could show; "
             "`covariance` and `interval` say how well it is known."
         )

@@ -262,5 +262,10 @@ def test_bad_input_is_refused_in_a_sentence(ask, error, said):
 
 
 def test_a_posterior_for_arviz_is_refused_with_a_reason():
+    r = told(ba.Metric("f1"), "passive", 20).result()
     with pytest.raises(ba.QuestionError, match="without a posterior"):
-        told(ba.Metric("f1"), "passive", 20).result().to_arviz()
+        r.to_arviz()
+    with pytest.raises(ba.QuestionError, match="without a posterior"):
+        r.posterior  # noqa: B018
+    with pytest.raises(ba.QuestionError, match="no posterior of it"):
+        r.draws  # noqa: B018
