@@ -241,6 +241,35 @@ def measure_interval(
     return np.where(np.asarray(exact)[..., None], m[..., None], ends)
 
 
+def bootstrap_interval(
+    values: Float[np.ndarray, "R *shape"], level: float = 0.95, n_resamples: int = 1000, seed: int = 0
+) -> Float[np.ndarray, "*shape 2"]:
+    """Percentile bootstrap interval of the mean over replicates, which are resampled whole.
+
+    Parameters
+    ----------
+    values : (R, ...)
+        A row per replicate.
+    level : float in (0, 1)
+    n_resamples, seed : int
+
+    Returns
+    -------
+    (..., 2) lower and upper ends; they never leave the range of the values.
+
+    Examples
+    --------
+    >>> bootstrap_interval(np.repeat([[0.0], [1.0]], 50, axis=0)).round(1).tolist()
+    [[0.4, 0.6]]
+    """
+    values = np.asarray(values, np.float64)
+    n = len(values)
+    times = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), n_resamples)
+    means = np.tensordot(times / n, values, axes=1)
+    ends = np.moveaxis(np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0), 0, -1)
+    return np.clip(ends, values.min(0)[..., None], values.max(0)[..., None])  # rounding
+
+
 def ellipsoid_radius(n: float, k: int, level: float = 0.95) -> float:
     """Compute r of the confidence ellipsoid (G - Ghat)' S^-1 (G - Ghat) <= r, S the covariance of Ghat ([NH] 3.3.2).
 

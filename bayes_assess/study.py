@@ -20,6 +20,8 @@ from bayes_assess.tables import Table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_ABBREVIATIONS = ("ece", "mrr", "mse", "rmse")
+
 
 @dataclass(frozen=True, eq=False)
 class Campaigns:
@@ -212,15 +214,17 @@ class Study:
         formats = {name: ".4f" for name in columns if name not in ("design", "labels")}
         return Table(columns, title=f"{self.question.name}, {self._n_repeats} campaigns", formats=formats)
 
-    def plot(self, score: str | None = None, *, ax: Axes | None = None) -> Axes:
-        """Draw the mean score against labels, one line per design, with a band of two standard errors."""
+    def plot(self, score: str | None = None, *, logx: bool = False, logy: bool = False, ax: Axes | None = None) -> Axes:
+        """Draw the mean score against labels, one line per design, with a band: its 95 % bootstrap interval."""
         score = self.question.scores[0] if score is None else score
         self._check_score(score)
         return label_curves(
             self.budgets,
             {name: scores[score] for name, scores in self.scores.items()},
-            ylabel=score.upper(),
+            ylabel=" ".join(word.upper() if word in _ABBREVIATIONS else word for word in score.split("_")),
             title=f"{self.question.name}: {self._n_repeats} campaigns on {int(self.size.sum()):,} items",
+            logx=logx,
+            logy=logy,
             ax=ax,
         )
 

@@ -10,6 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
+from bayes_assess.intervals import bootstrap_interval
+
 # Colours of Okabe and Ito, which the colour-blind tell apart; dashes and markers tell lines apart in grey.
 STYLES = {
     "Passive": ("#000000", ":", "x"),
@@ -23,7 +25,6 @@ STYLES = {
 }
 PLAIN = ("Passive", "Stratified")
 BIASED = ("Ours-8", "Ours-1", "OASIS", "IS")
-RESAMPLES = 1000
 OVERVIEW = {"f1": "Figure 3", "accuracy": "Figure 6(b)", "curve": "Figure 8, at its right end"}
 
 
@@ -51,7 +52,8 @@ class Found:
     @cached_property
     def band(self) -> tuple[np.ndarray, np.ndarray]:
         """Bootstrap 95 % band of the mean squared error, two of (B,)."""
-        return bootstrap(self.squares)
+        low, high = bootstrap_interval(self.squares).T
+        return low, high
 
     @property
     def n_campaigns(self) -> int:
@@ -65,14 +67,6 @@ class Found:
 
 
 Methods = dict[str, Found]
-
-
-def bootstrap(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Percentiles 2.5 and 97.5 of the mean over campaigns, resampled with replacement."""
-    n = len(values)
-    times = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), RESAMPLES)
-    low, high = np.quantile(times @ values / n, (0.025, 0.975), axis=0)
-    return low, high
 
 
 @dataclass(frozen=True)
@@ -222,8 +216,8 @@ def convergence(path: Path, title: str, methods: Methods, ylabel: str) -> None:
         color, dash, marker = STYLES[name]
         style = {"color": color, "linestyle": dash, "marker": marker, "markersize": 4, "linewidth": 1.5}
         for ax, values in ((upper, found.divergence), (lower, found.squares)):
-            low, high = bootstrap(values)
-            ax.fill_between(found.looks, low, high, color=color, alpha=0.18, linewidth=0)
+            ends = bootstrap_interval(values)
+            ax.fill_between(found.looks, ends[:, 0], ends[:, 1], color=color, alpha=0.18, linewidth=0)
             ax.plot(found.looks, values.mean(0), label=name, **style)
     lower.set_yscale("log")
     lower.set_xscale("log")

@@ -6,7 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bayes_assess.intervals import beta_binomial_interval, beta_interval, pool_interval, pool_mean
+from bayes_assess.intervals import (
+    beta_binomial_interval,
+    beta_interval,
+    bootstrap_interval,
+    pool_interval,
+    pool_mean,
+)
 
 LEVELS = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999]
 
@@ -284,3 +290,16 @@ def test_pools_drawn_from_the_prior_are_covered_as_often_as_stated(a, b, size, l
     assert abs(covered - inside) < 5 * np.sqrt(inside * (1 - inside) / m) + 1e-12
     slack = 0 if np.isin(rest, [25, 15, 55, 1]) else 0.005  # matched laws are off by a fiftieth of a deviation
     assert inside >= level - slack
+
+
+def test_bootstrap_intervals_are_as_wide_as_the_standard_error_says_and_stay_in_range():
+    values = np.random.default_rng(3).random((400, 5)) < 0.9
+    ends = bootstrap_interval(values, n_resamples=4000)
+    error = values.std(0) / np.sqrt(400)
+    # The quantile of 4,000 resamples has a standard error of sqrt(p (1 - p) / 4000) / (normal density there).
+    quantile_error = np.sqrt(0.025 * 0.975 / 4000) / stats.norm.pdf(1.96)
+    half = (ends[:, 1] - ends[:, 0]) / 2
+    np.testing.assert_allclose(half / error, 1.96, atol=5 * quantile_error + 0.5 / (400 * error.min()))
+    assert (ends >= 0).all()
+    assert (ends <= 1).all()
+    np.testing.assert_array_equal(bootstrap_interval(np.full((7, 2), 0.3)), np.full((2, 2), 0.3))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayes_assess.errors import OutputError
+from bayes_assess.intervals import bootstrap_interval
 from bayes_assess.plots._drawing import (
     BLACK,
     BLUE,
@@ -37,6 +38,7 @@ def label_curves(
     reference_label: str = "exact",
     xlabel: str = "labels",
     logx: bool = False,
+    logy: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw what each design reaches with a number of labels.
@@ -46,15 +48,15 @@ def label_curves(
     budgets : array of shape (B,)
         Numbers of labels.
     curves : mapping of str to array of shape (R, B) or (B,)
-        One line per design. With repeats: their mean, and a band of two standard errors either side.
+        One line per design. With repeats: their mean, and a band with its 95 % bootstrap interval.
     ylabel : str
         What the curves measure.
     title, xlabel, reference_label : str
         Words.
     reference : float, optional
         A horizontal line.
-    logx : bool
-        Whether budgets are on a logarithmic axis.
+    logx, logy : bool
+        Whether budgets, and what is measured, are on logarithmic axes.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -85,8 +87,8 @@ def label_curves(
         mean = repeats.mean(axis=0)
         style = line_style(index, len(budgets))
         if len(repeats) > 1:
-            error = repeats.std(axis=0, ddof=1) / np.sqrt(len(repeats))
-            ax.fill_between(budgets, mean - 2 * error, mean + 2 * error, color=style["color"], alpha=0.18, linewidth=0)
+            ends = bootstrap_interval(repeats)
+            ax.fill_between(budgets, ends[:, 0], ends[:, 1], color=style["color"], alpha=0.18, linewidth=0)
         ax.plot(budgets, mean, label=str(name), **style)
         last.append(float(mean[-1]))
     if reference is not None:
@@ -94,6 +96,8 @@ def label_curves(
         last.append(float(reference))
     if logx:
         plain_log(ax, budgets)
+    if logy:
+        ax.set_yscale("log")
     ax.grid(color=PALE, linewidth=0.6)
     finish(ax, xlabel, ylabel, title)
     # The legend lists the lines from top to bottom as they end at the right.

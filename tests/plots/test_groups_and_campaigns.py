@@ -6,6 +6,7 @@ from matplotlib.colors import to_hex
 
 from bayes_assess import plots
 from bayes_assess.errors import OutputError
+from bayes_assess.intervals import bootstrap_interval
 from bayes_assess.plots._drawing import line_style
 
 from .drawn import draw, legend, line, row_names
@@ -124,15 +125,15 @@ def test_rank_plot_has_rank_one_at_the_top_and_whole_ticks():
 # -- curves ----------------------------------------------------------------------------------------------------------
 
 
-def test_curves_are_means_with_two_standard_errors_either_side():
-    repeats = np.random.default_rng(0).random((30, 4))
-    ax = plots.label_curves(BUDGETS, {"random": repeats}, ylabel="error")
+def test_curves_are_means_with_their_bootstrap_intervals():
+    repeats = np.random.default_rng(0).random((30, 4)) ** 4
+    ax = plots.label_curves(BUDGETS, {"random": repeats}, ylabel="error", logy=True)
     np.testing.assert_allclose(ax.lines[0].get_ydata(), repeats.mean(axis=0))
     corners = ax.collections[0].get_paths()[0].vertices
-    error = repeats.std(axis=0, ddof=1) / np.sqrt(30)
-    for budget, mean, spread in zip(BUDGETS, repeats.mean(axis=0), error, strict=True):
-        ends = corners[corners[:, 0] == budget, 1]
-        np.testing.assert_allclose([ends.min(), ends.max()], [mean - 2 * spread, mean + 2 * spread])
+    for budget, ends in zip(BUDGETS, bootstrap_interval(repeats), strict=True):
+        drawn = corners[corners[:, 0] == budget, 1]
+        np.testing.assert_allclose([drawn.min(), drawn.max()], ends)
+    assert ax.get_yscale() == "log"
 
 
 @pytest.mark.parametrize("curve", [[0.4, 0.3, 0.2, 0.1], [[0.4, 0.3, 0.2, 0.1]]])
