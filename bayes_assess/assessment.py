@@ -32,7 +32,7 @@ from bayes_assess.journal import Journal
 from bayes_assess.pool import Pool
 from bayes_assess.queries import Queries as Queries
 from bayes_assess.questions import QUESTIONS, Question
-from bayes_assess.results import make_result, measure_answer
+from bayes_assess.results import asked_anew, make_result, measure_answer
 
 
 class Assessment:
@@ -208,15 +208,19 @@ class Assessment:
         >>> a.result().interval.shape
         (2, 2)
         """
-        extra = {}
+        asked, cells, state, extra = self.question, self.cells, self._state, {}
+        if question is not None:
+            if not isinstance(self.design, WeightedDesign):
+                raise QuestionError(
+                    f"Design {self.design.name!r} answers the question that it was started with, no other."
+                )
+            asked, cells, state = asked_anew(self.pool, cells, state, question)
         if isinstance(self.design, WeightedDesign):
-            extra["answer"] = measure_answer(self.pool, self.cells, self.design, self._state, question)
-        elif question is not None:
-            raise QuestionError(f"Design {self.design.name!r} answers the question that it was started with, no other.")
+            extra["answer"] = measure_answer(self.design, state)
         return make_result(
-            question=self.question if question is None else question,
+            question=asked,
             prior=self.prior,
-            cells=self.cells,
+            cells=cells,
             counts=np.asarray(self._state.counts),
             level=level,
             design=self.design.name,

@@ -20,7 +20,7 @@ from bayes_assess.cells import Cells, cells
 from bayes_assess.designs import WEIGHTED
 from bayes_assess.errors import PriorError, QuestionError
 from bayes_assess.intervals import measure_interval
-from bayes_assess.measures import Measure, combine, positive_code, pr_curve, table_for
+from bayes_assess.measures import Measure, combine, item_scores, positive_code, pr_curve, table_for
 from bayes_assess.measures import measure as named_measure
 from bayes_assess.partition import Partition, block_means, partition
 from bayes_assess.pool import Pool
@@ -315,6 +315,28 @@ class PRCurve(Metric):
     def name(self) -> str:
         """What the question is called."""
         return "PRCurve"
+
+    def on_cells(self, pool: Pool, cells: Cells) -> PRCurve:
+        """Return the curve at thresholds that these cells tell apart, at most as many as were asked for.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(scores=[0.2, 0.4, 0.6, 0.8], groups={"half": [0, 0, 1, 1]})
+        >>> ba.PRCurve(10).on_cells(pool, ba.cells(pool, by="half")).thresholds.tolist()
+        [0.2, 0.6]
+        """
+        if not isinstance(self.thresholds, int):
+            return self
+        code = positive_code(pool, self.positive)
+        scores = item_scores(pool, "positive", code, "pr_curve")[cells.order]
+        first = cells.starts[:-1][cells.counts > 0]
+        lowest, highest = np.minimum.reduceat(scores, first), np.maximum.reduceat(scores, first)
+        # A threshold cuts no cell if as many cells begin below it as end below it.
+        below = np.searchsorted(np.sort(lowest), lowest), np.searchsorted(np.sort(highest), lowest)
+        found = np.unique(lowest[below[0] == below[1]])
+        places = np.unique(np.linspace(0, len(found) - 1, min(self.thresholds, len(found))).round().astype(int))
+        return PRCurve(found[places], self.positive)
 
     def describe(self) -> dict[str, Any]:
         """Say in plain values what is asked."""

@@ -25,6 +25,7 @@ from bayes_assess.results.groups import CostResult as CostResult
 from bayes_assess.results.groups import GroupResult as GroupResult
 from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
 from bayes_assess.results.metric import MetricResult as MetricResult
+from bayes_assess.results.metric import asked_anew as asked_anew
 from bayes_assess.results.metric import measure_answer as measure_answer
 
 _RESULTS: dict[type[Question], type[Result]] = {

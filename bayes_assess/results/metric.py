@@ -13,14 +13,13 @@ from jaxtyping import Bool, Float
 
 from bayes_assess._typing import x64
 from bayes_assess.acquisition.target import second_moments
-from bayes_assess.cells import Cells
 from bayes_assess.designs import WeightedDesign, WeightedState
 from bayes_assess.errors import QuestionError
 from bayes_assess.intervals import ellipsoid_radius, measure_interval
 from bayes_assess.plots import forest, precision_recall_curve
 from bayes_assess.pool import Pool
 from bayes_assess.questions import Metric, PRCurve
-from bayes_assess.questions.metric import cells_table
+from bayes_assess.questions.metric import MetricCells, cells_table
 from bayes_assess.results._base import Result
 from bayes_assess.tables import Table
 
@@ -216,29 +215,9 @@ class MetricResult(Result):
 
 
 @x64
-def measure_answer(
-    pool: Pool, cells: Cells, design: WeightedDesign, state: WeightedState, question: Any = None
-) -> dict[str, Any]:
-    """Answer the question of a session, or another one, from its draws.
-
-    Parameters
-    ----------
-    pool : Pool
-    cells : MetricCells
-        Cells of the session.
-    design : WeightedDesign
-    state : WeightedState
-    question : Metric, optional
-        Another measure.
-
-    Raises
-    ------
-    QuestionError
-        If the draws cannot answer the other question.
-    """
+def measure_answer(design: WeightedDesign, state: WeightedState) -> dict[str, Any]:
+    """Answer the question that a session, or `asked_anew`, has as its target."""
     state = jax.tree.map(jnp.asarray, state)
-    if question is not None:
-        state = _asked_anew(pool, cells, state, question)
     found = design.answer(state)
     table = state.target.table
     covariance = None
@@ -254,10 +233,34 @@ def measure_answer(
     }
 
 
-def _asked_anew(pool: Pool, cells: Cells, state: WeightedState, question: Any) -> WeightedState:
-    """Put another measure in the place of a session's."""
+@x64
+def asked_anew(
+    pool: Pool, cells: Any, state: WeightedState, question: Any
+) -> tuple[Metric, MetricCells, WeightedState]:
+    """Put another measure in the place of a session's own.
+
+    Parameters
+    ----------
+    pool : Pool
+    cells : MetricCells
+        Cells of the session.
+    state : WeightedState
+    question : Metric
+        A curve with a number of thresholds gets thresholds that the cells tell apart.
+
+    Returns
+    -------
+    The question, and cells and state with its target.
+
+    Raises
+    ------
+    QuestionError
+        If the draws cannot answer it.
+    """
     if not isinstance(question, Metric):
         raise QuestionError(f"These draws answer measures, Metric(...) or PRCurve(...); found {question!r}.")
+    if isinstance(question, PRCurve):
+        question = question.on_cells(pool, cells)
     codes, table = question.losses(pool)
     attribute = codes[cells.order[cells.starts[:-1]]]
     if (codes != attribute[cells.codes]).any():
@@ -265,12 +268,7 @@ def _asked_anew(pool: Pool, cells: Cells, state: WeightedState, question: Any) -
             f"{question.name} depends on what the cells of this session do not tell apart; start a session with it, "
             "or with a list of measures that contains it."
         )
-    target = replace(
-        state.target,
-        table=jax.tree.map(jnp.asarray, table),
-        attribute=jnp.asarray(attribute),
-        n_attributes=table.n_attributes,
-    )
+    target = replace(cells.target, table=table, attribute=attribute, n_attributes=table.n_attributes)
     nonzero = np.asarray(target.nonzero)
     needed = np.concatenate([nonzero, nonzero.any(-1, keepdims=True)], axis=-1) & (np.asarray(state.items) > 0)
     missing = needed & ~np.asarray(state.draws.covered)
@@ -280,5 +278,5 @@ def _asked_anew(pool: Pool, cells: Cells, state: WeightedState, question: Any) -
             f"{question.name} needs draws of {n:,} items that the proposals of this session left out; a design with "
             "delta > 0, such as Adaptive(delta=0.1), leaves none out."
         )
-    remaining = jnp.where(nonzero.any(-1), state.unlabelled - state.pending, 0)
-    return replace(state, target=target, remaining=remaining)
+    remaining = np.where(nonzero.any(-1), state.unlabelled - state.pending, 0)
+    return question, replace(cells, target=target), replace(state, target=target, remaining=remaining)

@@ -206,6 +206,19 @@ def test_a_precision_recall_curve():
     np.testing.assert_allclose(told(question, "passive", POOL.n_items).result().estimate, truth)
 
 
+def test_a_curve_from_the_draws_of_another_measure_has_thresholds_that_its_cells_tell_apart():
+    a = told(ba.Metric("f1"), Stratified(n_strata=16), 300)
+    r = a.result(question=ba.PRCurve(6))
+    assert 2 <= len(r.question.thresholds) <= 6
+    codes = np.searchsorted(r.question.thresholds, POOL.scores, side="right")
+    assert all(len(set(codes[a.cells.codes == k])) == 1 for k in range(a.cells.n_cells))
+    np.testing.assert_array_equal(r.table()["threshold"], r.question.thresholds)
+    given = a.result(question=ba.PRCurve(r.question.thresholds))
+    np.testing.assert_array_equal(given.estimate, r.estimate)
+    everything = told(ba.Metric("f1"), Stratified(n_strata=16), POOL.n_items).result(question=ba.PRCurve(6))
+    np.testing.assert_allclose(everything.estimate, everything.question.truth(POOL, LABELS))
+
+
 # -- studies -----------------------------------------------------------------------------------------------------------
 
 
