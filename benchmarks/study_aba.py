@@ -42,7 +42,7 @@ PER_GROUP = (2, 5, 10)  # N / K
 BINS = 10
 CAMPAIGNS_IMAGENET = 100  # at most, to this many labels:
 LABELS_IMAGENET = 10_000
-CAMPAIGNS_CALIBRATION = 100  # at most, for Table 9, whose steps cost most
+CAMPAIGNS_CALIBRATION = 300  # at most, for Table 9, whose steps cost most
 PAIRS = 200  # compared at most, drawn at random where there are more
 CHUNK = 256  # states of comparisons evaluated at a time, always as many: every other number is compiled anew
 
