@@ -59,7 +59,13 @@ def combine(*measures: Measures) -> tuple[Measure, ...] | tuple[PRCurve]:
 
 
 def table_for(
-    measures: Measures, pool: Pool, *, positive: Any = None, systems: Sequence[str] = (), by: str | None = None
+    measures: Measures,
+    pool: Pool,
+    *,
+    positive: Any = None,
+    systems: Sequence[str] = (),
+    by: str | None = None,
+    average: str | None = None,
 ) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
     """Return the attribute of every item of a pool, and the losses of every attribute and label.
 
@@ -75,6 +81,9 @@ def table_for(
         default only that.
     by : str, optional
         A group column (or "prediction"): every measure within every sub-population.
+    average : "macro", optional
+        The mean over the sub-populations instead. In a pool of pairs of an item and a label that it may have, by
+        label, this is the macro average of multi-label classification; the micro average is that of the whole pool.
 
     Returns
     -------
@@ -87,7 +96,8 @@ def table_for(
     Raises
     ------
     QuestionError
-        If a measure does not fit the pool: no positive class, no scores, real labels, no such column.
+        If a measure does not fit the pool: no positive class, no scores, real labels, no such column; or an average
+        has no sub-populations.
 
     Notes
     -----
@@ -105,6 +115,10 @@ def table_for(
     """
     specs = combine(measures)
     columns = [systems] if isinstance(systems, str) else list(systems)
+    if average not in (None, "macro"):
+        raise QuestionError(f"An average over sub-populations is 'macro'; found {average!r}.")
+    if average is not None and by is None:
+        raise QuestionError("A macro average is over sub-populations: name their column, by=...")
     code = positive_code(pool, positive)
     if isinstance(specs[0], PRCurve):
         if columns or by is not None:
@@ -116,7 +130,7 @@ def table_for(
     kinds = {one.score_kind: one.name for one in fixed if one.score_kind is not None}
     scores = {kind: item_scores(pool, kind, code, name) for kind, name in kinds.items()}
     attributes = describe(pool, columns or [OWN], by, scores)
-    return attributes.codes, _Builder(pool, attributes, code, tuple(columns)).table(fixed)
+    return attributes.codes, _Builder(pool, attributes, code, tuple(columns), average).table(fixed)
 
 
 def _each(given: Any) -> list[Measure | PRCurve]:
@@ -159,6 +173,7 @@ class _Builder:
     attributes: Attributes
     positive: int | None
     systems: tuple[str, ...]
+    average: str | None = None
 
     def table(self, measures: Sequence[Measure]) -> LossTable:
         n_groups = len(self.attributes.group_names)
@@ -175,10 +190,11 @@ class _Builder:
                     columns.append((index + self._shift(size, width), values))
                     blocks[key], width = width, width + size * n_groups
                 starts += [blocks[key] + group * size for group in range(n_groups)]
-            parts.append(Part(_function(one), one.defined, size, tuple(starts)))
+            averaged = 1 if self.average is None else n_groups
+            parts.append(Part(_function(one), one.defined, size, tuple(starts), averaged))
             names = output_names(one, k, self.pool.classes)
             outputs += [name + ending for ending in self._endings() for name in names]
-            bounded += [one.bounded] * (k * len(starts))
+            bounded += [one.bounded] * (k * len(starts) // averaged)
         _check_distinct(outputs)
         index, values = (join(side, -1) for side in zip(*columns, strict=True))
         nonzero = (values != 0).any(-1)
@@ -201,7 +217,8 @@ class _Builder:
 
     def _endings(self) -> list[str]:
         systems = [f"system {name}" for name in self.systems] or [""]
-        pairs = [(system, group) for system in systems for group in self.attributes.group_names]
+        groups = self.attributes.group_names if self.average is None else [self.average]
+        pairs = [(system, group) for system in systems for group in groups]
         return [f" ({', '.join(filter(None, pair))})" if any(pair) else "" for pair in pairs]
 
 

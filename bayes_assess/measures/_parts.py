@@ -24,6 +24,7 @@ class Part:
     is_defined: Callable[[Any], Any] | None
     size: int  # number of losses of g
     starts: tuple[int, ...]  # where the losses of each copy begin in the common risk
+    averaged: int = 1  # so many consecutive copies become one, their mean
 
     @property
     def places(self) -> Int[np.ndarray, "N D"]:
@@ -51,23 +52,32 @@ class Part:
 @partial(jax.jit, static_argnums=0)
 def value(parts: tuple[Part, ...], risk: Float[Array, " D"]) -> Float[Array, " K"]:
     """Compute all outputs, part by part and copy by copy."""
-    return jnp.concatenate([jax.vmap(part.value)(risk[part.places]).ravel() for part in parts])
+    blocks = [(part, jax.vmap(part.value)(risk[part.places])) for part in parts]
+    return jnp.concatenate([_averaged(part, block).mean(1).ravel() for part, block in blocks])
 
 
 @partial(jax.jit, static_argnums=0)
 def defined(parts: tuple[Part, ...], risk: Float[Array, " D"]) -> Bool[Array, " K"]:
     """Tell which outputs have a value."""
-    return jnp.concatenate([jax.vmap(part.defined)(risk[part.places]).ravel() for part in parts])
+    blocks = [(part, jax.vmap(part.defined)(risk[part.places])) for part in parts]
+    return jnp.concatenate([_averaged(part, block).all(1).ravel() for part, block in blocks])
 
 
 @partial(jax.jit, static_argnums=0)
 def jacobian(parts: tuple[Part, ...], risk: Float[Array, " D"]) -> Float[Array, "K D"]:
     """Differentiate all outputs; a copy's outputs depend on its own losses alone."""
-    blocks = [jax.vmap(part.jacobian)(risk[part.places]) for part in parts]
-    matrix = jnp.zeros((sum(block.shape[0] * block.shape[1] for block in blocks), risk.shape[0]), jnp.float64)
+    blocks = [jax.vmap(part.jacobian)(risk[part.places]) / part.averaged for part in parts]
+    sizes = [block.shape[0] // part.averaged * block.shape[1] for part, block in zip(parts, blocks, strict=True)]
+    matrix = jnp.zeros((sum(sizes), risk.shape[0]), jnp.float64)
     at = 0
-    for part, block in zip(parts, blocks, strict=True):
-        rows = at + np.arange(block.shape[0] * block.shape[1]).reshape(block.shape[:2])
+    for part, block, size in zip(parts, blocks, sizes, strict=True):
+        n_copies, n_outputs = block.shape[:2]
+        rows = at + np.add.outer(np.arange(n_copies) // part.averaged * n_outputs, np.arange(n_outputs))
         matrix = matrix.at[rows[:, :, None], part.places[:, None, :]].set(block)
-        at += rows.size
+        at += size
     return matrix
+
+
+def _averaged(part: Part, block: Array) -> Array:
+    """Set apart the copies that are averaged: (copies, K) becomes (means, averaged, K)."""
+    return block.reshape(-1, part.averaged, block.shape[1])

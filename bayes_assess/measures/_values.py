@@ -85,6 +85,7 @@ def pool_value(
     positive: Any = None,
     systems: Sequence[str] = (),
     by: str | None = None,
+    average: str | None = None,
 ) -> Float[np.ndarray, " K"]:
     """Compute measures exactly on a pool from the labels of all of its items; see `table_for` and `value_of`.
 
@@ -96,7 +97,7 @@ def pool_value(
     >>> pool_value("accuracy", pool, [0, 0, 1], by="site")
     array([0.5, 1. ])
     """
-    codes, table = table_for(measures, pool, positive=positive, systems=systems, by=by)
+    codes, table = table_for(measures, pool, positive=positive, systems=systems, by=by, average=average)
     label = pool.label_codes(labels)
     if len(label) != pool.n_items:
         raise QuestionError(f"There are {len(label):,} labels for {pool.n_items:,} items; a value needs all of them.")

@@ -64,6 +64,10 @@ class Metric(Question):
         Columns of predicted classes to measure several systems at once; ``"prediction"`` is the pool's own.
     by : str, optional
         Column of groups to measure one by one.
+    average : "macro", optional
+        Ask for the mean over the groups instead. For multi-label classification let an item of the pool be a pair of
+        an item and a label that it may have, `by` the column of those labels: the measure of the pool is the micro
+        average, the mean over labels the macro average.
 
     Examples
     --------
@@ -79,6 +83,7 @@ class Metric(Question):
     positive: Any = None
     systems: str | Sequence[str] = field(default=(), kw_only=True)
     by: str | None = field(default=None, kw_only=True)
+    average: str | None = field(default=None, kw_only=True)
     target: str = field(default="pool", init=False, repr=False)
 
     default_design: ClassVar[str] = "adaptive"
@@ -257,11 +262,14 @@ class Metric(Question):
             "positive": self.positive,
             "systems": list(self.systems),
             "by": self.by,
+            "average": self.average,
         }
 
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
         """Return what the loss of every item depends on, and the table of losses."""
-        return table_for(self.measure, pool, positive=self.positive, systems=self.systems, by=self.by)
+        return table_for(
+            self.measure, pool, positive=self.positive, systems=self.systems, by=self.by, average=self.average
+        )
 
     def _predicted(self, pool: Pool, cells: Cells) -> Float[np.ndarray, " K"]:
         """Whether the items of every cell are predicted positive."""
@@ -306,6 +314,7 @@ class PRCurve(Metric):
             ("positive", positive),
             ("systems", ()),
             ("by", None),
+            ("average", None),
             ("target", "pool"),
         ):
             object.__setattr__(self, name, value)

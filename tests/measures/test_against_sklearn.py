@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn import metrics
 
-from bayes_assess.measures import measure, value_of
+import bayes_assess as ba
+from bayes_assess.measures import measure, pool_value, table_for, value_of
 from measures.references import SCORES, names_for, reference, table_of_all
 
 TOLERANCE = {"rtol": 1e-12, "atol": 1e-12}
@@ -160,3 +161,47 @@ def test_labels_of_one_class_in_scored_data_are_not_mistaken_for_a_pool_of_one_c
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert value_of("recall", [0, 0, 0], scores=[0.1, 0.9, 0.2]) == 0.0
+
+
+# -- multi-label: an item of the pool is a pair of an item and a label that it may have -------------------------------
+
+
+def pairs(predictions: np.ndarray) -> ba.Pool:
+    """Pool of all pairs of M items and C labels, from 0/1 predictions (M, C)."""
+    labels = np.broadcast_to([f"label {k}" for k in range(predictions.shape[1])], predictions.shape)
+    return ba.Pool(predictions=predictions.ravel(), classes=[0, 1], groups={"label": labels.ravel()})
+
+
+@pytest.mark.parametrize("name", ["f1", "precision", "recall"])
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(
+    truth=arrays(np.int64, (6, 3), elements=st.integers(0, 1)),
+    found=arrays(np.int64, (6, 3), elements=st.integers(0, 1)),
+)
+def test_averages_over_labels_equal_scikit_learns(name, truth, found):
+    score = getattr(metrics, f"{name}_score")
+    pool = pairs(found)
+    for average, options in {"micro": {}, "macro": {"by": "label", "average": "macro"}}.items():
+        ours = pool_value(name, pool, truth.ravel(), **options)
+        np.testing.assert_allclose(ours, [score(truth, found, average=average, zero_division=0)], **TOLERANCE)
+
+
+def test_an_average_moves_as_the_mean_of_its_parts():
+    rng = np.random.default_rng(0)
+    pool, label = pairs(rng.integers(0, 2, (40, 3))), rng.integers(0, 2, 120)
+    codes, apart = table_for(["f1", "precision"], pool, by="label")
+    _, mean = table_for(["f1", "precision"], pool, by="label", average="macro")
+    assert mean.outputs == ("f1 (macro)", "precision (macro)")
+    assert len(mean.bounded) == 2
+    counts = np.bincount(codes * 2 + label, minlength=apart.n_attributes * 2).reshape(-1, 2)
+    risk = apart.mean(counts / 120)
+    each = np.asarray(apart.jacobian(risk)).reshape(2, 3, -1)
+    np.testing.assert_allclose(mean.jacobian(mean.mean(counts / 120)), each.mean(1), **TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"), [({"average": "macro"}, "by="), ({"by": "label", "average": "micro"}, "macro")]
+)
+def test_averages_that_cannot_be_are_refused(options, said):
+    with pytest.raises(ba.QuestionError, match=said):
+        table_for("f1", pairs(np.eye(3, dtype=int)), **options)

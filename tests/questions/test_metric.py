@@ -219,6 +219,15 @@ def test_a_curve_from_the_draws_of_another_measure_has_thresholds_that_its_cells
     np.testing.assert_allclose(everything.estimate, everything.question.truth(POOL, LABELS))
 
 
+def test_a_macro_average_over_groups():
+    question = ba.Metric("f1", by="site", average="macro")
+    apart = ba.Metric("f1", by="site").truth(POOL, LABELS)
+    assert float(question.truth(POOL, LABELS)) == pytest.approx(apart.mean(), rel=1e-12)
+    r = told(question, Adaptive(n_strata=8), 200).result()
+    assert r.groups.tolist() == ["f1 (macro)"]
+    assert r.interval[0] < r.estimate < r.interval[1]
+
+
 # -- studies -----------------------------------------------------------------------------------------------------------
 
 
