@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.designs import DESIGNS
+from bayes_assess.designs import ARMS, WEIGHTED
 
 N_ITEMS = 10_000_000
 N_CELLS = 512
@@ -32,7 +32,7 @@ def pool():
 
 @pytest.mark.benchmark(group="ask(1) and tell")
 @pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("design", ARMS)
 def test_ask_and_tell(benchmark, pool, question, design):
     assessment = ba.assess(pool, QUESTIONS[question](), design=design)
     rng = np.random.default_rng(1)
@@ -45,6 +45,25 @@ def test_ask_and_tell(benchmark, pool, question, design):
     benchmark.pedantic(step, rounds=200, warmup_rounds=20)
     if benchmark.stats is not None:  # None when benchmarks are switched off
         assert benchmark.stats.stats.median < TARGET
+
+
+@pytest.fixture(scope="module")
+def rare():
+    scores = np.random.default_rng(0).random(N_ITEMS) ** 8
+    return ba.Pool(scores=scores, predictions=(scores > 0.9).astype(int))
+
+
+@pytest.mark.benchmark(group="ask(1) and tell, F1")
+@pytest.mark.parametrize("design", WEIGHTED)
+def test_ask_and_tell_for_a_measure(benchmark, rare, design):
+    assessment = ba.assess(rare, ba.Metric("f1"), design=design)
+    rng = np.random.default_rng(1)
+
+    def step():
+        queries = assessment.ask(1)
+        assessment.tell(queries.ids, (rng.random(1) < 0.1).astype(int))
+
+    benchmark.pedantic(step, rounds=200, warmup_rounds=20)
 
 
 @pytest.mark.benchmark(group="ask(100) and tell")
