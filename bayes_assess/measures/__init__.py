@@ -5,9 +5,9 @@ turns it, on a pool, into a `LossTable` over the few attributes of items on whic
 samplers and simulators take means, values, gradients and variances. `value_of` is the exact value from all labels.
 """
 
-from bayes_assess.measures._attributes import item_scores as item_scores
 from bayes_assess.measures._attributes import positive_code as positive_code
 from bayes_assess.measures._building import combine as combine
+from bayes_assess.measures._building import curve_scores as curve_scores
 from bayes_assess.measures._building import table_for as table_for
 from bayes_assess.measures._measure import Measure as Measure
 from bayes_assess.measures._pr_curve import PRCurve as PRCurve

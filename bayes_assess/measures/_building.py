@@ -123,14 +123,26 @@ def table_for(
     if isinstance(specs[0], PRCurve):
         if columns or by is not None:
             raise QuestionError("A precision-recall curve is that of the pool's own scores, over the whole pool.")
-        scores = item_scores(pool, "positive", _needed(code, "pr_curve", pool), "pr_curve")
-        return curve_table(specs[0], scores, pool.n_classes, _needed(code, "pr_curve", pool))
+        scores, code = curve_scores(pool, positive)
+        return curve_table(specs[0], scores, pool.n_classes, code)
     fixed = [one.for_classes(pool.n_classes) for one in specs if isinstance(one, Measure)]
     _check_fit(fixed, pool, code, columns)
     kinds = {one.score_kind: one.name for one in fixed if one.score_kind is not None}
     scores = {kind: item_scores(pool, kind, code, name) for kind, name in kinds.items()}
     attributes = describe(pool, columns or [OWN], by, scores)
     return attributes.codes, _Builder(pool, attributes, code, tuple(columns), average).table(fixed)
+
+
+def curve_scores(pool: Pool, positive: Any = None) -> tuple[Float[np.ndarray, " M"], int]:
+    """Return P(positive) of every item, and the code of the positive class.
+
+    Raises
+    ------
+    QuestionError
+        If there is no positive class, or there are no scores.
+    """
+    code = _needed(positive_code(pool, positive), "pr_curve", pool)
+    return item_scores(pool, "positive", code, "pr_curve"), code
 
 
 def _each(given: Any) -> list[Measure | PRCurve]:

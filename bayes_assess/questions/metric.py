@@ -20,7 +20,7 @@ from bayes_assess.cells import Cells, cells
 from bayes_assess.designs import WEIGHTED
 from bayes_assess.errors import PriorError, QuestionError
 from bayes_assess.intervals import measure_interval
-from bayes_assess.measures import Measure, combine, item_scores, positive_code, pr_curve, table_for
+from bayes_assess.measures import Measure, combine, curve_scores, positive_code, pr_curve, table_for
 from bayes_assess.measures import measure as named_measure
 from bayes_assess.partition import Partition, block_means, partition
 from bayes_assess.pool import Pool
@@ -337,8 +337,7 @@ class PRCurve(Metric):
         """
         if not isinstance(self.thresholds, int):
             return self
-        code = positive_code(pool, self.positive)
-        scores = item_scores(pool, "positive", code, "pr_curve")[cells.order]
+        scores = curve_scores(pool, self.positive)[0][cells.order]
         first = cells.starts[:-1][cells.counts > 0]
         lowest, highest = np.minimum.reduceat(scores, first), np.maximum.reduceat(scores, first)
         # A threshold cuts no cell if as many cells begin below it as end below it.

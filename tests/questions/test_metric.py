@@ -219,6 +219,13 @@ def test_a_curve_from_the_draws_of_another_measure_has_thresholds_that_its_cells
     np.testing.assert_allclose(everything.estimate, everything.question.truth(POOL, LABELS))
 
 
+def test_a_curve_of_many_classes_needs_a_positive_one():
+    pool = ba.Pool(scores=np.full((6, 3), 1 / 3), classes=list("abc"))
+    a = ba.assess(pool, ba.Metric("accuracy"), design="passive")
+    with pytest.raises(ba.QuestionError, match="name the positive class"):
+        a.result(question=ba.PRCurve(4))
+
+
 def test_a_macro_average_over_groups():
     question = ba.Metric("f1", by="site", average="macro")
     apart = ba.Metric("f1", by="site").truth(POOL, LABELS)
