@@ -209,14 +209,12 @@ class Assessment:
         (2, 2)
         """
         asked, cells, state, extra = self.question, self.cells, self._state, {}
-        if question is not None:
-            if not isinstance(self.design, WeightedDesign):
-                raise QuestionError(
-                    f"Design {self.design.name!r} answers the question that it was started with, no other."
-                )
-            asked, cells, state = asked_anew(self.pool, cells, state, question)
         if isinstance(self.design, WeightedDesign):
+            if question is not None:
+                asked, cells, state = asked_anew(self.pool, cells, state, question)
             extra["answer"] = measure_answer(self.design, state)
+        elif question is not None:
+            raise QuestionError(f"Design {self.design.name!r} answers the question that it was started with, no other.")
         return make_result(
             question=asked,
             prior=self.prior,

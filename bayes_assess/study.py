@@ -215,7 +215,16 @@ class Study:
         return Table(columns, title=f"{self.question.name}, {self._n_repeats} campaigns", formats=formats)
 
     def plot(self, score: str | None = None, *, logx: bool = False, logy: bool = False, ax: Axes | None = None) -> Axes:
-        """Draw the mean score against labels, one line per design, with a band: its 95 % bootstrap interval."""
+        """Draw the mean score against labels, one line per design, with a band: its 95 % bootstrap interval.
+
+        Parameters
+        ----------
+        score : str, optional
+            One of the question's scores, by default the first.
+        logx, logy : bool
+            Whether labels, and the score, are on logarithmic axes.
+        ax : matplotlib.axes.Axes, optional
+        """
         score = self.question.scores[0] if score is None else score
         self._check_score(score)
         return label_curves(

@@ -29,7 +29,7 @@ class Design(ABC):
 
     name: ClassVar[str]
     max_round: ClassVar[int | None] = None  # the greatest number of arms per round it can play; None: any
-    learns: ClassVar[bool] = True  # whether prior or labels have a say in what it chooses
+    learns: ClassVar[bool] = True  # whether prior or labels have a say in what a campaign chooses or records
     strata: ClassVar[Any] = None  # what the pool is cut by besides what the question needs, see `partition`
 
     @abstractmethod
