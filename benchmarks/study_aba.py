@@ -42,7 +42,6 @@ PER_GROUP = (2, 5, 10)  # N / K
 BINS = 10
 CAMPAIGNS_IMAGENET = 100  # at most, to this many labels:
 LABELS_IMAGENET = 10_000
-CAMPAIGNS_CALIBRATION = 300  # at most, for Table 9, whose steps cost most
 PAIRS = 200  # compared at most, drawn at random where there are more
 CHUNK = 256  # states of comparisons evaluated at a time, always as many: every other number is compiled anew
 
@@ -114,7 +113,7 @@ class Data:
     def simulate(self, question, budgets, designs=None, campaigns=None) -> ba.Study:
         """Simulate campaigns of all methods."""
         designs = self.designs if designs is None else designs
-        repeats = self.campaigns if campaigns is None else min(campaigns, self.campaigns)
+        repeats = self.campaigns if campaigns is None else campaigns
         return ba.simulate(self.pool, self.labels, question, designs=designs, budgets=budgets, repeats=repeats)
 
     def describe(self) -> str:
@@ -189,14 +188,14 @@ def calibration(pools: list[Data]) -> tuple[dict[str, list[Row]], dict[str, list
     return {"Error of the ECE, percent of it": ece}, {"RMSE, percent": rmse}
 
 
-def extremes(pools: list[Data], make: Callable, number: int, designs=None, campaigns=None) -> dict[str, list[Row]]:
+def extremes(pools: list[Data], make: Callable, number: int, designs=None) -> dict[str, list[Row]]:
     """Tables 6 and 9: labels until the true extremes are found, on the curve of all campaigns and by campaign."""
     curve, each = [], []
     for data in timed(pools, f"Table {number}"):
         n, percent = data.most_labels, 100 / data.pool.n_items
         looks = np.union1d(np.geomspace(10, n, 40).round(), np.linspace(n / 80, n, 80).round()).astype(int)
         for key, m in (("1", 1), ("m", data.m)):
-            study = data.simulate(make(m), looks, designs, campaigns)
+            study = data.simulate(make(m), looks, designs)
             found = study.labels_to("mrr")
             figures = {k: Figure(percent * (n if to is None else to), None, to is None) for k, to in found.items()}
             curve.append(Row(data.name, key, f"{m}", figures))
@@ -332,7 +331,7 @@ imagenet come without scores, so that they have no informative prior: UPrior+TS 
 Priors are worth two labels per group (one per row of the confusion matrix), as in [ABA]. Estimates are posterior means
 of population values, as in [ABA], except where groups are sought (Tables 6, 9): there the known labels of this pool
 count as known, so that every campaign ends with the right answer. ± is one standard error over {campaigns:,} campaigns
-per method (imagenet: {imagenet}, to {labels:,} labels; Table 9: {calibration}). UPrior and IPrior label the same items.
+per method (imagenet: {imagenet}, to {labels:,} labels). UPrior and IPrior label the same items.
 [ABA]'s published code gives UPrior a prior worth 1e-6 labels in Tables 3 to 6 and 8, where its text says 2; here it is
 2. The code is at github.com/disiji/active-assess.
 
@@ -369,7 +368,6 @@ def report(pools: list[Data], campaigns: int) -> str:
         campaigns=campaigns,
         imagenet=min(campaigns, CAMPAIGNS_IMAGENET),
         labels=LABELS_IMAGENET,
-        calibration=min(campaigns, CAMPAIGNS_CALIBRATION),
     )
     parts = [introduction + "\n".join(data.describe() for data in pools) + "\n"]
 
@@ -385,9 +383,7 @@ def report(pools: list[Data], campaigns: int) -> str:
     add(8, "Accuracy of bins", rmse, "N/10 (N)")
     designs = {name: SCORED[name] for name in ("IPrior", "IPrior+TS")}
     scored = [data for data in pools if data.scored]
-    found = extremes(
-        scored, lambda m: ba.LeastCalibrated(by="prediction", bins=BINS, m=m), 9, designs, CAMPAIGNS_CALIBRATION
-    )
+    found = extremes(scored, lambda m: ba.LeastCalibrated(by="prediction", bins=BINS, m=m), 9, designs)
     add(9, "Least calibrated classes", found, "m")
     return "\n".join(parts)
 

@@ -23,7 +23,7 @@ from bayes_assess.acquisition.rewards import Belief, Reward
 from bayes_assess.cells import Cells
 from bayes_assess.designs._base import Design, reserve
 
-_DATA = ["prior", "counts", "pending", "remaining", "size", "weight", "queue", "memory", "reward"]
+_DATA = ["prior", "counts", "pending", "remaining", "size", "weight", "playable", "queue", "memory", "reward"]
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=[])
@@ -37,6 +37,7 @@ class CellState:
     remaining: Int[Array, " K"]  # items that may be asked for: neither labelled nor handed out
     size: Int[Array, " K"]  # items
     weight: Float[Array, " K"]  # share of the pool
+    playable: Int[Array, " P"]  # cells with items that this campaign may ask for
     queue: Int[Array, " m"]  # arms chosen in this round and still to be served, -1 where served
     memory: Any  # what the design alone carries
     reward: Reward  # what a label is worth
@@ -89,13 +90,15 @@ class ArmDesign(Design):
         """
         size = jnp.asarray(cells.counts, jnp.int64)
         nothing = jnp.zeros_like(size)
+        remaining = size if playable is None else jnp.where(jnp.asarray(playable), size, 0)
         state = CellState(
             prior=jax.tree.map(jnp.asarray, prior),
             counts=jnp.zeros((cells.n_cells, reward.n_outcomes), jnp.int64),
             pending=nothing,
-            remaining=size if playable is None else jnp.where(jnp.asarray(playable), size, 0),
+            remaining=remaining,
             size=size,
             weight=size / size.sum(),
+            playable=jnp.flatnonzero(remaining),
             queue=jnp.full(self.arms_per_round(reward), -1, jnp.int64),
             memory=(),
             reward=reward,

@@ -14,7 +14,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._typing import PRNGKey
 from bayes_assess.acquisition.extreme_draws import extreme_arms, grid_cdf, update_grid_cdf
-from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy
+from bayes_assess.acquisition.rewards import Belief, HighAccuracy, LowAccuracy
+from bayes_assess.acquisition.sampled_belief import SampledBelief
 from bayes_assess.acquisition.thompson import best_arms, top_two
 from bayes_assess.designs._arms import ArmDesign, CellState
 from bayes_assess.errors import DesignError
@@ -38,7 +39,7 @@ class _PosteriorSampling(ArmDesign):
         posterior = state.posterior
         if isinstance(state.memory, tuple):
             key_draw, key_tie = jax.random.split(key)
-            theta = posterior.sample(key_draw, 1)[0]
+            theta = _draw(key_draw, posterior, state.playable)
             return best_arms(key_tie, state.reward(theta, state.belief, state.weight), available, m)
         greatest = isinstance(state.reward, HighAccuracy)
         return extreme_arms(key, state.memory, posterior.a, posterior.b, available, m, greatest=greatest)
@@ -181,6 +182,18 @@ class BayesUCB(ArmDesign):
     @property
     def _levels(self) -> Float[Array, " 2"]:
         return jnp.array([1 - self.quantile, self.quantile])
+
+
+def _draw(key: PRNGKey, posterior: Belief, playable: Int[Array, " P"]) -> Float[Array, "K *O"]:
+    """One posterior draw of the playable cells, and the mean of the others: no arm's reward depends on them.
+
+    Draws only rank arms, for which 32 bits do.
+    """
+    mean = posterior.mean
+    if isinstance(posterior, SampledBelief) or not len(playable):
+        return posterior.sample(key, 1)[0]
+    some = jax.tree.map(lambda parameter: parameter[playable], posterior)
+    return mean.at[playable].set(some.sample(key, 1, dtype=jnp.float32)[0].astype(mean.dtype))
 
 
 def _check_probability(design: str, option: str, value: float) -> None:

@@ -15,12 +15,12 @@ def standard_beta(key: PRNGKey, a: Float[Array, "*shape"], b: Float[Array, "*sha
     Parameters
     ----------
     key : PRNG key
-    a, b : arrays of one shape, positive
+    a, b : arrays of one shape and of 64-bit or 32-bit floats, positive
         Parameters. Values far below 1 are fine: the boost for alpha < 1 is taken in logarithms.
 
     Returns
     -------
-    Array of the same shape, in [0, 1].
+    Array of the same shape and type, in [0, 1].
     """
     gamma, boost = standard_gamma(key, jnp.stack([a, b]))
     return 1 / (1 + gamma[1] / gamma[0] * jnp.exp(boost[1] - boost[0]))

@@ -10,9 +10,6 @@ from bayes_assess._typing import PRNGKey
 from bayes_assess.models._gamma_sampling import standard_gamma
 from bayes_assess.models._special import HALF_LOG_2PI, stirling_rest
 
-# Smaller parameters count as this one: below it U^(1/alpha) leaves the range of floats even in logarithms.
-_LEAST_ALPHA = 1e-300
-
 
 def standard_dirichlet(key: PRNGKey, alpha: Float[Array, "*batch C"]) -> Float[Array, "*batch C"]:
     """Draw one Dirichlet(alpha) vector per row; to be called under 64-bit types.
@@ -20,14 +17,14 @@ def standard_dirichlet(key: PRNGKey, alpha: Float[Array, "*batch C"]) -> Float[A
     Parameters
     ----------
     key : PRNG key
-    alpha : (..., C) positive
+    alpha : (..., C) 64-bit or 32-bit floats, positive
         Parameters. Values far below 1 are fine: such a row is all but a single one and zeros.
 
     Returns
     -------
     (..., C) in [0, 1]; rows sum to 1 up to rounding.
     """
-    gamma, boost = standard_gamma(key, jnp.maximum(alpha, _LEAST_ALPHA))
+    gamma, boost = standard_gamma(key, alpha)
     # The greatest boost taken out, one term at least is of an ordinary size: the sum is never 0.
     weight = gamma * jnp.exp(boost - boost.max(-1, keepdims=True))
     return weight / weight.sum(-1, keepdims=True)

@@ -38,16 +38,16 @@ def bound(n: int) -> float:
     return np.sqrt(np.log(2e6) / (2 * n))
 
 
-def distance(draws: np.ndarray, cdf) -> float:
-    """Greatest distance of the CDFs, over the points where rounding does not show.
+def distance(draws: np.ndarray, cdf, ends=(1e-300, 1 - 1e-12)) -> float:
+    """Greatest distance of the CDFs, over the points between `ends`, where rounding does not show.
 
-    Draws below 1e-300 and above 1 - 1e-12 count as mass at 0 and at 1: their number is compared, not their place.
+    Draws beyond `ends` count as mass at 0 and at 1: their number is compared, not their place.
     """
     x, count = np.unique(draws, return_counts=True)
     upto = np.cumsum(count) / len(draws)
     below = upto - count / len(draws)
-    shown = (x > 1e-300) & (x < 1 - 1e-12)
-    ends = np.array([1e-300, 1 - 1e-12])
+    shown = (x > ends[0]) & (x < ends[1])
+    ends = np.array(ends)
     at_ends = np.abs(np.searchsorted(np.sort(draws), ends, side="right") / len(draws) - cdf(ends))
     if not shown.any():
         return at_ends.max()
@@ -60,9 +60,9 @@ def draw():
     return jax.jit(_beta_sampling.standard_beta)
 
 
-def sample(draw, a, b, seed=0, n=N):
+def sample(draw, a, b, seed=0, n=N, dtype=jnp.float64):
     with jax.enable_x64(True):
-        return np.asarray(draw(jax.random.key(seed), jnp.full(n, a), jnp.full(n, b)))
+        return np.asarray(draw(jax.random.key(seed), jnp.full(n, a, dtype), jnp.full(n, b, dtype)))
 
 
 # -- the law ---------------------------------------------------------------------------------------------------------
@@ -130,6 +130,45 @@ def test_small_calls_have_the_law_too(n):
         x = np.asarray(jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(1), 20_000)))
     for place in {0, n // 2, n - 1}:
         assert distance(x[:, place], stats.beta(0.4, 1.5).cdf) < bound(20_000)
+
+
+# -- 32 bits ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("a", "b"), [(a, b) for a, b in PARAMETERS if a + b < 1e7])
+def test_32_bit_draws_have_the_beta_law_up_to_rounding(draw, a, b):
+    x = sample(draw, a, b, dtype=jnp.float32)
+    assert x.dtype == np.float32
+    assert ((x >= 0) & (x <= 1)).all()
+    # At 1 - 1e-6, neighbouring 32-bit floats differ by 6 % of 1 - x: (1 - x)^b, b = 0.01, by less than 1e-3.
+    assert distance(x.astype(float), stats.beta(a, b).cdf, ends=(1e-30, 1 - 1e-6)) < bound(N)
+
+
+def test_32_bit_draws_are_uncorrelated_along_the_array(draw):
+    u = stats.beta(0.3, 2.0).cdf(sample(draw, 0.3, 2.0, seed=6, dtype=jnp.float32).astype(float)) - 0.5
+    for lag in (1, 2, 63, 64, 65):
+        assert abs(np.mean(u[lag:] * u[:-lag]) * 12) < 5 / np.sqrt(N - lag), f"lag {lag}"
+
+
+def test_the_law_of_32_bit_draws_is_right_to_1e_5():
+    # In total variation: the law of the proposals weighted by the probability of taking them.
+    x = np.linspace(-5.4, 5.4, 20_001)
+    density = stats.norm.pdf(x)
+    for d in np.geomspace(2 / 3, 1e8, 60):
+        with jax.enable_x64(True):
+            taken = [
+                np.asarray(_gamma_sampling._acceptance(jnp.asarray(x, dtype), jnp.full(x.shape, d, dtype))[1], float)
+                for dtype in (jnp.float64, jnp.float32)
+            ]
+        exact, rounded = (density * one / (density @ one) for one in taken)
+        assert 0.5 * np.abs(exact - rounded).sum() < 1e-5
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-310, 1e-40])
+def test_parameters_beneath_the_range_of_floats_give_a_coin(draw, alpha):
+    for dtype in (jnp.float64, jnp.float32):
+        x = sample(draw, alpha, alpha, n=1000, dtype=dtype)
+        assert set(x) == {0, 1}
 
 
 # -- independence ----------------------------------------------------------------------------------------------------

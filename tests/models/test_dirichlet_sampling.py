@@ -74,6 +74,17 @@ def test_draws_have_the_joint_law_of_numpys_generator(draws):
             assert stats.ks_2samp(statistic(draws[:, k]), statistic(theirs)).pvalue > 1e-6
 
 
+def test_32_bit_draws_have_the_joint_law_of_numpys_generator():
+    draws = np.asarray(DirichletConfusion(ALPHA).sample(jax.random.key(0), N, dtype=np.float32))
+    assert draws.dtype == np.float32
+    rng = np.random.default_rng(1)
+    for k, alpha in enumerate(ALPHA):
+        theirs = rng.dirichlet(alpha, N)
+        for statistic in (lambda t: t @ [0.1, 1.0, 0.5], lambda t: t.max(-1), lambda t: (t**2).sum(-1)):
+            # Six tests at 1e-6 each.
+            assert stats.ks_2samp(statistic(draws[:, k]), statistic(theirs)).pvalue > 1e-6
+
+
 def test_rows_are_independent_and_components_have_the_dirichlet_covariance(draws):
     law = [stats.dirichlet(alpha) for alpha in ALPHA]
     exact = np.zeros((6, 6))
