@@ -59,12 +59,14 @@ def _line_integrals(a1, b1, a2, b2, eps) -> tuple[Float[Array, ""], Float[Array,
     right = jnp.arcsinh(_CUT / (b1 * width) + 8)
     step = (left + right) / (_NODES - 1)
     u = -left + step * jnp.arange(_NODES)
-    z = center + width * jnp.sinh(u)
-    log_t, log_s = jax.nn.log_sigmoid(z), jax.nn.log_sigmoid(-z)
-    t, s = jnp.exp(log_t), jnp.exp(log_s)
-    log_x, log_v = jnp.log(eps + rest * t), jnp.log(eps + rest * s)  # v = 1 - y
-    log_x = jnp.where(eps > 0, log_x, log_t)
-    log_v = jnp.where(eps > 0, log_v, log_s)
+    up = jnp.exp(u)
+    down = 1 / up
+    z = center + 0.5 * width * (up - down)  # c + w sinh(u)
+    t, s, log_1p = _logistic(z)
+    log_t, log_s = jnp.minimum(z, 0.0) - log_1p, jnp.minimum(-z, 0.0) - log_1p
+    x, v = eps + rest * t, eps + rest * s  # v = 1 - y
+    log_x = jnp.where(eps > 0, jnp.log(x), log_t)
+    log_v = jnp.where(eps > 0, jnp.log(v), log_s)
     log_rest = jnp.log(rest)
     # f_1(x) f_2(y) dx/dz, with 1 - x = rest * s and y = rest * t
     log_product = (
@@ -78,10 +80,15 @@ def _line_integrals(a1, b1, a2, b2, eps) -> tuple[Float[Array, ""], Float[Array,
         - log_beta(a1, b1)
         - log_beta(a2, b2)
     )
-    measure = step * width * jnp.cosh(u)
-    first = (jnp.exp(log_product + log_x + log_rest + log_s) * measure).sum()
-    second = (jnp.exp(log_product + log_rest + log_t + log_v) * measure).sum()
-    return first, second
+    weight = jnp.exp(log_product) * (0.5 * step * width * rest * (up + down))  # dz / du = w cosh(u)
+    return (weight * x * s).sum(), (weight * t * v).sum()
+
+
+def _logistic(z: Float[Array, "*n"]) -> tuple[Float[Array, "*n"], Float[Array, "*n"], Float[Array, "*n"]]:
+    """Return t = 1 / (1 + exp(-z)) and 1 - t, both to full precision, and log(1 + exp(-|z|))."""
+    q = jnp.exp(-jnp.abs(z))
+    small, large = q / (1 + q), 1 / (1 + q)
+    return jnp.where(z > 0, large, small), jnp.where(z > 0, small, large), jnp.log1p(q)
 
 
 def _peak(p_x, p_s, p_t, p_v, eps) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -89,7 +96,7 @@ def _peak(p_x, p_s, p_t, p_v, eps) -> tuple[Float[Array, ""], Float[Array, ""]]:
     rest = 1 - eps
 
     def slopes(z):
-        t, s = jax.nn.sigmoid(z), jax.nn.sigmoid(-z)
+        t, s, _ = _logistic(z)
         x, v = eps + rest * t, eps + rest * s
         q = t * s
         x1, v1 = rest * s * t / x, rest * s * t / v

@@ -23,7 +23,7 @@ from jaxtyping import Array, Bool, Float
 
 from bayes_assess._typing import PRNGKey
 
-_ROW = 64  # elements of a row, at most
+_ROW = 64  # elements of a row, at most: as many as bits
 # Smaller parameters count as this one: below it U^(1/alpha) leaves the range of floats even in logarithms.
 _LEAST_ALPHA = {np.dtype(np.float64): 1e-300, np.dtype(np.float32): 1e-30}
 _SERIES = (1 / 4, -1 / 5, 1 / 6, -1 / 7, 1 / 8, -1 / 9)
@@ -60,17 +60,20 @@ def _gamma_cube_root(key: PRNGKey, d: Float[Array, ...]) -> tuple[Float[Array, .
     rows = jnp.pad(d.ravel(), (0, n_rows * width - d.size), constant_values=1.0).reshape(n_rows, width)
     key_first, key_again = jax.random.split(key)
     t, u, accepted = _propose(key_first, rows)
-    place = jnp.arange(width)
+    one, row = jnp.uint64(1), jnp.arange(n_rows)
+    rejected = jnp.where(accepted, 0, one << jnp.arange(width, dtype=jnp.uint64)).sum(1)  # a bit per element
 
     def serve_one_per_row(carry):
-        i, t, u, todo = carry
-        element = jnp.where(todo, place, width).min(axis=1, keepdims=True)  # the first; faster than argmax
-        d_try = jnp.take_along_axis(rows, element, axis=1, mode="clip")
+        i, t, u, rejected = carry
+        lowest = rejected & -rejected
+        element = lax.population_count(lowest - one).astype(int)  # 64 where none is left
+        d_try = rows.at[row, element].get(mode="fill", fill_value=1.0)
         t_try, u_try, accepted = _propose(jax.random.fold_in(key_again, i), d_try)
-        here = (place == element) & accepted
-        return i + 1, jnp.where(here, t_try, t), jnp.where(here, u_try, u), todo & ~here
+        place = jnp.where(accepted, element, width)
+        t, u = (x.at[row, place].set(x_try, mode="drop") for x, x_try in ((t, t_try), (u, u_try)))
+        return i + 1, t, u, jnp.where(accepted, rejected ^ lowest, rejected)
 
-    _, t, u, _ = lax.while_loop(lambda carry: carry[3].any(), serve_one_per_row, (0, t, u, ~accepted))
+    _, t, u, _ = lax.while_loop(lambda carry: carry[3].any(), serve_one_per_row, (0, t, u, rejected))
     return t.ravel()[: d.size].reshape(d.shape), u.ravel()[: d.size].reshape(d.shape)
 
 
