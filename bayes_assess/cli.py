@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from bayes_assess import __version__
+from bayes_assess._cli_compiled import keep_compiled
 from bayes_assess._cli_options import (
     Belief,
     CsvOut,
@@ -305,6 +306,7 @@ def demo(
 
 def main() -> None:
     """Run the command line."""
+    keep_compiled()
     app(prog_name="bayes-assess")
 
 

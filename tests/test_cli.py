@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import bayes_assess as ba
+from bayes_assess import _cli_compiled
 from bayes_assess.cli import app
 from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
 from bayes_assess.errors import OutputError
@@ -478,3 +480,56 @@ def test_a_program_of_its_own_prints_one_line_and_exits_with_2(tmp_path):
     assert found.stdout == ""
     assert found.stderr.startswith("Error: There is no journal")
     assert found.stderr.count("\n") == 1
+
+
+# -- compiled code that one command leaves to the next ---------------------------------------------------------------
+
+
+def in_process(cache, *arguments):
+    """Run a command in a process of its own, as from a shell whose user has set nothing about JAX."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    command = [sys.executable, "-m", "bayes_assess", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, env=environment | {"XDG_CACHE_HOME": str(cache)}
+    )
+
+
+def test_a_command_uses_what_another_has_compiled(run, tmp_path):
+    compiled = []
+    for _ in range(3):  # the second reads items that are pending
+        in_process(tmp_path / "cache", "ask", run, "-n", 3)
+        compiled.append({path.name for path in (tmp_path / "cache" / "bayes-assess").iterdir()})
+    assert len(compiled[0]) > 20
+    assert compiled[1] == compiled[2]
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(pool_file, tmp_path):
+    (tmp_path / "file").touch()
+    found = in_process(
+        tmp_path / "file", "start", pool_file, "--question", "least-accurate", "--out", tmp_path / "a.db"
+    )
+    assert "Started" in found.stdout
+    assert found.stderr == ""
+
+
+def test_the_cache_keeps_the_newest_files(tmp_path, monkeypatch):
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    monkeypatch.delenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(_cli_compiled, "_MOST_FILES", 3)
+    (tmp_path / "bayes-assess").mkdir()
+    for age in range(5):
+        path = tmp_path / "bayes-assess" / f"{age}"
+        path.touch()
+        os.utime(path, (1e9 - age, 1e9 - age))
+    _cli_compiled.keep_compiled()
+    assert {path.name for path in (tmp_path / "bayes-assess").iterdir()} == {"0", "1", "2"}
+    assert os.environ["JAX_COMPILATION_CACHE_DIR"] == str(tmp_path / "bayes-assess")
+
+
+def test_a_cache_that_the_user_has_chosen_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "elsewhere")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    _cli_compiled.keep_compiled()
+    assert os.environ["JAX_COMPILATION_CACHE_DIR"] == "elsewhere"
+    assert not any(tmp_path.iterdir())
