@@ -101,6 +101,10 @@ Systems = Annotated[
         help="Columns of several systems' predictions, separated by commas; prediction is the pool's own.",
     ),
 ]
+Average = Annotated[
+    str | None,
+    typer.Option("--average", metavar="macro", help="The mean of the measures of the groups of --by, not each."),
+]
 Thresholds = Annotated[
     int | None, typer.Option("--thresholds", metavar="N", help="Thresholds of the curve, at most; 1024 by default.")
 ]
@@ -131,6 +135,7 @@ def asked(
     measure: Measures = None,
     positive: Positive = None,
     systems: Systems = None,
+    average: Average = None,
     thresholds: Thresholds = None,
 ) -> Asked:
     """Gather what is asked."""
@@ -146,6 +151,7 @@ def asked(
         measure=measure,
         positive=positive,
         systems=systems,
+        average=average,
         thresholds=thresholds,
     )
 

@@ -48,7 +48,7 @@ OPTIONS: dict[QuestionName, tuple[str, ...]] = {
     QuestionName.CALIBRATION: ("by", "bins"),
     QuestionName.LEAST_CALIBRATED: ("by", "bins", "m"),
     QuestionName.COMPARE: ("by", "first", "second", "rope"),
-    QuestionName.METRIC: ("by", "measure", "positive", "systems"),
+    QuestionName.METRIC: ("by", "measure", "positive", "systems", "average"),
     QuestionName.PR_CURVE: ("positive", "thresholds"),
 }
 OVERVIEW = (  # as help shows it
@@ -61,7 +61,7 @@ OVERVIEW = (  # as help shows it
     "compare: all pairs of groups   --by [--rope]",
     "compare: two groups            --by --first --second [--rope]",
     "compare: two systems           --second [--first] [--rope]",
-    "metric                         --measure [--positive] [--systems] [--by]",
+    "metric                         --measure [--positive] [--systems] [--by [--average]]",
     "pr-curve                       [--positive] [--thresholds]",
 )
 DESIGNS = (  # as help shows them; a test compares them with the designs there are
@@ -101,6 +101,7 @@ class Asked:
     measure: str | None = None
     positive: str | None = None
     systems: str | None = None
+    average: str | None = None
     thresholds: int | None = None
 
     def __post_init__(self):
@@ -138,6 +139,8 @@ class Asked:
             raise QuestionError("metric needs --measure NAMES, such as f1 or precision,recall.")
         if self.by is not None and not isinstance(parse_by(self.by)[0], str):
             raise QuestionError(f"metric takes a column or prediction by --by, not bins of scores; found {self.by!r}.")
+        if self.average is not None and (self.average != "macro" or self.by is None):
+            raise QuestionError("metric averages over groups: --average macro --by COLUMN.")
 
     @property
     def columns(self) -> list[str]:
@@ -156,7 +159,7 @@ class Asked:
         from bayes_assess.questions import QUESTIONS
 
         plain: dict[str, Any] = {"m": self.m, "first": self.first, "second": self.second}
-        plain |= {"rope": self.rope, "thresholds": self.thresholds}
+        plain |= {"rope": self.rope, "thresholds": self.thresholds, "average": self.average}
         options = {name: value for name, value in plain.items() if value is not None}
         if self.by is not None:
             options["by"] = parse_by(self.by)[0]

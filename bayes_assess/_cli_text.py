@@ -82,7 +82,8 @@ def _asked(assessment: Assessment) -> tuple[str, str]:
         few = assessment.n_remaining < assessment.pool.n_items
         matter = f", of which {assessment.n_remaining:,} can matter" if few else ""
         systems = f"of {' and '.join(question.systems)}" if question.systems else ""
-        groups = "" if question.by is None else f"by {question.by}"
+        how = "by" if question.average is None else f"as the {question.average} average over"
+        groups = "" if question.by is None else f"{how} {question.by}"
         return " ".join(filter(None, [systems, groups])), f"{matter}{strata}"
     if isinstance(question, Calibration | LeastCalibrated):
         groups, bins = cells.parts

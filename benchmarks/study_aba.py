@@ -18,7 +18,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -192,10 +192,14 @@ def extremes(pools: list[Data], make: Callable, number: int, designs=None) -> di
     """Tables 6 and 9: labels until the true extremes are found, on the curve of all campaigns and by campaign."""
     curve, each = [], []
     for data in timed(pools, f"Table {number}"):
+        methods = data.designs if designs is None else designs
+        at_random = {name: method for name, method in methods.items() if method[0] == "random"}
         n, percent = data.most_labels, 100 / data.pool.n_items
         looks = np.union1d(np.geomspace(10, n, 40).round(), np.linspace(n / 80, n, 80).round()).astype(int)
+        random = data.simulate(make(1), looks, at_random)  # the same campaigns whatever is sought
         for key, m in (("1", 1), ("m", data.m)):
-            study = data.simulate(make(m), looks, designs)
+            study = data.simulate(make(m), looks, {name: methods[name] for name in methods.keys() - at_random.keys()})
+            study = replace(study, campaigns={**random.campaigns, **study.campaigns})
             found = study.labels_to("mrr")
             figures = {k: Figure(percent * (n if to is None else to), None, to is None) for k, to in found.items()}
             curve.append(Row(data.name, key, f"{m}", figures))

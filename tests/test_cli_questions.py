@@ -163,6 +163,13 @@ MEASURES = [
     ),
     (
         "passive",
+        ["metric", "--measure", "accuracy", "--by", "site", "--average", "macro"],
+        ba.Metric("accuracy", by="site", average="macro"),
+        ["Metric(accuracy) as the macro average over site, design passive: 40 items"],
+        ["accuracy (macro) 0."],
+    ),
+    (
+        "passive",
         ["pr-curve", "--thresholds", "20", "--positive", "dog"],
         ba.PRCurve(20, "dog"),
         ["PRCurve, design passive: 40 items.", "the positive class is dog."],
@@ -288,6 +295,8 @@ def test_designs_are_the_question_s_own_unless_named(tmp_path, columns):
         (["metric", "--measure", "accuracy", "--m", 2], "not to metric"),
         (["metric", "--measure", "accuracy", "--by", "bins:4"], "not bins of scores; found 'bins:4'"),
         (["metric", "--measure", "accuracy", "--by", "colour"], "'colour'"),
+        (["metric", "--measure", "accuracy", "--average", "macro"], "--average macro --by COLUMN"),
+        (["metric", "--measure", "accuracy", "--by", "site", "--average", "micro"], "--average macro --by COLUMN"),
         (["metric", "--measure", "accuracy", "--systems", "other,colour"], "'colour'"),
         (["metric", "--measure", "accuracy", "--systems", "site"], "does not hold the predictions of a system"),
         (["metric", "--measure", "accuracy", "--design", "thompson"], "cannot serve"),
