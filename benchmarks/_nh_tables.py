@@ -230,7 +230,7 @@ def convergence(path: Path, title: str, methods: Methods, ylabel: str) -> None:
     for ax in (upper, lower):
         _tidy(ax)
     n = next(iter(methods.values())).n_campaigns
-    upper.set_title(f"{title}: {n:,} campaigns, 95 % bootstrap bands", fontsize=11, loc="left")
+    upper.set_title(f"{title}:\n{n:,} campaigns, 95 % bootstrap bands", fontsize=11, loc="left")
     handles, names = lower.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside right upper", frameon=False, handlelength=3.5)
     figure.savefig(path, dpi=150)

@@ -7,8 +7,8 @@ The folder holds ``abt_buy.npz``, ``amzn_goog.npz`` and ``dblp_acm.npz`` (arrays
 resolution as in [NH], of the same sizes and with the same kind of classifier.
 
 Curves have 1,024 precisions and recalls each, all kept at every look: their campaigns are looked at less often, and run
-in batches of `BATCH`, of which one is in memory at a time. They take most of the time, more than half an hour of it on
-two cores; ``--curve-campaigns 200`` shortens it.
+in batches of `BATCH`, of which one is in memory at a time. They take most of the time, an hour of it on two cores;
+``--curve-campaigns 200`` shortens it.
 """
 
 from __future__ import annotations
