@@ -7,8 +7,6 @@ configures nothing.
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
@@ -27,23 +25,24 @@ _OWNERS = {
     "UnknownIdError": "errors",
     "Pool": "pool",
     "read_pool": "pool",
-    "Partition": "partition",
-    "ScoreBins": "partition",
-    "partition": "partition",
-    "FeatureStrata": "strata",
-    "Strata": "strata",
-    "Cells": "cells",
-    "cells": "cells",
+    "Partition": "pool.groups",
+    "ScoreBins": "pool.groups",
+    "partition": "pool.groups",
+    "FeatureStrata": "pool.strata",
+    "Strata": "pool.strata",
+    "Cells": "pool.cells",
+    "cells": "pool.cells",
     "BetaBernoulli": "models.beta_bernoulli",
     "CalibrationBins": "models.calibration_bins",
     "DirichletConfusion": "models.dirichlet_confusion",
     "DirichletTree": "models.dirichlet_tree",
+    "HierarchicalAccuracy": "models.hierarchical_accuracy",
     "PairedOutcomes": "models.paired_outcomes",
     "Measure": "measures",
-    "ConvergenceWarning": "inference",
+    "ConvergenceWarning": "models.nuts",
     "InferenceError": "errors",
-    "fit": "inference",
-    "posterior_draws": "inference",
+    "fit": "models.nuts",
+    "posterior_draws": "models.nuts",
     "Calibration": "questions",
     "Compare": "questions",
     "ConfusionMatrix": "questions",
@@ -54,8 +53,8 @@ _OWNERS = {
     "Metric": "questions",
     "MostCostly": "questions",
     "PRCurve": "questions",
-    "Assessment": "assessment",
-    "Queries": "queries",
+    "Assessment": "campaigns.assessment",
+    "Queries": "campaigns.queries",
     "CalibrationResult": "results",
     "CompareResult": "results",
     "ConfusionResult": "results",
@@ -63,24 +62,32 @@ _OWNERS = {
     "GroupResult": "results",
     "MetricResult": "results",
     "PairsResult": "results",
-    "Table": "tables",
-    "Journal": "journal",
+    "Table": "_tools.tables",
+    "Journal": "campaigns.journal",
     "OutputError": "errors",
     "UnknownColumnError": "errors",
-    "assess": "assessment",
-    "resume": "assessment",
-    "Study": "study",
-    "simulate": "simulate",
+    "assess": "campaigns.assessment",
+    "resume": "campaigns.assessment",
+    "Study": "campaigns.study",
+    "simulate": "campaigns.simulate",
 }
-# Modules that are public as such.
-_MODULES = ("acquisition", "designs", "intervals", "measures", "models", "plots")
+# Modules that are public as such -> where they are.
+_MODULES = {
+    "acquisition": "acquisition",
+    "designs": "designs",
+    "estimators": "estimators",
+    "intervals": "estimators.intervals",
+    "measures": "measures",
+    "models": "models",
+    "plots": "results.plots",
+}
 
 __all__ = sorted([*_OWNERS, "__version__"])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
+        return importlib.import_module(f"{__name__}.{_MODULES[name]}")
     owner = _OWNERS.get(name)
     if owner is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -91,16 +98,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class _Package(ModuleType):
-    """Keeps ``bayes_assess.partition`` and its like the public functions, not the modules that define them."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        # Importing a submodule binds it on the package; a public function of the same name takes precedence.
-        if name in _OWNERS and isinstance(value, ModuleType):
-            return
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

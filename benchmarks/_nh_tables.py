@@ -10,13 +10,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from bayes_assess.intervals import bootstrap_interval
+from bayes_assess.estimators.intervals import bootstrap_interval
 
 # Colours of Okabe and Ito, which the colour-blind tell apart; dashes and markers tell lines apart in grey.
 STYLES = {
     "Passive": ("#000000", ":", "x"),
     "Stratified": ("#56B4E9", "-.", "P"),
-    "Stratified, two each": ("#999999", (0, (3, 1, 1, 1)), "*"),
     "IS": ("#E69F00", "--", "s"),
     "OASIS": ("#CC79A7", (0, (5, 1, 1, 1, 1, 1)), "D"),
     "Ours-8": ("#0072B2", "-", "o"),

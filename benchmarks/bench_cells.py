@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.cells import label_counts
+from bayes_assess.pool.cells import label_counts
 
 N_ITEMS = 10_000_000
 N_CELLS = 512
@@ -56,4 +56,4 @@ def test_cells(benchmark, pool, by):
 def test_label_counts(benchmark, pool):
     cells = ba.cells(pool)
     table = benchmark.pedantic(lambda: label_counts(cells, pool.predictions, N_CELLS), rounds=3)
-    assert np.array_equal(np.diag(table), cells.counts)
+    assert np.array_equal(np.diag(table), cells.sizes)

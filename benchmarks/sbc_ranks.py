@@ -37,8 +37,8 @@ from scipy import stats
 # The tests import each other from their folder, by pytest's setting pythonpath = ["tests"]; so does this script.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from calibration import ranks, uniformity
 from models.registry import MODELS, ModelCase
+from sbc import ranks, uniformity
 
 LABELS = (1, 2, 4, 8)  # of the groups of one data set; groups are independent, so each gives a rank of its own
 REPLICATIONS = 1500  # data sets

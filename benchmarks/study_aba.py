@@ -194,11 +194,12 @@ def extremes(pools: list[Data], make: Callable, number: int, designs=None) -> di
     for data in timed(pools, f"Table {number}"):
         methods = data.designs if designs is None else designs
         at_random = {name: method for name, method in methods.items() if method[0] == "random"}
+        chosen = {name: method for name, method in methods.items() if method[0] != "random"}
         n, percent = data.most_labels, 100 / data.pool.n_items
         looks = np.union1d(np.geomspace(10, n, 40).round(), np.linspace(n / 80, n, 80).round()).astype(int)
         random = data.simulate(make(1), looks, at_random)  # the same campaigns whatever is sought
         for key, m in (("1", 1), ("m", data.m)):
-            study = data.simulate(make(m), looks, {name: methods[name] for name in methods.keys() - at_random.keys()})
+            study = data.simulate(make(m), looks, chosen)
             study = replace(study, campaigns={**random.campaigns, **study.campaigns})
             found = study.labels_to("mrr")
             figures = {k: Figure(percent * (n if to is None else to), None, to is None) for k, to in found.items()}
@@ -241,7 +242,7 @@ def pair_labels(data: Data, first: int, second: int, repeats: int) -> dict[str, 
     """
     n = int(np.isin(data.pool.predictions, (first, second)).sum())
     looks = np.concatenate([np.arange(2, 41, 2), np.geomspace(40, n, 22)[1:].round().astype(int)])
-    question = ba.Compare(*data.pool.classes[[first, second]].tolist(), by="prediction", rope=0.05)
+    question = ba.Compare(*data.pool.classes[[first, second]].tolist(), by="prediction", rope=0.05, target="population")
     study = data.simulate(question, looks, campaigns=repeats)
     found = {}
     for name, campaigns in study.campaigns.items():

@@ -18,20 +18,18 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-import jax.numpy as jnp
 import matplotlib as mpl
 import numpy as np
 from _nh_tables import OVERVIEW, Found, Methods, convergence, less_pronounced, summary, table, verdicts
 
 import bayes_assess as ba
 from bayes_assess.designs import Adaptive, Design, Importance, Oasis, Passive, Stratified
-from bayes_assess.designs._weighted import WeightedState
-from bayes_assess.intervals import measure_interval
+from bayes_assess.estimators.intervals import measure_interval
+from bayes_assess.pool.strata import Kind
 from bayes_assess.questions.metric import Metric, PRCurve, cells_table
-from bayes_assess.strata import Kind
 
 NH_F1 = {"abt_buy": 0.595, "amzn_goog": 0.282, "dblp_acm": 0.947}  # [NH] Table 3
 POOLS = list(NH_F1)
@@ -39,25 +37,6 @@ STRATA = 256
 THRESHOLDS = 1024
 EVERY = 16  # threshold, has its intervals checked
 BATCH = 100  # campaigns on curves at a time: 60 MB
-
-
-@dataclass(frozen=True)
-class Proportional(Stratified):
-    """Stratified sampling as [NH] has it: strata in proportion to their sizes from the start, unseen ones left out."""
-
-    def propose(self, state: WeightedState) -> jnp.ndarray:
-        """Propose the remaining items of every stratum alike."""
-        target = state.target
-        left = target.by_block(state.remaining)
-        item = jnp.where(left > 0, target.by_block(target.size) / jnp.maximum(left, 1), 0.0)[target.block]
-        return jnp.concatenate([jnp.zeros(state.counts.shape), item[:, None]], axis=-1)
-
-    def _refreshed(self, state: WeightedState) -> WeightedState:
-        state = super()._refreshed(state)
-        seen = (state.target.by_block(state.counts.sum(-1)) > 0)[state.target.block][:, None]
-        weights = jnp.where(seen, state.draws.weights, 0)
-        weights = weights * state.draws.n / jnp.maximum(weights.sum(), 1e-300)
-        return replace(state, draws=state.draws._replace(weights=weights, squares=weights))
 
 
 @dataclass(frozen=True)
@@ -83,8 +62,7 @@ class Task:
         cut = {"n_strata": STRATA, "kind": self.kind}
         designs = {
             "Passive": Passive(),
-            "Stratified": Proportional(**cut),
-            "Stratified, two each": Stratified(**cut),
+            "Stratified": Stratified(**cut),
             "IS": Importance(**cut),
             "OASIS": Oasis(**cut),
             "Ours-8": Adaptive(depth=8, branching=2, **cut),
@@ -158,31 +136,28 @@ def kept(study: ba.Study, shown: np.ndarray) -> dict[str, np.ndarray]:
     """Sum up a batch of campaigns over outputs: (R, B) or, of intervals, (R, T) each."""
     campaigns = study.campaigns[""]
     record, truth = campaigns.record, np.atleast_1d(study.truth)
-    errors = record["estimate"] - truth
+    errors = record.value - truth
     checked = slice(None, None, EVERY if len(truth) > 1 else 1)
-    bounded = np.array(cells_table(study.cells).bounded)[checked]
+    ranges = np.array(cells_table(study.cells).ranges)[checked]
+    looked = record._replace(
+        **{name: array[:, shown, checked] for name, array in record._asdict().items() if array.ndim == 3},
+        **{name: array[:, shown] for name, array in record._asdict().items() if array.ndim == 2},
+    )
 
-    def intervals(variance: str) -> tuple[np.ndarray, np.ndarray]:
-        ends = measure_interval(
-            record["estimate"][:, shown, checked],
-            record[variance][:, shown, checked],
-            record["n_effective"][:, shown, None],
-            bounded=bounded,
-            defined=record["defined"][:, shown, checked],
-            exact=record["exact"][:, shown, None],
-        )
+    def intervals(variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        ends = measure_interval(looked._replace(variance=variance), ranges)
         low, high = ends[..., 0], ends[..., 1]
         inside = (low <= truth[checked] + 1e-12) & (truth[checked] <= high + 1e-12)
         return inside.mean(-1), (high - low).mean(-1)
 
-    inside, width = intervals("variance")
+    inside, width = intervals(looked.variance)
     return {
         "squares": (errors**2).sum(-1),
         "errors": errors.mean(-1),
-        "draws": record["n_draws"],
-        "divergence": record["divergence"],
+        "draws": record.n_draws,
+        "divergence": campaigns.divergence,
         "inside": inside,
-        "inside_last": intervals("variance_of_last")[0],
+        "inside_last": intervals(looked.variance_of_last)[0],
         "width": width,
     }
 
@@ -212,9 +187,8 @@ INTRODUCTION = """# [NH]'s Figures 2, 3, 5, 6 and 8
 2021). These pools have its numbers of items and of items per positive (Table 3); classifiers differ, see F1.
 
 Methods: **Passive** draws all items alike, with replacement. **Stratified** allocates labels to strata in proportion to
-their sizes and leaves out strata without labels, as [NH]'s published code does; **Stratified, two each** is the design
-of this package, which labels two items of every stratum first, and has the scores stand for strata without labels. Both
-draw without replacement. **IS** is static importance sampling by the scores (here averaged over the items of a stratum
+their sizes, without replacement, and collapses strata without labels with their neighbours, which [NH]'s published code
+leaves out. **IS** is static importance sampling by the scores (here averaged over the items of a stratum
 with the same prediction). **OASIS** serves the F1 score alone. **Ours-8** and **Ours-1** adapt the proposal to a
 Dirichlet tree of depth 8 and 1. **Ours-1, blockwise** gives all items of a block the same probability, labelled or not,
 as [NH]'s published code does where its partition is flat (which squares mean norms where this averages squares). There
@@ -238,8 +212,7 @@ NOTES = {
     "curve": f"{THRESHOLDS:,} thresholds evenly between the least and the greatest score; blocks are {STRATA} of "
     "equal width at most, which cut the same range, not exactly at every fourth threshold as in [NH]. MSE is the "
     f"sum over all {2 * THRESHOLDS:,} precisions and recalls, as in [NH]; bias is the average over them, coverage and "
-    f"width over every {EVERY}th. Undefined ones are estimated by what the scores, or the model, say. "
-    "Many strata of equal width hold one or two items, mostly of high scores: two each labels these strata whole.",
+    f"width over every {EVERY}th. Undefined ones are estimated by what the scores, or the model, say.",
 }
 
 

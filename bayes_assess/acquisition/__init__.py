@@ -13,9 +13,9 @@ from bayes_assess.acquisition.rope import rope_masses_beta as rope_masses_beta
 from bayes_assess.acquisition.rope import rope_masses_samples as rope_masses_samples
 from bayes_assess.acquisition.rope import sample_expected_lambda as sample_expected_lambda
 from bayes_assess.acquisition.rope import verdict as verdict
-from bayes_assess.acquisition.sampled_belief import SampledBelief as SampledBelief
 from bayes_assess.acquisition.thompson import best_arm as best_arm
 from bayes_assess.acquisition.thompson import best_arms as best_arms
 from bayes_assess.acquisition.thompson import top_two as top_two
 from bayes_assess.acquisition.variance_reduction import beta_variance_reduction as beta_variance_reduction
 from bayes_assess.acquisition.variance_reduction import sample_variance_reduction as sample_variance_reduction
+from bayes_assess.models.sampled_belief import SampledBelief as SampledBelief

@@ -1,4 +1,4 @@
-"""How one more label moves the masses of a ROPE comparison of two Beta laws, without the masses themselves.
+"""How one more label moves the masses of a ROPE comparison of two Beta distributions, without the masses themselves.
 
 A label of either group moves P(theta_1 - theta_2 > eps) by an integral over the line theta_1 - theta_2 = eps, of the
 product of both densities (see `_rope_quadrature`): one-dimensional, smooth, and hundreds of times cheaper than the
@@ -6,7 +6,7 @@ masses. A campaign that knows its masses once can therefore carry them along.
 
 With x = eps + (1 - eps) t, y = x - eps and t = 1 / (1 + exp(-z)), the product is analytic in z up to the distance pi
 and falls off exponentially. The trapezoidal rule on z = c + w sinh(u), with c the peak and w its width, then
-converges geometrically, whether the law is nearly normal or has a long tail.
+converges geometrically, whether the distribution is nearly normal or has a long tail.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bayes_assess.models._special import log_beta
+from bayes_assess.models._numerics.special import log_beta
 
 _NODES = 64
 _NEWTON_STEPS = 8
@@ -29,7 +29,7 @@ def rope_moves(a: Float[Array, " 2"], b: Float[Array, " 2"], eps: Float[Array, "
     ----------
     a, b : (2,)
         Parameters of both groups' Beta laws. The changes are within 1e-10 where all are at least 0.1, within 1e-3 at
-        0.003, where the law all but sits on the ends.
+        0.003, where the distribution all but sits on the ends.
     eps : scalar in [0, 1)
 
     Returns

@@ -1,4 +1,4 @@
-"""P(theta_1 - theta_2 > eps) for two Beta laws, and how one more label moves it: one pass over a fixed set of nodes.
+"""P(theta_1 - theta_2 > eps) for two Beta distributions, and how a label moves it: one pass over a fixed set of nodes.
 
 On the part of the square that counts, theta_1 = eps + (1 - eps) t and theta_2 + eps < theta_1. With h_1 the density
 of theta_1 and h_2 that of theta_2 = (1 - eps) t, both on the scale z = logit t,
@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from bayes_assess.models._beta_kernel import log_beta_kernel
+from bayes_assess.models._numerics.beta_kernel import log_beta_kernel
 
 _ORDER = 16  # nodes of a panel
 _LAST = 2600.0  # |z| where a tail of rate 0.01 has fallen below 1e-11

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from bayes_assess._typing import x64
-from bayes_assess.models._dirichlet_sampling import others
+from bayes_assess._tools.axes import x64
+from bayes_assess.models._numerics.dirichlet_sampling import others
 from bayes_assess.models.dirichlet_confusion import as_cost
 
 

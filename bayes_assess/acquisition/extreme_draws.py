@@ -3,7 +3,7 @@
 Thompson sampling for extreme groups needs the order of one draw per arm, not its values. So the posterior CDF of
 every arm is kept on a grid of T accuracies. Arm g gets a uniform u_g, and its draw lies below grid point x_t exactly
 if u_g <= F_g(x_t); a binary search over t finds the lowest interval that settles m arms. Only arms that share that
-interval need their values, drawn from their posteriors restricted to it. The law of the result is that of full
+interval need their values, drawn from their posteriors restricted to it. The distribution of the result is that of full
 draws. One more label moves one arm's CDF by a recurrence of O(T).
 
 The grid x_t = sin^2(pi t / 2(T + 1)) is even on the scale on which Beta posteriors of equal counts are equally wide.
@@ -18,8 +18,8 @@ from jax import lax
 from jax.scipy.special import betainc
 from jaxtyping import Array, Bool, Float, Int
 
-from bayes_assess._typing import FloatGroups, PRNGKey
-from bayes_assess.models._special import log_beta
+from bayes_assess._tools.axes import FloatGroups, PRNGKey
+from bayes_assess.models._numerics.special import log_beta
 
 GRID_SIZE = 63  # T; one less than a power of two, for the binary search
 _PROPOSALS = 4  # per arm and round, where values are needed

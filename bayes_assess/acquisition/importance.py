@@ -11,12 +11,12 @@ import jax.numpy as jnp
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Bool, Float, Int
 
-Table = Float[Array, "K C"]
+ByLabel = Float[Array, "K C"]
 Proposal = Float[Array, "K C+1"]
 
 
 def deterministic_proposal(
-    norms: Table, nonzero: Bool[Array, "K C"], pi: Table, epsilon: Float[Array, ""] | float
+    norms: ByLabel, nonzero: Bool[Array, "K C"], pi: ByLabel, epsilon: Float[Array, ""] | float
 ) -> Proposal:
     """Build the proposal for an oracle that always gives an item the same label ([NH] Proposition 2).
 
@@ -45,7 +45,7 @@ def deterministic_proposal(
 
 
 def stochastic_proposal(
-    norms: Table, nonzero: Bool[Array, "K C"], pi: Table, epsilon: Float[Array, ""] | float
+    norms: ByLabel, nonzero: Bool[Array, "K C"], pi: ByLabel, epsilon: Float[Array, ""] | float
 ) -> Proposal:
     """Build the proposal for an oracle that draws labels, and for static sampling ([NH] Propositions 1 and 2, [SAW]).
 
@@ -65,9 +65,9 @@ def stochastic_proposal(
 
 
 def blockwise_proposal(
-    norms: Table,
+    norms: ByLabel,
     nonzero: Bool[Array, "K C"],
-    pi: Table,
+    pi: ByLabel,
     epsilon: Float[Array, ""] | float,
     items: Float[Array, "K C+1"],
     block: Int[Array, " K"],
@@ -127,7 +127,37 @@ def normalised(proposal: Proposal, items: Float[Array, "K C+1"], delta: float = 
     return jnp.where(total > 0, (1 - delta) * own + delta / n_items, 1 / n_items)
 
 
-def optimal_proposal(norms: Table, full: Int[Array, "K C"]) -> Table:
+def floored(proposal: Proposal, items: Float[Array, " K"], share: float) -> Proposal:
+    """Give some items a share of all new draws, the same to each, whatever the proposal says of them.
+
+    Unbiased estimates need q > 0 wherever the loss can be nonzero, and a weight p / q may be no greater than about
+    1 / share if a few surprises shall not decide all ([OASIS] epsilon-greedy proposal, [NH] sec. 3.3.1; T. Hesterberg,
+    "Weighted average importance sampling and defensive mixture distributions", Technometrics 37, 1995).
+
+    Parameters
+    ----------
+    proposal : (K, C + 1)
+        A normalised one.
+    items : (K,)
+        Unlabelled items of every cell whose label can matter; at least one, else nothing changes.
+    share : float in [0, 1]
+        Their share of the probability of unlabelled items. All of it where that probability is 0.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> proposal = jnp.array([[0.0, 0.5, 0.25], [0.0, 0.0, 0.0]])  # one item labelled 1, and two unlabelled of a score
+    >>> [round(float(q), 3) for q in floored(proposal, jnp.array([2, 3]), 0.1)[:, 2]]
+    [0.235, 0.01]
+    """
+    new = (proposal[:, -1] * items).sum()
+    n = items.sum()
+    mass = jnp.where(new > 0, share * new, 1.0)
+    own = jnp.where(new > 0, (1 - share) * proposal[:, -1], 0.0) + mass / jnp.maximum(n, 1)
+    return jnp.where(n > 0, proposal.at[:, -1].set(own), proposal)
+
+
+def optimal_proposal(norms: ByLabel, full: Int[Array, "K C"]) -> ByLabel:
     """Build the best proposal where all labels are known, for items of cell k labelled y ([NH] Proposition 1).
 
     Parameters
@@ -146,7 +176,7 @@ def optimal_proposal(norms: Table, full: Int[Array, "K C"]) -> Table:
 
 
 def divergence(
-    best: Table, proposal: Proposal, labelled: Int[Array, "K C"], full: Int[Array, "K C"]
+    best: ByLabel, proposal: Proposal, labelled: Int[Array, "K C"], full: Int[Array, "K C"]
 ) -> Float[Array, ""]:
     """Compute the Kullback-Leibler divergence KL(best || proposal) over items ([NH] Figure 2).
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,7 +17,7 @@ from jax.scipy.special import ndtr
 from jax.tree_util import register_dataclass
 from jaxtyping import Array, Float, Int
 
-from bayes_assess._typing import Scalar
+from bayes_assess._tools.axes import Scalar
 from bayes_assess.acquisition._rope_moves import rope_moves
 from bayes_assess.acquisition.calibration import calibration_reward
 from bayes_assess.acquisition.confusion import (
@@ -27,11 +26,9 @@ from bayes_assess.acquisition.confusion import (
     sample_dirichlet_variance_reduction,
 )
 from bayes_assess.acquisition.rope import sample_expected_lambda
-from bayes_assess.acquisition.sampled_belief import SampledBelief
 from bayes_assess.acquisition.variance_reduction import beta_variance_reduction, sample_variance_reduction
-
-# The posterior of a question's model over K cells, or posterior draws in its place.
-Belief = Any
+from bayes_assess.models.belief import Belief, beta_marginals
+from bayes_assess.models.sampled_belief import as_draws
 
 
 class Reward(ABC):
@@ -45,7 +42,7 @@ class Reward(ABC):
     def __call__(self, theta: Float[Array, "K *O"], belief: Belief, weight: Float[Array, " K"]) -> Float[Array, " A"]:
         """Value of one label of every arm, under outcome probabilities `theta` of the K cells."""
 
-    def learn(self, posterior: Belief, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Reward:
+    def updated(self, posterior: Belief, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Reward:
         """Carry along what depends on labels; `posterior` has the label of `cell` already."""
         return self
 
@@ -73,9 +70,11 @@ class VarianceReduction(Reward):
 
     def __call__(self, theta, belief, weight):
         """Weighted expected variance reduction of every cell."""
-        if isinstance(belief, SampledBelief):
-            return sample_variance_reduction(theta, jnp.asarray(belief.draws), weight, belief.importance)
-        return beta_variance_reduction(theta, belief.a, belief.b, weight)
+        marginals = beta_marginals(belief)
+        if marginals is not None:
+            return beta_variance_reduction(theta, *marginals, weight)
+        sampled = as_draws(belief)
+        return sample_variance_reduction(theta, jnp.asarray(sampled.draws), weight, sampled.importance)
 
 
 @partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
@@ -117,9 +116,11 @@ class ConfusionVarianceReduction(Reward):
 
     def __call__(self, theta, belief, weight):
         """Weighted expected variance reduction of every predicted class."""
-        if isinstance(belief, SampledBelief):
-            return sample_dirichlet_variance_reduction(theta, jnp.asarray(belief.draws), weight, belief.importance)
-        return dirichlet_variance_reduction(theta, belief.alpha, weight)
+        marginals = beta_marginals(belief)
+        if marginals is not None:
+            return dirichlet_variance_reduction(theta, marginals[0], weight)
+        sampled = as_draws(belief)
+        return sample_dirichlet_variance_reduction(theta, jnp.asarray(sampled.draws), weight, sampled.importance)
 
 
 @partial(register_dataclass, data_fields=["cost"], meta_fields=_COUNTS)
@@ -191,23 +192,25 @@ class ExpectedLambda(Reward):
     def __call__(self, theta, belief, weight):
         """Compute the expected lambda of the two groups; 0 for the others."""
         two = theta[self.arms]
-        if isinstance(belief, SampledBelief):
-            draws = jnp.asarray(belief.draws)[:, self.arms]
-            value = sample_expected_lambda(two, draws, self.rope, belief.importance)
+        marginals = beta_marginals(belief)
+        if marginals is None:
+            sampled = as_draws(belief)
+            value = sample_expected_lambda(two, jnp.asarray(sampled.draws)[:, self.arms], self.rope, sampled.importance)
         else:
             # Pending items have narrowed the belief but not moved the masses: they cancel between the two groups.
-            after = (self.masses + rope_moves(belief.a[self.arms], belief.b[self.arms], self.rope)).max(-1)
+            a, b = (jnp.asarray(parameter)[self.arms] for parameter in marginals)
+            after = (self.masses + rope_moves(a, b, self.rope)).max(-1)
             value = (1 - two) * after[:, 0] + two * after[:, 1]
         return jnp.zeros(len(theta)).at[self.arms].set(value)
 
-    def learn(self, posterior, cell, outcome):
+    def updated(self, posterior, cell, outcome):
         """Move the masses by what the label has added."""
-        if isinstance(posterior, SampledBelief):
+        marginals = beta_marginals(posterior)
+        if marginals is None:
             return self
         own = (self.arms == cell).astype(jnp.float64)
-        moves = rope_moves(
-            posterior.a[self.arms] - own * outcome, posterior.b[self.arms] - own * (1 - outcome), self.rope
-        )
+        a, b = (jnp.asarray(parameter)[self.arms] for parameter in marginals)
+        moves = rope_moves(a - own * outcome, b - own * (1 - outcome), self.rope)
         return replace(self, masses=self.masses + (own[:, None] * moves[:, outcome]).sum(0))
 
 
@@ -226,17 +229,16 @@ class PairwiseLambda(Reward):
 
     def __call__(self, theta, belief, weight):
         """Sum over the pairs of a group of the lambda that its label is expected to add."""
-        if isinstance(belief, SampledBelief):
-            mean, variance = belief.mean, belief.variance
-            # As of a Beta law with these moments.
-            total = jnp.maximum(mean * (1 - mean) / variance - 1, 1e-6)
-            a, b = mean * total, (1 - mean) * total
+        mean, variance, marginals = belief.mean, belief.variance, beta_marginals(belief)
+        if marginals is None:
+            sampled = as_draws(belief)
+            draws, importance = jnp.asarray(sampled.draws), sampled.importance
+            after = [_sample_moments(draws, importance[:, None] * chance) for chance in (1 - draws, draws)]
         else:
-            a, b = belief.a, belief.b
-        mean, variance = _beta_moments(a, b)
+            a, b = marginals
+            after = [_beta_moments(a, b + 1), _beta_moments(a + 1, b)]
         now = self._confidence(mean, variance, mean, variance)
-        right = self._confidence(*_beta_moments(a + 1, b), mean, variance)
-        wrong = self._confidence(*_beta_moments(a, b + 1), mean, variance)
+        wrong, right = (self._confidence(m, v, mean, variance) for m, v in after)
         used = weight > 0
         pairs = used[:, None] & used[None, :] & ~jnp.eye(len(theta), dtype=bool)
         gain = theta[:, None] * right + (1 - theta[:, None]) * wrong - now
@@ -245,7 +247,8 @@ class PairwiseLambda(Reward):
     def _confidence(self, mean, variance, other_mean, other_variance) -> Float[Array, "G G"]:
         """Lambda of every pair."""
         difference = mean[:, None] - other_mean[None, :]
-        scale = jnp.sqrt(variance[:, None] + other_variance[None, :])
+        # Draws may have no spread at all; then the difference lies surely on one side.
+        scale = jnp.maximum(jnp.sqrt(variance[:, None] + other_variance[None, :]), 1e-9)
         below, above = ndtr((-self.rope - difference) / scale), ndtr((difference - self.rope) / scale)
         return jnp.maximum(jnp.maximum(below, above), 1 - below - above)
 
@@ -261,6 +264,16 @@ class Indifferent(Reward):
     def __call__(self, theta, belief, weight):
         """Nothing for every arm."""
         return jnp.zeros(len(theta))
+
+
+def _sample_moments(
+    draws: Float[Array, "S G"], weight: Float[Array, "S G"]
+) -> tuple[Float[Array, " G"], Float[Array, " G"]]:
+    """Mean and variance of weighted draws; equal weights where no draw has any."""
+    total = weight.sum(0)
+    weight = jnp.where(total > 0, weight / jnp.where(total > 0, total, 1.0), 1 / len(draws))
+    mean = (weight * draws).sum(0)
+    return mean, (weight * (draws - mean) ** 2).sum(0)
 
 
 def _beta_moments(a: Float[Array, " G"], b: Float[Array, " G"]) -> tuple[Float[Array, " G"], Float[Array, " G"]]:

@@ -19,7 +19,8 @@ from jax import lax
 from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
-from bayes_assess._typing import Scalar, x64
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import Scalar, x64
 from bayes_assess.acquisition._rope_quadrature import exceedance
 from bayes_assess.errors import QuestionError
 
@@ -72,8 +73,8 @@ def rope_masses_beta(
 
 @x64
 def rope_masses_samples(
-    theta1: Float[Array, "S *batch"],
-    theta2: Float[Array, "S *batch"],
+    theta1: Float[Array, "S *batch"] | Float[np.ndarray, "S *batch"],
+    theta2: Float[Array, "S *batch"] | Float[np.ndarray, "S *batch"],
     rope: float = 0.05,
     weights: Float[Array, "S *batch"] | None = None,
 ) -> Float[Array, "*batch 3"]:
@@ -206,9 +207,10 @@ def sample_expected_lambda(
     --------
     >>> import jax, numpy as np
     >>> from bayes_assess import BetaBernoulli
-    >>> belief = BetaBernoulli(np.array([9.0, 2.0]), np.array([1.0, 2.0]))
+    >>> a, b = np.array([9.0, 2.0]), np.array([1.0, 2.0])
+    >>> belief = BetaBernoulli(a, b)
     >>> value = sample_expected_lambda(belief.mean, belief.sample(jax.random.key(0), 100_000))
-    >>> bool(abs(value - beta_expected_lambda(belief.mean, belief.a, belief.b)).max() < 0.01)
+    >>> bool(abs(value - beta_expected_lambda(belief.mean, a, b)).max() < 0.01)
     True
     """
     theta, draws = jnp.asarray(theta, jnp.float64), jnp.asarray(draws, jnp.float64)
@@ -241,8 +243,8 @@ def checked_rope(rope: Scalar) -> Scalar:
         value = np.nan
     if not 0 <= value < 1:
         raise QuestionError(
-            f"rope is the largest difference that counts as none, a number from 0 up to but not including 1; "
-            f"found {rope!r}."
+            f"The rope is the largest difference that counts as none, a number from 0 up to but not including 1; "
+            f"found {show(rope)}."
         )
     return value
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from bayes_assess._typing import PRNGKey
+from bayes_assess._tools.axes import PRNGKey
 
 MAX_REDRAWS = 32  # of top-two sampling
 

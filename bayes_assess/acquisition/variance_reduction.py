@@ -10,7 +10,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bayes_assess._typing import x64
+from bayes_assess._tools.axes import x64
 
 
 @x64

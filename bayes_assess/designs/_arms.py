@@ -18,10 +18,11 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from bayes_assess._typing import PRNGKey, x64
-from bayes_assess.acquisition.rewards import Belief, Reward
-from bayes_assess.cells import Cells
-from bayes_assess.designs._base import Design, reserve
+from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess.acquisition.rewards import Reward
+from bayes_assess.designs._base import Design, Draw, reserve
+from bayes_assess.models.belief import Belief, jax_ready
+from bayes_assess.pool.cells import Cells
 
 _DATA = ["prior", "counts", "pending", "remaining", "size", "weight", "playable", "queue", "memory", "reward"]
 
@@ -77,7 +78,7 @@ class ArmDesign(Design):
         ----------
         cells : Cells
             The pool's K cells.
-        prior : BetaBernoulli, DirichletConfusion or SampledBelief
+        prior : Belief
             Prior of every cell.
         reward : Reward
             What one label of an arm is worth to the question.
@@ -88,32 +89,30 @@ class ArmDesign(Design):
         -------
         CellState with nothing labelled.
         """
-        size = jnp.asarray(cells.counts, jnp.int64)
-        nothing = jnp.zeros_like(size)
-        remaining = size if playable is None else jnp.where(jnp.asarray(playable), size, 0)
+        size = np.asarray(cells.sizes, np.int64)  # on the host: every operation on arrays of JAX compiles by itself
+        remaining = size if playable is None else np.where(playable, size, 0)
         state = CellState(
-            prior=jax.tree.map(jnp.asarray, prior),
-            counts=jnp.zeros((cells.n_cells, reward.n_outcomes), jnp.int64),
-            pending=nothing,
-            remaining=remaining,
-            size=size,
-            weight=size / size.sum(),
-            playable=jnp.flatnonzero(remaining),
-            queue=jnp.full(self.arms_per_round(reward), -1, jnp.int64),
+            prior=jax_ready(prior),
+            counts=jnp.asarray(np.zeros((cells.n_cells, reward.n_outcomes), np.int64)),
+            pending=jnp.asarray(np.zeros_like(size)),
+            remaining=jnp.asarray(remaining),
+            size=jnp.asarray(size),
+            weight=jnp.asarray(size / size.sum()),
+            playable=jnp.asarray(np.flatnonzero(remaining)),
+            queue=jnp.asarray(np.full(self.arms_per_round(reward), -1, np.int64)),
             memory=(),
             reward=reward,
         )
-        return replace(state, memory=self.remember(state))
+        return replace(state, memory=self.init_memory(state))
 
-    def choose(self, key: PRNGKey, state: CellState) -> tuple[Int[Array, ""], Float[Array, ""], CellState]:
+    def choose(self, key: PRNGKey, state: CellState) -> tuple[Int[Array, ""], Draw, CellState]:
         """Choose the cell of the next item; some cell must have one left.
 
         Returns
         -------
         cell : integer
-        weight : float
-            Importance weight of the item. These designs draw uniformly within cells and estimate cell by cell,
-            so it is 1.
+        draw : Draw
+            These designs draw uniformly within cells and estimate cell by cell, so its weight is 1.
         state : CellState
             The item is now pending.
         """
@@ -128,36 +127,26 @@ class ArmDesign(Design):
         slot = jnp.argmax(queue >= 0)
         arm = queue[slot]
         cell = arm if arms_are_cells else _random_cell(key_cell, state, arm)
-        return cell, jnp.ones(()), reserve(replace(state, queue=queue.at[slot].set(-1)), cell)
+        draw = Draw(weight=jnp.ones(()), p_new=jnp.ones(()), p_pending=jnp.zeros(()))
+        return cell, draw, reserve(replace(state, queue=queue.at[slot].set(-1)), cell)
 
-    def update(
-        self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""], weight: Float[Array, ""] | float = 1.0
-    ) -> CellState:
+    def update(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> CellState:
         """Learn the outcome of one pending item of a cell: for accuracies, 1 if label and prediction agree, else 0."""
         state = replace(
             state,
             counts=state.counts.at[cell, outcome].add(1),
             pending=state.pending.at[cell].add(-1),
         )
-        state = replace(state, reward=state.reward.learn(state.posterior, cell, outcome))
-        return replace(state, memory=self.learn(state, cell, outcome))
+        state = replace(state, reward=state.reward.updated(state.posterior, cell, outcome))
+        return replace(state, memory=self.update_memory(state, cell, outcome))
 
-    def estimate(self, state: CellState) -> Float[Array, "K *O"]:
-        """Posterior mean of every cell in the pool, its accuracy or shares of outcomes: exact at full labels."""
-        mean = state.posterior.mean
-        labelled = state.counts.sum(-1)
-        binary = mean.ndim == 1
-        counts = state.counts[:, 1] if binary else state.counts
-        size, rest = (x if binary else x[:, None] for x in (state.size, state.size - labelled))
-        return jnp.where(size > 0, (counts + rest * mean) / jnp.maximum(size, 1), mean)
-
-    def notes(self, state: CellState) -> Mapping[str, Array]:
+    def journal_entry(self, state: CellState) -> Mapping[str, Array]:
         """Return the arms of the round that are still to be served."""
         return {"queue": state.queue}
 
-    def recall(self, state: CellState, notes: Mapping[str, np.ndarray]) -> CellState:
+    def restore(self, state: CellState, entry: Mapping[str, np.ndarray]) -> CellState:
         """Put the round back."""
-        return replace(state, queue=np.asarray(notes["queue"], np.int64))
+        return replace(state, queue=np.asarray(entry["queue"], np.int64))
 
     @abstractmethod
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
@@ -167,11 +156,11 @@ class ArmDesign(Design):
         """Arms that `play` returns: as many as the question looks for."""
         return reward.m
 
-    def remember(self, state: CellState) -> Any:
+    def init_memory(self, state: CellState) -> Any:
         """Build what the design itself carries from step to step."""
         return ()
 
-    def learn(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Any:
+    def update_memory(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Any:
         """Refresh what the design carries after a label in `cell`; `state` has the label already."""
         return state.memory
 

@@ -11,16 +11,35 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Int
 
-from bayes_assess._typing import PRNGKey
-from bayes_assess.cells import Cells
+from bayes_assess._tools.axes import PRNGKey
+from bayes_assess.estimators.weighted import Steps
+from bayes_assess.pool.cells import Cells
 
 State = Any  # a pytree of 64-bit arrays of fixed shapes
+
+
+class Draw(NamedTuple):
+    """How an item was drawn; numbers, or arrays (n,) of several items.
+
+    Attributes
+    ----------
+    weight : float
+        Importance weight p / q; 1 where items are drawn uniformly within cells that are estimated apart.
+    p_new : float
+        Probability that a draw is an item neither labelled nor handed out before; 1 where nothing is drawn twice.
+    p_pending : float
+        Probability that it is an item that was handed out and is not labelled yet.
+    """
+
+    weight: Any
+    p_new: Any
+    p_pending: Any
 
 
 @dataclass(frozen=True)
@@ -53,42 +72,47 @@ class Design(ABC):
         """
 
     @abstractmethod
-    def choose(self, key: PRNGKey, state: State) -> tuple[Int[Array, ""], Float[Array, ""], State]:
+    def choose(self, key: PRNGKey, state: State) -> tuple[Int[Array, ""], Draw, State]:
         """Choose the cell of the next item; some cell must have one left.
 
         Returns
         -------
         cell : integer
-        weight : float
-            Importance weight of the item; 1 where items are drawn uniformly within cells that are estimated apart.
+        draw : Draw
         state
             The item is now pending.
         """
 
     @abstractmethod
-    def update(
-        self, state: State, cell: Int[Array, ""], outcome: Int[Array, ""], weight: Float[Array, ""] | float = 1.0
-    ) -> State:
-        """Learn the outcome of one pending item of a cell; its weight is 0 if nobody asked for it."""
+    def update(self, state: State, cell: Int[Array, ""], outcome: Int[Array, ""]) -> State:
+        """Learn the outcome of one pending item of a cell."""
 
-    @abstractmethod
-    def estimate(self, state: State) -> Array:
-        """Estimate from the labels told."""
+    def settle(self, state: State, steps: Steps, last: bool = True) -> State:
+        """Count steps whose labels are learned; nothing to do for designs that do not weigh what they draw.
+
+        Parameters
+        ----------
+        steps : Steps
+            All steps after the settled ones in the order of asking, as far as labels have come.
+        last : bool
+            Whether no label is missing among them, so that they are settled from now on.
+        """
+        return state
 
     def reserve(self, state: State, cell: Int[Array, ""]) -> State:
         """Mark one item of a cell as handed out."""
         return reserve(state, cell)
 
     @abstractmethod
-    def notes(self, state: State) -> Mapping[str, Array]:
+    def journal_entry(self, state: State) -> Mapping[str, Array]:
         """Return what a choice has changed besides handing out items, for a journal."""
 
     @abstractmethod
-    def recall(self, state: State, notes: Mapping[str, np.ndarray]) -> State:
-        """Put back what `notes` returned."""
+    def restore(self, state: State, entry: Mapping[str, np.ndarray]) -> State:
+        """Put back what `journal_entry` returned."""
 
-    def record(self, state: State, left: Int[Array, "K O"]) -> Any:
-        """Return what a simulated campaign keeps at a look; `left` counts the outcomes of unlabelled items."""
+    def record(self, state: State) -> Any:
+        """Return what a simulated campaign keeps at a look."""
         return state.counts.astype(np.int32)
 
 

@@ -6,21 +6,22 @@ Each design plays `reward.m` groups in a round and hands out one item of each.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from bayes_assess._typing import PRNGKey
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import PRNGKey
 from bayes_assess.acquisition.extreme_draws import extreme_arms, grid_cdf, update_grid_cdf
-from bayes_assess.acquisition.rewards import Belief, HighAccuracy, LowAccuracy
-from bayes_assess.acquisition.sampled_belief import SampledBelief
+from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy
 from bayes_assess.acquisition.thompson import best_arms, top_two
 from bayes_assess.designs._arms import ArmDesign, CellState
 from bayes_assess.errors import DesignError
-from bayes_assess.models import BetaBernoulli
-from bayes_assess.models._beta_quantile import beta_quantile
+from bayes_assess.models._numerics.beta_quantile import beta_quantile
+from bayes_assess.models.belief import Belief, beta_marginals
 
 # In labels, the prior's included: narrower posteriors would share the grid's intervals. Larger tables would not fit.
 _GRID_MAX_SIZE = 20_000
@@ -31,34 +32,42 @@ _GRID_MAX_CELLS = 20_000
 class _PosteriorSampling(ArmDesign):
     """What designs that play the winners of posterior draws share.
 
-    Where only the order of draws counts, the state carries the posterior CDFs on a grid: the same law, much faster.
+    Where only the order of draws counts, the state carries the posterior CDFs on a grid: the same choices in
+    distribution, much faster.
     """
 
     def draw_winners(self, key: PRNGKey, state: CellState, available: Bool[Array, " K"], m: int) -> Int[Array, " m"]:
         """Best m of the available groups under one posterior draw."""
         posterior = state.posterior
-        if isinstance(state.memory, tuple):
+        marginals = beta_marginals(posterior)
+        if isinstance(state.memory, tuple) or marginals is None:
             key_draw, key_tie = jax.random.split(key)
             theta = _draw(key_draw, posterior, state.playable)
             return best_arms(key_tie, state.reward(theta, state.belief, state.weight), available, m)
         greatest = isinstance(state.reward, HighAccuracy)
-        return extreme_arms(key, state.memory, posterior.a, posterior.b, available, m, greatest=greatest)
+        return extreme_arms(key, state.memory, *marginals, available, m, greatest=greatest)
 
-    def remember(self, state: CellState) -> Float[Array, "T K"] | tuple[()]:
+    def init_memory(self, state: CellState) -> Float[Array, "T K"] | tuple[()]:
         """Posterior CDFs on a grid, where they serve and pay."""
-        if not (isinstance(state.reward, LowAccuracy | HighAccuracy) and isinstance(state.prior, BetaBernoulli)):
+        marginals = beta_marginals(state.prior)
+        if marginals is None or not isinstance(state.reward, LowAccuracy | HighAccuracy):
             return ()
-        sizes = state.size + state.prior.a + state.prior.b
-        pays = len(sizes) <= _GRID_MAX_CELLS and float(sizes.max()) <= _GRID_MAX_SIZE
-        return grid_cdf(state.prior.a, state.prior.b) if pays else ()
+        a, b = marginals
+        pays = (
+            len(a) <= _GRID_MAX_CELLS
+            and float((np.asarray(state.size) + np.asarray(a) + np.asarray(b)).max()) <= _GRID_MAX_SIZE
+        )
+        return grid_cdf(a, b) if pays else ()
 
-    def learn(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Float[Array, "T K"] | tuple[()]:
+    def update_memory(
+        self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]
+    ) -> Float[Array, "T K"] | tuple[()]:
         """Only the CDF of the group that was labelled has moved."""
-        if isinstance(state.memory, tuple):
+        marginals = beta_marginals(state.posterior)
+        if isinstance(state.memory, tuple) or marginals is None:
             return state.memory
-        posterior = state.posterior
-        a, b = posterior.a[cell] - outcome, posterior.b[cell] - (1 - outcome)
-        return update_grid_cdf(state.memory, cell, a, b, outcome)
+        a, b = (parameter[cell] for parameter in marginals)
+        return update_grid_cdf(state.memory, cell, a - outcome, b - (1 - outcome), outcome)
 
 
 @dataclass(frozen=True)
@@ -159,25 +168,24 @@ class BayesUCB(ArmDesign):
 
     def __post_init__(self):
         if not 0.5 < self.quantile < 1:
-            raise DesignError(f"BayesUCB takes a quantile between 0.5 and 1; found {self.quantile!r}.")
+            raise DesignError(f"BayesUCB takes a quantile between 0.5 and 1; found {show(self.quantile)}.")
 
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
         """Play the groups with the greatest optimistic reward."""
         optimistic = state.reward(state.memory, state.belief, state.weight).max(0)
         return best_arms(key, optimistic, state.available, state.reward.m)
 
-    def remember(self, state: CellState) -> Float[Array, "2 K"]:
+    def init_memory(self, state: CellState) -> Float[Array, "2 K"]:
         """Lower and upper quantile of every group."""
-        posterior = state.posterior
-        if not isinstance(posterior, BetaBernoulli):
-            raise DesignError("bayes_ucb takes quantiles of Beta posteriors, and has none of posterior draws.")
-        return beta_quantile(self._levels[:, None], posterior.a, posterior.b)
+        return state.posterior.quantile(self._levels)
 
-    def learn(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Float[Array, "2 K"]:
-        """Only the quantiles of the group that was labelled have moved."""
-        posterior, old = state.posterior, state.memory
-        new = beta_quantile(self._levels, posterior.a[cell], posterior.b[cell], old[:, cell])
-        return old.at[:, cell].set(new)
+    def update_memory(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Float[Array, "2 K"]:
+        """Only the quantiles of the group that was labelled have moved, where groups are independent."""
+        marginals, old = beta_marginals(state.posterior), state.memory
+        if marginals is None:
+            return state.posterior.quantile(self._levels)
+        a, b = (parameter[cell] for parameter in marginals)
+        return old.at[:, cell].set(beta_quantile(self._levels, a, b, old[:, cell]))
 
     @property
     def _levels(self) -> Float[Array, " 2"]:
@@ -189,13 +197,12 @@ def _draw(key: PRNGKey, posterior: Belief, playable: Int[Array, " P"]) -> Float[
 
     Draws only rank arms, for which 32 bits do.
     """
-    mean = posterior.mean
-    if isinstance(posterior, SampledBelief) or not len(playable):
+    if beta_marginals(posterior) is None or not len(playable):
         return posterior.sample(key, 1)[0]
-    some = jax.tree.map(lambda parameter: parameter[playable], posterior)
-    return mean.at[playable].set(some.sample(key, 1, dtype=jnp.float32)[0].astype(mean.dtype))
+    some: Any = jax.tree.map(lambda parameter: parameter[playable], posterior)
+    return posterior.mean.at[playable].set(some.sample(key, 1, dtype=jnp.float32)[0])
 
 
 def _check_probability(design: str, option: str, value: float) -> None:
     if not 0 <= value <= 1:
-        raise DesignError(f"{design} takes {option} as a probability between 0 and 1; found {value!r}.")
+        raise DesignError(f"{design} takes {option} as a probability between 0 and 1; found {show(value)}.")

@@ -9,13 +9,15 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from bayes_assess._typing import x64
+from bayes_assess._tools.axes import x64
 from bayes_assess.acquisition.importance import blockwise_proposal, deterministic_proposal, stochastic_proposal
 from bayes_assess.designs._weighted import StratifyingDesign, WeightedDesign, WeightedState
 from bayes_assess.errors import DesignError
 from bayes_assess.models.dirichlet_tree import DirichletTree, Tree, fit_latent, latent_prior, refresh
 
-_FLOOR = 1e-3  # of the greatest norm
+_EPSILON = 1e-3  # of the greatest norm
+_FLOOR = 0.1  # of all new labels
+_LEARNING_FLOOR = 0.05  # where the model learns from what such draws find
 _NEWTON_STEPS = 2
 
 
@@ -46,21 +48,24 @@ class Importance(StratifyingDesign):
         Cells are finer than strata of the scores by the predictions; within a cell, items are drawn alike.
     epsilon : float
         Floor of ||Dg l|| where l != 0, as a share of the greatest one.
+    floor : float in (0, 1]
+        Share of new labels drawn uniformly from all items whose label can matter, whatever their scores say.
 
     Examples
     --------
     >>> Importance(n_strata=1024)
-    Importance(delta=0.0, n_strata=1024, kind='csf', epsilon=0.001)
+    Importance(delta=0.0, n_strata=1024, kind='csf', epsilon=0.001, floor=0.1)
     """
 
-    epsilon: float = _FLOOR
+    epsilon: float = _EPSILON
+    floor: float = _FLOOR
 
     name: ClassVar[str] = "importance"
 
-    def remember(self, state: WeightedState) -> Float[Array, "K C+1"]:
+    def init_memory(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Compute the proposal, which no label changes."""
-        norms = state.target.norms(state.target.risk(state.masses(state.prior)))
-        return stochastic_proposal(norms, state.target.nonzero, state.prior, self.epsilon * norms.max())
+        norms = state.measure.norms(state.measure.risk(state.masses(state.prior)))
+        return stochastic_proposal(norms, state.measure.nonzero, state.prior, self.epsilon * norms.max())
 
     def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Propose what was computed at the start."""
@@ -99,6 +104,8 @@ class Adaptive(StratifyingDesign):
         Floor of ||Dg l|| where l != 0, as a share of the greatest one; it shrinks with the share of unlabelled items.
     stage : int
         Labels between two proposals.
+    floor : float in (0, 1]
+        Share of new labels drawn uniformly from all items whose label can matter, whatever the model says of them.
 
     Examples
     --------
@@ -110,8 +117,9 @@ class Adaptive(StratifyingDesign):
     branching: int = 2
     oracle: Literal["deterministic", "stochastic"] = "deterministic"
     level: Literal["item", "block"] = "item"
-    epsilon: float = _FLOOR
+    epsilon: float = _EPSILON
     stage: int = 1
+    floor: float = _LEARNING_FLOOR
 
     name: ClassVar[str] = "adaptive"
 
@@ -130,50 +138,59 @@ class Adaptive(StratifyingDesign):
     @x64
     def oracle_prior(self, state: WeightedState) -> DirichletTree:
         """Build the prior from the mean scores of the blocks ([NH] sec. 5.2)."""
-        target = state.target
-        size = target.by_block(target.size)[:, None]
-        scores: Any = target.by_block(state.prior * target.size[:, None]) / jnp.maximum(size, 1)
-        return DirichletTree.from_prior(mean_scores=scores, tree=self.tree(target.n_blocks))
+        measure = state.measure
+        size = measure.by_block(measure.size)[:, None]
+        scores: Any = measure.by_block(state.prior * measure.size[:, None]) / jnp.maximum(size, 1)
+        return DirichletTree.from_prior(mean_scores=scores, tree=self.tree(measure.n_blocks))
 
-    def remember(self, state: WeightedState) -> _Oracle:
+    def init_memory(self, state: WeightedState) -> _Oracle:
         """Fit the model to the pool without labels."""
-        target = state.target
+        measure = state.measure
         prior = self.oracle_prior(state)
-        counts = jnp.zeros((target.n_blocks, target.n_outcomes))
+        counts = jnp.zeros((measure.n_blocks, measure.n_outcomes))
         if self.oracle == "stochastic":
             return _Oracle(prior, None, counts, None, jnp.asarray(prior.predictive))
         ready = latent_prior(prior)
-        latent = fit_latent(prior, counts, target.by_block(target.size))
+        latent = fit_latent(prior, counts, measure.by_block(measure.size))
         return _Oracle(prior, ready, counts, latent, jnp.asarray(latent.pi))
 
-    def learn(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Oracle:
+    def update_memory(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Oracle:
         """Refresh the model after a label, at the end of a stage."""
         memory: _Oracle = state.memory
-        target = state.target
-        memory = memory._replace(counts=memory.counts.at[target.block[cell], outcome].add(1))
-        if self.stage == 1:
-            return self._fitted(memory, state)
-        return lax.cond(state.counts.sum() % self.stage == 0, lambda: self._fitted(memory, state), lambda: memory)
+        measure = state.measure
+        memory = memory._replace(counts=memory.counts.at[measure.block[cell], outcome].add(1))
+        return memory if self.oracle == "stochastic" else self._by_stage(self._fitted, memory, state)
+
+    def update_memory_from_draws(self, state: WeightedState) -> _Oracle:
+        """Refresh the model of a stochastic oracle, which counts draws by their weights ([NH] app. H)."""
+        memory: _Oracle = state.memory
+        return self._by_stage(self._predictive, memory, state) if self.oracle == "stochastic" else memory
 
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return what the model says of the labels of every cell."""
-        return state.memory.pi[state.target.block]
+        return state.memory.pi[state.measure.block]
 
     def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Propose by the norms of Dg l at the risk that the model expects."""
-        target, pi = state.target, self.belief(state)
-        norms = target.norms(target.risk(state.masses(pi)))
+        measure, pi = state.measure, self.belief(state)
+        norms = measure.norms(measure.risk(state.masses(pi)))
         floor = self.epsilon * norms.max() * (1 - state.share_labelled)
         if self.level == "block":
             items = state.items.astype(jnp.float64)
-            return blockwise_proposal(norms, target.nonzero, pi, floor, items, target.block, target.n_blocks)
+            return blockwise_proposal(norms, measure.nonzero, pi, floor, items, measure.block, measure.n_blocks)
         form = deterministic_proposal if self.oracle == "deterministic" else stochastic_proposal
-        return form(norms, target.nonzero, pi, floor)
+        return form(norms, measure.nonzero, pi, floor)
+
+    def _by_stage(self, fit: Any, memory: _Oracle, state: WeightedState) -> _Oracle:
+        if self.stage == 1:
+            return fit(memory, state)
+        return lax.cond(state.counts.sum() % self.stage == 0, lambda: fit(memory, state), lambda: memory)
+
+    def _predictive(self, memory: _Oracle, state: WeightedState) -> _Oracle:
+        posterior = memory.prior.update(state.measure.by_block(state.draws.weights))
+        return memory._replace(pi=jnp.asarray(posterior.predictive))
 
     def _fitted(self, memory: _Oracle, state: WeightedState) -> _Oracle:
-        if self.oracle == "stochastic":
-            posterior = memory.prior.update(state.target.by_block(state.draws.weights))
-            return memory._replace(pi=jnp.asarray(posterior.predictive))
-        unlabelled = state.target.by_block(state.unlabelled).astype(jnp.float64)
+        unlabelled = state.measure.by_block(state.unlabelled).astype(jnp.float64)
         latent = refresh(memory.ready, memory.counts, unlabelled, memory.latent, _NEWTON_STEPS)
         return memory._replace(latent=latent, pi=jnp.asarray(latent.pi))

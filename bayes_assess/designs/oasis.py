@@ -8,10 +8,12 @@ from typing import ClassVar, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from bayes_assess._tools.arrays import show
+from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import f_measure_masses
-from bayes_assess.acquisition.target import Target
-from bayes_assess.designs._weighted import StratifyingDesign, WeightedState, estimated_value
+from bayes_assess.designs._weighted import StratifyingDesign, WeightedState
 from bayes_assess.errors import DesignError
+from bayes_assess.estimators.weighted import weighted_value
 
 
 class _Strata(NamedTuple):
@@ -60,28 +62,28 @@ class Oasis(StratifyingDesign):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.strength > 0:
-            raise DesignError(f"strength of oasis is a positive number of labels; found {self.strength!r}.")
+            raise DesignError(f"The strength of oasis is a positive number of labels; found {show(self.strength)}.")
 
-    def remember(self, state: WeightedState) -> _Strata:
+    def init_memory(self, state: WeightedState) -> _Strata:
         """Sum up the strata."""
-        target = state.target
-        size = target.by_block(target.size.astype(jnp.float64))
+        measure = state.measure
+        size = measure.by_block(measure.size.astype(jnp.float64))
         per_item = jnp.maximum(size, 1)
-        nothing = jnp.zeros(target.n_blocks, jnp.int64)
+        nothing = jnp.zeros(measure.n_blocks, jnp.int64)
         return _Strata(
             size=size,
-            predicted=target.by_block(target.size * target.predicted) / per_item,
-            theta=target.by_block(target.size * state.prior[:, target.positive]) / per_item,
+            predicted=measure.by_block(measure.size * measure.predicted) / per_item,
+            theta=measure.by_block(measure.size * state.prior[:, measure.positive]) / per_item,
             positives=nothing,
             labelled=nothing,
         )
 
-    def learn(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Strata:
+    def update_memory(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Strata:
         """Count a label."""
         memory: _Strata = state.memory
-        block = state.target.block[cell]
+        block = state.measure.block[cell]
         return memory._replace(
-            positives=memory.positives.at[block].add(outcome == state.target.positive),
+            positives=memory.positives.at[block].add(outcome == state.measure.positive),
             labelled=memory.labelled.at[block].add(1),
         )
 
@@ -92,24 +94,24 @@ class Oasis(StratifyingDesign):
 
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return the posterior mean of every stratum; what is not positive is shared out as the scores do."""
-        target: Target = state.target
-        theta = self.posterior_mean(state.memory)[target.block][:, None]
-        positive = jnp.arange(target.n_outcomes) == target.positive
+        measure: CellMeasure = state.measure
+        theta = self.posterior_mean(state.memory)[measure.block][:, None]
+        positive = jnp.arange(measure.n_outcomes) == measure.positive
         rest = jnp.where(positive, 0, state.prior)
         total = rest.sum(-1, keepdims=True)
-        rest = jnp.where(total > 0, rest / jnp.where(total > 0, total, 1), ~positive / max(target.n_outcomes - 1, 1))
+        rest = jnp.where(total > 0, rest / jnp.where(total > 0, total, 1), ~positive / max(measure.n_outcomes - 1, 1))
         return jnp.where(positive, theta, (1 - theta) * rest)
 
     def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Propose the items of every stratum alike."""
-        target, memory = state.target, state.memory
-        assert target.f_alpha is not None  # questions see to it
-        value = estimated_value(state, self.belief(state))[0][0]
+        measure, memory = state.measure, state.memory
+        assert measure.f_alpha is not None  # questions see to it
+        value = weighted_value(measure, state.draws, state.counts, self.masses(state), state.complete)[0][0]
         share = memory.size / memory.size.sum()
-        v = f_measure_masses(share, memory.predicted, self.posterior_mean(memory), value, target.f_alpha)
+        v = f_measure_masses(share, memory.predicted, self.posterior_mean(memory), value, measure.f_alpha)
         total = v.sum()
         stratum = (
             jnp.where(total > 0, (1 - self.epsilon) * v / jnp.where(total > 0, total, 1), 0) + self.epsilon * share
         )
         item = stratum / jnp.maximum(memory.size, 1)
-        return jnp.broadcast_to(item[target.block][:, None], state.draws.proposal.shape)
+        return jnp.broadcast_to(item[measure.block][:, None], state.draws.proposal.shape)

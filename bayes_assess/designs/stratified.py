@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
-from bayes_assess._typing import PRNGKey
+from bayes_assess._tools.axes import PRNGKey
+from bayes_assess.designs._base import Draw
 from bayes_assess.designs._weighted import StratifyingDesign, WeightedState, draw_cell
-
-_FIRST = 2  # labels of every stratum, before any other
+from bayes_assess.estimators.stratified import Collapsed, collapsed
 
 
 @dataclass(frozen=True)
 class Stratified(StratifyingDesign):
-    """Items in proportion to the sizes of strata, without replacement, after two of every stratum ([DRUCK]).
+    """Items in proportion to the sizes of strata, one at a time and without replacement ([DRUCK]).
 
-    The estimate weighs every labelled item by the size of its stratum over the stratum's labels; strata without labels
-    enter as the scores say.
+    Every stratum gets its share of the labels so far, as nearly as whole labels allow. The estimate weighs every
+    labelled item by the size of its stratum over the stratum's labels. Strata with fewer than two labels are collapsed
+    with their neighbours for that, so that labels alone decide, however many strata there are. Items that nobody asked
+    for are known, but stand for no others.
 
     Parameters
     ----------
@@ -39,56 +40,49 @@ class Stratified(StratifyingDesign):
     name: ClassVar[str] = "stratified"
 
     def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
-        """Propose what the next item is drawn by: strata with fewer than two labels first."""
-        target = state.target
-        taken = target.by_block(state.counts.sum(-1) + state.pending)
-        left = target.by_block(state.remaining)
-        size = target.by_block(target.size)
-        first = (taken < _FIRST) & (left > 0)
-        stratum = jnp.where(first.any(), first, left > 0) * size / jnp.maximum(left, 1)
-        item = stratum[target.block][:, None]
-        return jnp.concatenate([jnp.zeros(state.counts.shape), item], axis=-1)
+        """Propose all items alike; what is drawn next is in `allocation`."""
+        return jnp.ones_like(state.draws.proposal)
 
-    def choose(self, key: PRNGKey, state: WeightedState) -> tuple[Int[Array, ""], Float[Array, ""], WeightedState]:
-        """Draw a stratum in proportion to its size, and an item of it uniformly."""
-        cell = draw_cell(key, state.remaining * self.propose(state)[:, -1])
-        return cell, jnp.ones(()), self.reserve(state, cell)
+    def allocation(self, state: WeightedState) -> Float[Array, " K"]:
+        """Compute by what the next item is drawn, (K,) per item: how far every stratum is behind its share."""
+        measure = state.measure
+        taken = state.draws.new.sum(-1) + state.pending
+        taken, left, size = (measure.by_block(x) for x in (taken, state.remaining, self._size(state)))
+        behind = (taken.sum() + 1) * size / jnp.maximum(size.sum(), 1) - taken
+        behind = jnp.where(left > 0, jnp.maximum(behind, 0), 0)
+        # Strata may all be exhausted that are behind, if labels were told that nobody asked for.
+        stratum = jnp.where(behind.sum() > 0, behind, left)
+        return (stratum / jnp.maximum(left, 1))[measure.block]
 
-    def update(
-        self,
-        state: WeightedState,
-        cell: Int[Array, ""],
-        outcome: Int[Array, ""],
-        weight: Float[Array, ""] | float = 1.0,
-    ) -> WeightedState:
-        """Learn the label of an item; labels that nobody asked for count as those of random items of their cells."""
-        state = replace(
-            state,
-            counts=state.counts.at[cell, outcome].add(1),
-            pending=state.pending.at[cell].add(-1),
-        )
-        return self._refreshed(state)
+    def choose(self, key: PRNGKey, state: WeightedState) -> tuple[Int[Array, ""], Draw, WeightedState]:
+        """Draw a stratum that is behind its share, and an item of it uniformly."""
+        cell = draw_cell(key, state.remaining * self.allocation(state))
+        draw = Draw(weight=jnp.ones(()), p_new=jnp.ones(()), p_pending=jnp.zeros(()))
+        return cell, draw, self.reserve(state, cell)
 
-    def _refreshed(self, state: WeightedState) -> WeightedState:
+    def weighed(self, state: WeightedState) -> WeightedState:
         """Weigh all labels anew."""
-        target = state.target
-        n = state.counts.sum()
-        labelled = target.by_block(state.counts.sum(-1))
-        size = target.by_block(target.size)
-        per_label = (size / jnp.maximum(labelled, 1))[target.block][:, None]
-        unseen = (labelled == 0)[target.block][:, None]
-        mass = state.counts * per_label + jnp.where(unseen, target.size[:, None] * state.prior, 0)
-        uniform = jnp.ones(state.draws.proposal.shape) / state.n_items
-        n = jnp.maximum(n, 1).astype(jnp.float64)
-        weights = n * mass / state.n_items
-        # Items of a stratum stand for as many items each; that strata are known makes the variance smaller than this.
-        draws = state.draws._replace(n=n, weights=weights, squares=weights, proposal=uniform)
-        return replace(state, draws=draws)
+        draws, strata = state.draws, self._collapsed(state)
+        in_cell = strata.group[state.measure.block][:, None]
+        n: Float[Array, ""] = jnp.asarray(draws.n_new)
+        known = state.counts - draws.new  # items that nobody asked for
+        weights = n / state.n_items * (known + draws.new * strata.per_label[in_cell])
+        squares = (n / state.n_items) ** 2 * draws.new * strata.spread[in_cell]
+        return replace(state, draws=draws._replace(n=n, weights=weights, squares=squares))
 
-    def notes(self, state: WeightedState) -> Mapping[str, Array]:
-        """Return nothing: all follows from the labels."""
-        return {}
+    def centres(self, state: WeightedState) -> Float[Array, "H D"]:
+        """Compute what `Draws.squares` are centred by, (B, D): a row for every collapsed stratum."""
+        draws, measure, strata = state.draws, state.measure, self._collapsed(state)
+        group = strata.group[measure.block]
+        scale = draws.n_new / state.n_items * strata.centre
+        apart = jnp.where((group == jnp.arange(measure.n_blocks)[:, None])[:, :, None], draws.new, 0.0)
+        return jax.vmap(measure.risk)(scale[:, None, None] * apart)
 
-    def recall(self, state: WeightedState, notes: Mapping[str, np.ndarray]) -> WeightedState:
-        """Return the state as it is."""
-        return state
+    def _collapsed(self, state: WeightedState) -> Collapsed:
+        by_block = state.measure.by_block
+        return collapsed(by_block(state.draws.new.sum(-1)), by_block(self._size(state)))
+
+    def _size(self, state: WeightedState) -> Int[Array, " K"]:
+        """Items of every cell whose labels can matter and that were not told without having been asked for."""
+        volunteered = state.counts.sum(-1) - state.draws.new.sum(-1)
+        return jnp.where(state.measure.nonzero.any(-1), state.measure.size - volunteered, 0)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from bayes_assess._typing import PRNGKey
+from bayes_assess._tools.axes import PRNGKey
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.acquisition.thompson import best_arm
 from bayes_assess.designs._arms import ArmDesign, CellState

@@ -5,17 +5,19 @@ turns it, on a pool, into a `LossTable` over the few attributes of items on whic
 samplers and simulators take means, values, gradients and variances. `value_of` is the exact value from all labels.
 """
 
-from bayes_assess.measures._attributes import positive_code as positive_code
-from bayes_assess.measures._building import combine as combine
-from bayes_assess.measures._building import curve_scores as curve_scores
-from bayes_assess.measures._building import table_for as table_for
+from bayes_assess.measures._full_labels import item_losses as item_losses
+from bayes_assess.measures._full_labels import pool_value as pool_value
+from bayes_assess.measures._full_labels import value_of as value_of
+from bayes_assess.measures._item_attributes import positive_code as positive_code
+from bayes_assess.measures._loss_table import LossTable as LossTable
 from bayes_assess.measures._measure import Measure as Measure
+from bayes_assess.measures._pool_losses import combine as combine
+from bayes_assess.measures._pool_losses import curve_scores as curve_scores
+from bayes_assess.measures._pool_losses import table_for as table_for
 from bayes_assess.measures._pr_curve import PRCurve as PRCurve
 from bayes_assess.measures._pr_curve import PRCurveTable as PRCurveTable
 from bayes_assess.measures._pr_curve import pr_curve as pr_curve
 from bayes_assess.measures._registry import MEASURES as MEASURES
+from bayes_assess.measures._registry import describe_measure as describe_measure
+from bayes_assess.measures._registry import described_measure as described_measure
 from bayes_assess.measures._registry import measure as measure
-from bayes_assess.measures._table import LossTable as LossTable
-from bayes_assess.measures._values import item_losses as item_losses
-from bayes_assess.measures._values import pool_value as pool_value
-from bayes_assess.measures._values import value_of as value_of

@@ -6,10 +6,12 @@ of more classes use scikit-learn's definitions with the indicators of all classe
 
 from __future__ import annotations
 
+import math
 from functools import cache, partial
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float
 
@@ -19,6 +21,9 @@ from bayes_assess.measures._ratios import class_loss, divide, error, in_two, ind
 
 # 1 - R of an R that is 1 up to rounding; no pool has so many items that a real share is as small.
 _ROUNDING = 1e-12
+_EPS = float(np.finfo(np.float64).eps)
+_CORRELATION = (-1.0, 1.0)
+_LOG_LOSS = (0.0, -math.log(_EPS))
 
 
 @cache
@@ -52,8 +57,7 @@ def cohen_kappa(*, weights: str | None = None) -> Measure:
     """
     if weights not in (None, "linear", "quadratic"):
         raise QuestionError(f"The weights of Cohen's kappa are None, 'linear' or 'quadratic'; found {weights!r}.")
-    name = "cohen_kappa" if weights is None else f"cohen_kappa({weights})"
-    return _kappa_of(name, weights)
+    return _kappa_of("cohen_kappa" if weights is None else f"cohen_kappa({weights})", weights)
 
 
 @cache
@@ -82,7 +86,7 @@ def brier_score_loss() -> Measure:
 @cache
 def brier_nh() -> Measure:
     """Make the two-class Brier score 2 (s - y)^2 of [NH] Table 1, twice scikit-learn's."""
-    return _mean_loss(lambda y, f, s: (2 * (s - y) ** 2)[None], name="brier_nh", binary=True)
+    return _mean_loss(lambda y, f, s: (2 * (s - y) ** 2)[None], name="brier_nh", binary=True, range=(0.0, 2.0))
 
 
 @cache
@@ -124,7 +128,7 @@ def _balanced_of_two(risk: Any) -> tuple[Any, Any]:
 @cache
 def _matthews(name: str, n_classes: int) -> Measure:
     if n_classes == 2:
-        return in_two(_matthews_of_two, loss=_three, name=name, binary=True)
+        return in_two(_matthews_of_two, loss=_three, name=name, binary=True, range=_CORRELATION)
 
     def loss(y: Any, f: Any) -> Float[Array, " D"]:
         hit = (y == f).astype(jnp.float64)[None]
@@ -137,7 +141,7 @@ def _matthews(name: str, n_classes: int) -> Measure:
         root = jnp.sqrt(jnp.where(known, spread[0] * spread[1], 1.0))
         return jnp.where(known, (risk[0] - labels @ predicted) / root, 0.0), known
 
-    return in_two(pair, loss=loss, name=name)
+    return in_two(pair, loss=loss, name=name, range=_CORRELATION)
 
 
 def _matthews_of_two(risk: Any) -> tuple[Any, Any]:
@@ -150,13 +154,14 @@ def _matthews_of_two(risk: Any) -> tuple[Any, Any]:
 
 @cache
 def _kappa_of(name: str, weights: str | None) -> Measure:
-    return Measure(name=name, build=partial(_kappa, name, weights))
+    made_by = None if weights is None else ("cohen_kappa", (("weights", weights),))
+    return Measure(name=name, build=partial(_kappa, name, weights), made_by=made_by)
 
 
 @cache
 def _kappa(name: str, weights: str | None, n_classes: int) -> Measure:
     if n_classes == 2:  # the three weights agree
-        return in_two(_kappa_of_two, loss=_error_and_margins, name=name, binary=True)
+        return in_two(_kappa_of_two, loss=_error_and_margins, name=name, binary=True, range=_CORRELATION)
 
     def cost(y: Any, f: Any) -> Any:
         if weights is None:
@@ -173,7 +178,7 @@ def _kappa(name: str, weights: str | None, n_classes: int) -> Measure:
         ratio, known = divide(risk[0], labels @ cost(codes[:, None], codes[None]) @ predicted)
         return jnp.where(known, 1 - ratio, 0.0), known
 
-    return in_two(pair, loss=loss, name=name)
+    return in_two(pair, loss=loss, name=name, range=_CORRELATION)
 
 
 def _error_and_margins(y: Any, f: Any) -> Float[Array, "3"]:
@@ -190,20 +195,26 @@ def _kappa_of_two(risk: Any) -> tuple[Any, Any]:
 def _brier(name: str, n_classes: int) -> Measure:
     if n_classes == 2:
         return _mean_loss(lambda y, f, s: ((s - y) ** 2)[None], name=name, binary=True, bounded=True)
-    return _mean_loss(lambda y, f, s: ((s - indicators(y, n_classes)) ** 2).sum()[None], name=name, score_rows=True)
+
+    def of_all(y: Any, f: Any, s: Any) -> Any:
+        return ((s - indicators(y, n_classes)) ** 2).sum()[None]
+
+    return _mean_loss(of_all, name=name, score_rows=True, range=(0.0, 2.0))
 
 
 @cache
 def _log_loss(name: str, n_classes: int) -> Measure:
     def clipped(s: Any) -> Any:
-        eps = jnp.finfo(jnp.float64).eps
-        return jnp.clip(s, eps, 1 - eps)
+        return jnp.clip(s, _EPS, 1 - _EPS)
 
     def of_two(y: Any, f: Any, s: Any) -> Any:
         return -(xlogy(y, clipped(s)) + xlogy(1 - y, clipped(1 - s)))[None]
 
     if n_classes == 2:
-        return _mean_loss(of_two, name=name, binary=True)
+        return _mean_loss(of_two, name=name, binary=True, range=_LOG_LOSS)
     return _mean_loss(
-        lambda y, f, s: -xlogy(indicators(y, n_classes), clipped(s)).sum()[None], name=name, score_rows=True
+        lambda y, f, s: -xlogy(indicators(y, n_classes), clipped(s)).sum()[None],
+        name=name,
+        score_rows=True,
+        range=_LOG_LOSS,
     )

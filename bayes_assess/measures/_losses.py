@@ -14,11 +14,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 LARGEST_DENSE = 2**22  # numbers; beyond that the sparse form
 
 FloatCells = Float[Array, "A C"] | Float[np.ndarray, "A C"]
+Ends = Float[Array, "2 K"]
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["values"], meta_fields=[])
@@ -40,6 +41,12 @@ class DenseLosses:
 
     def squares(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C"]:
         return (self.project(jacobian) ** 2).sum(-1)
+
+    def drawn(self, attributes: Bool[Array, " A"]) -> Bool[Array, " D"]:
+        return ((jnp.asarray(self.values) != 0).any(1) & attributes[:, None]).any(0)
+
+    def ends(self, jacobian: Float[Array, "K D"], weight: Float[Array, " A"]) -> Ends:
+        return _ends(self.project(jacobian), weight)
 
     def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
         return jnp.einsum("ack,ac->k", self.project(jacobian) ** 2, mass, precision="highest")
@@ -68,11 +75,26 @@ class SparseLosses:
 
         return lax.scan(add, jnp.zeros(self.values.shape[:2], jnp.float64), jacobian)[0]
 
+    def drawn(self, attributes: Bool[Array, " A"]) -> Bool[Array, " D"]:
+        drawn = (jnp.asarray(self.values) != 0) & attributes[:, None, None]
+        return jnp.zeros(self.size, bool).at[self.index].max(drawn)
+
+    def ends(self, jacobian: Float[Array, "K D"], weight: Float[Array, " A"]) -> Ends:
+        return lax.map(lambda row: _ends(self._project_one(row)[..., None], weight)[..., 0], jacobian).T
+
     def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
         return lax.map(lambda row: (mass * self._project_one(row) ** 2).sum(), jacobian)
 
     def _project_one(self, row: Float[Array, " D"]) -> Float[Array, "A C"]:
         return (row[self.index] * self.values).sum(-1)
+
+
+def _ends(directions: Float[Array, "A C K"], weight: Float[Array, " A"]) -> Ends:
+    """Least and greatest of weight times direction, over attributes whose weight is not 0."""
+    possible = (weight > 0)[:, None, None]
+    weighted = directions * weight[:, None, None]
+    least = jnp.where(possible, weighted, jnp.inf).min((0, 1))
+    return jnp.stack([least, jnp.where(possible, weighted, -jnp.inf).max((0, 1))])
 
 
 def compress(dense: Float[np.ndarray, "A C D"]) -> tuple[Int[np.ndarray, "A C Z"], Float[np.ndarray, "A C Z"]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from bayes_assess._typing import x64
+from bayes_assess._tools.axes import x64
 from bayes_assess.errors import QuestionError
-from bayes_assess.measures._parts import Part, jacobian, value
 from bayes_assess.measures._shapes import as_risk
+from bayes_assess.measures._stacked import Part, jacobian, value
 
 Risk = Float[Array, " D"] | Float[np.ndarray, " D"]
 
@@ -49,8 +50,12 @@ class Measure:
         True: there is one output per class, named after it.
     bounded : bool
         True: every output lies in [0, 1].
+    range : (lowest, highest), optional
+        Where every output lies, if that is not [0, 1]; without `bounded` or `range` an output may be any number.
     defined : callable, optional
         Maps R to bool, a scalar or (k,): False where the measure has no value. By default, where g(R) is finite.
+    made_by : (name, ((option, value), ...)), optional
+        Arguments of `measure` that make it, where its name alone does not; left out of measures of one's own.
     build : callable, optional
         Instead of `loss` and `g`: maps the number of classes C to the measure, for those that depend on it.
 
@@ -82,7 +87,9 @@ class Measure:
     outputs: tuple[str, ...] | None = None
     per_class: bool = False
     bounded: bool = False
+    range: tuple[float, float] = (-math.inf, math.inf)
     defined: Callable[[Any], Any] | None = None
+    made_by: tuple[str, tuple[tuple[str, Any], ...]] | None = None
     build: Callable[[int], Measure] | None = None
 
     def __post_init__(self) -> None:
@@ -90,6 +97,10 @@ class Measure:
             raise QuestionError(f"A measure's name is a text; found {self.name!r}.")
         if self.outputs is not None:
             object.__setattr__(self, "outputs", tuple(self.outputs))  # hashable
+        low, high = (0.0, 1.0) if self.bounded else map(float, self.range)
+        if not low < high:
+            raise QuestionError(f"The range of measure {self.name!r} is (lowest, highest); found {self.range!r}.")
+        object.__setattr__(self, "range", (low, high))
         if self.build is not None:
             return
         for what, function in (("loss", self.loss), ("g", self.g)):

@@ -16,10 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from bayes_assess._typing import x64
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import x64
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._ratios import divide
 from bayes_assess.measures._shapes import as_cells, as_risk
+from bayes_assess.pool._scores import is_single
 
 FloatCells = Float[Array, "*batch A C"] | Float[np.ndarray, "*batch A C"]
 FloatRisk = Float[Array, "*batch D"] | Float[np.ndarray, "*batch D"]
@@ -63,12 +65,12 @@ def pr_curve(thresholds: Any = None, *, n: int = 1024) -> PRCurve:
     """
     if thresholds is None:
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
-            raise QuestionError(f"A curve has 2 thresholds or more; found n = {n!r}.")
+            raise QuestionError(f"A curve has 2 thresholds or more; found n = {show(n)}.")
         return PRCurve(None, int(n))
     try:
         values = np.asarray(thresholds, np.float64)
     except (TypeError, ValueError):
-        raise QuestionError(f"Thresholds are numbers; found {thresholds!r}.") from None
+        raise QuestionError(f"Thresholds are numbers; found {show(thresholds)}.") from None
     if values.ndim != 1 or not values.size:
         raise QuestionError(f"Thresholds are a list of numbers, (L,); found shape {values.shape}.")
     wrong = np.flatnonzero(~np.isfinite(values))
@@ -128,9 +130,9 @@ class PRCurveTable:
         return tuple(f"{what}[{t!r}]" for what in ("precision", "recall") for t in at)
 
     @property
-    def bounded(self) -> tuple[bool, ...]:
+    def ranges(self) -> tuple[tuple[float, float], ...]:
         """Every output lies in [0, 1]."""
-        return (True,) * self.n_outputs
+        return ((0.0, 1.0),) * self.n_outputs
 
     @property
     @x64
@@ -196,7 +198,9 @@ class PRCurveTable:
         return jnp.where((jnp.arange(self.n_classes) == self.positive)[None], positive[:, None], negative[:, None])
 
     @x64
-    def covariance(self, risk: Float[Array, " D"], mass: FloatCells, n: float = 1) -> Float[Array, "K K"]:
+    def covariance(
+        self, risk: Float[Array, " D"], mass: FloatCells, n: float = 1, centres: Float[Array, "H D"] | None = None
+    ) -> Float[Array, "K K"]:
         """Compute the covariance of an estimate from `n` draws, (K, K), as `LossTable.covariance`; O(L^2) numbers."""
         precision, recall, inverse, whole = self._curves(risk)
         positive, negative, total = self._masses(mass)
@@ -208,16 +212,42 @@ class PRCurveTable:
         crossed = (miss * inverse)[:, None] * (both - hit) * whole[None]
         recalls = both - hit - hit.T + total * jnp.outer(recall, recall)
         blocks = [[precisions * jnp.outer(inverse, inverse), crossed], [crossed.T, recalls * whole[None] ** 2]]
-        return jnp.block(blocks) / n
+        centre = self._centres(risk, centres)
+        return (jnp.block(blocks) - centre.T @ centre) / n
 
     @x64
-    def variances(self, risk: Float[Array, " D"], mass: FloatCells, n: float = 1) -> Float[Array, " K"]:
+    def variances(
+        self, risk: Float[Array, " D"], mass: FloatCells, n: float = 1, centres: Float[Array, "H D"] | None = None
+    ) -> Float[Array, " K"]:
         """Compute the diagonal of `covariance` alone, (K,), in O(L)."""
         precision, recall, inverse, whole = self._curves(risk)
         positive, negative, total = self._masses(mass)
         precisions = (positive * (1 - precision) ** 2 + negative * precision**2) * inverse**2
         recalls = (positive * (1 - recall) ** 2 + (total - positive) * recall**2) * whole**2
-        return jnp.maximum(jnp.concatenate([precisions, recalls]), 0.0) / n
+        moments = jnp.concatenate([precisions, recalls])
+        return jnp.maximum(moments - (self._centres(risk, centres) ** 2).sum(0), 0.0) / n
+
+    def _centres(self, risk: Float[Array, " D"], centres: Float[Array, "H D"] | None) -> Float[Array, "H K"]:
+        """Compute Dg(R) c for every centre; 0 for R itself, since ratios do not change with the scale of R."""
+        if centres is None:
+            return jnp.zeros((1, self.n_outputs))
+        precision, recall, inverse, whole = self._curves(risk)
+        above, hits, positives = self._split(centres)
+        return jnp.concatenate([(hits - precision * above) * inverse, (hits - recall * positives) * whole], axis=-1)
+
+    @x64
+    def influence_ends(self, risk: Float[Array, " D"], weight: Float[Array, " A"]) -> Float[Array, "2 K"]:
+        """Compute the least and the greatest influence of a draw, (2, K), as `LossTable.influence_ends`, in O(L)."""
+        precision, recall, inverse, whole = self._curves(risk)
+        above = jax.lax.cummax(weight[:0:-1])[::-1]  # the greatest weight of those that reach a threshold
+        below = jax.lax.cummax(weight)[:-1]
+        least = jnp.concatenate([-precision * inverse * above, -recall * whole * below])
+        return jnp.stack([least, jnp.concatenate([(1 - precision) * inverse * above, (1 - recall) * whole * above])])
+
+    @x64
+    def touched(self, drawn: Bool[Array, " A"]) -> Bool[Array, " K"]:
+        """Return True, (K,): ratios are undefined where no draw has a say."""
+        return jnp.ones(self.n_outputs, bool)
 
     def _split(self, risk: FloatRisk) -> tuple[Any, Any, Any]:
         """Return A and B, (..., L), and P, (..., 1)."""
@@ -243,7 +273,9 @@ def curve_table(
 ) -> tuple[Int[np.ndarray, " M"], PRCurveTable]:
     """Return the rank of every item among the thresholds, and the table."""
     thresholds = _usual(scores, curve.n) if curve.thresholds is None else np.asarray(curve.thresholds)
-    return np.searchsorted(thresholds, scores, side="right"), PRCurveTable(thresholds, n_classes, positive)
+    # 0.7 as float32 is less than 0.7, and reaches it
+    edges = thresholds.astype(np.float32) if is_single(scores) else thresholds
+    return np.searchsorted(edges, scores, side="right"), PRCurveTable(thresholds, n_classes, positive)
 
 
 def _usual(scores: Float[np.ndarray, " M"], n: int) -> Float[np.ndarray, " L"]:

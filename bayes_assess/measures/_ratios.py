@@ -41,20 +41,20 @@ def in_two(pair: Any, **fields: Any) -> Measure:
 
 
 @cache
-def ratio(name: str, kind: str, average: str = "binary", weight: float = 0.5) -> Measure:
+def ratio(name: str, kind: str, average: str = "binary", weight: float = 0.5, made_by: Any = None) -> Measure:
     """Make a ratio measure; `kind` names its two losses, `weight` is beta^2 / (1 + beta^2) of an F-measure.
 
     `average` is "binary" (the positive class), "per_class", "macro", "weighted" or "micro".
     """
     if average == "binary":
-        return in_two(
-            _one_ratio, loss=partial(_binary_loss, kind, weight), name=name, binary=True, bounded=True, outputs=(name,)
-        )
+        loss = partial(_binary_loss, kind, weight)
+        fields = {"name": name, "binary": True, "bounded": True, "outputs": (name,), "made_by": made_by}
+        return in_two(_one_ratio, loss=loss, **fields)
     if average == "micro" or (average == "weighted" and kind == "recall"):
         # every error is a false alarm of one class and a miss of another, so these depend on the share of errors
         pair = _jaccard_of_errors if kind == "jaccard" else _share_right
-        return in_two(pair, loss=error, name=name, bounded=True)
-    return Measure(name=name, build=partial(_averaged, name, kind, average, weight))
+        return in_two(pair, loss=error, name=name, bounded=True, made_by=made_by)
+    return Measure(name=name, made_by=made_by, build=partial(_averaged, name, kind, average, weight))
 
 
 @cache

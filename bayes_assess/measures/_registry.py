@@ -10,6 +10,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from bayes_assess._tools.arrays import show
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import _classification as classification
 from bayes_assess.measures import _regression as regression
@@ -46,7 +47,8 @@ def measure(name: str, **options: Any) -> Measure:
     ``replace_undefined_by=0``; balanced accuracy is the mean over the classes that have labels. Averages run over
     all classes of the pool, also those neither predicted nor labelled, scikit-learn's ``labels=``. Not
     scikit-learn's are specificity, fowlkes_mallows, brier_nh, explained_share ([NH] Tables 1 and 2) and
-    seme_f1_macro ([SEME] app. D).
+    seme_f1_macro ([SEME] app. D). Sessions serve all but the measures of regression (mean_absolute_error,
+    mean_squared_error, r2, explained_share), which `value_of` computes from all labels.
 
     Examples
     --------
@@ -76,6 +78,48 @@ def measure(name: str, **options: Any) -> Measure:
     return make(**options)
 
 
+def describe_measure(one: Any) -> str | dict[str, Any]:
+    """Say in plain values which of `MEASURES` this is: its name, or a dictionary of name and options.
+
+    Raises
+    ------
+    QuestionError
+        If it is none of them.
+
+    Examples
+    --------
+    >>> from bayes_assess.measures import measure
+    >>> describe_measure(measure("f1", average=None))
+    'f1_per_class'
+    >>> describe_measure(measure("fbeta", beta=2, average="macro"))
+    {'measure': 'fbeta_macro', 'beta': 2.0}
+    """
+    called = getattr(one, "name", one)
+    name, options = getattr(one, "made_by", None) or (called, ())
+    try:
+        known = isinstance(one, Measure) and measure(name, **dict(options)) is one
+    except QuestionError:
+        known = False
+    if not known:
+        raise QuestionError(
+            f"A journal keeps measures by name; {called!r} has functions of its own, which it cannot keep."
+        )
+    plain = {option: "inf" if value == math.inf else value for option, value in options}  # which JSON lacks
+    return {"measure": name, **plain} if options else name
+
+
+def described_measure(description: Mapping[str, Any]) -> Measure:
+    """Make the measure of a dictionary, see `describe_measure`.
+
+    Examples
+    --------
+    >>> described_measure({"measure": "fbeta", "beta": 2.0}).name
+    'fbeta(2)'
+    """
+    options: dict[str, Any] = {name: math.inf if value == "inf" else value for name, value in description.items()}
+    return measure(options.pop("measure"), **options)
+
+
 def _averaged(kind: str, *, average: str | None = "binary") -> Measure:
     return _ratio(kind, kind, average)
 
@@ -86,19 +130,21 @@ def _f1(*, average: str | None = "binary") -> Measure:
 
 def _fbeta(*, beta: float, average: str | None = "binary") -> Measure:
     if isinstance(beta, bool) or not isinstance(beta, int | float) or not beta >= 0:
-        raise QuestionError(f"The beta of an F-measure is a number of at least 0; found {beta!r}.")
+        raise QuestionError(f"The beta of an F-measure is a number of at least 0; found {show(beta)}.")
     share = 1.0 if math.isinf(beta) else beta**2 / (1 + beta**2)
-    return _ratio("fbeta", "fbeta", average, share, f"({beta:g})")
+    return _ratio("fbeta", "fbeta", average, share, float(beta))
 
 
-def _ratio(name: str, kind: str, average: str | None, share: float = 0.5, ending: str = "") -> Measure:
+def _ratio(name: str, kind: str, average: str | None, share: float = 0.5, beta: float | None = None) -> Measure:
     average = "per_class" if average is None else average
     if average not in _AVERAGES:
         raise QuestionError(
             f"The averages are {', '.join(map(repr, _AVERAGES[2:]))}, 'binary' and None (per class); found {average!r}."
         )
     stem = name if average in ("binary", "per_class") else f"{name}_{average}"
-    return ratio(stem + ending, kind, average, share)
+    ending = "" if beta is None else f"({beta:g})"
+    made_by = (f"{name}_{average}" if average != "binary" else name, () if beta is None else (("beta", beta),))
+    return ratio(stem + ending, kind, average, share, made_by)
 
 
 def _all() -> Mapping[str, Callable[..., Measure]]:

@@ -1,7 +1,12 @@
-"""Measures of predictions that are real numbers ([NH] Table 2)."""
+"""Measures of predictions that are real numbers ([NH] Table 2), from all labels alone.
+
+Sessions label items with classes, so that `table_for` and the questions refuse these measures; `value_of` and
+`item_losses` serve them.
+"""
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -10,6 +15,7 @@ import jax.numpy as jnp
 from bayes_assess.measures._measure import Measure
 from bayes_assess.measures._ratios import divide, in_two
 
+_POSITIVE = (0.0, math.inf)
 _ROUNDING = 1e-15  # a variance that is as small a share of the mean square is 0 up to rounding
 
 
@@ -17,7 +23,12 @@ _ROUNDING = 1e-15  # a variance that is as small a share of the mean square is 0
 def mean_absolute_error() -> Measure:
     """Make E|y - f|."""
     return in_two(
-        _first, loss=lambda y, f: jnp.abs(y - f)[None], name="mean_absolute_error", real=True, shift_invariant=True
+        _first,
+        loss=lambda y, f: jnp.abs(y - f)[None],
+        name="mean_absolute_error",
+        real=True,
+        shift_invariant=True,
+        range=_POSITIVE,
     )
 
 
@@ -25,7 +36,12 @@ def mean_absolute_error() -> Measure:
 def mean_squared_error() -> Measure:
     """Make E(y - f)^2."""
     return in_two(
-        _first, loss=lambda y, f: ((y - f) ** 2)[None], name="mean_squared_error", real=True, shift_invariant=True
+        _first,
+        loss=lambda y, f: ((y - f) ** 2)[None],
+        name="mean_squared_error",
+        real=True,
+        shift_invariant=True,
+        range=_POSITIVE,
     )
 
 

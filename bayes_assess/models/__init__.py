@@ -3,5 +3,6 @@
 from bayes_assess.models.beta_bernoulli import BetaBernoulli as BetaBernoulli
 from bayes_assess.models.calibration_bins import CalibrationBins as CalibrationBins
 from bayes_assess.models.dirichlet_confusion import DirichletConfusion as DirichletConfusion
-from bayes_assess.models.dirichlet_tree import DirichletTree as DirichletTree
+from bayes_assess.models.dirichlet_tree.model import DirichletTree as DirichletTree
+from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy as HierarchicalAccuracy
 from bayes_assess.models.paired_outcomes import PairedOutcomes as PairedOutcomes

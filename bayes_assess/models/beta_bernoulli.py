@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,10 +22,13 @@ from jax.scipy.special import xlog1py, xlogy
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
-from bayes_assess._typing import FloatGroups, IntGroups, PRNGKey, x64
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
 from bayes_assess.errors import PriorError
-from bayes_assess.models._beta_sampling import standard_beta
-from bayes_assess.models._special import log_beta
+from bayes_assess.models._numerics.beta_quantile import beta_quantile
+from bayes_assess.models._numerics.beta_sampling import standard_beta
+from bayes_assess.models._numerics.special import log_beta
+from bayes_assess.models.belief import pool_shares
 
 # A mean score of exactly 0 or 1 would make an improper prior; it is moved inside by this much.
 _SCORE_MARGIN = 1e-6
@@ -108,7 +112,7 @@ class BetaBernoulli:
         [9.0, 5.0]
         """
         if not (np.isfinite(strength) and strength > 0):
-            raise PriorError(f"A prior's strength is a positive number of labels; found {strength!r}.")
+            raise PriorError(f"A prior's strength is a positive number of labels; found {show(strength)}.")
         if (mean_score is None) == (n_groups is None):
             raise PriorError("Pass either `mean_score` (informative prior) or `n_groups` (uninformative prior).")
         if mean_score is None:
@@ -118,7 +122,7 @@ class BetaBernoulli:
         outside = ~((score >= 0) & (score <= 1))
         if outside.any():
             group = int(np.flatnonzero(outside)[0])
-            raise PriorError(f"Mean scores lie between 0 and 1; group {group} has {score.flat[group]!r}.")
+            raise PriorError(f"Mean scores lie between 0 and 1; group {group} has {show(score.flat[group])}.")
         score = jnp.asarray(np.clip(score, _SCORE_MARGIN, 1 - _SCORE_MARGIN))
         return cls(strength * score, strength * (1 - score))
 
@@ -166,11 +170,34 @@ class BetaBernoulli:
         return (self.a / total) * (self.b / total) / (total + 1)
 
     @x64
+    def quantile(self, level: Any) -> FloatGroups:
+        """Quantile of every accuracy at one level, (..., G), or at (L,) of them, (L, ..., G).
+
+        Examples
+        --------
+        >>> BetaBernoulli.from_prior(n_groups=2).quantile(0.75).round(6).tolist()
+        [0.75, 0.75]
+        """
+        level = jnp.asarray(level, jnp.float64)
+        return beta_quantile(level.reshape(level.shape + (1,) * np.ndim(self.a)), self.a, self.b)
+
+    def beta_marginals(self) -> tuple[FloatGroups, FloatGroups]:
+        """Return the parameters themselves; see `belief.beta_marginals`."""
+        return self.a, self.b
+
+    def pool_draws(
+        self, key: PRNGKey, n: int, counts: IntGroups, sizes: Int[np.ndarray, " G"]
+    ) -> Float[np.ndarray, "S *batch G"]:
+        """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` (..., G, 2) are labelled."""
+        key_theta, key_rest = jax.random.split(key)
+        return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
+
+    @x64
     def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch G"]:
         """Draw `n` independent vectors of accuracies, shape (n, ..., G).
 
         Draws of `dtype` 32-bit floats cost less than half. They do for ranking groups: accuracies are told apart by
-        1e-7, and their law is right to some 1e-5.
+        1e-7, and their distribution is right to some 1e-5.
 
         Examples
         --------

@@ -23,11 +23,12 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 from scipy import special
 
-from bayes_assess._typing import PRNGKey, x64
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess.errors import PriorError
 from bayes_assess.models import beta_bernoulli
-from bayes_assess.models._beta_kernel import log_beta_kernel
-from bayes_assess.models._beta_sampling import standard_beta
+from bayes_assess.models._numerics.beta_kernel import log_beta_kernel
+from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 
 FloatBins = Float[Array, "*batch B"] | Float[np.ndarray, "*batch B"]
@@ -131,7 +132,7 @@ class CalibrationBins:
         if score.shape != size.shape or score.ndim == 0:
             raise PriorError(f"`score` and `size` have one entry per bin; found shapes {score.shape} and {size.shape}.")
         if not (size >= 0).all():
-            raise PriorError(f"A bin holds 0 items or more; found {size.min()!r}.")
+            raise PriorError(f"A bin holds 0 items or more; found {show(size.min())}.")
         score = np.where((size == 0) & np.isnan(score), 0.5, score)
         accuracy = BetaBernoulli.from_prior(strength, mean_score=score)
         if not informative:
@@ -151,6 +152,10 @@ class CalibrationBins:
         [3.0]
         """
         return replace(self, accuracy=self.accuracy.update(successes, trials))
+
+    def flat(self) -> BetaBernoulli:
+        """Return the accuracies of all bins of all groups in a row, cell g * B + b."""
+        return BetaBernoulli(np.ravel(self.accuracy.a), np.ravel(self.accuracy.b))
 
     @property
     @x64

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,9 +26,17 @@ from jax.scipy.special import xlogy
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
-from bayes_assess._typing import PRNGKey, x64
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess.errors import LabelError, PriorError, QuestionError
-from bayes_assess.models._dirichlet_sampling import log_multivariate_beta, others, standard_dirichlet
+from bayes_assess.models._numerics.beta_quantile import beta_quantile
+from bayes_assess.models._numerics.dirichlet_sampling import (
+    log_multivariate_beta,
+    others,
+    sample_dirichlet,
+    standard_dirichlet,
+)
+from bayes_assess.models.belief import merge_columns, pool_shares
 
 FloatMatrix = Float[Array, "*batch K C"] | Float[np.ndarray, "*batch K C"]
 IntMatrix = Int[Array, "*batch K C"] | Int[np.ndarray, "*batch K C"]
@@ -41,7 +50,7 @@ _BLOCK = 2**18  # numbers of one block of draws of a cost
 def program(
     predictions: Int[Array, " N"], labels: Int[Array, " N"] | None = None, *, alpha: Float[Array, "K C"]
 ) -> None:
-    """Run the generative program: a law of labels per predicted class, a label per item.
+    """Run the generative program: a distribution of labels per predicted class, a label per item.
 
     Parameters
     ----------
@@ -70,7 +79,7 @@ def program(
 @partial(jax.tree_util.register_dataclass, data_fields=["alpha"], meta_fields=[])
 @dataclass(frozen=True)
 class DirichletConfusion:
-    """Independent Dirichlet laws over the rows of a confusion matrix: a prior, or the posterior after `update`.
+    """Independent Dirichlet distributions over the rows of a confusion matrix: a prior, or what `update` made.
 
     Parameters
     ----------
@@ -122,7 +131,7 @@ class DirichletConfusion:
         [[7.5, 2.5], [5.0, 5.0]]
         """
         if not (np.isfinite(strength) and strength > 0):
-            raise PriorError(f"A prior's strength is a positive number of labels; found {strength!r}.")
+            raise PriorError(f"A prior's strength is a positive number of labels; found {show(strength)}.")
         sizes = [size for size in (n_predictions, n_classes) if size is not None]
         if len(sizes) != (2 if mean_scores is None else 0):
             raise PriorError(
@@ -180,6 +189,40 @@ class DirichletConfusion:
         return jnp.asarray(self.variance).sum(-1)
 
     @x64
+    def quantile(self, level: Any) -> FloatMatrix:
+        """Quantile of every probability at one level, (..., K, C), or at (L,) of them, (L, ..., K, C).
+
+        Each probability is of a Beta distribution, with parameters alpha_j and the sum of the others.
+        """
+        level = jnp.asarray(level, jnp.float64)
+        return beta_quantile(level.reshape(level.shape + (1,) * np.ndim(self.alpha)), *self.beta_marginals())
+
+    @x64
+    def beta_marginals(self) -> tuple[FloatMatrix, FloatMatrix]:
+        """Return alpha_j and the sum of the others; see `belief.beta_marginals`."""
+        alpha = jnp.asarray(self.alpha)
+        return alpha, others(alpha)
+
+    def pool_draws(
+        self, key: PRNGKey, n: int, counts: IntMatrix, sizes: Int[np.ndarray, "*cells"]
+    ) -> Float[np.ndarray, "S *shape"]:
+        """Draw `n` times the shares of outcomes in a pool of `sizes` items, `counts` (..., K, C) of them labelled."""
+        key_theta, key_rest = jax.random.split(key)
+        return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
+
+    @x64
+    def merged(self, level: Int[np.ndarray, "K C"], n_levels: int) -> DirichletConfusion:
+        """Count labels of equal level as one outcome, row by row; (..., K, U), by the aggregation property.
+
+        Examples
+        --------
+        >>> prior = DirichletConfusion.from_prior(3, n_predictions=1, n_classes=3)
+        >>> prior.merged(np.array([[0, 1, 0]]), 2).alpha.tolist()
+        [[2.0, 1.0]]
+        """
+        return DirichletConfusion(merge_columns(np.asarray(self.alpha), level, n_levels))
+
+    @x64
     def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch K C"]:
         """Draw `n` independent confusion matrices, shape (n, ..., K, C).
 
@@ -191,11 +234,11 @@ class DirichletConfusion:
         >>> DirichletConfusion.from_prior(n_predictions=3, n_classes=4).sample(jax.random.key(0), 5).shape
         (5, 3, 4)
         """
-        return _sample(key, n, jnp.asarray(self.alpha, dtype))
+        return sample_dirichlet(key, n, jnp.asarray(self.alpha, dtype))
 
     @x64
     def sample_row(self, key: PRNGKey, n: int, row: int) -> Float[Array, "S *batch C"]:
-        """Draw the law of labels of predicted class `row` alone `n` times, shape (n, ..., C).
+        """Draw the distribution of labels of predicted class `row` alone `n` times, shape (n, ..., C).
 
         Raises
         ------
@@ -212,7 +255,7 @@ class DirichletConfusion:
         n_rows = self.alpha.shape[-2]
         if not -n_rows <= row < n_rows:  # JAX would clamp it
             raise IndexError(f"Predicted classes are 0..{n_rows - 1}; found row {row}.")
-        return _sample(key, n, self.alpha[..., row, :])
+        return sample_dirichlet(key, n, self.alpha[..., row, :])
 
     @x64
     def log_prob(self, theta: FloatMatrix) -> FloatRows:
@@ -379,11 +422,6 @@ def _row_shares(mean_scores: Float[np.ndarray, "K C"]) -> Float[np.ndarray, "K C
     shares = np.divide(scores, total, out=np.ones_like(scores), where=total > 0)
     shares = np.maximum(shares, _LEAST_ROW_SHARE / scores.shape[1])
     return shares / shares.sum(-1, keepdims=True)
-
-
-@partial(jax.jit, static_argnums=1)
-def _sample(key: PRNGKey, n: int, alpha: Float[Array, "*batch C"]):
-    return standard_dirichlet(key, jnp.broadcast_to(alpha, (n, *alpha.shape)))
 
 
 @partial(jax.jit, static_argnums=1)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -27,10 +28,13 @@ from jax.scipy.special import xlogy
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
-from bayes_assess._typing import PRNGKey, x64
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess.errors import PriorError
-from bayes_assess.models._beta_sampling import standard_beta
-from bayes_assess.models._dirichlet_sampling import log_multivariate_beta, standard_dirichlet
+from bayes_assess.models._numerics.beta_quantile import beta_quantile
+from bayes_assess.models._numerics.beta_sampling import standard_beta
+from bayes_assess.models._numerics.dirichlet_sampling import log_multivariate_beta, others, sample_dirichlet
+from bayes_assess.models.belief import pool_shares
 
 OUTCOMES = ("both", "first", "second", "neither")
 
@@ -45,7 +49,7 @@ def program(groups: Int[Array, " N"], outcomes: Int[Array, " N"] | None = None, 
     Parameters
     ----------
     groups : (N,) integers in 0..G-1
-        Group of every labelled item; all zeros where there is one law for all.
+        Group of every labelled item; all zeros where there is one distribution for all.
     outcomes : (N,) integers in 0..3, optional
         Positions in `OUTCOMES`; left out, the program simulates them.
     alpha : (G, 4) or (4,) positive
@@ -72,7 +76,7 @@ def program(groups: Int[Array, " N"], outcomes: Int[Array, " N"] | None = None, 
 @partial(jax.tree_util.register_dataclass, data_fields=["alpha"], meta_fields=[])
 @dataclass(frozen=True)
 class PairedOutcomes:
-    """Dirichlet law of the four outcomes of an item: a prior, or the posterior after `update`.
+    """Dirichlet distribution of the four outcomes of an item: a prior, or the posterior after `update`.
 
     Parameters
     ----------
@@ -100,7 +104,7 @@ class PairedOutcomes:
         strength : float, positive
             Sum of the parameters, in labels.
         n_groups : int, optional
-            Number of groups, each with a law of its own; left out, there is one law, with parameters (4,).
+            Number of groups, each with a distribution of its own; left out, there is one, with parameters (4,).
 
         Raises
         ------
@@ -113,9 +117,24 @@ class PairedOutcomes:
         [0.5, 0.5, 0.5, 0.5]
         """
         if not (np.isfinite(strength) and strength > 0):
-            raise PriorError(f"A prior's strength is a positive number of labels; found {strength!r}.")
+            raise PriorError(f"A prior's strength is a positive number of labels; found {show(strength)}.")
         shape = (4,) if n_groups is None else (n_groups, 4)
         return cls(jnp.full(shape, strength / 4, jnp.float64))
+
+    def conditional(self, possible: np.ndarray) -> PairedOutcomes:
+        """Return the distributions of items on which some outcomes alone are possible, as strong as this one.
+
+        Parameters
+        ----------
+        possible : (K, 4) booleans
+
+        Examples
+        --------
+        >>> PairedOutcomes(np.array([5.0, 2.0, 1.0, 2.0])).conditional(np.array([[False, True, True, True]])).alpha
+        array([[0., 4., 2., 4.]])
+        """
+        alpha = np.asarray(self.alpha)
+        return PairedOutcomes(alpha.sum() * possible * alpha / (possible * alpha).sum(-1, keepdims=True))
 
     @x64
     def update(self, counts: IntOutcomes) -> PairedOutcomes:
@@ -174,8 +193,33 @@ class PairedOutcomes:
         return (either * same + 4 * only_first * only_second) / (total + 1)
 
     @x64
+    def quantile(self, level: Any) -> FloatOutcomes:
+        """Quantile of every probability at one level, (..., 4), or at (L,) of them, (L, ..., 4).
+
+        Each probability is of a Beta distribution, with parameters alpha_j and the sum of the others.
+        """
+        level = jnp.asarray(level, jnp.float64)
+        a, b = (jnp.asarray(parameter) for parameter in self.beta_marginals())
+        level = level.reshape(level.shape + (1,) * a.ndim)
+        inside = beta_quantile(level, jnp.where(a > 0, a, 1.0), jnp.where(b > 0, b, 1.0))
+        return jnp.where(a > 0, jnp.where(b > 0, inside, 1.0), 0.0)  # impossible and certain outcomes
+
+    @x64
+    def beta_marginals(self) -> tuple[FloatOutcomes, FloatOutcomes]:
+        """Return alpha_j and the sum of the others; see `belief.beta_marginals`."""
+        alpha = jnp.asarray(self.alpha)
+        return alpha, others(alpha)
+
+    def pool_draws(
+        self, key: PRNGKey, n: int, counts: IntOutcomes, sizes: Int[np.ndarray, "*cells"]
+    ) -> Float[np.ndarray, "S *shape"]:
+        """Draw `n` times the shares of outcomes in a pool of `sizes` items, of which `counts` (..., 4) are labelled."""
+        key_theta, key_rest = jax.random.split(key)
+        return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
+
+    @x64
     def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch 4"]:
-        """Draw `n` independent laws of the outcomes, shape (n, ..., 4).
+        """Draw `n` independent distributions of the outcomes, shape (n, ..., 4).
 
         Draws of `dtype` 32-bit floats cost less than half, and do for ranking groups (see `BetaBernoulli.sample`).
 
@@ -185,7 +229,7 @@ class PairedOutcomes:
         >>> PairedOutcomes.from_prior().sample(jax.random.key(0), 5).shape
         (5, 4)
         """
-        return _sample(key, n, jnp.asarray(self.alpha, dtype))
+        return sample_dirichlet(key, n, jnp.asarray(self.alpha, dtype))
 
     @x64
     def sample_difference(self, key: PRNGKey, n: int) -> Float[Array, "S *batch"]:
@@ -219,7 +263,7 @@ class PairedOutcomes:
 
 @x64
 def difference(theta: FloatOutcomes) -> FloatBatch:
-    """Difference of the accuracies, P(only the first) - P(only the second), of laws (..., 4), as (...).
+    """Difference of the accuracies, P(only the first) - P(only the second), of distributions (..., 4), as (...).
 
     Examples
     --------
@@ -232,7 +276,7 @@ def difference(theta: FloatOutcomes) -> FloatBatch:
 
 @x64
 def accuracies(theta: FloatOutcomes) -> Float[Array, "*batch 2"]:
-    """Accuracies of the first and the second system under laws (..., 4), as (..., 2).
+    """Accuracies of the first and the second system under distributions (..., 4), as (..., 2).
 
     Examples
     --------
@@ -277,11 +321,6 @@ def statistics(groups: np.ndarray, outcomes: np.ndarray, n_groups: int) -> Int[n
     """
     cells = 4 * np.asarray(groups, np.int64) + np.asarray(outcomes, np.int64)
     return np.bincount(cells, minlength=4 * n_groups).reshape(n_groups, 4)
-
-
-@partial(jax.jit, static_argnums=1)
-def _sample(key: PRNGKey, n: int, alpha: Float[Array, "*batch 4"]) -> Float[Array, "S *batch 4"]:
-    return standard_dirichlet(key, jnp.broadcast_to(alpha, (n, *alpha.shape)))
 
 
 @partial(jax.jit, static_argnums=1)

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayes_assess.acquisition.rewards import Belief, Reward
-from bayes_assess.acquisition.target import Target
-from bayes_assess.cells import Cells, label_counts
-from bayes_assess.errors import LabelError, QuestionError
-from bayes_assess.partition import ScoreBins
-from bayes_assess.pool import Pool
-from bayes_assess.strata import Strata
+from bayes_assess.acquisition.cell_measure import CellMeasure
+from bayes_assess.acquisition.rewards import Reward
+from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.finite_pool import extended
+from bayes_assess.models.belief import Belief
+from bayes_assess.pool.cells import Cells, label_counts
+from bayes_assess.pool.pool import Pool
 
 TARGETS = ("pool", "population")
 _STUDY_DRAWS = 1000  # for the intervals of many campaigns
@@ -56,6 +56,7 @@ class Question(ABC):
     }
     quantity: ClassVar[str]  # what is estimated, as a noun
     low_is_worst: ClassVar[bool] = False
+    interval_needs_draws: ClassVar[bool] = True  # False where it has a closed form
 
     @property
     def name(self) -> str:
@@ -84,21 +85,21 @@ class Question(ABC):
         return np.ones(cells.n_cells, bool)
 
     @abstractmethod
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Any:
         """Build the prior of every cell.
 
         Parameters
         ----------
         pool : Pool
         cells : Cells
-        prior : {"informative", "uninformative"}, a model's distribution, or None
+        prior : {"informative", "uninformative"}, Belief or None
             None takes the informative prior if the pool has scores, else the uninformative one.
         strength : float or None
             Worth of a named prior in labels per cell; None takes the question's default.
         """
 
     @abstractmethod
-    def reward(self, cells: Cells, prior: Belief) -> Reward | Target:
+    def reward(self, cells: Cells, prior: Belief) -> Reward | CellMeasure:
         """Return what one label is worth, or what is measured."""
 
     @abstractmethod
@@ -118,9 +119,7 @@ class Question(ABC):
         >>> ba.GroupAccuracy().truth(ba.Pool(predictions=["cat", "cat", "dog"]), ["cat", "dog", "dog"]).tolist()
         [0.5, 1.0]
         """
-        codes = pool.label_codes(labels)
-        if len(codes) != pool.n_items:
-            raise LabelError(f"The truth needs the label of every item; found {len(codes)}, not {pool.n_items}.")
+        codes = pool.label_space.complete_codes(labels, pool.n_items)
         cells = self.cells(pool, seed=0)
         n_outcomes = self.reward(cells, self.prior(pool, cells, "uninformative", None)).n_outcomes
         return self.truth_of_counts(cells, self.full_counts(pool, cells, codes, n_outcomes))
@@ -169,7 +168,7 @@ class Question(ABC):
 
     def group_sizes(self, cells: Cells) -> Int[np.ndarray, " G"] | None:
         """Count the items of every group that is asked about, None if these are no groups."""
-        return cells.counts.reshape(len(self.groups(cells)), -1).sum(-1)
+        return cells.sizes.reshape(len(self.groups(cells)), -1).sum(-1)
 
     def draws(
         self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"], seed: int, n: int
@@ -184,13 +183,22 @@ class Question(ABC):
     def interval(
         self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"], level: float, draws: Any = None
     ) -> Float[np.ndarray, "... 2"]:
-        """Compute the equal-tailed credible interval of what is asked, (..., *answer, 2).
+        """Compute the credible interval of what is asked, (..., *answer, 2).
+
+        It is equal-tailed, extended to the posterior mean where a long tail puts that outside.
 
         Parameters
         ----------
         draws : (S, ..., *answer), optional
             Posterior draws to take its ends from, where there is no closed form; 1,000 are made if left out.
         """
+        ends = self._equal_tailed(cells, prior, counts, level, draws)
+        return extended(ends, self.estimate(cells, prior, counts))
+
+    def _equal_tailed(
+        self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"], level: float, draws: Any
+    ) -> Float[np.ndarray, "... 2"]:
+        """Compute the equal-tailed credible interval of what is asked, (..., *answer, 2)."""
         tails = [(1 - level) / 2, (1 + level) / 2]
         if draws is not None:
             return np.moveaxis(np.quantile(draws, tails, axis=0), 0, -1)
@@ -203,26 +211,13 @@ class Question(ABC):
         ends = np.concatenate(found)
         return ends.reshape(*counts.shape[:-2], *ends.shape[1:])
 
-    @abstractmethod
-    def describe(self) -> dict[str, Any]:
-        """Say in plain values what is asked, for a journal; an array of groups is named by its type alone."""
-
 
 def pool_size(question: Question, cells: Cells) -> Int[np.ndarray, " K"] | None:
     """Items of every cell where the accuracy of this pool is asked for, None where it is that of the population."""
-    return cells.counts if question.target == "pool" else None
+    return cells.sizes if question.target == "pool" else None
 
 
 def check_target(target: str) -> None:
     """Raise QuestionError unless the target is known."""
     if target not in TARGETS:
         raise QuestionError(f"target is 'pool' or 'population'; found {target!r}.")
-
-
-def describe_by(by: Any) -> Any:
-    """Say in plain values what the groups are."""
-    if isinstance(by, Strata):
-        return by.describe()
-    if isinstance(by, ScoreBins):
-        return {"bins": by.n_bins, "kind": by.kind}
-    return by if by is None or isinstance(by, str) else {"array": type(by).__name__}

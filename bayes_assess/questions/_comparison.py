@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayes_assess.acquisition.rewards import Belief
-from bayes_assess.cells import Cells
+from bayes_assess.models.belief import Belief
+from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._base import Question
 
 _CLOSE = 0.05  # a verdict's probability within 5 % of that at full labels ([ABA] Table 7)
@@ -19,7 +19,6 @@ class Comparison(Question):
     """What all comparisons share: masses of D below, inside and above the region of practical equivalence."""
 
     rope: float
-    target = "population"
     quantity: ClassVar[str] = "difference of accuracies"
 
     @property
@@ -37,7 +36,11 @@ class Comparison(Question):
         """Compute the posterior masses of D < -rope, |D| <= rope and D > rope, (..., *answer, 3)."""
 
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
-        """Score verdicts ([ABA] "Evaluation"): eta right, and lambda within 5 % of that at full labels."""
+        """Score verdicts ([ABA] "Evaluation"): eta right, and lambda within 5 % of that at full labels.
+
+        That is 1 where the verdict is about the pool, which full labels settle, and the posterior probability where
+        it is about the population, as in [ABA].
+        """
         found, right = success(self._masses_once(cells, prior, counts), self.masses(cells, prior, full))
         error = np.abs(self.estimate(cells, prior, counts) - self.truth_of_counts(cells, full))
         return {"success": found.astype(float), "right": right.astype(float), "error": error}
@@ -50,8 +53,8 @@ class Comparison(Question):
         return masses.reshape(*counts.shape[:-2], *masses.shape[1:])
 
     def __repr__(self) -> str:
-        shown = {name: value for name, value in self.describe().items() if name != "question" and value is not None}
-        return f"Compare({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+        shown = {name: getattr(self, name, None) for name in ("first", "second", "by", "rope", "target")}
+        return f"Compare({', '.join(f'{name}={value!r}' for name, value in shown.items() if value is not None)})"
 
 
 def success(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from bayes_assess.cells import Cells
+from bayes_assess._tools.arrays import show
 from bayes_assess.errors import QuestionError
+from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._base import Question
 
 
@@ -26,7 +27,7 @@ class ExtremeQuestion(Question):
 
     def check(self, cells: Cells) -> None:
         """Raise QuestionError if there are fewer than m groups with items."""
-        sizes = cells.counts.reshape(len(self.groups(cells)), -1).sum(-1)
+        sizes = cells.sizes.reshape(len(self.groups(cells)), -1).sum(-1)
         n_groups = int((sizes > 0).sum())
         if self.m > n_groups:
             raise QuestionError(
@@ -34,13 +35,9 @@ class ExtremeQuestion(Question):
                 f"(by {cells.parts[0].description}) have items; ask for at most {n_groups}."
             )
 
-    def describe(self) -> dict[str, Any]:
-        """Say in plain values what is asked."""
-        return {**super().describe(), "m": int(self.m)}  # type: ignore[safe-super] - a concrete question follows
-
     def _check_m(self) -> None:
         if isinstance(self.m, bool) or int(self.m) != self.m or self.m < 1:
-            raise QuestionError(f"{type(self).__name__} looks for m >= 1 groups, a whole number; found {self.m!r}.")
+            raise QuestionError(f"{type(self).__name__} looks for m >= 1 groups, a whole number; found {show(self.m)}.")
 
 
 def mean_reciprocal_rank(

@@ -7,30 +7,30 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from bayes_assess._arrays import CHUNK
-from bayes_assess._scores import both_columns
-from bayes_assess.cells import Cells
+from bayes_assess._tools.arrays import CHUNK, show
 from bayes_assess.errors import PriorError
-from bayes_assess.models import BetaBernoulli, CalibrationBins, DirichletConfusion
-from bayes_assess.pool import Pool
+from bayes_assess.models import BetaBernoulli, CalibrationBins, DirichletConfusion, HierarchicalAccuracy
+from bayes_assess.models.belief import Belief, check_belief, is_belief
+from bayes_assess.pool._scores import both_columns
+from bayes_assess.pool.cells import Cells
+from bayes_assess.pool.pool import Pool
 
 PRIORS = ("informative", "uninformative")
+LEARNED = "learned"
 
 
-def accuracy_prior(cells: Cells, prior: Any, strength: float | None, default_strength: float) -> BetaBernoulli:
-    """Build the prior of every cell's accuracy ([ABA] "Priors")."""
+def accuracy_prior(cells: Cells, prior: Any, strength: float | None, default_strength: float) -> Belief:
+    """Build the prior of every cell's accuracy ([ABA] "Priors"), or one whose strength is learned."""
+    if _is_learned(prior):
+        if strength is not None:
+            raise PriorError("The learned prior finds its strength from the labels; leave out prior_strength.")
+        if cells.mean_score is None:
+            return HierarchicalAccuracy.from_prior(n_groups=cells.n_cells)
+        return HierarchicalAccuracy.from_prior(mean_score=cells.mean_score)
     if isinstance(prior, CalibrationBins):
-        prior = BetaBernoulli(np.ravel(prior.accuracy.a), np.ravel(prior.accuracy.b))
-    if isinstance(prior, BetaBernoulli):
-        _refuse_strength(prior, strength)
-        a, b = np.asarray(prior.a, np.float64), np.asarray(prior.b, np.float64)
-        if a.shape != (cells.n_cells,) or b.shape != (cells.n_cells,):
-            raise PriorError(
-                f"The prior needs one a and b per group, shape ({cells.n_cells},); found {a.shape} and {b.shape}."
-            )
-        if not (np.isfinite(a).all() and np.isfinite(b).all() and (a > 0).all() and (b > 0).all()):
-            raise PriorError("The prior's a and b must be positive and finite.")
-        return BetaBernoulli(a, b)
+        prior = prior.flat()
+    if is_belief(prior):
+        return own_prior(prior, strength, (cells.n_cells,), "one accuracy per group")
     scored = cells.mean_score is not None
     strength = default_strength if strength is None else strength
     if named_prior(prior, "BetaBernoulli", scored) == "uninformative":
@@ -38,20 +38,11 @@ def accuracy_prior(cells: Cells, prior: Any, strength: float | None, default_str
     return BetaBernoulli.from_prior(strength, mean_score=cells.mean_score)
 
 
-def confusion_prior(pool: Pool, prior: Any, strength: float | None, default_strength: float) -> DirichletConfusion:
+def confusion_prior(pool: Pool, prior: Any, strength: float | None, default_strength: float) -> Belief:
     """Build the prior of every row of the confusion matrix; rows = predicted class, columns = label."""
     n_classes = pool.n_classes
-    if isinstance(prior, DirichletConfusion):
-        _refuse_strength(prior, strength)
-        alpha = np.asarray(prior.alpha, np.float64)
-        if alpha.shape != (n_classes, n_classes):
-            raise PriorError(
-                f"The prior needs an alpha per predicted class (row) and label (column), shape "
-                f"({n_classes}, {n_classes}); found {alpha.shape}."
-            )
-        if not (np.isfinite(alpha).all() and (alpha > 0).all()):
-            raise PriorError("The prior's alpha must be positive and finite.")
-        return DirichletConfusion(alpha)
+    if is_belief(prior):
+        return own_prior(prior, strength, (n_classes, n_classes), "a row per predicted class and a column per label")
     strength = default_strength if strength is None else strength
     if named_prior(prior, "DirichletConfusion", pool.confidence is not None) == "uninformative":
         return DirichletConfusion.from_prior(strength, n_predictions=n_classes, n_classes=n_classes)
@@ -62,8 +53,13 @@ def named_prior(prior: Any, own: str, scored: bool) -> str:
     """Resolve the name of a prior; None takes what the pool's scores allow."""
     if prior is None:
         return "informative" if scored else "uninformative"
+    if _is_learned(prior):
+        raise PriorError("The prior 'learned' is of accuracies; this question takes 'informative' or 'uninformative'.")
     if not isinstance(prior, str) or prior not in PRIORS:
-        raise PriorError(f"A prior is 'informative', 'uninformative' or a {own}; found {prior!r}.")
+        raise PriorError(
+            f"A prior is 'informative', 'uninformative', a {own} or another Belief, with all its members; found "
+            f"{show(prior)}."
+        )
     if prior == "informative" and not scored:
         raise PriorError(
             "The informative prior is made of the pool's scores, and this pool has none. "
@@ -72,10 +68,16 @@ def named_prior(prior: Any, own: str, scored: bool) -> str:
     return prior
 
 
-def _refuse_strength(prior: Any, strength: float | None) -> None:
+def _is_learned(prior: Any) -> bool:
+    return isinstance(prior, str) and prior == LEARNED
+
+
+def own_prior(prior: Belief, strength: float | None, shape: tuple[int, ...], what: str, possible: Any = True) -> Belief:
+    """Check a prior of the user's own."""
     if strength is not None:
         name = type(prior).__name__
         raise PriorError(f"A prior given as a {name} has its own strength; leave out prior_strength.")
+    return check_belief(prior, shape, what, possible)
 
 
 def _mean_scores(pool: Pool) -> Float[np.ndarray, "K C"]:

@@ -10,12 +10,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, Reward, VarianceReduction
-from bayes_assess.cells import Cells, cells
-from bayes_assess.estimators import accuracy_draws
-from bayes_assess.intervals import beta_interval, pool_interval, pool_mean
-from bayes_assess.models import BetaBernoulli
-from bayes_assess.pool import Pool
-from bayes_assess.questions._base import Question, check_target, describe_by, pool_size
+from bayes_assess.estimators.finite_pool import value_draws, value_interval, value_mean
+from bayes_assess.models.belief import Belief
+from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
 from bayes_assess.questions._priors import accuracy_prior
 
@@ -47,6 +46,7 @@ class GroupAccuracy(Question):
 
     quantity: ClassVar[str] = "accuracy"
     low_is_worst: ClassVar[bool] = True
+    interval_needs_draws: ClassVar[bool] = False
 
     def __post_init__(self):
         check_target(self.target)
@@ -60,11 +60,11 @@ class GroupAccuracy(Question):
         """Collapse the pool into this question's cells, one per group."""
         return cells(pool, self.by, seed=seed)
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> BetaBernoulli:
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
         """Build the prior of every group's accuracy, worth two labels by default."""
         return accuracy_prior(cells, prior, strength, self.default_strength)
 
-    def reward(self, cells: Cells, prior: BetaBernoulli) -> Reward:
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: the variance that it takes away."""
         return VarianceReduction()
 
@@ -76,30 +76,21 @@ class GroupAccuracy(Question):
         """Compute every group's accuracy at full labels; 0 for a group without items."""
         return full[:, 1] / np.maximum(full.sum(1), 1)
 
-    def estimate(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch K"]:
+    def estimate(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch K"]:
         """Compute the posterior mean of every group's accuracy from counts of outcomes (..., K, 2)."""
-        mean = np.asarray(prior.update_counts(counts).mean)
-        return pool_mean(counts[..., 1], counts.sum(-1), cells.counts, mean) if self.target == "pool" else mean
+        return value_mean(prior.update_counts(counts), counts, pool_size(self, cells))
 
-    def interval(self, cells, prior, counts, level, draws=None) -> Float[np.ndarray, "*batch K 2"]:
+    def _equal_tailed(self, cells, prior, counts, level, draws) -> Float[np.ndarray, "*batch K 2"]:
         """Compute the equal-tailed credible interval of every group's accuracy from counts (..., K, 2)."""
-        posterior = prior.update_counts(counts)
-        a, b = np.asarray(posterior.a), np.asarray(posterior.b)
-        if self.target == "pool":
-            return pool_interval(counts[..., 1], counts.sum(-1), cells.counts, a, b, level)
-        return beta_interval(a, b, level)
+        return value_interval(prior.update_counts(counts), counts, pool_size(self, cells), level)
 
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score estimates against the truth: RMSE weighted by the groups' shares ([ABA] "Estimation")."""
         error = self.estimate(cells, prior, counts) - self.truth_of_counts(cells, full)
         return {"rmse": np.sqrt(np.sum(cells.weights * error**2, axis=-1))}
 
-    def describe(self) -> dict[str, Any]:
-        """Say in plain values what is asked, for a journal; an array of groups is named by its type alone."""
-        return {"question": type(self).__name__, "by": describe_by(self.by), "target": self.target}
-
     def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
-        return accuracy_draws(prior.update_counts(counts), counts, pool_size(self, cells), seed, n)
+        return value_draws(prior.update_counts(counts), counts, pool_size(self, cells), seed, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +111,7 @@ class _ExtremeAccuracy(ExtremeQuestion, GroupAccuracy):
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score estimates: mean reciprocal rank of the true extremes, and RMSE."""
         estimate, truth = self.estimate(cells, prior, counts), self.truth_of_counts(cells, full)
-        mrr = mean_reciprocal_rank(self.sign * estimate, self.sign * truth, cells.counts > 0, self.m)
+        mrr = mean_reciprocal_rank(self.sign * estimate, self.sign * truth, cells.sizes > 0, self.m)
         return {"mrr": mrr, **super().evaluate(cells, prior, counts, full)}
 
 
@@ -146,7 +137,7 @@ class LeastAccurate(_ExtremeAccuracy):
     sign: ClassVar[int] = -1
     adjective: ClassVar[str] = "least accurate"
 
-    def reward(self, cells: Cells, prior: BetaBernoulli) -> Reward:
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: minus its accuracy."""
         return LowAccuracy(self.n_sought)
 
@@ -162,13 +153,13 @@ class MostAccurate(_ExtremeAccuracy):
 
     Examples
     --------
-    >>> MostAccurate(m=2).describe()["question"]
-    'MostAccurate'
+    >>> MostAccurate(m=2)
+    MostAccurate(by='prediction', target='pool', m=2)
     """
 
     sign: ClassVar[int] = 1
     adjective: ClassVar[str] = "most accurate"
 
-    def reward(self, cells: Cells, prior: BetaBernoulli) -> Reward:
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: its accuracy."""
         return HighAccuracy(self.n_sought)

@@ -10,14 +10,13 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess.acquisition.rewards import CalibrationError, Reward, VarianceReduction
-from bayes_assess.cells import Cells, cells
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators import accuracy_draws, mean_absolute_gap
-from bayes_assess.intervals import pool_mean
-from bayes_assess.models import BetaBernoulli
-from bayes_assess.partition import Partition, ScoreBins, cross, partition
-from bayes_assess.pool import Pool
-from bayes_assess.questions._base import Question, check_target, describe_by, pool_size
+from bayes_assess.estimators.finite_pool import mean_absolute_gap, value_draws, value_mean
+from bayes_assess.models.belief import Belief
+from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.groups import Partition, ScoreBins, cross, partition
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
 from bayes_assess.questions._priors import accuracy_prior
 
@@ -42,7 +41,7 @@ class _CalibrationQuestion(Question):
             everything = partition(pool, self.by)
         return cells(pool, cross(everything, partition(pool, as_bins(self.bins))), seed=seed)
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> BetaBernoulli:
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
         """Build the prior of every bin's accuracy, worth two labels by default: the informative one is calibrated."""
         return accuracy_prior(cells, prior, strength, self.default_strength)
 
@@ -52,7 +51,7 @@ class _CalibrationQuestion(Question):
 
     def shares(self, cells: Cells) -> Float[np.ndarray, "G B"]:
         """Share of a group's items in every bin; rows of zeros for groups without items."""
-        size = by_group(cells, cells.counts)
+        size = by_group(cells, cells.sizes)
         return size / np.maximum(size.sum(-1, keepdims=True), 1)
 
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K 2"]) -> Float[np.ndarray, " G"]:
@@ -63,12 +62,11 @@ class _CalibrationQuestion(Question):
         """Compute ECE_g = sum_b p_gb |accuracy_gb - s_gb| of every group ([ABA] "Calibration")."""
         return (self.shares(cells) * by_group(cells, np.abs(accuracy - cells.mean_score))).sum(-1)
 
-    def accuracy(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch K"]:
+    def accuracy(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch K"]:
         """Compute the posterior mean accuracy of every bin."""
-        mean = np.asarray(prior.update_counts(counts).mean)
-        return pool_mean(counts[..., 1], counts.sum(-1), cells.counts, mean) if self.target == "pool" else mean
+        return value_mean(prior.update_counts(counts), counts, pool_size(self, cells))
 
-    def plug_in(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch G"]:
+    def plug_in(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch G"]:
         """Compute the calibration error of the posterior mean accuracies, which [ABA] reports.
 
         Uncertainty has no sign in it, so that it is smaller than the posterior mean of the calibration error and,
@@ -76,29 +74,20 @@ class _CalibrationQuestion(Question):
         """
         return self._answer(self.error_of(cells, self.accuracy(cells, prior, counts)))
 
-    def estimate(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch G"]:
+    def estimate(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch G"]:
         """Compute the posterior mean of the expected calibration error, (..., G), or (...) without groups."""
         score = cells.mean_score
         assert score is not None  # `cells` has refused pools without confidence
         gap = mean_absolute_gap(prior.update_counts(counts), counts, pool_size(self, cells), score)
         return self._answer((self.shares(cells) * by_group(cells, gap)).sum(-1))
 
-    def accuracy_draws(self, cells: Cells, prior: BetaBernoulli, counts, seed: int, n: int) -> Iterator[np.ndarray]:
+    def accuracy_draws(self, cells: Cells, prior: Belief, counts, seed: int, n: int) -> Iterator[np.ndarray]:
         """Draw the accuracies of all bins, some draws at a time, (S, ..., K)."""
-        return accuracy_draws(prior.update_counts(counts), counts, pool_size(self, cells), seed, n)
+        return value_draws(prior.update_counts(counts), counts, pool_size(self, cells), seed, n)
 
     def group_accuracy(self, cells: Cells, accuracy: Float[np.ndarray, "*batch K"]) -> Float[np.ndarray, "*batch G"]:
         """Add up the bins' accuracies to that of every group; 0 for a group without items."""
         return (self.shares(cells) * by_group(cells, accuracy)).sum(-1)
-
-    def describe(self) -> dict[str, Any]:
-        """Say in plain values what is asked."""
-        return {
-            "question": type(self).__name__,
-            "bins": describe_by(as_bins(self.bins)),
-            "by": describe_by(self.by),
-            "target": self.target,
-        }
 
     def _answer(self, errors: Float[np.ndarray, "*batch G"]) -> Float[np.ndarray, "*batch G"]:
         return errors[..., 0] if self.by is None else errors
@@ -107,11 +96,11 @@ class _CalibrationQuestion(Question):
         for accuracy in self.accuracy_draws(cells, prior, counts, seed, n):
             yield self._answer(self.error_of(cells, accuracy))
 
-    def _ece_error(self, cells: Cells, prior: BetaBernoulli, counts, full) -> Float[np.ndarray, "*batch"]:
+    def _ece_error(self, cells: Cells, prior: Belief, counts, full) -> Float[np.ndarray, "*batch"]:
         """Error of the plug-in calibration error in percent of the true one; the groups' by their shares."""
         found = self.error_of(cells, self.accuracy(cells, prior, counts))
         truth = self.error_of(cells, full[:, 1] / np.maximum(full.sum(1), 1))
-        share = by_group(cells, cells.counts).sum(-1) / cells.n_items
+        share = by_group(cells, cells.sizes).sum(-1) / cells.n_items
         error, size = np.abs(found - truth) @ share, truth @ share
         return 100 * np.divide(error, size, out=np.where(error > 0, np.inf, 0.0), where=size > 0)
 
@@ -155,7 +144,7 @@ class Calibration(_CalibrationQuestion):
         """Error of the plug-in ECE in percent, and RMSE of the bins' accuracies."""
         return ("ece_error", "rmse")
 
-    def reward(self, cells: Cells, prior: BetaBernoulli) -> Reward:
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a bin is worth: the variance that it takes away."""
         return VarianceReduction()
 
@@ -208,7 +197,7 @@ class LeastCalibrated(ExtremeQuestion, _CalibrationQuestion):
         """Mean reciprocal rank of the least calibrated groups, and error of their plug-in ECE in percent."""
         return ("mrr", "ece_error")
 
-    def reward(self, cells: Cells, prior: BetaBernoulli) -> Reward:
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: its calibration error."""
         shares = self.shares(cells)
         score = by_group(cells, np.asarray(cells.mean_score))
@@ -216,7 +205,7 @@ class LeastCalibrated(ExtremeQuestion, _CalibrationQuestion):
 
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score the plug-in ECE: mean reciprocal rank of the least calibrated ([ABA] Table 9), error in percent."""
-        member = by_group(cells, cells.counts).sum(-1) > 0
+        member = by_group(cells, cells.sizes).sum(-1) > 0
         truth = self.truth_of_counts(cells, full)
         mrr = mean_reciprocal_rank(self.plug_in(cells, prior, counts), truth, member, self.m)
         return {"mrr": mrr, "ece_error": self._ece_error(cells, prior, counts, full)}

@@ -6,20 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._attributes import RESERVED
+from bayes_assess._tools.arrays import show
 from bayes_assess.acquisition.rope import checked_rope
 from bayes_assess.errors import QuestionError
+from bayes_assess.pool._columns import RESERVED
+from bayes_assess.questions._base import check_target
 from bayes_assess.questions._comparison import Comparison
 from bayes_assess.questions.group_comparison import AllPairs, TwoGroups
 from bayes_assess.questions.system_comparison import TwoSystems
 
 
-def Compare(first: Any = None, second: Any = None, by: Any = None, rope: float = 0.05) -> Comparison:
+def Compare(
+    first: Any = None, second: Any = None, by: Any = None, rope: float = 0.05, *, target: str = "pool"
+) -> Comparison:
     """Is one more accurate than the other, by more than what counts as equal? See [ABA] "Comparison".
 
     D = accuracy of the first less that of the second lies below, inside or above the region of practical equivalence
-    [-rope, rope]. The verdict is the most probable of the three, with its posterior probability. D is that of the
-    population the pool was drawn from, as in [ABA].
+    [-rope, rope]. The verdict is the most probable of the three, with its posterior probability.
 
     Parameters
     ----------
@@ -32,6 +35,9 @@ def Compare(first: Any = None, second: Any = None, by: Any = None, rope: float =
         The groups, as for `GroupAccuracy`.
     rope : float in [0, 1)
         Half-width of the region of practical equivalence.
+    target : {"pool", "population"}
+        Whether D is that of the items of this pool, which is known once those that are compared are labelled, or of
+        the population that the pool was drawn from, as in [ABA].
 
     Returns
     -------
@@ -40,18 +46,22 @@ def Compare(first: Any = None, second: Any = None, by: Any = None, rope: float =
     Raises
     ------
     QuestionError
-        If a group is compared with itself, only one side is given, or `rope` is no such number.
+        If a group is compared with itself, only one side is given, or `rope` or `target` is none of these.
 
     Examples
     --------
     >>> import bayes_assess as ba
     >>> pool = ba.Pool(predictions=["cat"] * 40 + ["dog"] * 40)
     >>> a = ba.assess(pool, ba.Compare("cat", "dog", by="prediction"))
-    >>> a.tell(pool.ids, ["cat"] * 38 + ["dog"] * 22 + ["cat"] * 20)
+    >>> a.tell(pool.ids[:70], ["cat"] * 38 + ["dog"] * 22 + ["cat"] * 10)
     >>> print(a.result().verdict)
     cat is more than 5 points more accurate than dog with probability 1.00.
+    >>> a.tell(pool.ids[70:], ["cat"] * 10)
+    >>> print(a.result().verdict)
+    cat is more than 5 points more accurate than dog, as their labels show.
     """
     checked_rope(rope)
+    check_target(target)
     if by is None:
         if second is None:
             raise QuestionError(
@@ -60,14 +70,14 @@ def Compare(first: Any = None, second: Any = None, by: Any = None, rope: float =
             )
         first = RESERVED if first is None else first
         if isinstance(first, str) and isinstance(second, str) and first == second:
-            raise QuestionError(f"System {first!r} is compared with itself; pass the predictions of another one.")
-        return TwoSystems(first, second, rope)
+            raise QuestionError(f"System {show(first)} is compared with itself; pass the predictions of another one.")
+        return TwoSystems(first, second, rope, target=target)
     if (first is None) != (second is None):
         raise QuestionError("Compare takes two groups, or none for all pairs; found only one.")
     if first is None:
-        return AllPairs(by, rope)
+        return AllPairs(by, rope, target=target)
     if np.ndim(first) or np.ndim(second):
         raise QuestionError("With `by`, first and second are names of groups; leave `by` out to compare two systems.")
     if first == second:
-        raise QuestionError(f"Group {first!r} is compared with itself; name two different groups.")
-    return TwoGroups(by, rope, first, second)
+        raise QuestionError(f"Group {show(first)} is compared with itself; name two different groups.")
+    return TwoGroups(by, rope, first, second, target=target)

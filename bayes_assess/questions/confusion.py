@@ -7,17 +7,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.seeds import jax_key
 from bayes_assess.acquisition.rewards import ConfusionVarianceReduction, Cost, Reward
-from bayes_assess.cells import Cells, cells
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators import cost_draws
-from bayes_assess.intervals import beta_interval, pool_interval
-from bayes_assess.models import DirichletConfusion
-from bayes_assess.pool import Pool
+from bayes_assess.estimators.finite_pool import value_draws, value_interval, value_mean
+from bayes_assess.models.belief import Belief, merge_columns
+from bayes_assess.models.sampled_belief import as_draws
+from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
 from bayes_assess.questions._priors import confusion_prior
@@ -33,7 +34,9 @@ class _CostMatrix:
         try:
             matrix = np.array(cost, np.float64)
         except (TypeError, ValueError):
-            raise QuestionError(f"A cost matrix holds numbers, a row per predicted class; found {cost!r}.") from None
+            raise QuestionError(
+                f"A cost matrix holds numbers, a row per predicted class; found {show(cost)}."
+            ) from None
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise QuestionError(
                 "A cost matrix is square, with a row per predicted class and a column per label; "
@@ -59,7 +62,7 @@ class _CostMatrix:
     def levels(self) -> tuple[Float[np.ndarray, "K U"], Int[np.ndarray, "K C"]]:
         """Distinct costs of every row, padded with zeros, and which of them every label has.
 
-        By the aggregation property of the Dirichlet law, labels of equal cost may be counted as one outcome.
+        By the aggregation property of the Dirichlet distribution, labels of equal cost may be counted as one outcome.
         """
         distinct = [np.unique(row, return_inverse=True) for row in self.matrix]
         values = np.zeros((len(self.matrix), max(len(costs) for costs, _ in distinct)))
@@ -70,9 +73,7 @@ class _CostMatrix:
     def merge(self, table: Float[np.ndarray, "K C"]) -> Float[np.ndarray, "K U"]:
         """Add up the columns of equal cost, row by row."""
         values, level = self.levels
-        merged = np.zeros(values.shape)
-        np.add.at(merged, (np.arange(len(level))[:, None], level), table)
-        return merged
+        return merge_columns(table, level, values.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +106,7 @@ class ConfusionMatrix(Question):
     default_strength: ClassVar[float] = 1.0
     designs: ClassVar[tuple[str, ...] | None] = _WITHOUT_QUANTILES
     quantity: ClassVar[str] = "share of labels"
+    interval_needs_draws: ClassVar[bool] = False
 
     def __post_init__(self):
         check_target(self.target)
@@ -130,11 +132,11 @@ class ConfusionMatrix(Question):
             self._cost.check(pool)
         return cells(pool, "prediction", seed=seed)
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> DirichletConfusion:
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
         """Build the prior of every row, worth one label by default."""
         return confusion_prior(pool, prior, strength, self.default_strength)
 
-    def reward(self, cells: Cells, prior: DirichletConfusion) -> Reward:
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a predicted class is worth: the variance that it takes from its row."""
         return ConfusionVarianceReduction(cells.n_cells)
 
@@ -146,19 +148,13 @@ class ConfusionMatrix(Question):
         """Compute the confusion matrix at full labels; a row of zeros for a class that is never predicted."""
         return full / np.maximum(full.sum(-1, keepdims=True), 1)
 
-    def estimate(self, cells: Cells, prior: DirichletConfusion, counts) -> Float[np.ndarray, "*batch K C"]:
+    def estimate(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch K C"]:
         """Compute the posterior mean of the confusion matrix from counts of labels (..., K, C)."""
-        mean = np.asarray(prior.update_counts(counts).mean)
-        return _pool_shares(counts, cells.counts, mean) if self.target == "pool" else mean
+        return value_mean(prior.update_counts(counts), counts, pool_size(self, cells))
 
-    def interval(self, cells, prior, counts, level, draws=None) -> Float[np.ndarray, "*batch K C 2"]:
-        """Compute the equal-tailed credible interval of every entry, whose law is a Beta distribution."""
-        alpha = np.asarray(prior.update_counts(counts).alpha)
-        rest = alpha.sum(-1, keepdims=True) - alpha
-        if self.target == "pool":
-            labelled, size = counts.sum(-1, keepdims=True), cells.counts[:, None]
-            return pool_interval(counts, labelled, size, alpha, rest, level)
-        return beta_interval(alpha, rest, level)
+    def _equal_tailed(self, cells, prior, counts, level, draws) -> Float[np.ndarray, "*batch K C 2"]:
+        """Compute the equal-tailed credible interval of every entry."""
+        return value_interval(prior.update_counts(counts), counts, pool_size(self, cells), level)
 
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score estimates: (sum_k p_k sum_j (estimate - truth)^2)^(1/2) ([ABA] Table 4), and the error of the cost."""
@@ -168,13 +164,8 @@ class ConfusionMatrix(Question):
             found["cost_error"] = np.abs(np.einsum("k,kj,...kj->...", cells.weights, self._cost.matrix, error))
         return found
 
-    def describe(self) -> dict[str, Any]:
-        """Say in plain values what is asked."""
-        cost = None if self._cost is None else self._cost.matrix.tolist()
-        return {"question": type(self).__name__, "cost": cost, "target": self.target}
-
     def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
-        yield np.asarray(prior.update_counts(counts).sample(jax.random.key(seed), n))
+        yield np.asarray(prior.update_counts(counts).sample(jax_key(seed, "draws"), n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,16 +225,20 @@ class MostCostly(ExtremeQuestion):
         self._cost.check(pool)
         return cells(pool, "prediction", seed=seed)
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> DirichletConfusion:
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
         """Build the prior of every row, worth one label by default, with labels of equal cost taken together."""
-        whole = confusion_prior(pool, prior, strength, self.default_strength)
-        return DirichletConfusion(self.merge(np.asarray(whole.alpha)))
+        return self.merged(confusion_prior(pool, prior, strength, self.default_strength))
+
+    def merged(self, belief: Belief) -> Belief:
+        """Take labels of equal cost together, in draws where the belief has no closed form for it."""
+        whole: Any = belief if hasattr(belief, "merged") else as_draws(belief)
+        return whole.merged(self._cost.levels[1], self.levels.shape[1])
 
     def merge(self, table: Float[np.ndarray, "K C"]) -> Float[np.ndarray, "K U"]:
         """Add up the columns of equal cost, row by row."""
         return self._cost.merge(table)
 
-    def reward(self, cells: Cells, prior: DirichletConfusion) -> Reward:
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a predicted class is worth: its cost."""
         return Cost(self.levels, self.levels.shape[1], self.n_sought)
 
@@ -255,16 +250,14 @@ class MostCostly(ExtremeQuestion):
         """Compute every predicted class's mean cost at full labels; 0 for a class that is never predicted."""
         return (self.levels * full).sum(-1) / np.maximum(full.sum(-1), 1)
 
-    def estimate(self, cells: Cells, prior: DirichletConfusion, counts) -> Float[np.ndarray, "*batch K"]:
+    def estimate(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch K"]:
         """Compute the posterior mean of every predicted class's cost from counts of costs (..., K, U)."""
-        mean = np.asarray(prior.update_counts(counts).mean)
-        shares = _pool_shares(counts, cells.counts, mean) if self.target == "pool" else mean
-        return (self.levels * shares).sum(-1)
+        return (self.levels * value_mean(prior.update_counts(counts), counts, pool_size(self, cells))).sum(-1)
 
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score estimates: mean reciprocal rank of the most costly classes, and RMSE weighted by their shares."""
         estimate, truth = self.estimate(cells, prior, counts), self.truth_of_counts(cells, full)
-        mrr = mean_reciprocal_rank(estimate, truth, cells.counts > 0, self.m)
+        mrr = mean_reciprocal_rank(estimate, truth, cells.sizes > 0, self.m)
         return {"mrr": mrr, "rmse": np.sqrt(np.sum(cells.weights * (estimate - truth) ** 2, axis=-1))}
 
     def cell_draws(self, draws, shape):
@@ -274,23 +267,6 @@ class MostCostly(ExtremeQuestion):
             return None
         return np.stack([np.where(level == u, draws, 0.0).sum(-1) for u in range(shape[1])], axis=-1)
 
-    def describe(self) -> dict[str, Any]:
-        """Say in plain values what is asked."""
-        return {
-            "question": type(self).__name__,
-            "cost": self._cost.matrix.tolist(),
-            "m": int(self.m),
-            "target": self.target,
-        }
-
     def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
-        return cost_draws(prior.update_counts(counts), counts, pool_size(self, cells), self.levels, seed, n)
-
-
-def _pool_shares(
-    counts: Int[np.ndarray, "*batch K O"], size: Int[np.ndarray, " K"], mean: Float[np.ndarray, "*batch K O"]
-) -> Float[np.ndarray, "*batch K O"]:
-    """Shares of outcomes in the pool: labelled items as they are, the others at the posterior mean."""
-    rest = (size - counts.sum(-1))[..., None]
-    known = (counts + rest * mean) / np.maximum(size, 1)[:, None]
-    return np.where((size > 0)[:, None], known, mean)
+        for shares in value_draws(prior.update_counts(counts), counts, pool_size(self, cells), seed, n):
+            yield (self.levels * shares).sum(-1)

@@ -3,42 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from bayes_assess._tools.arrays import show
 from bayes_assess.acquisition.rewards import ExpectedLambda, PairwiseLambda, Reward
-from bayes_assess.acquisition.rope import rope_masses_beta
-from bayes_assess.cells import Cells, cells
 from bayes_assess.errors import QuestionError
-from bayes_assess.models import BetaBernoulli
-from bayes_assess.pool import Pool
-from bayes_assess.questions._base import describe_by
+from bayes_assess.estimators.finite_pool import pair_masses, value_draws, value_mean
+from bayes_assess.models.belief import Belief
+from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._base import pool_size
 from bayes_assess.questions._comparison import Comparison, success
 from bayes_assess.questions._priors import accuracy_prior
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _GroupComparison(Comparison):
-    """Accuracies of groups compared; the groups' posteriors are independent Beta laws."""
+    """Accuracies of groups compared; the groups' posteriors are independent Beta distributions.
+
+    Decisions are [ABA]'s for either target: a label is worth the verdict on the population that it is expected to
+    allow. Only where few items of a group remain would the pool's own verdict choose otherwise.
+    """
 
     by: Any
     rope: float
+    target: str = field(default="pool", kw_only=True)
 
     def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
         """Collapse the pool into its groups, compared or not."""
         return cells(pool, self.by, seed=seed)
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> BetaBernoulli:
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
         """Build the prior of every group's accuracy, worth two labels by default."""
         return accuracy_prior(cells, prior, strength, self.default_strength)
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
         """Return 1 where the label agrees with the prediction, else 0."""
         return (labels == pool.predictions[items]).astype(np.int64)
+
+    def accuracy(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch K"]:
+        """Compute the posterior mean accuracy of every group, in the pool or in the population."""
+        return value_mean(prior.update_counts(counts), counts, pool_size(self, cells))
+
+    def pair_masses(
+        self, cells: Cells, prior: Belief, counts, first: Int[np.ndarray, " P"], second: Int[np.ndarray, " P"]
+    ) -> Float[np.ndarray, "*batch P 3"]:
+        """Compute the three masses of the differences of some pairs."""
+        return pair_masses(prior.update_counts(counts), counts, pool_size(self, cells), first, second, self.rope)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,10 +69,10 @@ class TwoGroups(_GroupComparison):
         """Raise QuestionError if the groups do not exist, are one, or have no items."""
         first, second = self.pair(cells)
         if first == second:
-            raise QuestionError(f"Group {self.first!r} is compared with itself; name two different groups.")
+            raise QuestionError(f"Group {show(self.first)} is compared with itself; name two different groups.")
         for name, group in ((self.first, first), (self.second, second)):
-            if not cells.counts[group]:
-                raise QuestionError(f"Group {name!r} has no items in this pool; there is nothing to compare.")
+            if not cells.sizes[group]:
+                raise QuestionError(f"Group {show(name)} has no items in this pool; there is nothing to compare.")
 
     def pair(self, cells: Cells) -> tuple[int, int]:
         """Cells of the two groups."""
@@ -71,19 +86,17 @@ class TwoGroups(_GroupComparison):
         """Only the two groups."""
         return np.isin(np.arange(cells.n_cells), self.pair(cells))
 
-    def reward(self, cells: Cells, prior: BetaBernoulli) -> Reward:
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of either group is worth: the probability of the verdict to be expected after it."""
-        masses = self.masses(cells, prior, np.zeros((cells.n_cells, 2), np.int64))
-        return ExpectedLambda(np.array(self.pair(cells)), float(self.rope), masses)
+        nothing, population = np.zeros((cells.n_cells, 2), np.int64), replace(self, target="population")
+        return ExpectedLambda(np.array(self.pair(cells)), float(self.rope), population.masses(cells, prior, nothing))
 
-    def masses(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch 3"]:
-        """Compute the three masses of the difference by quadrature."""
-        posterior = prior.update_counts(counts)
-        first, second = self.pair(cells)
-        a, b = np.asarray(posterior.a), np.asarray(posterior.b)
-        return np.asarray(rope_masses_beta(a[..., first], b[..., first], a[..., second], b[..., second], self.rope))
+    def masses(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch 3"]:
+        """Compute the three masses of the difference."""
+        first, second = np.array(self.pair(cells))[:, None]
+        return self.pair_masses(cells, prior, counts, first, second)[..., 0, :]
 
-    def _masses_once(self, cells: Cells, prior: BetaBernoulli, counts: np.ndarray) -> np.ndarray:
+    def _masses_once(self, cells: Cells, prior: Belief, counts: np.ndarray) -> np.ndarray:
         others = np.ones(cells.n_cells, bool)
         others[list(self.pair(cells))] = False
         counts = counts.copy()
@@ -96,27 +109,16 @@ class TwoGroups(_GroupComparison):
         first, second = self.pair(cells)
         return accuracy[first] - accuracy[second]
 
-    def estimate(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch"]:
+    def estimate(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch"]:
         """Compute the posterior mean of the difference, first less second."""
-        mean = np.asarray(prior.update_counts(counts).mean)
+        mean = self.accuracy(cells, prior, counts)
         first, second = self.pair(cells)
         return mean[..., first] - mean[..., second]
 
-    def describe(self) -> dict[str, Any]:
-        """Say in plain values what is asked."""
-        return {
-            "question": "Compare",
-            "first": _plain(self.first),
-            "second": _plain(self.second),
-            "by": describe_by(self.by),
-            "rope": float(self.rope),
-        }
-
     def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
-        posterior, pair = prior.update_counts(counts), list(self.pair(cells))
-        two = BetaBernoulli(np.asarray(posterior.a)[..., pair], np.asarray(posterior.b)[..., pair])
-        theta = np.asarray(two.sample(jax.random.key(seed), n))
-        yield theta[..., 0] - theta[..., 1]
+        first, second = self.pair(cells)
+        for theta in value_draws(prior.update_counts(counts), counts, pool_size(self, cells), seed, n):
+            yield theta[..., first] - theta[..., second]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,21 +129,19 @@ class AllPairs(_GroupComparison):
 
     def check(self, cells: Cells) -> None:
         """Raise QuestionError if there are fewer than two groups with items."""
-        if (cells.counts > 0).sum() < 2:
+        if (cells.sizes > 0).sum() < 2:
             raise QuestionError(f"There are not two groups with items by {cells.description} that could be compared.")
 
-    def reward(self, cells: Cells, prior: BetaBernoulli) -> Reward:
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: what it adds to the verdicts on all its pairs."""
         return PairwiseLambda(float(self.rope))
 
-    def masses(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch G G 3"]:
-        """Compute the three masses of every pair's difference, row less column, by quadrature."""
-        posterior = prior.update_counts(counts)
-        a, b = np.asarray(posterior.a), np.asarray(posterior.b)
-        n_groups = a.shape[-1]
+    def masses(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch G G 3"]:
+        """Compute the three masses of every pair's difference, row less column."""
+        n_groups = cells.n_cells
         first, second = np.triu_indices(n_groups, 1)
-        upper = np.asarray(rope_masses_beta(a[..., first], b[..., first], a[..., second], b[..., second], self.rope))
-        masses = np.zeros((*a.shape[:-1], n_groups, n_groups, 3))
+        upper = self.pair_masses(cells, prior, counts, first, second)
+        masses = np.zeros((*counts.shape[:-2], n_groups, n_groups, 3))
         masses[..., first, second, :] = upper
         masses[..., second, first, :] = upper[..., ::-1]
         masses[..., np.arange(n_groups), np.arange(n_groups), 1] = 1.0  # a group is as good as itself
@@ -152,36 +152,24 @@ class AllPairs(_GroupComparison):
         accuracy = full[:, 1] / np.maximum(full.sum(1), 1)
         return accuracy[:, None] - accuracy[None, :]
 
-    def estimate(self, cells: Cells, prior: BetaBernoulli, counts) -> Float[np.ndarray, "*batch G G"]:
+    def estimate(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch G G"]:
         """Compute the posterior means of all differences, row less column."""
-        mean = np.asarray(prior.update_counts(counts).mean)
+        mean = self.accuracy(cells, prior, counts)
         return mean[..., :, None] - mean[..., None, :]
 
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score verdicts, as means over all pairs of groups with items."""
-        used = np.flatnonzero(cells.counts)
+        used = np.flatnonzero(cells.sizes)
         first, second = (used[i] for i in np.triu_indices(len(used), 1))
-        posterior, truth = prior.update_counts(counts), prior.update_counts(full)
-        found = _pair_masses(posterior, first, second, self.rope)
-        exact = _pair_masses(truth, first, second, self.rope)
-        succeeded, right = success(found, exact)
+        found = self.pair_masses(cells, prior, counts, first, second)
+        succeeded, right = success(found, self.pair_masses(cells, prior, full, first, second))
         error = self.estimate(cells, prior, counts) - self.truth_of_counts(cells, full)
         error = np.abs(error[..., first, second])
         return {"success": succeeded.mean(-1), "right": right.mean(-1), "error": error.mean(-1)}
 
-    def describe(self) -> dict[str, Any]:
-        """Say in plain values what is asked."""
-        by = describe_by(self.by)
-        return {"question": "Compare", "first": None, "second": None, "by": by, "rope": float(self.rope)}
-
     def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
-        theta = np.asarray(prior.update_counts(counts).sample(jax.random.key(seed), n))
-        yield theta[..., :, None] - theta[..., None, :]
-
-
-def _pair_masses(posterior: BetaBernoulli, first: np.ndarray, second: np.ndarray, rope: float) -> np.ndarray:
-    a, b = np.asarray(posterior.a), np.asarray(posterior.b)
-    return np.asarray(rope_masses_beta(a[..., first], b[..., first], a[..., second], b[..., second], rope))
+        for theta in value_draws(prior.update_counts(counts), counts, pool_size(self, cells), seed, n):
+            yield theta[..., :, None] - theta[..., None, :]
 
 
 def _find_group(cells: Cells, name: Any) -> int:
@@ -189,9 +177,5 @@ def _find_group(cells: Cells, name: Any) -> int:
     found = np.flatnonzero(cells.names.astype(str) == str(name))
     if len(found) != 1:
         known = ", ".join(str(one) for one in cells.names[:20]) + (", ..." if cells.n_cells > 20 else "")
-        raise QuestionError(f"There is no group {name!r} by {cells.description}; there are {known}.")
+        raise QuestionError(f"There is no group {show(name)} by {cells.description}; there are {known}.")
     return int(found[0])
-
-
-def _plain(name: Any) -> Any:
-    return name.item() if isinstance(name, np.generic) else name

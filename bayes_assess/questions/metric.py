@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,16 +13,16 @@ import numpy as np
 from jax.tree_util import register_dataclass
 from jaxtyping import Float, Int
 
-from bayes_assess._typing import x64
-from bayes_assess.acquisition.target import Target
-from bayes_assess.cells import Cells, cells
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import x64
+from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs import WEIGHTED
 from bayes_assess.errors import PriorError, QuestionError
-from bayes_assess.intervals import measure_interval
+from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.measures import Measure, combine, curve_scores, positive_code, pr_curve, table_for
-from bayes_assess.measures import measure as named_measure
-from bayes_assess.partition import Partition, block_means, partition
-from bayes_assess.pool import Pool
+from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.groups import Partition, block_means, partition
+from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question
 
 _F_MEASURES = {"precision": 1.0, "recall": 0.0, "f1": 0.5}
@@ -47,7 +46,7 @@ class ScorePrior:
 class MetricCells(Cells):
     """Cells on which all losses of a measure are constant, and the measure on them."""
 
-    target: Target
+    measure: CellMeasure
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +114,13 @@ class Metric(Question):
     @property
     def f_alpha(self) -> float | None:
         """Weight alpha of the F-measure TP / (alpha PP + (1 - alpha) P), None if it is not one."""
-        names = [one.name for one in combine(self.measure) if isinstance(one, Measure)]
-        if len(names) != 1 or self.systems or self.by is not None:
+        one, *more = combine(self.measure)
+        if not isinstance(one, Measure) or not one.binary or one.made_by is None:
             return None
-        beta = re.fullmatch(r"fbeta\((.*)\)", names[0])
-        if beta is not None:
-            return 1 / (1 + float(beta[1]) ** 2)
-        return _F_MEASURES.get(names[0])
+        if more or self.systems or self.by is not None:
+            return None
+        name, options = one.made_by
+        return 1 / (1 + options[0][1] ** 2) if name == "fbeta" else _F_MEASURES.get(name)
 
     def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
         """Collapse the pool into what the losses and the strata tell apart."""
@@ -140,11 +139,11 @@ class Metric(Question):
             parts=(blocks, attributes),
         )
         plain = cells(pool, joint, seed=seed)
-        target = Target(
+        measure = CellMeasure(
             table=table,
             attribute=attribute.astype(np.int64),
             block=block.astype(np.int64),
-            size=plain.counts,
+            size=plain.sizes,
             predicted=self._predicted(pool, plain),
             n_attributes=table.n_attributes,
             n_blocks=blocks.n_groups,
@@ -152,11 +151,11 @@ class Metric(Question):
             positive=self._positive_code(pool),
             f_alpha=self.f_alpha,
         )
-        return MetricCells(**vars(plain), target=target)
+        return MetricCells(**vars(plain), measure=measure)
 
     def playable(self, cells: Cells) -> np.ndarray:
         """Cells whose labels can matter: some label has a loss."""
-        worth: np.ndarray = np.atleast_1d(np.asarray(_target(cells).nonzero).any(-1))
+        worth: np.ndarray = np.atleast_1d(np.asarray(_cell_measure(cells).nonzero).any(-1))
         return worth
 
     def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> ScorePrior:
@@ -169,19 +168,26 @@ class Metric(Question):
                     f"The prior has shape {np.shape(prior.mean)}; it needs a row per cell and a column per class, "
                     f"{(cells.n_cells, pool.n_classes)}."
                 )
+            wrong = np.argwhere(~((np.asarray(prior.mean) >= 0) & (np.asarray(prior.mean) <= 1 + 1e-6)))
+            if len(wrong):
+                cell, label = wrong[0].tolist()
+                raise PriorError(
+                    f"The prior's probabilities lie between 0 and 1; that of cell {cell}, label {label} is "
+                    f"{float(np.asarray(prior.mean)[cell, label])!r}."
+                )
             return prior
         informative = pool.scores is not None or pool.confidence is not None
         if prior not in (None, "informative", "uninformative"):
-            raise PriorError(f"{self.name} takes the prior 'informative' or 'uninformative'; found {prior!r}.")
+            raise PriorError(f"{self.name} takes the prior 'informative' or 'uninformative'; found {show(prior)}.")
         if prior == "informative" and not informative:
             raise PriorError("The informative prior needs scores, and the pool has none.")
         if prior == "uninformative" or not informative:
             return ScorePrior(np.full((cells.n_cells, pool.n_classes), 1 / pool.n_classes))
         return ScorePrior(_mean_scores(pool, cells))
 
-    def reward(self, cells: Cells, prior: Any) -> Target:
+    def reward(self, cells: Cells, prior: Any) -> CellMeasure:
         """Return what is estimated."""
-        return _target(cells)
+        return _cell_measure(cells)
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
         """Take labels as they are."""
@@ -189,7 +195,7 @@ class Metric(Question):
 
     def groups(self, cells: Cells) -> np.ndarray:
         """Names of what is measured, (k,)."""
-        return np.array(_target(cells).table.outputs)
+        return np.array(_cell_measure(cells).table.outputs)
 
     def group_sizes(self, cells: Cells) -> None:
         """Return None: measures are no groups."""
@@ -197,7 +203,7 @@ class Metric(Question):
     @x64
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " k"]:
         """Compute the measure from all labels."""
-        target = jax.tree.map(jnp.asarray, _target(cells))
+        target = jax.tree.map(jnp.asarray, _cell_measure(cells))
         return self.shaped(target.table, np.asarray(target.table.value(target.risk(full / full.sum()))))
 
     def estimate(self, cells: Cells, prior: Any, counts: Any) -> np.ndarray:
@@ -216,30 +222,22 @@ class Metric(Question):
 
     def study_estimates(self, campaigns: Any) -> np.ndarray:
         """Return the estimates of simulated campaigns, (R, B, *answer)."""
-        return self.shaped(cells_table(campaigns.cells), campaigns.record["estimate"])
+        return self.shaped(cells_table(campaigns.cells), campaigns.record.value)
 
     def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
         """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
-        record, table = campaigns.record, cells_table(campaigns.cells)
-        ends = measure_interval(
-            record["estimate"],
-            record["variance"],
-            record["n_effective"][..., None],
-            bounded=np.array(table.bounded),
-            defined=record["defined"],
-            exact=record["exact"][..., None],
-            level=level,
-        )
+        table = cells_table(campaigns.cells)
+        ends = measure_interval(campaigns.record, table.ranges, level)
         return ends[..., 0, :] if self._is_scalar(table) else ends
 
     def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each."""
         truth = np.atleast_1d(self.truth_of_counts(campaigns.cells, campaigns.full))
-        error = campaigns.record["estimate"] - truth
+        error = campaigns.record.value - truth
         return {
             "mse": (error**2).mean(-1),
             "bias": error.mean(-1),
-            "divergence": campaigns.record["divergence"],
+            "divergence": campaigns.divergence,
         }
 
     def shaped(self, table: Any, values: np.ndarray) -> np.ndarray:
@@ -248,22 +246,6 @@ class Metric(Question):
 
     def _is_scalar(self, table: Any) -> bool:
         return len(table.outputs) == 1 and not isinstance(self.measure, list | tuple)
-
-    def describe(self) -> dict[str, Any]:
-        """Say in plain values what is asked."""
-        measures = combine(self.measure)
-        if not all(isinstance(one, Measure) and _is_named(one) for one in measures):
-            raise QuestionError(
-                f"A journal keeps measures by name; {self.name} has functions of its own, which it cannot keep."
-            )
-        return {
-            "question": "Metric",
-            "measure": [one.name for one in measures] if isinstance(self.measure, list | tuple) else measures[0].name,
-            "positive": self.positive,
-            "systems": list(self.systems),
-            "by": self.by,
-            "average": self.average,
-        }
 
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
         """Return what the loss of every item depends on, and the table of losses."""
@@ -276,8 +258,7 @@ class Metric(Question):
         positive = self._positive_code(pool)
         if self.f_alpha is None or positive < 0:
             return np.zeros(cells.n_cells)
-        first = cells.order[cells.starts[:-1]]
-        return (pool.predictions[first] == positive).astype(np.float64)
+        return (pool.predictions[cells.one_of_each()] == positive).astype(np.float64)
 
     def _positive_code(self, pool: Pool) -> int:
         code = positive_code(pool, self.positive)
@@ -337,37 +318,31 @@ class PRCurve(Metric):
         """
         if not isinstance(self.thresholds, int):
             return self
-        scores = curve_scores(pool, self.positive)[0][cells.order]
-        first = cells.starts[:-1][cells.counts > 0]
-        lowest, highest = np.minimum.reduceat(scores, first), np.maximum.reduceat(scores, first)
+        scores, cell = curve_scores(pool, self.positive)[0], _cell_of_items(cells)
+        lowest, highest = np.full(cells.n_cells, np.inf), np.full(cells.n_cells, -np.inf)
+        np.minimum.at(lowest, cell, scores)
+        np.maximum.at(highest, cell, scores)
+        lowest, highest = lowest[cells.sizes > 0], highest[cells.sizes > 0]
         # A threshold cuts no cell if as many cells begin below it as end below it.
         below = np.searchsorted(np.sort(lowest), lowest), np.searchsorted(np.sort(highest), lowest)
         found = np.unique(lowest[below[0] == below[1]])
         places = np.unique(np.linspace(0, len(found) - 1, min(self.thresholds, len(found))).round().astype(int))
         return PRCurve(found[places], self.positive)
 
-    def describe(self) -> dict[str, Any]:
-        """Say in plain values what is asked."""
-        thresholds = self.thresholds if isinstance(self.thresholds, int) else np.asarray(self.thresholds).tolist()
-        return {"question": "PRCurve", "thresholds": thresholds, "positive": self.positive}
-
 
 def cells_table(cells: Cells) -> Any:
     """Return the table of losses of the cells of a measure."""
-    return _target(cells).table
+    return _cell_measure(cells).table
 
 
-def _target(cells: Cells) -> Target:
+def _cell_measure(cells: Cells) -> CellMeasure:
     if not isinstance(cells, MetricCells):
         raise QuestionError("These cells were made for another question.")
-    return cells.target
+    return cells.measure
 
 
-def _is_named(one: Measure) -> bool:
-    try:
-        return named_measure(one.name) is one
-    except QuestionError:
-        return False
+def _cell_of_items(cells: Cells) -> Int[np.ndarray, " M"]:
+    return cells.source.cells_of(np.arange(cells.n_items))
 
 
 def _blocks(pool: Pool, strata: Any) -> Partition:
@@ -379,16 +354,17 @@ def _blocks(pool: Pool, strata: Any) -> Partition:
 
 def _mean_scores(pool: Pool, cells: Cells) -> Float[np.ndarray, "K C"]:
     """Mean probability of every label in every cell, as the scores have it."""
-    groups = Partition(cells.codes, cells.names, cells.description)
+    cell = _cell_of_items(cells)
+    groups = Partition(cell, cells.names, cells.description)
     if pool.scores is not None:
         means = block_means(groups, pool.scores)
         means = np.stack([1 - means, means], axis=-1) if means.ndim == 1 else means
         return means / means.sum(-1, keepdims=True)
     confidence = np.zeros((cells.n_cells, pool.n_classes))
     assert pool.confidence is not None
-    pairs = cells.codes.astype(np.int64) * pool.n_classes + pool.predictions
-    rest = np.bincount(cells.codes, weights=1 - pool.confidence, minlength=cells.n_cells)
+    pairs = cell * pool.n_classes + pool.predictions
+    rest = np.bincount(cell, weights=1 - pool.confidence, minlength=cells.n_cells)
     own = np.bincount(pairs, weights=pool.confidence, minlength=confidence.size).reshape(confidence.shape)
     own_rest = np.bincount(pairs, weights=1 - pool.confidence, minlength=confidence.size).reshape(confidence.shape)
     spread = (rest[:, None] - own_rest) / max(pool.n_classes - 1, 1)
-    return (own + spread) / np.maximum(cells.counts, 1)[:, None]
+    return (own + spread) / np.maximum(cells.sizes, 1)[:, None]

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayes_assess._arrays import values_of
-from bayes_assess._attributes import RESERVED
+from bayes_assess._tools.arrays import values_of
 from bayes_assess.acquisition.paired_rope import paired_rope_masses
+from bayes_assess.acquisition.pool_rope import paired_pool_rope_masses
 from bayes_assess.acquisition.rewards import Indifferent, Reward
-from bayes_assess.cells import Cells, cells
-from bayes_assess.errors import LabelError, PartitionError, PriorError, QuestionError
+from bayes_assess.acquisition.rope import rope_masses_samples
+from bayes_assess.errors import LabelError, PartitionError, PoolError, PriorError, QuestionError
+from bayes_assess.estimators.finite_pool import value_draws, value_mean
 from bayes_assess.models import PairedOutcomes
+from bayes_assess.models.belief import Belief, beta_marginals, is_belief
 from bayes_assess.models.paired_outcomes import OUTCOMES, outcomes_of
-from bayes_assess.partition import Partition
-from bayes_assess.pool import Pool
-from bayes_assess.questions._base import describe_by
+from bayes_assess.pool._columns import RESERVED
+from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.groups import Partition
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._base import pool_size
 from bayes_assess.questions._comparison import Comparison
-from bayes_assess.questions._priors import named_prior
+from bayes_assess.questions._priors import named_prior, own_prior
 
+# Systems that agree are both right or both wrong; if they differ, they cannot both be right.
+_POSSIBLE = np.array([[True, False, False, True], [False, True, True, True]])
+_MASS_DRAWS = 10_000
 _DIFFER = 1  # the cell of items on which the systems differ; 0 is that where they agree
 
 
@@ -34,6 +40,7 @@ class TwoSystems(Comparison):
     first: Any
     second: Any
     rope: float
+    target: str = field(default="pool", kw_only=True)
 
     default_strength: ClassVar[float] = 1.0
     designs: ClassVar[tuple[str, ...] | None] = ("thompson", "random")
@@ -51,31 +58,36 @@ class TwoSystems(Comparison):
 
     def check(self, cells: Cells) -> None:
         """Raise QuestionError if the systems never differ."""
-        if not cells.counts[_DIFFER]:
+        if not cells.sizes[_DIFFER]:
             raise QuestionError("The two systems predict the same for every item; their accuracies are equal.")
 
     def playable(self, cells: Cells) -> Bool[np.ndarray, " 2"]:
         """Only items on which the systems differ: the others add nothing to the difference."""
         return np.arange(2) == _DIFFER
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> PairedOutcomes:
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
         """Build the prior of the outcomes, worth one label by default, spread evenly over those that are possible."""
+        if is_belief(prior) and np.shape(prior.mean) == (2, len(OUTCOMES)):
+            what = "four outcomes where systems agree and differ"
+            prior = own_prior(prior, strength, (2, len(OUTCOMES)), what, _POSSIBLE)
+            if (np.asarray(prior.mean)[~_POSSIBLE] > 0).any():
+                raise PriorError(
+                    "The prior gives a chance to impossible outcomes: systems that agree are both right or both wrong, "
+                    "and if they differ they cannot both be right."
+                )
+            return prior
         if isinstance(prior, PairedOutcomes):
-            alpha = np.asarray(prior.alpha, np.float64)
-            if alpha.shape != (4,) or not (np.isfinite(alpha).all() and (alpha > 0).all()):
-                raise PriorError(f"The prior needs four positive alphas, in the order {OUTCOMES}; found {alpha!r}.")
+            prior = own_prior(prior, strength, (len(OUTCOMES),), f"four alphas, in the order {OUTCOMES}")
         elif named_prior("uninformative" if prior is None else prior, "PairedOutcomes", True) == "informative":
             raise PriorError(
                 "The pool's scores are one system's own and would favour it: comparisons of systems take "
-                "prior='uninformative' or a PairedOutcomes."
+                "prior='uninformative', a PairedOutcomes or another Belief on its outcomes."
             )
         else:
-            alpha = np.asarray(PairedOutcomes.from_prior(1.0 if strength is None else strength).alpha)
-        # Systems that agree are both right or both wrong; if they differ, they cannot both be right.
-        possible = np.array([[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 1.0]])
-        return PairedOutcomes(alpha.sum() * possible * alpha / (possible * alpha).sum(-1, keepdims=True))
+            prior = PairedOutcomes.from_prior(1.0 if strength is None else strength)
+        return prior.conditional(_POSSIBLE)
 
-    def reward(self, cells: Cells, prior: PairedOutcomes) -> Reward:
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
         """There is one kind of item to ask for; nothing has to be weighed."""
         return Indifferent(len(OUTCOMES))
 
@@ -84,23 +96,30 @@ class TwoSystems(Comparison):
         first, second = self.predictions(pool)
         return outcomes_of(first[items], second[items], labels)
 
-    def differing(self, prior: PairedOutcomes, counts: Int[np.ndarray, "*batch 2 4"]) -> PairedOutcomes:
-        """Posterior of the outcomes of items on which the systems differ."""
-        return PairedOutcomes(np.asarray(prior.update_counts(counts).alpha)[..., _DIFFER, :])
-
-    def masses(self, cells: Cells, prior: PairedOutcomes, counts) -> Float[np.ndarray, "*batch 3"]:
+    def masses(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch 3"]:
         """Compute the three masses of the difference over all items."""
-        alpha = np.asarray(self.differing(prior, counts).alpha)
-        return paired_rope_masses(alpha, self.rope / cells.weights[_DIFFER])
+        posterior = prior.update_counts(counts)
+        marginals = beta_marginals(posterior)
+        if marginals is None:
+            draws = np.concatenate(list(self._draw_blocks(cells, prior, counts, 0, _MASS_DRAWS)))
+            rounding = 1e-9 if self.target == "pool" else 0.0  # of differences that are exactly the rope
+            return np.asarray(rope_masses_samples(draws, np.zeros(()), self.rope + rounding))
+        alpha = np.asarray(marginals[0])[..., _DIFFER, :]
+        if self.target == "population":
+            return paired_rope_masses(alpha, self.rope / cells.weights[_DIFFER])
+        told = counts[..., _DIFFER, :]
+        rest = cells.sizes[_DIFFER] - told.sum(-1)
+        return paired_pool_rope_masses(alpha, told[..., 1] - told[..., 2], rest, cells.n_items, self.rope)
 
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "2 4"]) -> Float[np.ndarray, ""]:
         """Compute the difference of the accuracies at full labels, first less second."""
         total = full.sum(0)
         return (total[1] - total[2]) / total.sum()
 
-    def estimate(self, cells: Cells, prior: PairedOutcomes, counts) -> Float[np.ndarray, "*batch"]:
+    def estimate(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch"]:
         """Compute the posterior mean of the difference over all items, first less second."""
-        return cells.weights[_DIFFER] * np.asarray(self.differing(prior, counts).difference_mean)
+        shares = value_mean(prior.update_counts(counts), counts, pool_size(self, cells))
+        return cells.weights[_DIFFER] * (shares[..., _DIFFER, 1] - shares[..., _DIFFER, 2])
 
     def groups(self, cells: Cells) -> np.ndarray:
         """Whether the systems agree."""
@@ -110,14 +129,9 @@ class TwoSystems(Comparison):
         """Name the two systems."""
         return _system_name(self.first, "the first system"), _system_name(self.second, "the second system")
 
-    def describe(self) -> dict[str, Any]:
-        """Say in plain values what is asked."""
-        sides = {"first": describe_by(self.first), "second": describe_by(self.second)}
-        return {"question": "Compare", **sides, "by": None, "rope": float(self.rope)}
-
     def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
-        draws = self.differing(prior, counts).sample_difference(jax.random.key(seed), n)
-        yield cells.weights[_DIFFER] * np.asarray(draws)
+        for shares in value_draws(prior.update_counts(counts), counts, pool_size(self, cells), seed, n):
+            yield cells.weights[_DIFFER] * (shares[..., _DIFFER, 1] - shares[..., _DIFFER, 2])
 
 
 def _system_codes(pool: Pool, system: Any, side: str) -> Int[np.ndarray, " M"]:
@@ -125,14 +139,10 @@ def _system_codes(pool: Pool, system: Any, side: str) -> Int[np.ndarray, " M"]:
     if isinstance(system, Pool):
         system = system.classes[system.predictions]
     if isinstance(system, str):
-        if system == RESERVED:
-            return pool.predictions
-        if system not in pool.groups:
-            known = ", ".join(repr(name) for name in (RESERVED, *pool.groups))
-            raise QuestionError(
-                f"The pool has no column {system!r} with a system's predictions; there are {known}, or pass an array."
-            )
-        system = pool.groups[system]
+        try:
+            return pool.system_codes(system)
+        except PoolError as error:
+            raise QuestionError(str(error)) from None
     values = values_of(system)
     if values.shape != (pool.n_items,):
         raise PartitionError(

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess.acquisition.rewards import Belief
-from bayes_assess.cells import Cells
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.tables import Table
 from bayes_assess.errors import QuestionError
-from bayes_assess.tables import Table
+from bayes_assess.estimators.finite_pool import extended
+from bayes_assess.models.belief import Belief, Posterior
+from bayes_assess.pool.cells import Cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,14 +33,15 @@ class Result(ABC):
     Attributes
     ----------
     question : Question
-    prior : BetaBernoulli, DirichletConfusion or PairedOutcomes
+    prior : Belief
+        What was believed of every cell before any label.
     cells : Cells
     counts : (K, O) integers
         Labels of every cell by outcome.
     estimate : array of the answer's shape
         Posterior mean of what is asked.
     interval : array of the answer's shape and (2,)
-        Equal-tailed credible interval.
+        Equal-tailed credible interval, extended to the estimate where a long tail puts that outside.
     level : float
         Posterior probability of the interval.
     guarantee : str
@@ -55,10 +58,13 @@ class Result(ABC):
     design: str
     volunteered: int = 0
     seed: int = 0
+    belief: Any = None  # a posterior that has seen the labels, in the place of the prior's
 
     def __post_init__(self):
         if not 0 < self.level < 1:
-            raise QuestionError(f"The level of an interval lies between 0 and 1, such as 0.95; found {self.level!r}.")
+            raise QuestionError(
+                f"The level of an interval lies between 0 and 1, such as 0.95; found {show(self.level)}."
+            )
 
     @property
     def labels_used(self) -> int:
@@ -68,7 +74,13 @@ class Result(ABC):
     @property
     def guarantee(self) -> str:
         """What the interval promises."""
-        return "exact" if self.question.target == "pool" and self.labels_used == self.cells.n_items else "credible"
+        return "exact" if self.question.target == "pool" and self._all_labelled else "credible"
+
+    @property
+    def _all_labelled(self) -> bool:
+        """Whether every item that is worth a label has one."""
+        missing = self.counts.sum(-1) < self.cells.sizes
+        return not (missing & self.question.playable(self.cells)).any()
 
     @property
     def groups(self) -> np.ndarray:
@@ -78,22 +90,28 @@ class Result(ABC):
     @cached_property
     def posterior(self) -> Belief:
         """Posterior of every cell in the population."""
-        return self.prior.update_counts(self.counts)
+        return self._learner.update_counts(self.counts)
+
+    @property
+    def _learner(self) -> Any:
+        """What questions take for their prior: where a posterior was given, it knows the labels already."""
+        return self.prior if self.belief is None else Posterior(self.belief)
 
     @cached_property
     def estimate(self) -> Any:
         """Posterior mean of what is asked."""
-        return self.question.estimate(self.cells, self.prior, self.counts)
+        return self.question.estimate(self.cells, self._learner, self.counts)
 
     @cached_property
     def interval(self) -> Float[np.ndarray, "..."]:
-        """Equal-tailed credible interval of what is asked."""
-        return self.question.interval(self.cells, self.prior, self.counts, self.level, self.draws)
+        """Credible interval of what is asked: equal-tailed, and extended to the estimate where that lies outside."""
+        draws = self.draws if self.question.interval_needs_draws else None
+        return self.question.interval(self.cells, self._learner, self.counts, self.level, draws)
 
     @cached_property
     def draws(self) -> Float[np.ndarray, "S ..."]:
         """Posterior draws of what is asked, (S, ...); 10,000 of them unless there are very many groups."""
-        return self.question.draws(self.cells, self.prior, self.counts, self.seed, self.n_draws)
+        return self.question.draws(self.cells, self._learner, self.counts, self.seed, self.n_draws)
 
     @property
     def n_draws(self) -> int:
@@ -105,11 +123,13 @@ class Result(ABC):
         lines = [f"{self.labels_used:,} of {self.cells.n_items:,} items labelled (design {self.design!r})."]
         lines += self._answer()
         if self.volunteered:
-            lines.append(
-                f"{self.volunteered:,} labels were told without being asked for: the intervals take them for random "
-                "items of their groups."
-            )
+            lines.append(f"{self.volunteered:,} labels were told without being asked for: {self._use_of_volunteered}")
         return "\n".join(lines)
+
+    @property
+    def _use_of_volunteered(self) -> str:
+        """What the answer makes of labels that nobody asked for, the end of a sentence."""
+        return "the intervals take them for random items of their groups."
 
     @abstractmethod
     def _answer(self) -> list[str]:
@@ -130,9 +150,9 @@ class Result(ABC):
     def _tails(self) -> list[float]:
         return [(1 - self.level) / 2, (1 + self.level) / 2]
 
-    def _ends(self, draws: Float[np.ndarray, "S ..."]) -> Float[np.ndarray, "... 2"]:
-        """Equal-tailed interval from draws."""
-        return np.moveaxis(np.quantile(draws, self._tails(), axis=0), 0, -1)
+    def _ends(self, draws: Float[np.ndarray, "S ..."], estimate: Any) -> Float[np.ndarray, "... 2"]:
+        """Equal-tailed interval from draws, extended to the estimate."""
+        return extended(np.moveaxis(np.quantile(draws, self._tails(), axis=0), 0, -1), estimate)
 
     def _attributes(self) -> dict[str, Any]:
         return {"design": self.design, "guarantee": self.guarantee, "labels_used": self.labels_used}

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess.arviz_bridge import to_arviz
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.seeds import jax_key
+from bayes_assess._tools.tables import Table
+from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
-from bayes_assess.intervals import beta_interval, pool_interval
-from bayes_assess.models import BetaBernoulli, CalibrationBins
-from bayes_assess.plots import accuracy_against_error, reliability
+from bayes_assess.estimators.finite_pool import extended, value_interval
+from bayes_assess.questions._base import pool_size
 from bayes_assess.questions.calibration import by_group
 from bayes_assess.results.groups import GroupwiseResult
-from bayes_assess.tables import Table
+from bayes_assess.results.plots import accuracy_against_error, reliability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,18 +74,13 @@ class CalibrationResult(GroupwiseResult):
     @cached_property
     def accuracy(self) -> Float[np.ndarray, "G B"]:
         """Posterior mean accuracy of every bin."""
-        return by_group(self.cells, self.question.accuracy(self.cells, self.prior, self.counts))
+        return by_group(self.cells, self.question.accuracy(self.cells, self._learner, self.counts))
 
     @cached_property
     def accuracy_interval(self) -> Float[np.ndarray, "G B 2"]:
         """Equal-tailed credible interval of every bin's accuracy."""
-        a, b = np.asarray(self.posterior.a), np.asarray(self.posterior.b)
-        if self.question.target == "pool":
-            size, labelled = self.cells.counts, self.counts.sum(-1)
-            ends = pool_interval(self.counts[:, 1], labelled, size, a, b, self.level)
-        else:
-            ends = beta_interval(a, b, self.level)
-        return ends.reshape(*self.confidence.shape, 2)
+        ends = value_interval(self.posterior, self.counts, pool_size(self.question, self.cells), self.level)
+        return extended(ends.reshape(*self.confidence.shape, 2), self.accuracy)
 
     @property
     def gap(self) -> Float[np.ndarray, "G B"]:
@@ -99,7 +95,7 @@ class CalibrationResult(GroupwiseResult):
     @property
     def plug_in(self) -> Float[np.ndarray, " G"]:
         """Calibration error of the posterior mean accuracies ([ABA]'s estimate), (G,), or a number."""
-        return self.question.plug_in(self.cells, self.prior, self.counts)
+        return self.question.plug_in(self.cells, self._learner, self.counts)
 
     @cached_property
     def maximum_error(self) -> Float[np.ndarray, " G"]:
@@ -109,7 +105,7 @@ class CalibrationResult(GroupwiseResult):
     @cached_property
     def maximum_error_interval(self) -> Float[np.ndarray, "G 2"]:
         """Equal-tailed credible interval of the maximum calibration error, (G, 2)."""
-        return self._ends(self._drawn.maximum)
+        return self._ends(self._drawn.maximum, self.maximum_error)
 
     @cached_property
     def group_accuracy(self) -> Float[np.ndarray, " G"]:
@@ -119,19 +115,12 @@ class CalibrationResult(GroupwiseResult):
     @cached_property
     def group_accuracy_interval(self) -> Float[np.ndarray, "G 2"]:
         """Equal-tailed credible interval of every group's accuracy, (G, 2)."""
-        return self._ends(self._drawn.accuracy)
+        return self._ends(self._drawn.accuracy, self.group_accuracy)
 
     @cached_property
     def draws(self) -> Float[np.ndarray, "S G"]:
         """Posterior draws of the ECE, (S, G), or (S,) without groups."""
         return self._drawn.error[:, 0] if self.question.by is None else self._drawn.error
-
-    @property
-    def bins_posterior(self) -> CalibrationBins:
-        """Posterior of the population's accuracies, (G, B), with what else the bins are known by."""
-        shape = self.confidence.shape
-        a, b = (np.asarray(x).reshape(shape) for x in (self.posterior.a, self.posterior.b))
-        return CalibrationBins(BetaBernoulli(a, b), self.confidence, self.question.shares(self.cells))
 
     def table(self) -> Table:
         """Tabulate the groups, the least calibrated first, or the bins where there are no groups."""
@@ -146,7 +135,7 @@ class CalibrationResult(GroupwiseResult):
             Name of the group; needed only if there are several.
         """
         g = self._group(group)
-        size, labelled = (by_group(self.cells, x)[g] for x in (self.cells.counts, self.counts.sum(-1)))
+        size, labelled = (by_group(self.cells, x)[g] for x in (self.cells.sizes, self.counts.sum(-1)))
         columns = {
             "bin": self.bins,
             "items": size,
@@ -218,7 +207,7 @@ class CalibrationResult(GroupwiseResult):
         shape = self.confidence.shape
         n_draws = len(self.draws)
         posterior, prior = (
-            np.asarray(belief.sample(jax.random.key(self.seed + i), n_draws)).reshape(n_draws, *shape)
+            np.asarray(belief.sample(jax_key(self.seed + i, "draws"), n_draws)).reshape(n_draws, *shape)
             for i, belief in enumerate((self.posterior, self.prior))
         )
         counts = by_group(self.cells, self.counts[:, 1]), by_group(self.cells, self.counts.sum(-1))
@@ -229,7 +218,7 @@ class CalibrationResult(GroupwiseResult):
             observed_data={"agreements": counts[0]},
             constant_data={
                 "labels": counts[1],
-                "items": by_group(self.cells, self.cells.counts),
+                "items": by_group(self.cells, self.cells.sizes),
                 "confidence": self.confidence,
             },
             dims={name: ["group", "bin"] for name in cells} | {"calibration_error": ["group"]},
@@ -241,9 +230,9 @@ class CalibrationResult(GroupwiseResult):
     def _drawn(self) -> _Draws:
         """One pass over posterior draws of all bins, which are never kept."""
         question, cells = self.question, self.cells
-        filled = by_group(cells, cells.counts) > 0
+        filled = by_group(cells, cells.sizes) > 0
         error, maximum, accuracy, below, n_draws = [], [], [], np.zeros(filled.shape), 0
-        for block in question.accuracy_draws(cells, self.prior, self.counts, self.seed, self.n_draws):
+        for block in question.accuracy_draws(cells, self._learner, self.counts, self.seed, self.n_draws):
             gap = by_group(cells, block - cells.mean_score)
             error.append(question.error_of(cells, block))
             maximum.append(np.where(filled, np.abs(gap), 0.0).max(-1))
@@ -268,11 +257,12 @@ class CalibrationResult(GroupwiseResult):
 
     def _overall_maximum(self) -> tuple[float, Float[np.ndarray, " 2"]]:
         worst = self._drawn.maximum.max(-1)
-        return float(worst.mean()), self._ends(worst)
+        mean = float(worst.mean())
+        return mean, self._ends(worst, mean)
 
     def _direction(self) -> str:
         """Say in which bins the confidence is surely too high, or too low."""
-        probability, filled = self.probability_overconfident[0], by_group(self.cells, self.cells.counts)[0] > 0
+        probability, filled = self.probability_overconfident[0], by_group(self.cells, self.cells.sizes)[0] > 0
         over, under = filled & (probability >= self.level), filled & (probability <= 1 - self.level)
         if self.guarantee == "exact":
             over, under = filled & (self.gap[0] < 0), filled & (self.gap[0] > 0)
@@ -287,7 +277,7 @@ class CalibrationResult(GroupwiseResult):
 
     def _reliability(self, g: int, truth: Any, prior: bool, ax: Any) -> Axes:
         name = "" if self.question.by is None else f" of {self.groups[g]}"
-        size, labelled = (by_group(self.cells, x)[g] for x in (self.cells.counts, self.counts.sum(-1)))
+        size, labelled = (by_group(self.cells, x)[g] for x in (self.cells.sizes, self.counts.sum(-1)))
         before = by_group(self.cells, self.question.accuracy(self.cells, self.prior, np.zeros_like(self.counts)))
         return reliability(
             self.confidence[g],
@@ -308,7 +298,7 @@ class CalibrationResult(GroupwiseResult):
         found = np.flatnonzero(self.groups.astype(str) == str(name))
         if len(found) != 1:
             known = ", ".join(str(one) for one in self.groups[:20]) + (", ..." if len(self.groups) > 20 else "")
-            raise QuestionError(f"Name one of the groups {known}; found {name!r}.")
+            raise QuestionError(f"Name one of the groups {known}; found {show(name)}.")
         return int(found[0])
 
     def _more_columns(self) -> dict[str, Int[np.ndarray, " G"]]:

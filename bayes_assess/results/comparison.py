@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess.arviz_bridge import to_arviz
-from bayes_assess.intervals import beta_interval
+from bayes_assess._tools.seeds import jax_key
+from bayes_assess._tools.tables import Table
+from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.models.paired_outcomes import OUTCOMES
-from bayes_assess.plots import pairs, rope_density
+from bayes_assess.questions import GroupAccuracy
 from bayes_assess.results._base import Result
-from bayes_assess.tables import Table
+from bayes_assess.results.plots import pairs, rope_density
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,13 +49,13 @@ class CompareResult(Result):
     >>> a = ba.assess(pool, ba.Compare("A", "B", by="prediction"), prior="uninformative")
     >>> a.tell(pool.ids, ["A"] * 280 + ["B"] * 203 + ["B"] * 351 + ["A"] * 162)  # [ABA] "Comparison"
     >>> print(a.result().verdict)
-    A is more than 5 points less accurate than B with probability 0.96.
+    A is more than 5 points less accurate than B, as their labels show.
     """
 
     @cached_property
     def estimate(self) -> float:
         """Posterior mean of the difference, first less second."""
-        return float(self.question.estimate(self.cells, self.prior, self.counts))
+        return float(self.question.estimate(self.cells, self._learner, self.counts))
 
     @property
     def names(self) -> tuple[str, str]:
@@ -65,7 +65,7 @@ class CompareResult(Result):
     @cached_property
     def masses(self) -> Float[np.ndarray, " 3"]:
         """Posterior probabilities of D < -rope, |D| <= rope and D > rope."""
-        return self.question.masses(self.cells, self.prior, self.counts)
+        return self.question.masses(self.cells, self._learner, self.counts)
 
     @property
     def eta(self) -> int:
@@ -80,7 +80,9 @@ class CompareResult(Result):
     @property
     def verdict(self) -> str:
         """The verdict as a sentence."""
-        return f"{_event(*self.names, self.eta, self.question.rope)} with probability {self.probability:.2f}."
+        how = "as their labels show" if self.guarantee == "exact" else f"with probability {self.probability:.2f}"
+        event = _event(*self.names, self.eta, self.question.rope)
+        return f"{event}{',' * (self.guarantee == 'exact')} {how}."
 
     def plot(self, *, truth: float | None = None, ax: Axes | None = None) -> Axes:
         """Draw the posterior density of the difference, with the region of practical equivalence marked."""
@@ -105,7 +107,7 @@ class CompareResult(Result):
             {"difference": self.draws},
             prior={"difference": prior},
             observed_data={"counts": self.counts},
-            constant_data={"items": self.cells.counts, "rope": float(self.question.rope)},
+            constant_data={"items": self.cells.sizes, "rope": float(self.question.rope)},
             dims={"counts": ["group", "outcome"], "items": ["group"]},
             coords={"group": self.cells.names},
             attrs=self._attributes(),
@@ -131,16 +133,17 @@ class TwoGroupsResult(CompareResult):
     def table(self) -> Table:
         """Tabulate both groups."""
         pair = self._pair
-        a, b = np.asarray(self.posterior.a)[pair], np.asarray(self.posterior.b)[pair]
-        ends = beta_interval(a, b, self.level)
+        question = GroupAccuracy(self.question.by, target=self.question.target)
+        estimate = question.estimate(self.cells, self._learner, self.counts)
+        ends = question.interval(self.cells, self._learner, self.counts, self.level)
         return Table(
             {
                 "group": self.cells.names[pair],
-                "items": self.cells.counts[pair],
+                "items": self.cells.sizes[pair],
                 "labelled": self.counts.sum(-1)[pair],
-                "accuracy": a / (a + b),
-                "lower": ends[:, 0],
-                "upper": ends[:, 1],
+                "accuracy": estimate[pair],
+                "lower": ends[pair, 0],
+                "upper": ends[pair, 1],
             },
             title=f"Accuracy of the two groups, {self.level:.0%} {self.guarantee} intervals",
             formats=dict.fromkeys(("accuracy", "lower", "upper"), ".3f"),
@@ -168,7 +171,7 @@ class TwoSystemsResult(CompareResult):
         return Table(
             {
                 "systems": self.cells.names,
-                "items": self.cells.counts,
+                "items": self.cells.sizes,
                 "labelled": self.counts.sum(-1),
                 **{f"{names[name]} right": self.counts[:, j] for j, name in enumerate(OUTCOMES)},
             },
@@ -176,7 +179,7 @@ class TwoSystemsResult(CompareResult):
         )
 
     def _answer(self) -> list[str]:
-        differing = int(self.cells.counts[1])
+        differing = int(self.cells.sizes[1])
         return [
             *super()._answer(),
             f"The systems differ on {differing:,} of {self.cells.n_items:,} items, the only ones worth a label.",
@@ -208,18 +211,18 @@ class PairsResult(Result):
     @property
     def size(self) -> Int[np.ndarray, " G"]:
         """Items of every group, (G,)."""
-        return self.cells.counts
+        return self.cells.sizes
 
     @cached_property
     def masses(self) -> Float[np.ndarray, "G G 3"]:
         """Posterior probabilities that the row is worse than the column, practically equal, better."""
-        return self.question.masses(self.cells, self.prior, self.counts)
+        return self.question.masses(self.cells, self._learner, self.counts)
 
     @cached_property
     def draws(self) -> Float[np.ndarray, "S G G"]:
         """Posterior draws of all differences, (S, G, G): fewer of them the more groups there are."""
         n_draws = int(np.clip(20_000_000 // self.size.size**2, 250, 10_000))
-        return self.question.draws(self.cells, self.prior, self.counts, self.seed, n_draws)
+        return self.question.draws(self.cells, self._learner, self.counts, self.seed, n_draws)
 
     def table(self) -> Table:
         """Tabulate every pair of groups with items, the surest verdicts first."""
@@ -254,7 +257,7 @@ class PairsResult(Result):
     def to_arviz(self) -> Any:
         """Return posterior and prior draws of the groups' accuracies ``theta`` as an ArviZ object."""
         posterior, prior = (
-            np.asarray(belief.sample(jax.random.key(self.seed + i), self.n_draws))
+            np.asarray(belief.sample(jax_key(self.seed + i, "draws"), self.n_draws))
             for i, belief in enumerate((self.posterior, self.prior))
         )
         return to_arviz(
@@ -270,9 +273,14 @@ class PairsResult(Result):
     def _answer(self) -> list[str]:
         table = self.table()
         sure = sum(max(p) >= _SURE for p in zip(table["p_worse"], table["p_equal"], table["p_better"], strict=True))
-        lines = [f"{sure} of {len(table['first'])} pairs of groups have a verdict of probability {_SURE} or more."]
-        first, second, masses = table["first"][0], table["second"][0], [table[f"p_{e}"][0] for e in _COLUMNS]
-        event = _event(str(first), str(second), int(np.argmax(masses)), self.question.rope)
+        n_pairs, known = len(table["first"]), self.guarantee == "exact"
+        row = int(np.abs(table["difference"]).argmax()) if known else 0
+        masses = [table[f"p_{event}"][row] for event in _COLUMNS]
+        names = str(table["first"][row]), str(table["second"][row])
+        event = _event(*names, int(np.argmax(masses)), self.question.rope)
+        if known:
+            return [f"The labels settle all {n_pairs} pairs of groups.", f"The largest difference: {event}."]
+        lines = [f"{sure} of {n_pairs} pairs of groups have a verdict of probability {_SURE} or more."]
         return [*lines, f"The surest: {event} with probability {max(masses):.2f}."]
 
 

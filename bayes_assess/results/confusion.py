@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess.arviz_bridge import to_arviz
+from bayes_assess._tools.seeds import jax_key
+from bayes_assess._tools.tables import Table
+from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
-from bayes_assess.plots import confusion_matrix
 from bayes_assess.results._base import Result
 from bayes_assess.results.groups import CostResult
-from bayes_assess.tables import Table
+from bayes_assess.results.plots import confusion_matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ class ConfusionResult(Result):
     @property
     def size(self) -> Int[np.ndarray, " K"]:
         """Items of every predicted class, (K,)."""
-        return self.cells.counts
+        return self.cells.sizes
 
     @property
     def labelled(self) -> Int[np.ndarray, " K"]:
@@ -65,8 +65,8 @@ class ConfusionResult(Result):
 
     @cached_property
     def interval(self) -> Float[np.ndarray, "K C 2"]:
-        """Equal-tailed credible interval of every entry, (K, C, 2)."""
-        return self.question.interval(self.cells, self.prior, self.counts, self.level)
+        """Credible interval of every entry, (K, C, 2)."""
+        return self.question.interval(self.cells, self._learner, self.counts, self.level)
 
     @property
     def n_draws(self) -> int:
@@ -82,16 +82,16 @@ class ConfusionResult(Result):
             raise QuestionError("The question has no costs; ask ba.ConfusionMatrix(cost=...).")
         # Labels are counted by their costs, as if the costs alone had been asked for.
         question = MostCostly(self.question.cost_matrix, target=self.question.target)
-        merge = question.merge
         return CostResult(
             question=question,
-            prior=type(self.prior)(merge(np.asarray(self.prior.alpha))),
+            prior=question.merged(self.prior),
             cells=self.cells,
-            counts=merge(self.counts).astype(np.int64),
+            counts=question.merge(self.counts).astype(np.int64),
             level=self.level,
             design=self.design,
             volunteered=self.volunteered,
             seed=self.seed,
+            belief=None if self.belief is None else question.merged(self.belief),
         )
 
     def table(self) -> Table:
@@ -134,7 +134,7 @@ class ConfusionResult(Result):
 
         ``theta`` is the confusion matrix of the population: dims ``prediction`` and ``label``.
         """
-        prior = np.asarray(self.prior.sample(jax.random.key(self.seed + 1), len(self.draws)))
+        prior = np.asarray(self.prior.sample(jax_key(self.seed + 1, "draws"), len(self.draws)))
         return to_arviz(
             {"theta": self.draws},
             prior={"theta": prior},

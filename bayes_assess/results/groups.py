@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess.arviz_bridge import to_arviz
+from bayes_assess._tools.seeds import generator, jax_key
+from bayes_assess._tools.tables import Table
+from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
-from bayes_assess.plots import forest, rank_plot
 from bayes_assess.questions import ExtremeQuestion
 from bayes_assess.results._base import Result
-from bayes_assess.tables import Table
+from bayes_assess.results.plots import forest, rank_plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ class GroupwiseResult(Result):
     @property
     def size(self) -> Int[np.ndarray, " G"]:
         """Items of every group, (G,)."""
-        return self._by_group(self.cells.counts)
+        return self._by_group(self.cells.sizes)
 
     @property
     def labelled(self) -> Int[np.ndarray, " G"]:
@@ -56,7 +56,7 @@ class GroupwiseResult(Result):
         draws = np.asarray(self.draws)[:, filled]
         draws = draws if self.question.low_is_worst else -draws
         ranks = np.empty(draws.shape, np.int32)
-        places, rng = np.arange(1, int(filled.sum()) + 1, dtype=np.int32), np.random.default_rng(self.seed + 1)
+        places, rng = np.arange(1, int(filled.sum()) + 1, dtype=np.int32), generator(self.seed, "ranks")
         # Equal shares of different groups are equal floats; different ones are farther apart than this.
         width = 1e-13 * max(float(np.abs(draws).max(initial=0.0)), 1.0)
         for draw, rank in zip(draws, ranks, strict=True):
@@ -96,7 +96,8 @@ class GroupwiseResult(Result):
     def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
         """Mean over the whole pool, groups weighted by their shares: posterior mean and credible interval."""
         weight = self.size / self.size.sum()
-        return float(self.estimate @ weight), self._ends(self.draws @ weight)
+        mean = float(self.estimate @ weight)
+        return mean, self._ends(self.draws @ weight, mean)
 
     @property
     def identified(self) -> np.ndarray:
@@ -271,7 +272,7 @@ class GroupResult(GroupwiseResult):
     labels_used : int
     design : str
     question : GroupAccuracy or a subclass
-    prior, posterior : BetaBernoulli
+    prior, posterior : Belief
 
     Examples
     --------
@@ -295,7 +296,7 @@ class GroupResult(GroupwiseResult):
         ``theta`` is the accuracy of the population; ``accuracy`` is what the question asks for, under its target.
         """
         n_draws = len(self.draws)
-        key_posterior, key_prior = jax.random.key(self.seed), jax.random.key(self.seed + 1)
+        key_posterior, key_prior = jax_key(self.seed, "draws"), jax_key(self.seed + 1, "draws")
         names = ["theta", "accuracy", "agreements", "labels", "items"]
         return to_arviz(
             {"theta": np.asarray(self.posterior.sample(key_posterior, n_draws)), "accuracy": self.draws},

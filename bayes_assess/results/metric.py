@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
-from bayes_assess._typing import x64
-from bayes_assess.acquisition.target import second_moments
+from bayes_assess._tools.axes import x64
+from bayes_assess._tools.tables import Table
 from bayes_assess.designs import WeightedDesign, WeightedState
 from bayes_assess.errors import QuestionError
-from bayes_assess.intervals import ellipsoid_radius, measure_interval
-from bayes_assess.plots import forest, precision_recall_curve
-from bayes_assess.pool import Pool
+from bayes_assess.estimators.intervals import effective_draws, ellipsoid_radius, measure_interval
+from bayes_assess.estimators.weighted import Estimate
+from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Metric, PRCurve
 from bayes_assess.questions.metric import MetricCells, cells_table
 from bayes_assess.results._base import Result
-from bayes_assess.tables import Table
+from bayes_assess.results.plots import forest, precision_recall_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,30 +42,50 @@ class MetricResult(Result):
     covariance : (k, k)
         Of the estimates.
     guarantee : str
-        ``"asymptotic"``, or ``"exact"`` once all items are labelled that can matter.
+        ``"asymptotic"``, or ``"exact"`` once all items are labelled that can matter; ``"credible"`` while the draws
+        define no measure, so that every figure is what the design believes.
+    assumption : str
+        What estimates and intervals lean on.
     n_draws : int
         Draws, repeated ones included.
-    n_effective : float
-        Effective number of draws that matter.
+    n_effective : float or (k,)
+        Effective number of draws that inform the measure.
     """
 
-    answer: dict[str, Any] = field(kw_only=True)
+    answer: Estimate = field(kw_only=True)
+    all_covariances: Float[np.ndarray, "k k"] | None = field(kw_only=True)
 
     @property
     def guarantee(self) -> str:
         """What the interval promises."""
-        return "exact" if self.answer["exact"] else "asymptotic"
+        if self.answer.exact:
+            return "exact"
+        return "asymptotic" if np.any(self.answer.defined) else "credible"
+
+    @property
+    def assumption(self) -> str:
+        """What estimates and intervals lean on."""
+        if self.answer.exact:
+            return "Nothing is assumed: every item is labelled that can matter."
+        believed = self._believed()
+        if self.guarantee == "credible":
+            return believed
+        drawn = (
+            f"Intervals lean on {_range_text(self.n_effective)} effective draws, and take errors of a kind that no "
+            "draw has shown yet to be spread alike over the unlabelled items."
+        )
+        return f"{drawn} {believed}" if believed else drawn
 
     @cached_property
     def estimate(self) -> Any:
-        """Estimated measures."""
-        return self._shaped(self.answer["estimate"])
+        """Estimated measures, within their ranges."""
+        return self._shaped(self.answer.value)
 
     @property
     def standard_error(self) -> Any:
         """Standard errors: infinite where no draw defines the measure, 0 where draws show no spread."""
-        error = np.where(self.answer["defined"], np.sqrt(np.maximum(self.answer["variance"], 0)), np.inf)
-        return self._shaped(np.where(self.answer["exact"], 0, error))
+        error = np.where(self.answer.defined, np.sqrt(np.maximum(self.answer.variance, 0)), np.inf)
+        return self._shaped(np.where(self.answer.exact, 0, error))
 
     @cached_property
     def interval(self) -> Float[np.ndarray, "... 2"]:
@@ -77,19 +96,19 @@ class MetricResult(Result):
     @property
     def covariance(self) -> Float[np.ndarray, "k k"]:
         """Covariance of the estimates ([NH] sec. 3.3.2)."""
-        if self.answer["covariance"] is None:
+        if self.all_covariances is None:
             raise QuestionError(f"The covariance of {len(self.groups):,} outputs is not kept; `standard_error` is.")
-        return self.answer["covariance"]
+        return self.all_covariances
 
     @property
     def n_draws(self) -> int:
         """Draws, repeated ones included."""
-        return int(self.answer["n_draws"])
+        return int(self.answer.n_draws)
 
     @property
-    def n_effective(self) -> float:
-        """Effective number of draws that matter to the measure."""
-        return float(self.answer["n_effective"])
+    def n_effective(self) -> Any:
+        """Effective number of draws that inform the measure, see `effective_draws`."""
+        return self._shaped(effective_draws(self.answer, cells_table(self.cells).ranges))
 
     @property
     def posterior(self) -> Any:  # type: ignore[override]
@@ -117,14 +136,15 @@ class MetricResult(Result):
         if point.shape != (len(self.groups),):
             raise QuestionError(f"The ellipsoid is that of {len(self.groups)} measures; found {point.size} values.")
         gap = point - np.atleast_1d(self.estimate)
-        if self.answer["exact"]:
+        found = self.answer
+        if found.exact:
             return bool(np.allclose(gap, 0))
-        if not self.answer["defined"].all():
-            return True
-        inverse = np.linalg.pinv(self.covariance, hermitian=True)
-        outside = gap - self.covariance @ (inverse @ gap)  # along directions without spread
-        radius = ellipsoid_radius(self.n_draws, len(gap), self.level)
-        return bool(gap @ inverse @ gap <= radius and np.abs(outside).max() < 1e-9)
+        known = np.flatnonzero(found.defined & (found.variance + found.rise + found.fall > 0))
+        # What no draw has shown yet may move a measure by as much as one more draw.
+        unseen = np.diag(np.square(np.maximum(found.rise, found.fall)))
+        inverse = np.linalg.pinv((self.covariance + unseen)[np.ix_(known, known)], hermitian=True)
+        n = np.min(np.atleast_1d(self.n_effective)[known], initial=self.n_draws)
+        return bool(gap[known] @ inverse @ gap[known] <= ellipsoid_radius(n, len(known), self.level))
 
     def table(self) -> Table:
         """Tabulate all measures; a row per threshold for curves."""
@@ -173,6 +193,10 @@ class MetricResult(Result):
             "`covariance` and `interval` say how well it is known."
         )
 
+    @property
+    def _use_of_volunteered(self) -> str:
+        return "they are known since then, but stand for no other items."
+
     def _answer(self) -> list[str]:
         ends = self._ends_of_all()
         kind = f"{self.level:.0%} {self.guarantee} interval"
@@ -180,34 +204,28 @@ class MetricResult(Result):
             lines = [f"Precision and recall at {len(ends) // 2:,} thresholds, {kind}s."]
         else:
             lines = [
-                f"{name} {value:.3f}" + (" (exact)." if self.answer["exact"] else f", {kind} [{low:.3f}, {high:.3f}].")
+                f"{name} {value:.3f}" + (" (exact)." if self.answer.exact else f", {kind} [{low:.3f}, {high:.3f}].")
                 for name, value, (low, high) in zip(self.groups, np.atleast_1d(self.estimate), ends, strict=True)
             ]
             if len(lines) > _LINES:
                 lines = [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
-        if not self.answer["exact"] and not self.answer["defined"].all():
-            missing = self.groups[~self.answer["defined"]]
-            named = ", ".join(missing[:3]) + (f" and {len(missing) - 3:,} more" if len(missing) > 3 else "")
-            lines.append(f"No draw so far defines {named}: the figure is what the design believes.")
-        return lines
+        return lines if self.answer.exact else [*lines, self.assumption]
 
-    def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
-        found = self.answer
-        bounded: Bool[np.ndarray, " k"] = np.array(found["bounded"])
-        return measure_interval(
-            found["estimate"],
-            found["variance"],
-            found["n_effective"],
-            bounded=bounded,
-            defined=found["defined"],
-            exact=found["exact"],
-            level=self.level,
+    def _believed(self) -> str:
+        """Name the measures that the draws do not define, and where their figures come from; else nothing."""
+        missing = self.groups[~self.answer.defined]
+        if not len(missing):
+            return ""
+        named = ", ".join(missing[:3]) + (f" and {len(missing) - 3:,} more" if len(missing) > 3 else "")
+        source = "scores" if np.ptp(self.prior.mean) > 0 else "equal probabilities of all labels"
+        figures, intervals = ("figure is", "interval is") if len(missing) == 1 else ("figures are", "intervals are")
+        return (
+            f"No draw so far defines {named}: the {figures} what design {self.design!r} believes, starting from "
+            f"{source}, and the {intervals} all that is possible."
         )
 
-    @property
-    def groups(self) -> np.ndarray:
-        """Names of the measures, (k,)."""
-        return np.array(self.answer["outputs"])
+    def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
+        return measure_interval(self.answer, cells_table(self.cells).ranges, self.level)
 
     def _shaped(self, values: np.ndarray) -> Any:
         scalar = len(values) == 1 and not isinstance(self.question.measure, list | tuple)
@@ -216,21 +234,22 @@ class MetricResult(Result):
 
 @x64
 def measure_answer(design: WeightedDesign, state: WeightedState) -> dict[str, Any]:
-    """Answer the question that a session, or `asked_anew`, has as its target."""
-    state = jax.tree.map(jnp.asarray, state)
-    found = design.answer(state)
-    table = state.target.table
-    covariance = None
-    if len(table.outputs) <= _COVARIANCE_UP_TO:
-        mass = state.target.by_attribute(second_moments(state.draws))
-        n: Any = jnp.maximum(state.draws.n, 1)
-        covariance = table.covariance(found["risk"], mass, n)
-    found = {name: np.asarray(value) for name, value in found.items()}
-    return found | {
-        "covariance": None if covariance is None else np.asarray(covariance),
-        "outputs": table.outputs,
-        "bounded": table.bounded,
-    }
+    """Answer the question that a session, or `asked_anew`, has as its measure: fields of `MetricResult`."""
+    answer, covariance = jax.tree.map(np.asarray, _answered(design, state))
+    return {"answer": answer, "all_covariances": covariance}
+
+
+@partial(jax.jit, static_argnums=0)
+def _answered(design: WeightedDesign, state: WeightedState) -> tuple[Any, Any]:
+    """Return the estimate, and its covariance where that is small; in one graph, which compiles fast."""
+    few = state.measure.table.n_outputs <= _COVARIANCE_UP_TO
+    return design.answer(state), design.covariance(state) if few else None
+
+
+def _range_text(values: Any) -> str:
+    """Say one number, or the least and the greatest of several."""
+    least, most = (f"{end:,.0f}" if end >= 10 else f"{end:.2g}" for end in (np.min(values), np.max(values)))
+    return least if least == most else f"{least} to {most}"
 
 
 @x64
@@ -250,7 +269,7 @@ def asked_anew(
 
     Returns
     -------
-    The question, and cells and state with its target.
+    The question, and cells and state with its measure.
 
     Raises
     ------
@@ -262,21 +281,20 @@ def asked_anew(
     if isinstance(question, PRCurve):
         question = question.on_cells(pool, cells)
     codes, table = question.losses(pool)
-    attribute = codes[cells.order[cells.starts[:-1]]]
-    if (codes != attribute[cells.codes]).any():
+    attribute = codes[cells.one_of_each()]
+    if (codes != attribute[cells.source.cells_of(np.arange(cells.n_items))]).any():
         raise QuestionError(
             f"{question.name} depends on what the cells of this session do not tell apart; start a session with it, "
             "or with a list of measures that contains it."
         )
-    target = replace(cells.target, table=table, attribute=attribute, n_attributes=table.n_attributes)
-    nonzero = np.asarray(target.nonzero)
-    needed = np.concatenate([nonzero, nonzero.any(-1, keepdims=True)], axis=-1) & (np.asarray(state.items) > 0)
-    missing = needed & ~np.asarray(state.draws.covered)
+    measure = replace(cells.measure, table=table, attribute=attribute, n_attributes=table.n_attributes)
+    nonzero = np.asarray(measure.nonzero)
+    missing = nonzero.any(-1) & ~np.asarray(state.draws.covered)
     if missing.any():
-        n = int(np.asarray(state.items)[missing].sum())
+        n = int(np.asarray(measure.size)[missing].sum())
         raise QuestionError(
-            f"{question.name} needs draws of {n:,} items that the proposals of this session left out; a design with "
-            "delta > 0, such as Adaptive(delta=0.1), leaves none out."
+            f"{question.name} needs draws of {n:,} items that have no part in this session's measure and so were "
+            "never drawn; start a session with it, or with a list of measures that contains it."
         )
     remaining = np.where(nonzero.any(-1), state.unlabelled - state.pending, 0)
-    return question, replace(cells, target=target), replace(state, target=target, remaining=remaining)
+    return question, replace(cells, measure=measure), replace(state, measure=measure, remaining=remaining)

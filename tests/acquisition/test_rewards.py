@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from bayes_assess.acquisition import best_arms, beta_variance_reduction
-from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, VarianceReduction
+from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, PairwiseLambda, VarianceReduction
 from bayes_assess.models import BetaBernoulli
+from bayes_assess.models.sampled_belief import SampledBelief
 
 THETA = np.array([0.9, 0.2, 0.5])
 WEIGHT = np.array([0.5, 0.3, 0.2])
@@ -33,6 +34,25 @@ def test_variance_reduction_prefers_the_greater_and_the_less_labelled_group():
     value = VarianceReduction()(np.full(3, 0.5), same, np.array([0.6, 0.3, 0.6]))
     assert value[0] == pytest.approx(2 * value[1])
     assert value[0] > value[2]
+
+
+def test_what_pairs_gain_is_the_same_from_draws():
+    n = 200_000
+    draws = np.random.default_rng(0).beta(BELIEF.a, BELIEF.b, (n, 3))
+    with jax.enable_x64(True):
+        exact = np.asarray(PairwiseLambda(0.05)(THETA, BELIEF, WEIGHT))
+        sampled = np.asarray(PairwiseLambda(0.05)(THETA, SampledBelief(draws, np.zeros(n)), WEIGHT))
+    np.testing.assert_allclose(sampled, exact, atol=1 / np.sqrt(n))  # of moments with deviations up to 0.22
+    assert np.abs(exact).max() > 0.01
+
+
+@pytest.mark.parametrize("rope", [0.0, 0.05])
+def test_groups_that_are_known_gain_nothing_from_labels(rope):
+    """All draws are the same: the posterior has no variance."""
+    belief = SampledBelief(np.tile([0.9, 0.2, 0.0, 0.2], (50, 1)), np.zeros(50))
+    with jax.enable_x64(True):
+        value = np.asarray(PairwiseLambda(rope)(belief.mean, belief, np.full(4, 0.25)))
+    np.testing.assert_allclose(value, 0, atol=1e-6)  # rounding, over the least scale
 
 
 @pytest.mark.parametrize("reward", REWARDS)

@@ -70,12 +70,12 @@ def test_the_least_calibrated_group_and_a_random_item_of_it():
     belief, cells = a.result().posterior, a.cells
     rng = np.random.default_rng(2)
     theta = rng.beta(belief.a, belief.b, (4 * N, 12))
-    size = cells.counts.reshape(4, 3)
+    size = cells.sizes.reshape(4, 3)
     gap = np.abs(theta - cells.mean_score).reshape(-1, 4, 3)
     drawn = (size / size.sum(1, keepdims=True) * gap).sum(-1).argmax(1)
     chosen = first_cells(a)
     assert as_likely(np.bincount(chosen // 3, minlength=4), np.bincount(drawn, minlength=4))
-    left = cells.counts - np.bincount(cells.codes[SEEN], minlength=12)
+    left = cells.sizes - np.bincount(cells.source.cells_of(SEEN), minlength=12)
     share = left / np.repeat(left.reshape(4, 3).sum(1), 3)
     expected = share * np.repeat(np.bincount(chosen // 3, minlength=4), 3)
     counts, bins_left = np.bincount(chosen, minlength=12), int((left > 0).sum())
@@ -99,7 +99,7 @@ def test_two_groups_by_the_probability_of_the_verdict_to_be_expected():
 def test_designs_without_a_reward_keep_to_the_groups_that_are_compared(name):
     a = state_of(ba.Compare("west", "east", by="site"), design=name)
     counts = np.bincount(first_cells(a), minlength=3)
-    left = a.cells.counts - np.bincount(a.cells.codes[SEEN], minlength=3)
+    left = a.cells.sizes - np.bincount(a.cells.source.cells_of(SEEN), minlength=3)
     expected = np.array([left[0], 0, left[2]]) if name == "random" else np.array([1, 0, 1])
     assert counts[1] == 0
     assert stats.chisquare(counts[[0, 2]], N * expected[[0, 2]] / expected.sum()).pvalue > 1e-4

@@ -192,7 +192,7 @@ def test_an_average_moves_as_the_mean_of_its_parts():
     codes, apart = table_for(["f1", "precision"], pool, by="label")
     _, mean = table_for(["f1", "precision"], pool, by="label", average="macro")
     assert mean.outputs == ("f1 (macro)", "precision (macro)")
-    assert len(mean.bounded) == 2
+    assert len(mean.ranges) == 2
     counts = np.bincount(codes * 2 + label, minlength=apart.n_attributes * 2).reshape(-1, 2)
     risk = apart.mean(counts / 120)
     each = np.asarray(apart.jacobian(risk)).reshape(2, 3, -1)

@@ -99,7 +99,7 @@ def test_the_default_thresholds_are_scores_of_the_pool_and_dense_at_the_top():
     assert (np.sort(scores)[-10:] >= table.thresholds[-10]).sum() >= 5
     np.testing.assert_array_equal(ranks, (scores[:, None] >= table.thresholds).sum(1))
     assert table.outputs[0] == f"precision[{float(scores.min())!r}]"
-    assert len(table.outputs) == len(table.bounded) == table.n_outputs == 2 * len(table.thresholds)
+    assert len(table.outputs) == len(table.ranges) == table.n_outputs == 2 * len(table.thresholds)
 
 
 def test_a_thousand_thresholds_never_make_a_square_of_them():

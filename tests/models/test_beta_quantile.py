@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bayes_assess.models._beta_quantile import beta_quantile
+from bayes_assess.models._numerics.beta_quantile import beta_quantile
 
 P = np.array([1e-6, 0.001, 0.025, 0.1, 0.5, 0.9, 0.975, 0.999, 1 - 1e-6])
 GRID = np.array([0.3, 0.5, 1.0, 1.5, 2.0, 7.0, 40.0, 300.0, 5000.0, 1e5])

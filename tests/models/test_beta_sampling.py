@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayes_assess.models import BetaBernoulli, _beta_sampling, _gamma_sampling
+from bayes_assess.models import BetaBernoulli
+from bayes_assess.models._numerics import beta_sampling, gamma_sampling
 
 N = 200_000
 PARAMETERS = [
@@ -57,7 +58,7 @@ def distance(draws: np.ndarray, cdf, ends=(1e-300, 1 - 1e-12)) -> float:
 
 @pytest.fixture(scope="module")
 def draw():
-    return jax.jit(_beta_sampling.standard_beta)
+    return jax.jit(beta_sampling.standard_beta)
 
 
 def sample(draw, a, b, seed=0, n=N, dtype=jnp.float64):
@@ -115,7 +116,7 @@ def test_unequal_elements_of_one_call_each_have_their_own_law(draw):
 @pytest.mark.parametrize("shape", [(), (65,), (2, 3, 5)])
 def test_every_shape_is_served(shape):
     with jax.enable_x64(True):
-        x = np.asarray(_beta_sampling.standard_beta(jax.random.key(0), jnp.full(shape, 0.7), jnp.full(shape, 0.2)))
+        x = np.asarray(beta_sampling.standard_beta(jax.random.key(0), jnp.full(shape, 0.7), jnp.full(shape, 0.2)))
     assert x.shape == shape
     assert x.dtype == np.float64
     assert ((x >= 0) & (x <= 1)).all()
@@ -126,7 +127,7 @@ def test_every_shape_is_served(shape):
 def test_small_calls_have_the_law_too(n):
     # One call per key, as a design makes it.
     with jax.enable_x64(True):
-        one = partial(_beta_sampling.standard_beta, a=jnp.full(n, 0.4), b=jnp.full(n, 1.5))
+        one = partial(beta_sampling.standard_beta, a=jnp.full(n, 0.4), b=jnp.full(n, 1.5))
         x = np.asarray(jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(1), 20_000)))
     for place in {0, n // 2, n - 1}:
         assert distance(x[:, place], stats.beta(0.4, 1.5).cdf) < bound(20_000)
@@ -157,7 +158,7 @@ def test_the_law_of_32_bit_draws_is_right_to_1e_5():
     for d in np.geomspace(2 / 3, 1e8, 60):
         with jax.enable_x64(True):
             taken = [
-                np.asarray(_gamma_sampling._acceptance(jnp.asarray(x, dtype), jnp.full(x.shape, d, dtype))[1], float)
+                np.asarray(gamma_sampling._acceptance(jnp.asarray(x, dtype), jnp.full(x.shape, d, dtype))[1], float)
                 for dtype in (jnp.float64, jnp.float32)
             ]
         exact, rounded = (density * one / (density @ one) for one in taken)
@@ -209,7 +210,7 @@ def test_no_draw_repeats(draw):
 
 def test_no_key_is_used_twice():
     with jax.enable_x64(True), jax.debug_key_reuse(True):
-        _beta_sampling.standard_beta(jax.random.key(0), jnp.full(70, 0.3), jnp.full(70, 2.0))
+        beta_sampling.standard_beta(jax.random.key(0), jnp.full(70, 0.3), jnp.full(70, 2.0))
 
 
 # -- the uniform left over from the acceptance test -------------------------------------------------------------------
@@ -219,7 +220,7 @@ def test_no_key_is_used_twice():
 def test_the_left_over_uniform_is_uniform_and_independent_of_the_gamma_variable(alpha):
     d = alpha - 1 / 3
     with jax.enable_x64(True):
-        t, u = map(np.asarray, jax.jit(_gamma_sampling._gamma_cube_root)(jax.random.key(9), jnp.full(N, d)))
+        t, u = map(np.asarray, jax.jit(gamma_sampling._gamma_cube_root)(jax.random.key(9), jnp.full(N, d)))
     gamma = stats.gamma(alpha).cdf(d * t**3)
     assert distance(u, stats.uniform.cdf) < bound(N)
     assert distance(gamma, stats.uniform.cdf) < bound(N)
@@ -253,7 +254,7 @@ def distance_to_normal(z):
 
 
 def worst_distance():
-    draw = jax.jit(lambda key, a, b: _beta_sampling.standard_beta(key, a, b))
+    draw = jax.jit(lambda key, a, b: beta_sampling.standard_beta(key, a, b))
     excess = []
     for a, b in [(1.0, 1.0), (0.3, 2.0), (0.05, 0.05), (280.0, 203.0)]:
         x = sample(draw, a, b)
@@ -263,7 +264,7 @@ def worst_distance():
 
 @pytest.mark.parametrize("fault", ["no acceptance test", "no boost", "the same uniform for acceptance and boost"])
 def test_a_planted_fault_is_caught(monkeypatch, fault):
-    right_propose, right_root = _gamma_sampling._propose, _gamma_sampling._gamma_cube_root
+    right_propose, right_root = gamma_sampling._propose, gamma_sampling._gamma_cube_root
 
     def accept_everything_positive(*args):
         t, u, _ = right_propose(*args)
@@ -282,7 +283,7 @@ def test_a_planted_fault_is_caught(monkeypatch, fault):
         "no boost": ("_gamma_cube_root", without_boost),
         "the same uniform for acceptance and boost": ("_gamma_cube_root", boost_from_the_gamma_variable),
     }[fault]
-    monkeypatch.setattr(_gamma_sampling, name, wrong)
+    monkeypatch.setattr(gamma_sampling, name, wrong)
     assert worst_distance() > 1
 
 

@@ -10,7 +10,7 @@ from scipy import integrate, stats
 from bayes_assess.errors import PriorError
 from bayes_assess.models import BetaBernoulli
 from bayes_assess.models.calibration_bins import CalibrationBins, _sample_calibration_error, statistics
-from calibration import ranks, uniformity
+from sbc import ranks, uniformity
 
 SCORE = np.array([[0.55, 0.8, 0.97], [0.6, 0.75, 0.9]])
 SIZE = np.array([[10, 0, 30], [0, 0, 0]])

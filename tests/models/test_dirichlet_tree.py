@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpyro.infer.util import log_density
 from scipy import optimize, special, stats
+from tree_em import em
 
 from bayes_assess.errors import LabelError, PriorError
 from bayes_assess.models.dirichlet_tree import (
     DirichletTree,
     Tree,
-    em,
     fit_latent,
     latent_prior,
     log_posterior,

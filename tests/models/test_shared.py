@@ -12,7 +12,7 @@ from numpyro.diagnostics import effective_sample_size
 from numpyro.infer import MCMC, NUTS
 from numpyro.infer.util import log_density
 
-from calibration import ranks, uniformity
+from sbc import ranks, uniformity
 
 from .registry import MODELS
 

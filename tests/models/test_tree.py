@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bayes_assess.errors import PartitionError
-from bayes_assess.models._tree import Tree
+from bayes_assess.models.dirichlet_tree.tree import Tree
 
 TREES = [Tree(1), Tree(5), Tree(11, 3), Tree(20, 16), Tree(3, 2, 4), Tree.flat(7)]
 

@@ -7,11 +7,11 @@ import numpyro
 import pytest
 from numpyro.infer.util import log_density
 from scipy import stats
+from tree_em import em
 
 from bayes_assess.models.dirichlet_tree import (
     DirichletTree,
     Tree,
-    em,
     fit_latent,
     latent_prior,
     latent_program,

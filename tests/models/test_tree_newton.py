@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tree_em import em
 
-from bayes_assess.models import _tree_newton
-from bayes_assess.models._tree_latent import _problem, latent_prior
-from bayes_assess.models._tree_newton import direction, move, objective
-from bayes_assess.models.dirichlet_tree import DirichletTree, Tree, em
+from bayes_assess.models.dirichlet_tree import DirichletTree, Tree, newton
+from bayes_assess.models.dirichlet_tree.latent import _problem, latent_prior
+from bayes_assess.models.dirichlet_tree.newton import direction, move, objective
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +63,7 @@ def test_two_classes_in_closed_form_are_the_general_case(monkeypatch):
     tree = Tree(3)
     problem, mass = near_a_solution(tree, 2)
     pair, _ = jax.jit(lambda mass: direction(tree, problem, mass))(mass)
-    monkeypatch.setattr(_tree_newton, "_Pair", _tree_newton._Dense)
+    monkeypatch.setattr(newton, "_Pair", newton._Dense)
     dense, _ = jax.jit(lambda mass: direction(tree, problem, mass))(mass)
     np.testing.assert_allclose(pair, dense, rtol=1e-9, atol=1e-12)
 

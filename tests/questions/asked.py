@@ -14,8 +14,8 @@ def scored_pool(n: int = 160, seed: int = 0, n_classes: int = 4) -> tuple[ba.Poo
     logits = rng.normal(size=(n, n_classes)) + 1.5 * np.eye(n_classes)[labels] * (labels != 2)[:, None]
     scores = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     rival = np.where(rng.random(n) < 0.4, labels, scores.argmax(1))
-    groups = {"rival": rival, "site": np.array(["east", "north", "west"])[rng.integers(3, size=n)]}
-    return ba.Pool(scores=scores, groups=groups), labels
+    site = np.array(["east", "north", "west"])[rng.integers(3, size=n)]
+    return ba.Pool(scores=scores, groups={"site": site}, systems={"rival": rival}), labels
 
 
 POOL, LABELS = scored_pool()
@@ -61,7 +61,7 @@ ANSWERS = {
     "all_pairs": (ba.Compare(by="site"), _SITES[:, None] - _SITES[None, :]),
     "two_systems": (
         ba.Compare("rival", "prediction"),
-        np.mean(POOL.groups["rival"] == LABELS) - np.mean(POOL.predictions == LABELS),
+        np.mean(POOL.systems["rival"] == LABELS) - np.mean(POOL.predictions == LABELS),
     ),
 }
 QUESTIONS = {name: question for name, (question, _) in ANSWERS.items()}

@@ -5,7 +5,7 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess.questions import mean_reciprocal_rank
-from campaigns import made_pool
+from made import made_pool
 
 POOL, LABELS = made_pool([0.9, 0.5, 0.7], [30, 20, 25])
 BARE = ba.Pool(predictions=[0, 0, 1])
@@ -37,10 +37,10 @@ class TestPriors:
     @pytest.mark.parametrize(
         ("prior", "strength", "message"),
         [
-            ("flat", None, "'informative', 'uninformative' or a BetaBernoulli; found 'flat'"),
+            ("flat", None, "'uninformative', a BetaBernoulli or another Belief, .*; found 'flat'"),
             ("uninformative", 0, "positive number of labels; found 0"),
             ("uninformative", np.nan, "positive number of labels; found nan"),
-            (ba.BetaBernoulli(np.ones(3), np.ones(3)), None, r"shape \(2,\); found \(3,\)"),
+            (ba.BetaBernoulli(np.ones(3), np.ones(3)), None, r"shape \(2,\); found shape \(3,\)"),
             (ba.BetaBernoulli(np.array([1.0, -1.0]), np.ones(2)), None, "positive and finite"),
             (ba.BetaBernoulli(np.ones(2), np.ones(2)), 3.0, "leave out prior_strength"),
         ],
@@ -120,3 +120,9 @@ def test_groups_may_be_columns_bins_or_arrays():
     assert ba.assess(pool, ba.GroupAccuracy(by=site == "north")).result().size.tolist() == [38, 37]
     with pytest.raises(ba.PartitionError, match="site"):
         ba.assess(pool, ba.GroupAccuracy(by="hospital"))
+
+
+def test_intervals_in_closed_form_take_no_draws():
+    result = ba.assess(ba.Pool(predictions=[0, 1, 1]), ba.GroupAccuracy()).result()
+    assert result.interval.shape == (2, 2)
+    assert "draws" not in vars(result)

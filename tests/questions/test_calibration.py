@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import bayes_assess as ba
-from bayes_assess.estimators import mean_absolute_gap
+from bayes_assess.estimators.finite_pool import mean_absolute_gap
 from questions.asked import LABELS, POOL, RIGHT
 
 SOME = np.arange(0, 160, 3)
@@ -58,7 +58,7 @@ def test_draws_agree_with_the_exact_posterior_mean_of_the_error(target):
 def test_the_maximum_error_and_the_side_of_the_gap_are_those_of_draws(result):
     a, b = np.asarray(result.posterior.a), np.asarray(result.posterior.b)
     rng, n = np.random.default_rng(9), 40_000
-    size, labelled = result.cells.counts, result.counts.sum(1)
+    size, labelled = result.cells.sizes, result.counts.sum(1)
     theta = (result.counts[:, 1] + rng.binomial(size - labelled, rng.beta(a, b, (n, 5)))) / np.maximum(size, 1)
     gap = np.where(size > 0, theta - result.cells.mean_score, 0.0)
     largest = np.abs(gap).max(1)
@@ -71,7 +71,8 @@ def test_the_maximum_error_and_the_side_of_the_gap_are_those_of_draws(result):
 
 def test_the_population_posterior_is_that_of_the_model():
     found = told(ba.Calibration(5, target="population"))
-    bins = found.bins_posterior
+    law = found.posterior
+    bins = ba.CalibrationBins(law, np.asarray(found.cells.mean_score), found.question.shares(found.cells)[0])
     share = np.asarray(bins.weight)
     exact = (share * np.asarray(bins.mean_absolute_gap)).sum()
     assert found.estimate == pytest.approx(exact, rel=1e-9)
@@ -116,7 +117,7 @@ def test_equal_weight_bins_and_empty_groups():
 
 def test_the_reliability_diagram_draws_what_the_result_says(result):
     axes = result.plot(prior=True, truth=np.full(5, 0.5))
-    used = result.cells.counts > 0
+    used = result.cells.sizes > 0
     drawn = [line for line in axes.lines if line.get_label() == "estimate"]
     np.testing.assert_allclose(drawn[0].get_xydata(), np.stack([result.confidence[0], result.accuracy[0]], 1)[used])
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 import pytest
@@ -18,7 +20,8 @@ class TestTwoGroups:
         """[ABA] "Comparison": Beta(280, 203) against Beta(351, 162)."""
         prior = ba.BetaBernoulli(np.array([280.0, 351.0]), np.array([203.0, 162.0]))
         pool = ba.Pool(predictions=["A", "B"])
-        result = ba.assess(pool, ba.Compare("A", "B", by="prediction"), prior=prior).result()
+        question = ba.Compare("A", "B", by="prediction", target="population")
+        result = ba.assess(pool, question, prior=prior).result()
         assert result.verdict == "A is more than 5 points less accurate than B with probability 0.96."
         assert result.eta == 0
         assert result.probability == pytest.approx(result.masses[0])
@@ -30,7 +33,7 @@ class TestTwoGroups:
     def test_the_other_verdicts(self, eta, said):
         a = np.array([900.0, 900.0]) if eta == 1 else np.array([950.0, 500.0])
         prior = ba.BetaBernoulli(a, 1000 - a)
-        question = ba.Compare(0, 1, by="prediction", rope=0.025)
+        question = ba.Compare(0, 1, by="prediction", rope=0.025, target="population")
         result = ba.assess(ba.Pool(predictions=[0, 1]), question, prior=prior).result()
         assert result.eta == eta
         assert said in result.verdict
@@ -52,7 +55,7 @@ class TestTwoGroups:
         np.testing.assert_array_equal(a.ask(12).ids, b.ask(12).ids)
 
     def test_masses_that_labels_moved_along_equal_the_quadrature(self):
-        a = ba.assess(POOL, ba.Compare("west", "east", by="site"))
+        a = ba.assess(POOL, ba.Compare("west", "east", by="site", target="population"))
         for _ in range(4):
             queries = a.ask(20)
             a.tell(queries.ids, LABELS[queries.ids])
@@ -69,7 +72,7 @@ class TestTwoGroups:
         assert one.result().estimate == pytest.approx(-other.result().estimate)
 
     def test_the_interval_is_that_of_the_difference(self):
-        a = ba.assess(POOL, ba.Compare("west", "east", by="site"))
+        a = ba.assess(POOL, ba.Compare("west", "east", by="site", target="population"))
         a.tell(POOL.ids[:90], LABELS[:90])
         result = a.result()
         posterior = result.posterior
@@ -82,11 +85,12 @@ class TestTwoGroups:
 
 
 class TestAllPairs:
-    def test_every_pair_has_the_masses_of_its_two_groups(self):
-        a = ba.assess(POOL, ba.Compare(by="site"))
+    @pytest.mark.parametrize("target", ["pool", "population"])
+    def test_every_pair_has_the_masses_of_its_two_groups(self, target):
+        a = ba.assess(POOL, ba.Compare(by="site", target=target))
         a.tell(POOL.ids[:90], LABELS[:90])
         masses = a.result().masses
-        two = ba.assess(POOL, ba.Compare("west", "north", by="site"))
+        two = ba.assess(POOL, ba.Compare("west", "north", by="site", target=target))
         two.tell(POOL.ids[:90], LABELS[:90])
         np.testing.assert_allclose(masses[2, 1], two.result().masses, atol=1e-9)
         np.testing.assert_allclose(masses, masses.swapaxes(0, 1)[..., ::-1], atol=1e-9)
@@ -122,16 +126,16 @@ class TestAllPairs:
 class TestTwoSystems:
     def test_only_items_on_which_they_differ_are_asked_for(self):
         a = ba.assess(POOL, ba.Compare("rival", "prediction"))
-        differ = np.flatnonzero(POOL.groups["rival"] != POOL.predictions)
+        differ = np.flatnonzero(POOL.systems["rival"] != POOL.predictions)
         assert a.n_remaining == len(differ)
         assert set(a.ask(len(differ)).ids) == set(differ)
 
     def test_the_difference_counts_who_is_right_where_they_differ(self):
-        a = ba.assess(POOL, ba.Compare("rival", "prediction"))
+        a = ba.assess(POOL, ba.Compare("rival", "prediction", target="population"))
         ids = a.ask(20).ids
         a.tell(ids, LABELS[ids])
-        first, second = np.sum(POOL.groups["rival"][ids] == LABELS[ids]), np.sum(POOL.predictions[ids] == LABELS[ids])
-        share = np.mean(POOL.groups["rival"] != POOL.predictions)
+        first, second = np.sum(POOL.systems["rival"][ids] == LABELS[ids]), np.sum(POOL.predictions[ids] == LABELS[ids])
+        share = np.mean(POOL.systems["rival"] != POOL.predictions)
         result = a.result()
         assert result.share_differing == pytest.approx(share)
         # One label of prior, spread over the three outcomes that are possible there.
@@ -139,7 +143,7 @@ class TestTwoSystems:
         assert result.table()["rival right"].tolist() == [0, first]
 
     def test_masses_are_those_of_dirichlet_draws(self):
-        a = ba.assess(POOL, ba.Compare("rival", "prediction", rope=0.02))
+        a = ba.assess(POOL, ba.Compare("rival", "prediction", rope=0.02, target="population"))
         ids = a.ask(20).ids
         a.tell(ids, LABELS[ids])
         result = a.result()
@@ -152,13 +156,13 @@ class TestTwoSystems:
         assert abs(result.draws.mean() - result.estimate) < 5 * result.draws.std() / np.sqrt(len(result.draws))
 
     def test_systems_may_be_arrays_or_pools(self):
-        rival = POOL.groups["rival"]
+        rival = POOL.systems["rival"]
         expected = ba.Compare("prediction", "rival").truth(POOL, LABELS)
         for other in (rival, rival.tolist(), ba.Pool(predictions=rival, classes=[0, 1, 2, 3])):
             assert ba.Compare(second=other).truth(POOL, LABELS) == pytest.approx(expected)
 
     def test_a_journal_needs_predictions_that_were_given_as_an_array_again(self, tmp_path):
-        question, path = ba.Compare(second=POOL.groups["rival"]), tmp_path / "run.db"
+        question, path = ba.Compare(second=POOL.systems["rival"]), tmp_path / "run.db"
         ba.assess(POOL, question, journal=path).journal.close()
         with pytest.raises(ba.JournalError, match="given as an array; pass resume"):
             ba.resume(path, POOL)
@@ -174,7 +178,7 @@ class TestTwoSystems:
     @pytest.mark.parametrize(
         ("arguments", "error", "message"),
         [
-            ({"second": "nobody"}, ba.QuestionError, "no column 'nobody' .* there are 'prediction', 'rival', 'site'"),
+            ({"second": "nobody"}, ba.QuestionError, "no system 'nobody'; it has 'prediction', 'rival'"),
             ({"second": np.zeros(3, int)}, ba.PartitionError, r"shape \(3,\); pass one for each of the 160"),
             ({"second": np.full(160, 7)}, ba.QuestionError, "second system predicts what is no class of the pool"),
             ({"second": POOL.predictions}, ba.QuestionError, "predict the same for every item"),
@@ -189,7 +193,7 @@ class TestTwoSystems:
         [
             ("informative", "would favour it"),
             ("flat", "found 'flat'"),
-            (ba.PairedOutcomes(np.ones(3)), "four positive"),
+            (ba.PairedOutcomes(np.ones(3)), "four alphas, .* found shape"),
         ],
     )
     def test_priors_that_make_no_sense_are_refused(self, prior, message):
@@ -209,6 +213,7 @@ class TestTwoSystems:
         ({"by": "site", "rope": 1.0}, "up to but not including 1; found 1.0"),
         ({"by": "site", "rope": np.nan}, "found nan"),
         ({"by": "site", "rope": -0.1}, "found -0.1"),
+        ({"by": "site", "target": "sample"}, "target is 'pool' or 'population'; found 'sample'"),
     ],
 )
 def test_comparisons_that_make_no_sense_are_refused_when_they_are_made(arguments, message):
@@ -225,8 +230,8 @@ def test_groups_that_do_not_exist_or_are_empty_or_one_are_refused():
         ba.assess(POOL, ba.Compare("1", 1, by="prediction"))
 
 
-def test_scores_of_many_campaigns_are_those_of_each(monkeypatch):
-    question = ba.Compare("west", "east", by="site")
+def test_scores_of_many_campaigns_are_those_of_each():
+    question = ba.Compare("west", "east", by="site", target="population")
     cells = question.cells(POOL, 0)
     prior = question.prior(POOL, cells, None, None)
     rng = np.random.default_rng(0)
@@ -241,6 +246,54 @@ def test_scores_of_many_campaigns_are_those_of_each(monkeypatch):
         close = abs(np.max(masses) - exact.max()) < 0.05 * exact.max()
         assert together["right"][r, b] == right
         assert together["success"][r, b] == (right and close)
+
+
+ABOUT_THE_POOL = {
+    "two_groups": ba.Compare("west", "east", by="site"),
+    "all_pairs": ba.Compare(by="site"),
+    "two_systems": ba.Compare("rival", "prediction"),
+}
+
+
+@pytest.mark.parametrize("question", ABOUT_THE_POOL.values(), ids=ABOUT_THE_POOL)
+def test_a_difference_that_the_labels_show_is_known(question):
+    """The population's stays open: its masses are none of them 1."""
+    known, open_ = ba.assess(POOL, question), ba.assess(POOL, replace(question, target="population"))
+    items = np.flatnonzero(
+        known._playable[known.cells.source.cells_of(np.arange(POOL.n_items))]
+    )  # the others have no part in the difference
+    for a in (known, open_):
+        a.tell(POOL.ids[items], LABELS[items])
+    result, truth = known.result(), question.truth(POOL, LABELS)
+    assert result.guarantee == "exact"
+    np.testing.assert_allclose(result.estimate, truth, atol=1e-12)
+    np.testing.assert_allclose(result.interval, np.stack([truth, truth], -1), atol=1e-12)
+    expected = np.stack([truth < -0.05, np.abs(truth) <= 0.05, truth > 0.05], -1)
+    np.testing.assert_allclose(result.masses, expected, atol=1e-12)
+    assert "probability" not in result.summary()
+    assert open_.result().guarantee == "credible"
+    assert (open_.result().masses.max(-1)[truth != 0] < 1).all()
+
+
+@pytest.mark.parametrize("question", ABOUT_THE_POOL.values(), ids=ABOUT_THE_POOL)
+def test_masses_of_the_pool_are_the_shares_of_its_draws(question):
+    a = ba.assess(POOL, question, design="random", seed=4)
+    ids = a.ask(30).ids
+    a.tell(ids, LABELS[ids])
+    result = a.result()
+    counted = [result.draws < -0.05 - 1e-9, np.abs(result.draws) <= 0.05 + 1e-9, result.draws > 0.05 + 1e-9]
+    shares = np.stack([event.mean(0) for event in counted], -1)
+    assert (np.abs(shares - result.masses) < 5 * np.sqrt(result.masses * (1 - result.masses) / 10_000) + 1e-3).all()
+    error = result.draws.std(0) / np.sqrt(len(result.draws))
+    assert (np.abs(result.draws.mean(0) - result.estimate) <= 5 * error).all()
+
+
+def test_a_difference_of_exactly_the_rope_is_practical_equality():
+    """0.8 less 0.75 is a little more than 0.05 in floating point."""
+    pool = ba.Pool(predictions=["A"] * 20 + ["B"] * 20)
+    a = ba.assess(pool, ba.Compare("A", "B", by="prediction", rope=0.05))
+    a.tell(pool.ids, ["A"] * 16 + ["B"] * 4 + ["B"] * 15 + ["A"] * 5)
+    assert a.result().masses.tolist() == [0, 1, 0]
 
 
 def test_paired_masses_at_the_ends():

@@ -46,10 +46,10 @@ class TestPrior:
     @pytest.mark.parametrize(
         ("prior", "strength", "message"),
         [
-            (ba.DirichletConfusion(np.ones((3, 4))), None, r"shape \(4, 4\); found \(3, 4\)"),
+            (ba.DirichletConfusion(np.ones((3, 4))), None, r"shape \(4, 4\); found shape \(3, 4\)"),
             (ba.DirichletConfusion(np.zeros((4, 4))), None, "positive and finite"),
             (ba.DirichletConfusion(np.ones((4, 4))), 2.0, "leave out prior_strength"),
-            (ba.BetaBernoulli(np.ones(4), np.ones(4)), None, "or a DirichletConfusion; found BetaBernoulli"),
+            (ba.BetaBernoulli(np.ones(4), np.ones(4)), None, r"shape \(4, 4\); found shape \(4,\)"),
             ("flat", None, "found 'flat'"),
         ],
     )

@@ -1,0 +1,193 @@
+"""Turning what people pass (lists, NumPy, JAX, pandas, Polars, Arrow) into plain NumPy arrays.
+
+After `values_of` an array has one of the kinds ``b i u f U M``, or stays ``O`` where its values have no common type.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+CHUNK = 1 << 16  # rows handled at a time: small enough to stay in cache
+MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
+
+
+def frame_of(values: Any) -> Any:
+    """Return ``values`` as a Narwhals frame (lazy or eager) or series, or None where it is neither."""
+    if isinstance(values, np.ndarray | list | tuple):
+        return None
+    import narwhals as nw  # here, not above: arrays and lists do without it
+
+    native = nw.from_native(values, pass_through=True, allow_series=True)
+    return native if isinstance(native, nw.DataFrame | nw.LazyFrame | nw.Series) else None
+
+
+def to_numpy(values: Any) -> np.ndarray:
+    """Return any array, series, frame or nested list as NumPy, without a copy where possible."""
+    if isinstance(values, np.ma.MaskedArray):
+        if not np.ma.is_masked(values):
+            return np.asarray(values.data)
+        plain = np.asarray(values.data).astype(object)
+        plain[np.ma.getmaskarray(values)] = None
+        return plain
+    if isinstance(values, np.ndarray):
+        return values
+    wrapped = frame_of(values)
+    if wrapped is not None:
+        return _decoded(wrapped).to_numpy()
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        return objects(values)
+    if array.dtype.kind in "US" and isinstance(values, list | tuple) and _mixed(values):
+        return np.asarray(values, dtype=object)  # NumPy would turn None, NaN and numbers into text
+    return array
+
+
+def _decoded(wrapped: Any) -> Any:
+    """Return a frame or series with Arrow's dictionaries spelled out: its own conversion makes nulls the last entry."""
+    if not wrapped.implementation.is_pyarrow():
+        return wrapped
+    import narwhals as nw
+    from pyarrow import types
+
+    native = wrapped.to_native()
+    if isinstance(wrapped, nw.Series):
+        coded = types.is_dictionary(native.type)
+        return nw.from_native(native.cast(native.type.value_type), series_only=True) if coded else wrapped
+    for i, field in enumerate(native.schema):
+        if types.is_dictionary(field.type):
+            native = native.set_column(i, field.name, native.column(i).cast(field.type.value_type))
+    return nw.from_native(native)
+
+
+def objects(values: Any) -> np.ndarray:
+    """Return values as a one-dimensional array of objects, whatever they hold."""
+    rows = list(values)
+    array = np.empty(len(rows), dtype=object)
+    for i, row in enumerate(rows):
+        array[i] = row
+    return array
+
+
+def _mixed(values: Any) -> bool:
+    flat = np.asarray(values, dtype=object).ravel()
+    return len({isinstance(value, str | bytes) for value in flat}) > 1
+
+
+def values_of(values: Any) -> np.ndarray:
+    """Return `to_numpy` of ``values`` with text as ``U`` and objects of one type as that type."""
+    array = to_numpy(values)
+    kind = array.dtype.kind
+    if kind == "S":
+        return np.strings.decode(array, "utf-8")
+    if kind == "T":
+        array, kind = array.astype(object), "O"
+    if kind != "O":
+        return array
+    if not array.size:
+        return array.astype(np.float64)
+    types = set(map(type, array.ravel()))
+    if all(issubclass(t, str) for t in types):
+        return array.astype(str)
+    if all(issubclass(t, bool | np.bool_) for t in types):
+        return array.astype(bool)
+    if any(issubclass(t, str | bool | np.bool_) for t in types):
+        return array
+    number = (int, float, np.integer, np.floating)
+    if all(issubclass(t, number) or t.__name__ in MISSING_TYPES for t in types):
+        return _numbers(array, exact=all(issubclass(t, int | np.integer) for t in types))
+    return array
+
+
+def _numbers(array: np.ndarray, exact: bool) -> np.ndarray:
+    """Objects that are numbers or missing, as integers where all are, else as floats with NaN for the missing."""
+    if exact:
+        try:
+            return array.astype(np.int64)
+        except OverflowError:
+            return array
+    flat = [np.nan if type(value).__name__ in MISSING_TYPES else float(value) for value in array.ravel()]
+    return np.asarray(flat, dtype=np.float64).reshape(array.shape)
+
+
+def first_true(mask: np.ndarray) -> int | None:
+    """Return the position of the first True, or None."""
+    at = int(mask.argmax()) if mask.size else 0
+    return at if mask.size and mask[at] else None
+
+
+def missing_mask(array: np.ndarray) -> np.ndarray:
+    """Return where a 1-d array has no value (None, NaN, NaT, empty text)."""
+    kind = array.dtype.kind
+    if kind == "f":
+        return np.isnan(array)
+    if kind in "mM":
+        return np.isnat(array)
+    if kind == "U":
+        return array == ""
+    if kind == "O":
+        return np.array([_is_missing(value) for value in array], dtype=bool)
+    return np.zeros(len(array), dtype=bool)
+
+
+def first_missing(array: np.ndarray) -> int | None:
+    """Return the position of the first missing value of a 1-d array, or None; see `missing_mask`."""
+    return None if array.dtype.kind in "biu" else first_true(missing_mask(array))
+
+
+def first_nested(array: np.ndarray) -> int | None:
+    """Return the position of the first value that holds several (a list, a set, an array) of a 1-d array, or None."""
+    several = (list, tuple, set, frozenset, dict, np.ndarray)
+    if array.dtype.kind != "O" or array.ndim != 1:
+        return None
+    return next((i for i, value in enumerate(array) if isinstance(value, several)), None)
+
+
+def _is_missing(value: Any) -> bool:
+    if type(value).__name__ in MISSING_TYPES or (isinstance(value, str) and value == ""):
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def whole(array: np.ndarray) -> np.ndarray:
+    """Return booleans and whole floats as int64; everything else as it is."""
+    if array.dtype.kind == "b":
+        return array.astype(np.int64)
+    if array.dtype.kind == "f" and array.size and np.all(np.abs(array) < 2**53) and np.all(array == np.floor(array)):
+        return array.astype(np.int64)
+    return array
+
+
+def text_as_int(text: np.ndarray) -> np.ndarray | None:
+    """Return text as int64 if every value is the plain form of an integer ("17", never "017" or "1e3")."""
+    if text.dtype.itemsize == 0 or not text.size:
+        return None
+    try:
+        numbers = text.astype(np.int64)
+    except (ValueError, OverflowError):
+        return None
+    return numbers if np.array_equal(numbers.astype(str), text) else None
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return a read-only view; the caller's own array stays writeable."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def show(value: Any) -> str:
+    """Return a value as it should stand in a message, without NumPy's type: ``'cat'``, ``7``, ``[0.25, 0.5]``."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list):
+        return f"[{listing(value)}]"
+    return f"({listing(value)})" if type(value) is tuple and len(value) > 1 else repr(value)
+
+
+def listing(values: Any, limit: int = 8) -> str:
+    """Return the first values of a sequence for a message: ``'a', 'b', ... (12 in all)``."""
+    shown = ", ".join(show(value) for value in list(values[:limit]))
+    return shown if len(values) <= limit else f"{shown}, ... ({len(values):,} in all)"

@@ -1,0 +1,61 @@
+"""Random streams of a seed, a separate one for every purpose.
+
+Users make labels and noise by ``default_rng(seed)`` with the seeds that they pass on to us. Streams of ours therefore
+start from the seed together with a name that nobody else spawns by, so that they are independent of those.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from bayes_assess._tools.axes import PRNGKey
+
+
+def sequence(seed: int, purpose: str) -> np.random.SeedSequence:
+    """Return the seed of one purpose; NumPy promises that it never changes.
+
+    Parameters
+    ----------
+    seed : int
+        0 or more, of any size.
+    purpose : str
+        What is drawn, such as ``"order"``.
+
+    Examples
+    --------
+    >>> sequence(0, "order").generate_state(1) != np.random.SeedSequence(0).generate_state(1)
+    array([ True])
+    """
+    name = int.from_bytes(f"bayes_assess {purpose}".encode(), "little")
+    return np.random.SeedSequence(seed, spawn_key=(name,))
+
+
+def generator(seed: int, purpose: str) -> np.random.Generator:
+    """Return NumPy's generator for one purpose; see `sequence`.
+
+    Examples
+    --------
+    >>> generator(0, "draws").random() != np.random.default_rng(0).random()
+    True
+    """
+    return np.random.default_rng(sequence(seed, purpose))
+
+
+def jax_key(seed: int, purpose: str) -> PRNGKey:
+    """Return the JAX key for one purpose; see `sequence`.
+
+    No key is split or folded from ``jax.random.key(seed)``: of that, the t-th split and ``fold_in(..., t)`` are one
+    and the same.
+
+    Examples
+    --------
+    >>> jax_key(0, "draws").shape
+    ()
+    """
+    import jax
+
+    first, second = sequence(seed, purpose).generate_state(2)
+    return jax.random.fold_in(jax.random.key(first), second)

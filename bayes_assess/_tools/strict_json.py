@@ -1,0 +1,38 @@
+"""Values as JSON text, for the journal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bayes_assess.errors import JournalError
+
+
+def dumps(value: Mapping[str, Any], what: str) -> str:
+    """Write a mapping as strict JSON: no NaN, no keys but text; `what` names it in the error."""
+    if not isinstance(value, Mapping):
+        raise JournalError(f"{what} must be a mapping from names to values; found {type(value).__name__}.")
+    try:
+        return json.dumps(_plain(value), allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise JournalError(f"{what} cannot be written as JSON: {error}.") from error
+
+
+def _plain(value: Any) -> Any:
+    """NumPy and JAX values as Python values; text keys only, because JSON would turn others into text silently."""
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError(f"the key {key!r} is not text")
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic) or hasattr(value, "__array__"):
+        plain = np.asarray(value).tolist()
+        return [_plain(item) for item in plain] if isinstance(plain, list) else _plain(plain)
+    raise TypeError(f"{value!r} is a {type(value).__name__}")

@@ -1,0 +1,383 @@
+"""A small table of named columns that prints well in a terminal, a notebook and a Markdown file."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import html
+import importlib
+import importlib.util
+import math
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.text import (
+    View,
+    as_text,
+    is_numeric,
+    line,
+    more_rows,
+    one_line,
+    padded,
+    plain_values,
+    text_width,
+)
+from bayes_assess.errors import OutputError, UnknownColumnError
+
+if TYPE_CHECKING:
+    import rich.table
+
+MAX_ROWS = 20  # a longer table shows its head and its tail
+BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+class Table:
+    """An immutable table: named columns of one length.
+
+    Parameters
+    ----------
+    columns : mapping of str to array-like, each of shape (rows,)
+        The columns in the order in which they are shown.
+    title : str, optional
+        A line above the table.
+    formats : mapping of str to str, optional
+        Python format specifications by column, such as ``{"estimate": ".3f"}``. They change how numbers are shown,
+        never the numbers.
+
+    Raises
+    ------
+    OutputError
+        If a column is not one-dimensional, if lengths differ, or if a format does not fit its column.
+
+    Examples
+    --------
+    >>> Table({"group": ["cat", "dog"], "labels": [12, 7], "accuracy": [0.9166, 0.5714]})
+    group  labels  accuracy
+    -----  ------  --------
+    cat        12     0.917
+    dog         7     0.571
+    """
+
+    __slots__ = ("_columns", "_formats", "_title")
+
+    def __init__(
+        self,
+        columns: Mapping[str, Any],
+        *,
+        title: str | None = None,
+        formats: Mapping[str, str] | None = None,
+    ):
+        held: dict[str, np.ndarray] = {}
+        for name, values in columns.items():
+            text = str(name)
+            if text in held:
+                raise OutputError(f"Two columns of the table are both named {text!r}; give each its own name.")
+            held[text] = _column(text, values)
+        lengths = {name: len(values) for name, values in held.items()}
+        if len(set(lengths.values())) > 1:
+            raise OutputError(f"The columns of a table need one length, but these differ: {lengths}.")
+        self._columns = held
+        self._title = title
+        self._formats = dict(formats or {})
+        self._check_formats()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return tuple(self._columns)
+
+    @property
+    def title(self) -> str | None:
+        """The line above the table, or None."""
+        return self._title
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values()))) if self._columns else 0
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        try:
+            return self._columns[name]
+        except (KeyError, TypeError):
+            raise UnknownColumnError(
+                f"The table has no column {name!r}; its columns are {', '.join(self.columns) or 'none'}."
+            ) from None
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._columns)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Go through the rows as dictionaries of plain Python values.
+
+        Yields
+        ------
+        dict
+            Column name to value.
+
+        Examples
+        --------
+        >>> list(Table({"group": ["cat"], "labels": [12]}).rows())
+        [{'group': 'cat', 'labels': 12}]
+        """
+        names = self.columns
+        for values in zip(*map(plain_values, self._columns.values()), strict=True):
+            yield dict(zip(names, values, strict=True))
+
+    __iter__ = rows
+    __contains__ = None  # `"name" in table` could mean rows or columns: use `table.columns`
+
+    # -- text ----------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        view = self._view(MAX_ROWS)
+        widths = [max(map(text_width, [name, *cells])) for name, cells in zip(view.names, view.cells, strict=True)]
+        view, widths = view.narrowed(widths)
+        lines = [] if self._title is None else [self._title]
+        if not widths:
+            return "\n".join([*lines, "(no columns)"])
+        lines.append(line(view.names, widths, view.right))
+        lines.append("  ".join("-" * width for width in widths))
+        for row, cells in enumerate(zip(*view.cells, strict=True)):
+            if row == view.cut:
+                lines.append(f"... ({more_rows(view.hidden)})")
+            lines.append(line(cells, widths, view.right))
+        if not len(self):
+            lines.append("(no rows)")
+        if view.left_out:
+            lines.append(f"({view.left_out} of {len(self.columns)} columns not shown)")
+        return "\n".join(line.rstrip() for line in lines)
+
+    def to_markdown(self) -> str:
+        """Write the whole table in Markdown.
+
+        Returns
+        -------
+        str
+            A pipe table without a final newline; the title, if any, is a paragraph above it.
+
+        Examples
+        --------
+        >>> print(Table({"group": ["cat"], "labels": [12]}).to_markdown())
+        | group | labels |
+        | :---- | -----: |
+        | cat   |     12 |
+        """
+        view = self._view(None).escaped(lambda text: text.replace("\\", "\\\\").replace("|", "\\|"))
+        widths = [max(3, *map(text_width, [name, *cells])) for name, cells in zip(view.names, view.cells, strict=True)]
+        rules = [
+            ("-" * (w - 1) + ":") if right else (":" + "-" * (w - 1))
+            for w, right in zip(widths, view.right, strict=True)
+        ]
+        rows = [view.names, rules, *zip(*view.cells, strict=True)]
+        lines = [
+            "| "
+            + " | ".join(padded(cell, w, right) for cell, w, right in zip(row, widths, view.right, strict=True))
+            + " |"
+            for row in rows
+        ]
+        return "\n".join([f"{self._title}\n", *lines] if self._title else lines)
+
+    def _repr_html_(self) -> str:
+        view = self._view(MAX_ROWS).escaped(html.escape)
+        align = ['style="text-align: right"' if right else 'style="text-align: left"' for right in view.right]
+        parts = ["<table>"]
+        if self._title is not None:
+            parts.append(f"<caption>{html.escape(self._title)}</caption>")
+        heads = "".join(f"<th {a}>{name}</th>" for a, name in zip(align, view.names, strict=True))
+        parts.append(f"<thead><tr>{heads}</tr></thead><tbody>")
+        for row, cells in enumerate(zip(*view.cells, strict=True)):
+            if row == view.cut:
+                note = f"… ({more_rows(view.hidden)})"
+                parts.append(f'<tr><td colspan="{len(align)}" style="text-align: center">{note}</td></tr>')
+            parts.append(
+                "<tr>" + "".join(f"<td {a}>{cell}</td>" for a, cell in zip(align, cells, strict=True)) + "</tr>"
+            )
+        parts.append("</tbody></table>")
+        return "\n".join(parts)
+
+    def to_rich(self, *, max_rows: int | None = MAX_ROWS) -> rich.table.Table:
+        """Make a table for Rich, which colours and fits it to the terminal.
+
+        Parameters
+        ----------
+        max_rows : int or None
+            A longer table shows its head and its tail; None shows every row.
+
+        Returns
+        -------
+        rich.table.Table
+            To print on a ``rich.console.Console``.
+
+        Examples
+        --------
+        >>> Table({"group": ["cat"], "labels": [12]}).to_rich().row_count
+        1
+        """
+        from rich import box
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        view = self._view(max_rows)
+        # `Text`, not str: a group named "[red]" is a name, not markup.
+        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", caption_justify="left")
+        if self._title is not None:
+            table.title = Text(self._title)
+        if view.hidden:
+            table.caption = Text(f"{len(self) - view.hidden:,} of {len(self):,} rows")
+        for name, right in zip(view.names, view.right, strict=True):
+            table.add_column(Text(name), justify="right" if right else "left")
+        for row, cells in enumerate(zip(*view.cells, strict=True)):
+            if row == view.cut:
+                table.add_row(*["..."] * len(cells))
+            table.add_row(*map(Text, cells))
+        return table
+
+    def __rich__(self) -> rich.table.Table:
+        return self.to_rich()
+
+    # -- data ----------------------------------------------------------------------------------------------------
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Hand the columns to a dataframe library.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            The library.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            A copy; changing it leaves this table as it is.
+
+        Raises
+        ------
+        OutputError
+            If the library is unknown or not installed.
+
+        Examples
+        --------
+        >>> Table({"labels": [12, 7]}).to_frame()["labels"].tolist()
+        [12, 7]
+        """
+        if backend not in BACKENDS:
+            raise OutputError(f"`to_frame` knows the backends {', '.join(BACKENDS)}; found {backend!r}.")
+        if importlib.util.find_spec(backend) is None:
+            raise OutputError(
+                f"`to_frame(backend={backend!r})` needs {backend}, which is not installed here; "
+                f"`pip install {backend}`, or choose another backend ({', '.join(BACKENDS)})."
+            )
+        library = importlib.import_module(backend)
+        if backend == "pandas":
+            return library.DataFrame({name: values.copy() for name, values in self._columns.items()})
+        # Text goes as Python strings, because NumPy's fixed-width text is no type of theirs.
+        columns = {
+            name: values.copy() if values.dtype.kind in "biufmM" else values.tolist()
+            for name, values in self._columns.items()
+        }
+        return library.DataFrame(columns) if backend == "polars" else library.table(columns)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> Path:
+        """Write every row to a CSV file, all or nothing.
+
+        Numbers are written in full; missing values (None and NaN) as empty fields. The file is complete or, after a
+        crash, what it was before.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to write. An existing file is replaced.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        OutputError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     print(Table({"id": ["a", "b"]}).to_csv(f"{folder}/to_label.csv").read_text().split())
+        ['id', 'a', 'b']
+        """
+        target = Path(path)
+        real = target.resolve()  # replace what a link points to, not the link
+        temporary = real.with_name(f".{real.name}.{secrets.token_hex(4)}.tmp")
+        try:
+            if real.exists() and not real.is_file():
+                raise OutputError(f"Cannot write the table to {target}: it exists and is not a file.")
+            try:
+                with temporary.open("x", encoding="utf-8", newline="") as stream:
+                    writer = csv.writer(stream, lineterminator="\n")
+                    writer.writerow(self.columns)
+                    writer.writerows(zip(*map(_csv_values, self._columns.values()), strict=True))
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                os.replace(temporary, real)
+            finally:
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    temporary.unlink()
+        except OSError as error:
+            raise OutputError(f"Cannot write the table to {target}: {error.strerror or error}.") from error
+        return target
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _check_formats(self) -> None:
+        for name, spec in self._formats.items():
+            if name not in self._columns:
+                raise OutputError(f"A format was given for {name!r}, which is no column of {', '.join(self.columns)}.")
+            for value in self._columns[name][:1].tolist():
+                try:
+                    format(value, spec) if value is not None else None
+                except (ValueError, TypeError):
+                    raise OutputError(f"The format {spec!r} of column {name!r} does not fit {show(value)}.") from None
+
+    def _view(self, max_rows: int | None) -> View:
+        """Everything as text, with the middle rows left out when there are more than `max_rows`."""
+        count = len(self)
+        head, tail = count, 0
+        if max_rows is not None and count > max_rows:
+            tail = max_rows // 2
+            head = max_rows - tail
+        kept = np.r_[:head, count - tail : count]
+        cells = [as_text(values[kept], self._formats.get(name)) for name, values in self._columns.items()]
+        right = [is_numeric(values) for values in self._columns.values()]
+        return View([one_line(name) for name in self.columns], cells, right, head, count - head - tail)
+
+
+def _column(name: str, values: Any) -> np.ndarray:
+    """Copy values into a read-only array of shape (rows,)."""
+    try:
+        array = np.array(values)
+    except ValueError:  # rows of different lengths
+        array = np.empty((0, 0))
+    if array.ndim != 1:
+        shape = f"shape {array.shape}" if array.size else "no one-dimensional shape"
+        raise OutputError(f"Column {name!r} of the table has {shape}; a column is one value per row.")
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        values = list(values)
+        if not all(isinstance(value, (str, bytes)) for value in values):
+            # NumPy would turn the numbers of ["a", 1] into text.
+            array = np.empty(len(values), dtype=object)
+            array[:] = values
+    array.flags.writeable = False
+    return array
+
+
+def _csv_values(values: np.ndarray) -> list[Any]:
+    return ["" if _is_missing(value) else value for value in plain_values(values)]
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))

@@ -1,0 +1,1 @@
+"""Campaigns: interactive sessions with their journal, and simulated ones with their study."""

@@ -1,0 +1,288 @@
+"""Questions, designs and priors as plain values and back, for journals and for the command line.
+
+A question or a design is described by its name and its options: the parameters of its class, each turned into numbers,
+texts, lists and dictionaries. Nothing else spells an option out, so that one that is added to a class is kept by
+journals too. What a journal cannot hold are values of every item: groups, predictions of another system, features.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from bayes_assess.campaigns.journal import Journal
+from bayes_assess.designs import DESIGNS, Design, find_design
+from bayes_assess.errors import JournalError, PriorError, QuestionError
+from bayes_assess.measures import Measure, PRCurve, describe_measure, described_measure
+from bayes_assess.models import BetaBernoulli, DirichletConfusion, HierarchicalAccuracy, PairedOutcomes
+from bayes_assess.models.sampled_belief import SampledBelief
+from bayes_assess.pool.cells import Cells
+from bayes_assess.pool.groups import Cut, ScoreBins
+from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.strata import FeatureStrata, Strata
+from bayes_assess.questions import QUESTIONS, AllPairs, Question, ScorePrior, TwoGroups, TwoSystems
+
+_BELIEFS = {
+    belief.__name__: belief
+    for belief in (BetaBernoulli, DirichletConfusion, HierarchicalAccuracy, PairedOutcomes, SampledBelief, ScorePrior)
+}
+_CUTS: dict[str, tuple[type[Cut], str]] = {  # what names a cut in a description, and the option that it holds
+    "bins": (ScoreBins, "n_bins"),
+    "strata": (Strata, "n_strata"),
+    "feature_strata": (FeatureStrata, "n_strata"),
+}
+_PER_ITEM = ("by", "first", "second", "of", "features")  # options whose arrays have a value for every item
+_NEWER = "a newer release may have written it; upgrade bayes_assess to open it"
+
+
+def describe(
+    pool: Pool,
+    question: Question,
+    design: Design,
+    prior: Any,
+    cells: Cells,
+    seed: int,
+    source: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Say in plain values all that a resumed session needs besides the pool."""
+    return {
+        "pool": pool.fingerprint(),
+        "question": describe_question(question),
+        "design": describe_design(design),
+        "prior": describe_belief(prior),
+        "cells": cells.source.fingerprint(),
+        "seed": seed,
+        "source": source,
+    }
+
+
+def read_description(
+    book: Journal, pool: Pool, question: Question | None = None, design: Design | None = None
+) -> tuple[Question, Design, Any, int]:
+    """Rebuild question, design, prior and seed from a journal of this pool.
+
+    Question and design need to be given where the journal does not hold them whole; they must be those of the journal.
+    """
+    meta = book.meta
+    if meta["pool"] != pool.fingerprint():
+        raise JournalError(
+            f"The journal {str(book.path)!r} belongs to another pool: predictions, scores, ids, classes and groups "
+            "must be the same as when it was started."
+        )
+    asked = meta["question"]
+    if asked["question"] == "Compare":  # always about the population, before there was a choice
+        asked = {"target": "population", **asked}
+    if question is None:
+        question = described_question(asked)
+    elif not isinstance(question, Question) or not _is_described(question, asked):
+        raise JournalError(f"The journal {str(book.path)!r} asks another question: {asked}.")
+    if design is None:
+        design = described_design(meta["design"])
+    elif not isinstance(design, Design) or not _is_described(design, meta["design"]):
+        raise JournalError(f"The journal {str(book.path)!r} is of another design: {meta['design']}.")
+    design = find_design(design, question.n_sought, question.designs)
+    return question, design, described_belief(meta["prior"]), meta["seed"]
+
+
+def describe_question(question: Question) -> dict[str, Any]:
+    """Say in plain values what is asked.
+
+    Raises
+    ------
+    QuestionError
+        If the question is none of `QUESTIONS`, or has a measure without a name.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> describe_question(ba.LeastAccurate(ba.ScoreBins(5), m=2))
+    {'question': 'LeastAccurate', 'by': {'bins': 5, 'kind': 'width'}, 'm': 2, 'target': 'pool'}
+    """
+    kind = "Compare" if isinstance(question, AllPairs | TwoGroups | TwoSystems) else type(question).__name__
+    if kind not in QUESTIONS:
+        raise QuestionError(f"A journal keeps the questions {', '.join(QUESTIONS)}; {kind} is none of them.")
+    return {"question": kind, **_options(question)}
+
+
+def described_question(description: Mapping[str, Any]) -> Question:
+    """Make the question of a description, a journal's or the command line's.
+
+    Raises
+    ------
+    JournalError
+        If there is no such question or option, or the description leaves out values of items.
+
+    Examples
+    --------
+    >>> described_question({"question": "LeastAccurate", "by": {"bins": 5, "kind": "width"}, "m": 2})
+    LeastAccurate(by=ScoreBins(n_bins=5, kind='width'), target='pool', m=2)
+    """
+    options = {name: value for name, value in description.items() if name != "question"}
+    return _made("question", description["question"], QUESTIONS, options)
+
+
+def describe_design(design: Design) -> dict[str, Any]:
+    """Say in plain values how items are chosen.
+
+    Examples
+    --------
+    >>> from bayes_assess.designs import EpsilonGreedy
+    >>> describe_design(EpsilonGreedy(epsilon=0.2))
+    {'name': 'epsilon_greedy', 'options': {'epsilon': 0.2}}
+    """
+    return {"name": design.name, "options": _options(design)}
+
+
+def described_design(description: Mapping[str, Any]) -> Design:
+    """Make the design of a description.
+
+    Raises
+    ------
+    JournalError
+        If there is no such design or option, or the description leaves out values of items.
+
+    Examples
+    --------
+    >>> described_design({"name": "epsilon_greedy", "options": {"epsilon": 0.2}})
+    EpsilonGreedy(epsilon=0.2)
+    """
+    return _made("design", description["name"], DESIGNS, description["options"])
+
+
+def describe_belief(belief: Any) -> dict[str, Any]:
+    """Say in plain values what is believed before any label.
+
+    Raises
+    ------
+    PriorError
+        If a journal cannot keep beliefs of this kind.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> describe_belief(ba.BetaBernoulli([1.0, 2.0], [1.0, 1.0]))
+    {'model': 'BetaBernoulli', 'parameters': {'a': [1.0, 2.0], 'b': [1.0, 1.0]}}
+    """
+    kind = type(belief).__name__
+    if kind not in _BELIEFS:
+        raise PriorError(f"A journal keeps priors of the kinds {', '.join(_BELIEFS)}; found {kind}.")
+    parameters = {field.name: getattr(belief, field.name) for field in fields(belief) if field.init}
+    plain = {
+        name: describe_belief(value) if type(value).__name__ in _BELIEFS else np.asarray(value).tolist()
+        for name, value in parameters.items()
+    }
+    return {"model": kind, "parameters": plain}
+
+
+def described_belief(description: Mapping[str, Any]) -> Any:
+    """Make the belief of a description.
+
+    Raises
+    ------
+    JournalError
+        If there is no such model.
+
+    Examples
+    --------
+    >>> described_belief({"model": "BetaBernoulli", "parameters": {"a": [1.0, 3.0], "b": [1.0, 1.0]}}).mean.tolist()
+    [0.5, 0.75]
+    """
+    kind = description["model"]
+    if kind not in _BELIEFS:
+        raise JournalError(f"There is no model {kind!r}; {_NEWER}.")
+    parameters = {
+        name: described_belief(value) if isinstance(value, Mapping) else np.asarray(value)
+        for name, value in description["parameters"].items()
+    }
+    return _BELIEFS[kind](**parameters)
+
+
+# -- options -----------------------------------------------------------------------------------------------------------
+
+
+def _options(made: Any) -> dict[str, Any]:
+    """Describe the options of a question, a design or a cut: the parameters of its class."""
+    return {name: _plain(name, getattr(made, name)) for name in inspect.signature(type(made)).parameters}
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Turn an option into numbers, texts, lists and dictionaries."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Cut):
+        key, counted = next((key, counted) for key, (kind, counted) in _CUTS.items() if type(value) is kind)
+        return {key if option == counted else option: plain for option, plain in _options(value).items()}
+    if isinstance(value, Measure | PRCurve) or callable(value):
+        return describe_measure(value)
+    if name in _PER_ITEM:
+        return {"array": type(value).__name__}
+    if isinstance(value, list | tuple):
+        return [_plain(name, one) for one in value]
+    return np.asarray(value).tolist()
+
+
+def _value(value: Any) -> Any:
+    """Turn a description of an option back."""
+    if isinstance(value, list):
+        return [_value(one) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    if "array" in value:
+        raise JournalError(
+            "Groups, predictions or features of this journal were given as an array; pass resume(..., question=...) "
+            "too, or design=... if they are the design's."
+        )
+    if "measure" in value:
+        return described_measure(value)
+    for key, (kind, counted) in _CUTS.items():
+        if key in value:
+            options = {counted if name == key else name: _value(x) for name, x in value.items()}
+            return _checked(f"kind of {key}", kind, options)
+    raise JournalError(f"There are no groups such as {dict(value)}; {_NEWER}.")
+
+
+def _made(what: str, name: str, known: Mapping[str, Callable[..., Any]], options: Mapping[str, Any]) -> Any:
+    """Make what has this name, with described options."""
+    if name not in known:
+        raise JournalError(f"There is no {what} {name!r}; {_NEWER}.")
+    return _checked(f"{what} {name!r}", known[name], {option: _value(value) for option, value in options.items()})
+
+
+def _checked(what: str, make: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+    """Make it, if it takes these options."""
+    for option in options:
+        if option not in inspect.signature(make).parameters:
+            raise JournalError(f"The {what} has no option {option!r}; {_NEWER}.")
+    return make(**options)
+
+
+def _is_described(made: Any, description: Mapping[str, Any]) -> bool:
+    """Whether a question or design is that of a description, apart from values of items, which it does not hold."""
+    mine = describe_question(made) if isinstance(made, Question) else describe_design(made)
+    if any(mine.get(name) != description.get(name) for name in ("question", "name")):
+        return False
+    mine, kept = (one.get("options", one) for one in (mine, description))
+    standard = {name: option.default for name, option in inspect.signature(type(made)).parameters.items()}
+    return all(
+        _comparable(mine.get(name, standard.get(name))) == _comparable(kept.get(name, standard.get(name)))
+        for name in mine.keys() | kept.keys()
+    )
+
+
+def _comparable(plain: Any) -> Any:
+    """Take arrays of items for the same, and a number of bins for that many bins of equal width."""
+    if not isinstance(plain, Mapping):
+        return plain
+    if plain.keys() == {"array"}:
+        return "array"
+    if plain.keys() == {"bins", "kind"} and plain["kind"] == "width":
+        return plain["bins"]
+    if "array" in plain:  # strata, as the first journals had them
+        plain = {**plain, "of": {"array": plain["array"]}}
+    return {name: _comparable(value) for name, value in plain.items() if name != "array"}

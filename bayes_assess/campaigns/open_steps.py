@@ -1,0 +1,86 @@
+"""The steps of a weighted campaign that are not settled yet: items asked for whose labels may come in any order."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess.designs import Draw
+from bayes_assess.estimators.weighted import Steps
+
+_NEVER = np.iinfo(np.int64).max
+
+
+class OpenSteps:
+    """Steps from the first whose label is missing on, in the order of asking.
+
+    A step is as if items that still have no label had never been asked for: they might be drawn in it. Items that
+    nobody asked for take part from when they are told, as items that are known without a draw.
+
+    Examples
+    --------
+    >>> steps = OpenSteps(n_items=10)
+    >>> draws = Draw(weight=np.ones(2), p_new=np.array([1.0, 0.9]), p_pending=np.array([0.0, 0.1]))
+    >>> steps.ask(np.array([7, 3]), np.array([0, 0]), draws)
+    >>> steps.tell(np.array([3]), np.array([1]))
+    >>> settled, later = steps.take()
+    >>> len(settled.cell), later.outcome.tolist(), later.p_new.tolist()  # 7 might be drawn instead of 3
+    (0, [-1, 1], [1.0, 1.0])
+    >>> steps.tell(np.array([7]), np.array([0]))
+    >>> settled, later = steps.take()
+    >>> settled.outcome.tolist(), settled.p_new.tolist(), len(later.cell)
+    ([0, 1], [1.0, 0.9], 0)
+    """
+
+    def __init__(self, n_items: int):
+        self._n_items = n_items
+        self._place: dict[int, int] = {}  # of items without a label, counted from the first that was ever asked for
+        self._first = 0  # place of the first open step
+        self._cell = np.empty(0, np.int64)
+        self._outcome = np.empty(0, np.int64)
+        self._columns = np.empty((0, 5))  # weight, p_new, p_pending, q and the sum of q over items pending then
+        self._pending = 0.0  # sum of q over items without a label
+
+    def ask(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw) -> None:
+        """Append a batch of items that are handed out."""
+        q = 1 / (self._n_items * np.asarray(draws.weight, np.float64))
+        upto = self._pending + np.cumsum(q)
+        self._append(items, cells, np.stack([draws.weight, draws.p_new, draws.p_pending, q, upto - q], axis=-1))
+        self._pending = float(upto[-1])
+
+    def volunteer(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"]) -> None:
+        """Append items that nobody asked for; their labels are to be told at once."""
+        self._append(items, cells, np.tile([0.0, 1.0, 0.0, 0.0, 0.0], (len(items), 1)))
+
+    def tell(self, items: Int[np.ndarray, " n"], outcomes: Int[np.ndarray, " n"]) -> None:
+        """Write down labels."""
+        at = np.array([self._place.pop(item) for item in items.tolist()], np.int64) - self._first
+        self._outcome[at] = outcomes
+        self._pending -= float(self._columns[at, 3].sum())
+
+    def take(self) -> tuple[Steps, Steps]:
+        """Return the steps that are settled now, which are forgotten, and those after them up to the last label."""
+        missing = self._outcome < 0
+        n = int(missing.argmax()) if missing.any() else len(missing)
+        settled = self._steps(slice(0, n), self._columns[:n, 1])
+        self._first += n
+        self._cell, self._outcome, self._columns = self._cell[n:], self._outcome[n:], self._columns[n:]
+        if not len(self._cell):
+            self._pending = 0.0  # no rounding errors left
+        told = np.flatnonzero(self._outcome >= 0)
+        upto = slice(0, int(told[-1]) + 1 if len(told) else 0)
+        _, p_new, p_pending, q, then = self._columns[upto].T
+        q = np.where(self._outcome[upto] < 0, q, 0.0)
+        # What was pending then under the proposal of then, in the ratio to which it still is under those it came by.
+        still = np.divide(np.cumsum(q) - q, then, out=np.zeros(len(q)), where=then > 0)
+        return settled, self._steps(upto, p_new + p_pending * np.minimum(still, 1.0))
+
+    def _steps(self, which: slice, p_new: Float[np.ndarray, " n"]) -> Steps:
+        return Steps(self._cell[which], self._outcome[which], self._columns[which, 0], p_new)
+
+    def _append(self, items: np.ndarray, cells: np.ndarray, columns: Float[np.ndarray, "n 5"]) -> None:
+        start = self._first + len(self._cell)
+        self._place.update(zip(items.tolist(), range(start, start + len(items)), strict=True))
+        self._cell = np.append(self._cell, cells)
+        self._outcome = np.append(self._outcome, np.full(len(items), -1))
+        self._columns = np.concatenate([self._columns, columns])

@@ -1,0 +1,266 @@
+"""Replicated campaigns: how many labels does each design need on this pool?
+
+Every campaign is the design's own step (`choose`, then `update`) in a compiled loop, vectorised over repeats.
+Outcomes are drawn without replacement from the true label counts of the cells, which has the same distribution as
+handing out items in random order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Int
+
+from bayes_assess._tools.arrays import show
+from bayes_assess.campaigns.study import Campaigns as Campaigns
+from bayes_assess.campaigns.study import Study as Study
+from bayes_assess.designs import Design, State, WeightedDesign, find_design
+from bayes_assess.designs.step import looked_at, one_label, start_campaign
+from bayes_assess.errors import BudgetError, DesignError
+from bayes_assess.models.belief import Belief
+from bayes_assess.pool.cells import Cells
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions import Question
+from bayes_assess.questions._scoring import proposal_divergence
+
+_DEFAULT_BUDGETS = 50
+# Campaigns that one compiled call runs side by side: enough to hide its overhead, few enough to stay in cache.
+_LANE_CELLS = 8192
+_THREADS = os.cpu_count() or 2
+_MOST_COUNTS = 2_000_000_000  # 8 GB
+
+
+def simulate(
+    pool: Pool,
+    labels: Any,
+    question: Question,
+    *,
+    designs: Iterable[str | Design] | Mapping[str, Any] | None = None,
+    budgets: Sequence[int] | None = None,
+    repeats: int = 1000,
+    seed: int = 0,
+    batch: int = 1,
+    prior: str | Belief | None = None,
+    prior_strength: float | None = None,
+    level: float = 0.95,
+    progress: bool = False,
+) -> Study:
+    """Run many campaigns of several designs on a pool whose labels are all known.
+
+    Parameters
+    ----------
+    pool : Pool
+    labels : (M,) class names
+        The true label of every item. Classes that a pool of predictions alone did not declare are added.
+    question : Question
+    designs : names or Design objects, or a mapping, optional
+        By default a random one and the question's own. A mapping gives each its own name, and may give it its own
+        prior: ``{"flat": ("random", "uninformative")}``.
+    budgets : increasing integers, optional
+        Labels at which to look; 50 of them up to the whole pool by default, evenly spaced on the logarithmic scale.
+    repeats : int
+        Campaigns per design.
+    seed : int
+    batch : int
+        Items that are asked for before any of their labels is told. A budget that a batch does not end at is looked
+        at when its first labels have come, in the order of asking.
+    prior, prior_strength
+        As for `assess`.
+    level : float
+        Posterior probability of the intervals.
+    progress : bool
+        Show a progress bar on the terminal's standard error.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    BudgetError
+        If budgets do not increase or exceed the pool, or repeats or batch are no positive whole numbers.
+    DesignError, LabelError, PriorError, QuestionError, PartitionError
+        If an argument does not fit the pool.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100 + [2] * 100)
+    >>> labels = [0] * 60 + [1] * 140 + [2] * 100
+    >>> study = ba.simulate(pool, labels, ba.LeastAccurate(), budgets=[30, 60, 300], repeats=50)
+    >>> study.estimates["thompson"].shape
+    (50, 3, 3)
+    """
+    if not pool.classes_declared:
+        # All labels are known here, so classes that were never predicted need not be declared.
+        pool = pool.with_classes(pool.label_space.including(labels))
+    codes = pool.label_space.complete_codes(labels, pool.n_items)
+    plans = _plans(designs, question, pool, codes, prior, prior_strength, seed)
+    one = next(iter(plans.values()))
+    looks = _checked_budgets(budgets, int(one.cells.sizes[question.playable(one.cells)].sum()))
+    if isinstance(repeats, bool) or int(repeats) != repeats or repeats < 1:
+        raise BudgetError(f"The number of repeats is a positive whole number; found {show(repeats)}.")
+    if isinstance(batch, bool) or int(batch) != batch or batch < 1:
+        raise BudgetError(f"A batch is a positive whole number of items; found {show(batch)}.")
+    _check_memory(int(repeats) * len(looks) * sum(plan.n_recorded for plan in plans.values()))
+    campaigns: dict[str, Campaigns] = {}
+    with _progress_bar(progress, len(plans) * int(repeats)) as advance:
+        for name, plan in plans.items():
+            twin = next((other for other in campaigns if plan.chooses_as(plans[other])), None)
+            if twin is None:
+                campaigns[name] = _run(plan, question, looks, int(repeats), int(batch), seed, advance)
+            else:
+                campaigns[name] = replace(campaigns[twin], prior=plan.prior)
+                advance(int(repeats))
+    return Study(question, one.cells, one.full, looks, campaigns, level)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A design on its cells of the pool."""
+
+    design: Design
+    prior: Belief
+    cells: Cells
+    full: Int[np.ndarray, "K O"]
+
+    @property
+    def n_recorded(self) -> int:
+        """Numbers kept of a campaign at a look."""
+        if isinstance(self.design, WeightedDesign):
+            return 7 * len(self.cells.measure.table.outputs)  # type: ignore[attr-defined]
+        return self.full.size
+
+    def chooses_as(self, other: _Plan) -> bool:
+        """Whether campaigns of both label the same items: their beliefs differ, but have no say."""
+        return self.design == other.design and not self.design.learns and self.cells is other.cells
+
+
+def _plans(designs, question, pool, codes, prior, prior_strength, seed) -> dict[str, _Plan]:
+    """Resolve every design's name, object, cells and prior."""
+    designs = question.default_designs if designs is None else designs
+    if isinstance(designs, str | Design):
+        designs = [designs]
+    if not isinstance(designs, Mapping):
+        designs = {design if isinstance(design, str) else repr(design): design for design in designs}
+    plans, cut = {}, {}
+    for name, plan in designs.items():
+        design, own_prior = plan if isinstance(plan, tuple) else (plan, prior)
+        design = find_design(design, question.n_sought, question.designs)
+        if design.strata not in cut:
+            cells = question.cells(pool, seed, design.strata)
+            question.check(cells)
+            n_outcomes = question.reward(cells, question.prior(pool, cells, own_prior, prior_strength)).n_outcomes
+            cut[design.strata] = cells, question.full_counts(pool, cells, codes, n_outcomes)
+        cells, full = cut[design.strata]
+        plans[name] = _Plan(design, question.prior(pool, cells, own_prior, prior_strength), cells, full)
+    if not plans:
+        raise DesignError("simulate needs at least one design.")
+    return plans
+
+
+def _check_memory(n_counts: int) -> None:
+    """Refuse studies whose counts of outcomes at all looks would not fit."""
+    if n_counts > _MOST_COUNTS:
+        raise BudgetError(
+            f"The study would keep {n_counts:,} counts of outcomes, {4 * n_counts / 1e9:.0f} GB; look at fewer "
+            "budgets, run fewer repeats, or one design at a time."
+        )
+
+
+def _run(
+    plan: _Plan,
+    question: Question,
+    looks: np.ndarray,
+    repeats: int,
+    batch: int,
+    seed: int,
+    advance: Callable[[int], None],
+) -> Campaigns:
+    """Run all campaigns of one design, a few side by side in every thread."""
+    design, prior, cells, counts = plan.design, plan.prior, plan.cells, plan.full
+    most = int(np.clip(2 * _LANE_CELLS // counts.size, 4, 256))
+    n_chunks = _THREADS * -(-repeats // (_THREADS * most))  # as many for every thread
+    lanes = -(-repeats // n_chunks)
+    keys = jax.random.split(jax.random.key(seed), n_chunks * lanes).reshape(n_chunks, lanes)
+    with jax.enable_x64(True):
+        state = design.init(cells, prior, question.reward(cells, prior), question.playable(cells))
+        true_counts, looks_ = jnp.asarray(counts), jnp.asarray(looks)
+
+    def chunk(keys):
+        with jax.enable_x64(True):
+            found = jax.device_get(_campaigns(design, min(batch, int(looks[-1])), keys, state, true_counts, looks_))
+        advance(lanes)
+        return found
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        chunks = list(threads.map(chunk, keys))
+    record, far = jax.tree.map(lambda *parts: np.concatenate(parts)[:repeats], *chunks)
+    return Campaigns(record, prior, cells, counts, far)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _campaigns(
+    design: Design, batch: int, keys: Array, state: State, counts: Int[Array, "K O"], looks: Int[Array, " B"]
+) -> Any:
+    """Run one campaign per key; what `_kept` returns has leading axes (campaigns, looks)."""
+
+    def campaign(key):
+        start = start_campaign(batch, jax.random.split(key), state, counts)
+
+        def until(carry, look):
+            carry = lax.fori_loop(carry.t, look, lambda _, carry: one_label(design, carry), carry)
+            return carry, _kept(design, looked_at(design, carry), carry.left)
+
+        return lax.scan(until, start, looks)[1]
+
+    return jax.vmap(campaign)(keys)
+
+
+def _kept(design: Design, state: State, left: Int[Array, "K O"]) -> tuple[Any, Array | None]:
+    """Return what is kept of a campaign at a look, and how far its proposal is from the best one if it has any."""
+    return design.record(state), proposal_divergence(state, left) if isinstance(design, WeightedDesign) else None
+
+
+def _checked_budgets(budgets: Sequence[int] | None, n_items: int) -> Int[np.ndarray, " B"]:
+    if budgets is None:
+        return np.unique(np.geomspace(min(10, n_items), n_items, _DEFAULT_BUDGETS).round().astype(np.int64))
+    looks = np.atleast_1d(np.asarray(budgets))
+    if looks.ndim != 1 or not len(looks) or looks.dtype.kind not in "iu" or looks[0] < 1 or (np.diff(looks) <= 0).any():
+        raise BudgetError(f"Budgets are increasing whole numbers of labels, at least 1; found {show(budgets)}.")
+    if looks[-1] > n_items:
+        raise BudgetError(
+            f"The pool has {n_items:,} items for this question, fewer than the budget of {looks[-1]:,} labels."
+        )
+    return looks.astype(np.int64)
+
+
+class _progress_bar:
+    """A Rich progress bar that is silent unless wanted; calling it advances it."""
+
+    def __init__(self, wanted: bool, total: int):
+        self._wanted, self._total = wanted, total
+
+    def __enter__(self) -> Callable[[int], None]:
+        if not self._wanted:
+            return lambda n: None
+        from rich.console import Console
+        from rich.progress import Progress
+
+        self._bar = Progress(console=Console(stderr=True))
+        self._bar.__enter__()
+        task = self._bar.add_task("campaigns", total=self._total)
+        return lambda n: self._bar.advance(task, n)
+
+    def __exit__(self, *error) -> None:
+        if self._wanted:
+            self._bar.__exit__(*error)

@@ -1,0 +1,320 @@
+"""The command line: ``bayes-assess start``, ``ask``, ``tell``, ``status``, ``simulate`` and ``demo``.
+
+Exit codes: 0, done; 2, something in the call or in a file is wrong, as one line on standard error says; 130, ended by
+Ctrl-C; 1, anything unforeseen.
+
+Everything heavy is imported inside the commands, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from bayes_assess import __version__
+from bayes_assess.cli.asked import DESIGNS, OVERVIEW, Asked
+from bayes_assess.cli.entry import INTERRUPTED
+from bayes_assess.cli.options import (
+    Belief,
+    CsvOut,
+    Designs,
+    Force,
+    HowChosen,
+    Level,
+    Moved,
+    PlotOut,
+    PoolFile,
+    RunFile,
+    Seed,
+    Strength,
+    asked,
+    reading,
+    taking,
+)
+from bayes_assess.errors import BayesAssessError, BudgetError, OutputError
+
+if TYPE_CHECKING:
+    from bayes_assess.campaigns.assessment import Assessment
+
+FAILED = 2  # as for Typer's own complaints about options
+
+
+class _Commands(TyperGroup):
+    """Turns errors that the user can mend into one line on standard error, and Ctrl-C into an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # the reader of a pipe left; Typer knows what to do
+            raise
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+        except BayesAssessError as error:
+            message = str(error)
+        except OSError as error:
+            place = f": {error.filename}" if error.filename else ""
+            message = f"{error.strerror or error}{place}"
+        typer.echo(f"Error: {' '.join(message.split())}", err=True)
+        raise typer.Exit(FAILED)
+
+
+def _block(title: str, *lines: str) -> str:
+    """Show lines below a help text; the mark keeps them as they are."""
+    return "\n".join(["\b", f"{title}:", *(f"  {line}" for line in lines)])
+
+
+def _example(*lines: str) -> str:
+    return _block("Example", *lines)
+
+
+_CHOICES = f"{_block('Questions and their options', *OVERVIEW)}\n\n{_block('Designs, the default first', *DESIGNS)}\n\n"
+
+app = typer.Typer(
+    cls=_Commands,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_example(
+        "bayes-assess start predictions.csv --question least-accurate --out run.db",
+        "bayes-assess ask run.db -n 20 -o to_label.csv",
+        "bayes-assess tell run.db to_label.csv    (once its labels are filled in)",
+        "bayes-assess status run.db",
+    )
+    + "\n\nExit codes: 0 done; 2 something in the call or in a file is wrong, as the message says; 130 ended by "
+    "Ctrl-C; 1 unforeseen.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"bayes-assess {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
+    """How good is a classifier, and where does it fail? Bayesian answers from as few labels as possible."""
+
+
+@app.command(
+    epilog=_CHOICES
+    + _example(
+        "bayes-assess start predictions.csv --question least-accurate --out run.db",
+        "bayes-assess start cases.parquet --scores p_cat,p_dog --by hospital --out run.db",
+        "bayes-assess start pool.csv --question compare --second old_model --out run.db",
+        "bayes-assess start pairs.csv --scores score --question metric --measure f1 --out run.db",
+    )
+)
+@taking(asked=asked, reading=reading)
+def start(
+    pool: PoolFile,
+    *,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The journal to make, such as run.db.")],
+    asked: Asked,
+    design: HowChosen = None,
+    prior: Belief = None,
+    prior_strength: Strength = None,
+    seed: Seed = 0,
+    reading: dict[str, Any],
+) -> None:
+    """Start to assess a pool of predictions."""
+    from bayes_assess.campaigns.assessment import assess
+    from bayes_assess.cli import files, text
+    from bayes_assess.pool.readers import read_pool
+
+    reading |= asked.columns
+    items = read_pool(pool, **reading)
+    assessment = assess(
+        items,
+        asked.question(items),
+        design=design,
+        prior=prior,
+        prior_strength=prior_strength,
+        seed=seed,
+        journal=out,
+        source=files.source_of(pool, reading),
+    )
+    _close(assessment)
+    typer.echo(f"Started {out}: {text.started(assessment)}")
+    typer.echo(f"Next: bayes-assess ask {out} -n {min(20, assessment.n_remaining)} -o to_label.csv")
+
+
+@app.command(epilog=_example("bayes-assess ask run.db -n 20 -o to_label.csv"))
+def ask(
+    run: RunFile,
+    n: Annotated[int | None, typer.Option("-n", help="How many items; 20 by default.", show_default=False)] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="The CSV sheet to fill in.")
+    ] = None,
+    pending: Annotated[bool, typer.Option("--pending", help="Write again all items that await labels.")] = False,
+    force: Force = False,
+    pool: Moved = None,
+) -> None:
+    """Choose the items to label next.
+
+    With -o they become a sheet with the columns id and label, else they are printed. Items stay pending until their
+    labels are told.
+    """
+    from bayes_assess.cli import files, text
+
+    if pending and n is not None:
+        raise BudgetError("--pending writes the items that were asked for before; leave out -n.")
+    if output is not None:
+        files.refuse_to_overwrite(output, force)
+    assessment = files.reopen(run, pool)
+    with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
+        queries = files.pending_queries(assessment) if pending else assessment.ask(20 if n is None else n)
+    if output is None:
+        text.show(queries.table())
+        return
+    again = f"write them again by `bayes-assess ask {run} --pending -o FILE`"
+    try:
+        queries.to_csv(output)
+    except OutputError as error:
+        raise OutputError(f"{error} Nothing is lost: the items are pending, {again}.") from None
+    except KeyboardInterrupt:
+        typer.echo(f"{len(queries):,} items are pending; {again}.", err=True)
+        raise
+    typer.echo(f"Wrote {len(queries):,} items to {output}; fill in the column label.")
+    typer.echo(f"Next: bayes-assess tell {run} {output}")
+
+
+@app.command(epilog=_example("bayes-assess tell run.db to_label.csv"))
+def tell(
+    run: RunFile,
+    labels: Annotated[Path, typer.Argument(metavar="LABELS", help="CSV with the columns id and label.")],
+    id: Annotated[str, typer.Option("--id", metavar="COLUMN", help="The column of ids.")] = "id",
+    label: Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")] = "label",
+    pool: Moved = None,
+) -> None:
+    """Take labels from a sheet, all or nothing.
+
+    Rows without a label are skipped, other columns ignored. Labels told before may be there again.
+    """
+    from bayes_assess.cli import files, text
+    from bayes_assess.cli.parse import spelled_as
+
+    ids, told, skipped = files.read_sheet(labels, id, label)
+    assessment = files.reopen(run, pool)
+    with closing(assessment.journal):  # type: ignore[type-var]
+        before = assessment.labels_used
+        assessment.tell(ids, spelled_as(assessment.pool.classes, told))
+    new = assessment.labels_used - before
+    typer.echo(text.taken(new, known=len(ids) - new, skipped=skipped))
+    typer.echo(assessment.result().summary())
+    typer.echo(text.progress(assessment))
+
+
+@app.command(epilog=_example("bayes-assess status run.db --plot figure.png"))
+def status(run: RunFile, level: Level = 0.95, csv: CsvOut = None, plot: PlotOut = None, pool: Moved = None) -> None:
+    """Answer the question from the labels told so far."""
+    from bayes_assess.cli import files, text
+
+    assessment = files.reopen(run, pool)
+    _close(assessment)
+    result = assessment.result(level=level)
+    typer.echo(result.summary())
+    typer.echo(text.progress(assessment))
+    for table in text.narrow(result):
+        typer.echo()
+        text.show(table)
+    if csv is not None:
+        result.table().to_csv(csv)
+        typer.echo(f"Wrote {csv}.")
+    if plot is not None:
+        files.save_figure(result.plot(), plot)
+        typer.echo(f"Wrote {plot}.")
+
+
+@app.command(
+    epilog=_CHOICES
+    + _example(
+        "bayes-assess simulate labelled.csv --labels label --question least-accurate",
+        "bayes-assess simulate predictions.csv --labels labels.csv --budgets 100,200 --repeats 200",
+    )
+)
+@taking(asked=asked, reading=reading)
+def simulate(
+    pool: PoolFile,
+    *,
+    labels: Annotated[str, typer.Option(metavar="FILE|COLUMN", help="True labels: a CSV (id, label) or a column.")],
+    asked: Asked,
+    designs: Designs = None,
+    budgets: Annotated[str | None, typer.Option(metavar="NUMBERS", help="Labels at which to look: 100,200.")] = None,
+    repeats: Annotated[int, typer.Option(help="Campaigns per design.")] = 200,
+    prior: Belief = None,
+    prior_strength: Strength = None,
+    seed: Seed = 0,
+    csv: CsvOut = None,
+    plot: PlotOut = None,
+    label: Annotated[str, typer.Option(metavar="COLUMN", help="The column of labels in a file of labels.")] = "label",
+    reading: dict[str, Any],
+) -> None:
+    """Compare designs on a pool whose labels are known.
+
+    Every design runs many campaigns; the table says how close they come with how many labels.
+    """
+    from bayes_assess.campaigns.simulate import simulate as run
+    from bayes_assess.cli import files, text
+
+    items, known = files.pool_and_labels(pool, reading | asked.columns, labels, label)
+    study = run(
+        items,
+        known,
+        asked.question(items),
+        designs=None if designs is None else [name.strip() for name in designs.split(",")],
+        budgets=_whole_numbers(budgets),
+        repeats=repeats,
+        seed=seed,
+        prior=prior,
+        prior_strength=prior_strength,
+        progress=sys.stderr.isatty(),
+    )
+    text.show(study.table())
+    typer.echo(text.labels_to(study))
+    if csv is not None:
+        study.table(study.budgets.tolist()).to_csv(csv)
+        typer.echo(f"Wrote {csv}.")
+    if plot is not None:
+        files.save_figure(study.plot(), plot)
+        typer.echo(f"Wrote {plot}.")
+
+
+@app.command(epilog=_example("bayes-assess demo", "bayes-assess demo --output /tmp/demo"))
+def demo(
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where figures and tables go.")] = Path("demo_output"),
+    repeats: Annotated[int, typer.Option(help="Simulated campaigns per design.")] = 500,
+    seed: Seed = 0,
+) -> None:
+    """Find the weakest class of a digit classifier.
+
+    Trains it, runs a campaign that learns where to look beside one at random, and writes figures and tables. It takes
+    less than a minute.
+    """
+    from bayes_assess.cli import text
+    from bayes_assess.cli.demo import run
+
+    run(output, repeats=repeats, seed=seed, say=typer.echo, show=text.show, progress=sys.stderr.isatty())
+
+
+def _whole_numbers(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise BudgetError(f"Budgets are whole numbers separated by commas, such as 100,200; found {text!r}.") from None
+
+
+def _close(assessment: Assessment) -> None:
+    if assessment.journal is not None:
+        assessment.journal.close()

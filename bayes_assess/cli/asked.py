@@ -1,0 +1,237 @@
+"""The questions of the command line, and the options that go with each.
+
+An option of a question is a parameter of its class in `bayes_assess.questions`. `OPTIONS` says how help shows it,
+`FORMS` which questions take it, `parse.READERS` what its text means where that is not plain; a test compares them with
+the classes. All else follows from these. Everything heavy is imported inside the functions, as in `cli`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bayes_assess.errors import QuestionError
+
+if TYPE_CHECKING:
+    from bayes_assess.pool.pool import Pool
+    from bayes_assess.questions import Question
+
+_OWN = "prediction"  # names the pool's own predictions
+
+
+class QuestionName(StrEnum):
+    """What can be asked."""
+
+    GROUP_ACCURACY = "group-accuracy"
+    LEAST_ACCURATE = "least-accurate"
+    MOST_ACCURATE = "most-accurate"
+    CONFUSION_MATRIX = "confusion-matrix"
+    MOST_COSTLY = "most-costly"
+    CALIBRATION = "calibration"
+    LEAST_CALIBRATED = "least-calibrated"
+    COMPARE = "compare"
+    METRIC = "metric"
+    PR_CURVE = "pr-curve"
+
+    @property
+    def kind(self) -> str:
+        """Name of the question in `bayes_assess.questions.QUESTIONS`."""
+        return "PRCurve" if self is QuestionName.PR_CURVE else self.title().replace("-", "")
+
+
+class Option(NamedTuple):
+    """How help shows an option of a question, and what it is read as."""
+
+    help: str
+    metavar: str | None = None
+    kind: type = str
+
+
+OPTIONS = {
+    "by": Option(
+        "Groups: prediction, a column, bins:N or weight-bins:N; prediction by default, none for calibration and "
+        "metric.",
+        "GROUPS",
+    ),
+    "m": Option("Groups to find; 1 by default.", kind=int),
+    "cost": Option("Costs as CSV: a row per predicted class, a column per label, with names.", "FILE", Path),
+    "bins": Option("Bins of the confidence, or weight:N for equally filled ones; 10 by default.", "N"),
+    "first": Option("A group or, without --by, a column of predictions; prediction by default.", "NAME"),
+    "second": Option("What to compare it with: another group or, without --by, column.", "NAME"),
+    "rope": Option("Largest difference of accuracies that counts as none; 0.05 by default.", kind=float),
+    "measure": Option("What to measure, by scikit-learn's names, separated by commas: f1,recall.", "NAMES"),
+    "positive": Option("The positive class; the second of two by default.", "CLASS"),
+    "systems": Option(
+        "Columns of several systems' predictions, separated by commas; prediction is the pool's own.", "COLUMNS"
+    ),
+    "average": Option("The mean of the measures of the groups of --by, not each.", "macro"),
+    "thresholds": Option("Thresholds of the curve, at most; 1024 by default.", "N", int),
+    "target": Option("What the answer is about: this pool, by default, or the population it came from.", "WHICH"),
+}
+
+
+class Form(NamedTuple):
+    """A way to ask questions: with which options, and with which others if wanted."""
+
+    names: tuple[QuestionName, ...]
+    needs: str = ""
+    takes: str = ""
+    what: str = ""
+
+    @property
+    def options(self) -> list[str]:
+        """All options of this form."""
+        return [*self.needs.split(), *self.takes.split()]
+
+
+_Q = QuestionName
+FORMS = (
+    Form((_Q.GROUP_ACCURACY,), takes="by target"),
+    Form((_Q.LEAST_ACCURATE, _Q.MOST_ACCURATE), takes="by m target"),
+    Form((_Q.CONFUSION_MATRIX,), takes="cost target"),
+    Form((_Q.MOST_COSTLY,), "cost", "m target"),
+    Form((_Q.CALIBRATION,), takes="bins by target"),
+    Form((_Q.LEAST_CALIBRATED,), takes="bins by m target"),
+    Form((_Q.COMPARE,), "by", "rope target", "all pairs of groups"),
+    Form((_Q.COMPARE,), "by first second", "rope target", "two groups"),
+    Form((_Q.COMPARE,), "second", "first rope target", "two systems"),
+    Form((_Q.METRIC,), "measure", "positive systems by average"),
+    Form((_Q.PR_CURVE,), takes="positive thresholds"),
+)
+
+
+def _overview() -> list[str]:
+    lines = {}
+    for form in FORMS:
+        title = ", ".join(form.names) + (f": {form.what}" if form.what else "")
+        lines[title] = [f"--{name}" for name in form.needs.split()] + [f"[--{name}]" for name in form.takes.split()]
+    width = max(map(len, lines))
+    return [f"{title:{width}}  {' '.join(options)}" for title, options in lines.items()]
+
+
+OVERVIEW = _overview()  # as help shows it
+DESIGNS = (  # as help shows them; a test compares them with the designs there are
+    "metric, pr-curve  adaptive, oasis (F-measures), importance, stratified, passive",
+    "all others        thompson, top_two, epsilon_greedy, bayes_ucb, random, random_group",
+    "Not every question takes each of them.",
+)
+
+
+def options_of(name: QuestionName) -> set[str]:
+    """Names of the options that a question takes.
+
+    Examples
+    --------
+    >>> sorted(options_of(QuestionName.MOST_COSTLY))
+    ['cost', 'm', 'target']
+    """
+    return {option for form in FORMS if name in form.names for option in form.options}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A question as asked on the command line; `options` are those that were given.
+
+    Raises
+    ------
+    QuestionError
+        If an option does not go with the question, or one that it needs is missing.
+
+    Examples
+    --------
+    >>> Asked(name=QuestionName.LEAST_ACCURATE, options={"by": "site", "m": 2}).columns
+    {'groups': ['site'], 'systems': []}
+    >>> Asked(name=QuestionName.COMPARE, options={"second": "old_model"}).columns
+    {'groups': [], 'systems': ['old_model']}
+    """
+
+    name: QuestionName
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self):
+        for option in self.options:
+            if option not in options_of(self.name):
+                having = [name for name in QuestionName if option in options_of(name)]
+                plural = "s" * (len(having) > 1)
+                raise QuestionError(
+                    f"--{option} belongs to the question{plural} {_listed(having)}, not to {self.name}; leave it out."
+                )
+        if self.name is QuestionName.COMPARE:
+            self._check_sides()
+        else:
+            self._check_needs()
+        if self.name is QuestionName.METRIC:
+            self._check_groups()
+
+    def _check_needs(self) -> None:
+        for form in FORMS:
+            for name in form.needs.split():
+                if self.name in form.names and name not in self.options:
+                    option = OPTIONS[name]
+                    raise QuestionError(f"{self.name} needs --{name} {option.metavar}. {option.help}")
+
+    def _check_sides(self) -> None:
+        given = self.options.keys()
+        if not {"by", "second"} & given:
+            raise QuestionError(
+                "compare needs --by GROUPS to compare groups, or --second COLUMN with another system's predictions."
+            )
+        if "by" in given and len({"first", "second"} & given) == 1:
+            raise QuestionError(
+                "compare --by takes two groups by --first and --second, or neither for all pairs; found only one. "
+                "Leave out --by to compare two systems."
+            )
+
+    def _check_groups(self) -> None:
+        by, average = self.options.get("by"), self.options.get("average")
+        if by is not None and not isinstance(self._read("by"), str):
+            raise QuestionError(f"metric takes a column or prediction by --by, not bins of scores; found {by!r}.")
+        if average is not None and (average != "macro" or by is None):
+            raise QuestionError("metric averages over groups: --average macro --by COLUMN.")
+
+    @property
+    def columns(self) -> dict[str, list[str]]:
+        """Columns of groups and of other systems' predictions in the pool's file that the question needs."""
+        named = ("by", "first", "second", "systems")
+        return columns_of({name: self._read(name) for name in named if name in self.options})
+
+    def question(self, pool: Pool) -> Question:
+        """Make the question; costs and the positive class are matched to the pool's classes by name."""
+        from bayes_assess.campaigns.description import described_question
+
+        return described_question(
+            {"question": self.name.kind} | {name: self._read(name, pool.classes) for name in self.options}
+        )
+
+    def _read(self, name: str, classes: Any = None) -> Any:
+        """Return what the text of an option means, in plain values as journals have them."""
+        from bayes_assess.cli.parse import READERS
+
+        value = self.options[name]
+        return READERS[name](value, classes) if name in READERS else value
+
+
+def columns_of(described: dict[str, Any]) -> dict[str, list[str]]:
+    """Columns of groups and of other systems' predictions that a question described in a journal needs.
+
+    Examples
+    --------
+    >>> columns_of({"question": "Compare", "first": "prediction", "second": "old_model", "by": None})
+    {'groups': [], 'systems': ['old_model']}
+    >>> columns_of({"question": "Metric", "measure": "f1", "systems": ["prediction", "old_model"], "by": "site"})
+    {'groups': ['site'], 'systems': ['old_model']}
+    """
+    by, systems = described.get("by"), [*described.get("systems", [])]
+    if by is None:
+        systems += [described.get("first"), described.get("second")]
+    needed = {"groups": [by], "systems": systems}
+    return {
+        kind: list(dict.fromkeys(name for name in names if isinstance(name, str) and name != _OWN))
+        for kind, names in needed.items()
+    }
+
+
+def _listed(names: list[QuestionName]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,133 @@
+"""Options that several commands take, and how commands share them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bayes_assess.cli.asked import OPTIONS, Asked, Option, QuestionName
+
+
+class PriorName(StrEnum):
+    """Priors by name."""
+
+    INFORMATIVE = "informative"
+    UNINFORMATIVE = "uninformative"
+
+
+PoolFile = Annotated[Path, typer.Argument(metavar="POOL", help="Predictions: a CSV, Parquet or NPZ file.")]
+RunFile = Annotated[Path, typer.Argument(metavar="RUN", help="The journal that `start` made.")]
+Moved = Annotated[Path | None, typer.Option("--pool", help="The pool, if it is not where it was at the start.")]
+Belief = Annotated[PriorName | None, typer.Option("--prior", help="Informative by default if there are scores.")]
+Strength = Annotated[
+    float | None,
+    typer.Option(
+        help="Worth of the prior in labels per group; 2 by default, 1 for confusion and costs. Not for metric and "
+        "pr-curve."
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Decides every random choice.")]
+Level = Annotated[float, typer.Option("--level", help="Probability of the intervals.")]
+CsvOut = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the whole table here.")]
+PlotOut = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it here (.png, .pdf, .svg).")]
+HowChosen = Annotated[
+    str | None,
+    typer.Option("--design", metavar="NAME", help="How items are chosen, see below; it depends on the question."),
+]
+Designs = Annotated[
+    str | None,
+    typer.Option(
+        "--designs", metavar="NAMES", help="Designs, separated by commas; random sampling and the default, if left out."
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
+
+Ask = Annotated[QuestionName, typer.Option("--question", metavar="QUESTION", help="What to find out, see below.")]
+IdColumn = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Ids; by default `id` or row numbers.")]
+Scores = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scores",
+        metavar="COLUMNS",
+        help="Class probabilities, separated by commas or one by one; a single column is P(positive).",
+    ),
+]
+Prediction = Annotated[str | None, typer.Option("--prediction", metavar="COLUMN", help="Predicted classes.")]
+Confidence = Annotated[str | None, typer.Option("--confidence", metavar="COLUMN", help="Their probabilities.")]
+Classes = Annotated[str | None, typer.Option("--classes", metavar="NAMES", help="All classes, separated by commas.")]
+
+
+def asked(question: Ask = QuestionName.GROUP_ACCURACY, **options: Any) -> Asked:
+    """Gather what is asked; the signature, which Typer reads, has every option of a question."""
+    return Asked(name=question, options={name: value for name, value in options.items() if value is not None})
+
+
+def _option(name: str, option: Option) -> inspect.Parameter:
+    shown = typer.Option(f"--{name}", metavar=option.metavar, help=option.help)
+    annotation = Annotated[option.kind | None, shown]  # type: ignore[name-defined] - a class that is known here only
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+asked.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
+        inspect.signature(asked, eval_str=True).parameters["question"],
+        *(_option(name, option) for name, option in OPTIONS.items()),
+    ]
+)
+
+
+def reading(
+    id: IdColumn = None,
+    scores: Scores = None,
+    prediction: Prediction = None,
+    confidence: Confidence = None,
+    classes: Classes = None,
+) -> dict[str, Any]:
+    """Gather how to read the pool."""
+    from bayes_assess.cli.files import reader_options
+
+    return reader_options(id, scores, prediction, confidence, classes)
+
+
+def taking(**makers: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command take the options of functions in the place of the parameters that the functions compute.
+
+    Examples
+    --------
+    >>> def size(width: int = 2, height: int = 3):
+    ...     return width * height
+    >>> @taking(area=size)
+    ... def command(name: str, *, area: int):
+    ...     print(name, area)
+    >>> command(name="door", width=1, height=2)
+    door 2
+    >>> list(inspect.signature(command).parameters)
+    ['name', 'width', 'height']
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        options = {name: inspect.signature(maker, eval_str=True).parameters for name, maker in makers.items()}
+        taken: list[inspect.Parameter] = []
+        for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+            taken += options[name].values() if name in options else [parameter]
+
+        @functools.wraps(command)
+        def whole(**given: Any) -> None:
+            for name, maker in makers.items():
+                given[name] = maker(**{option: given.pop(option) for option in options[name]})
+            command(**given)
+
+        # What Typer reads: signature and annotations.
+        whole.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in taken]
+        )
+        whole.__annotations__ = {parameter.name: parameter.annotation for parameter in taken}
+        return whole
+
+    return decorate

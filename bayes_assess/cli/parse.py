@@ -1,0 +1,159 @@
+"""What texts on the command line and in small files mean: groups, bins, names, classes and costs."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._tools.arrays import listing, show, text_as_int
+from bayes_assess.errors import PartitionError, QuestionError
+
+_BINS = re.compile(r"(weight-)?bins:(.*)")
+# What tools make of the labels 0 and 1 or 7: pandas writes whole numbers with gaps among them as 7.0.
+_WORDS = {"true": "1", "false": "0"}
+_POINT_ZERO = re.compile(r"\.0+$")
+
+
+def parse_by(text: str) -> str | dict[str, Any]:
+    """Turn ``prediction``, a column's name, ``bins:10`` or ``weight-bins:10`` into groups as journals describe them.
+
+    Examples
+    --------
+    >>> parse_by("weight-bins:5"), parse_by("site")
+    ({'bins': 5, 'kind': 'weight'}, 'site')
+    """
+    match = _BINS.fullmatch(text)
+    if match is None:
+        return text
+    if not match[2].isdecimal():
+        raise PartitionError(f"A number of bins follows the colon, such as --by bins:10; found {text!r}.")
+    return {"bins": int(match[2]), "kind": "weight" if match[1] else "width"}
+
+
+def parse_bins(text: str) -> dict[str, Any]:
+    """Turn ``10`` or ``weight:10`` into bins of the confidence as journals describe them.
+
+    Examples
+    --------
+    >>> parse_bins("10"), parse_bins("weight:5")
+    ({'bins': 10, 'kind': 'width'}, {'bins': 5, 'kind': 'weight'})
+    """
+    match = re.fullmatch(r"(weight:)?(0*[1-9][0-9]*)", text)
+    if match is None:
+        raise PartitionError(f"--bins takes a number of bins such as 10, or weight:10; found {text!r}.")
+    return {"bins": int(match[2]), "kind": "weight" if match[1] else "width"}
+
+
+def parse_names(text: str | None) -> list[str] | list[int] | None:
+    """Split names at commas; if all are whole numbers, they are numbers.
+
+    Examples
+    --------
+    >>> parse_names("cat, dog"), parse_names("0,1"), parse_names(None)
+    (['cat', 'dog'], [0, 1], None)
+    """
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    numbers = text_as_int(np.asarray(names))
+    return names if numbers is None else numbers.tolist()
+
+
+def spelled_as(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Undo what other tools do to whole numbers (``7.0``) and booleans (``True``); text classes stay as they are.
+
+    Examples
+    --------
+    >>> spelled_as(np.arange(2), np.array(["1.0", "False"])).tolist()
+    ['1', '0']
+    """
+    if classes.dtype.kind == "U" or not len(labels):
+        return labels
+    return np.array([_WORDS.get(label.lower(), _POINT_ZERO.sub("", label)) for label in labels.tolist()])
+
+
+def class_named(text: str, classes: np.ndarray) -> str | int:
+    """Return the class of that name; text that names none as it is.
+
+    Examples
+    --------
+    >>> class_named("1.0", np.arange(2)), class_named("cat", np.array(["cat", "dog"]))
+    (1, 'cat')
+    """
+    (spelled,) = spelled_as(classes, np.array([text.strip()])).tolist()
+    return {str(name): name for name in classes.tolist()}.get(spelled, text)
+
+
+def read_costs(path: Path, classes: np.ndarray) -> np.ndarray:
+    """Read a cost matrix: a row per predicted class, a column per label, in the order of the classes.
+
+    Header and first column name the classes, in any order.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            rows = [[field.strip() for field in row] for row in csv.reader(stream) if any(map(str.strip, row))]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise QuestionError(f"{path} cannot be read as CSV in UTF-8: {error}.") from None
+    if not rows:
+        raise QuestionError(f"{path} is empty; it needs a row per predicted class and a column per label.")
+    width = len(rows[0])
+    for row in rows[1:]:
+        if len(row) != width:
+            raise QuestionError(f"{path}: the row {row[0]!r} has {len(row)} fields, but the header has {width}.")
+    columns = _in_order(rows[0][1:], classes, path, "column")
+    lines = _in_order([row[0] for row in rows[1:]], classes, path, "row")
+    costs = np.empty((len(classes), len(classes)))
+    for k, line in enumerate(lines):
+        for j, column in enumerate(columns):
+            text = rows[line + 1][column + 1]
+            try:
+                costs[k, j] = float(text)
+            except ValueError:
+                costs[k, j] = np.nan
+            if not np.isfinite(costs[k, j]):
+                pair = f"an item predicted {show(classes[k])} whose label is {show(classes[j])}"
+                raise QuestionError(f"{path}: the cost of {pair} is {text!r}, which is no number.")
+    return costs
+
+
+def _in_order(names: list[str], classes: np.ndarray, path: Path, what: str) -> list[int]:
+    """Where every class stands among the names of a cost matrix's rows or columns."""
+    found = spelled_as(classes, np.array(names, dtype=str)).tolist()
+    wanted = classes.astype(str).tolist()
+    needs = f"it needs one for every class ({listing(classes)})"
+    for i, name in enumerate(found):
+        if name not in wanted:
+            raise QuestionError(
+                f"{path} has a {what} {names[i]!r}, which is none of the classes ({listing(classes)}); if it should be "
+                "one, name all classes by --classes."
+            )
+        if name in found[:i]:
+            raise QuestionError(f"{path} has two {what}s {names[i]!r}; {needs}.")
+    for name in wanted:
+        if name not in found:
+            raise QuestionError(f"{path} has no {what} {name!r}; {needs}.")
+    return [found.index(name) for name in wanted]
+
+
+def _split(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+def _one_or_more(text: str) -> str | list[str]:
+    names = _split(text)
+    return names if len(names) > 1 else names[0]
+
+
+READERS: dict[str, Callable[[Any, Any], Any]] = {  # plain values of options, from their texts and the pool's classes
+    "by": lambda text, classes: parse_by(text),
+    "bins": lambda text, classes: parse_bins(text),
+    "cost": lambda path, classes: read_costs(path, classes).tolist(),
+    "measure": lambda text, classes: _one_or_more(text),
+    "positive": class_named,
+    "systems": lambda text, classes: _split(text),
+}

@@ -1,0 +1,278 @@
+"""What the command line prints of results."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+
+from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import one_line, text_width
+from bayes_assess.measures import Measure, combine, positive_code
+from bayes_assess.questions import (
+    Calibration,
+    ConfusionMatrix,
+    LeastCalibrated,
+    Metric,
+    MostCostly,
+    PRCurve,
+    TwoGroups,
+    TwoSystems,
+)
+from bayes_assess.results import (
+    CompareResult,
+    ConfusionResult,
+    GroupwiseResult,
+    MetricResult,
+    PairsResult,
+    Result,
+    TwoSystemsResult,
+)
+
+if TYPE_CHECKING:
+    from bayes_assess.campaigns.assessment import Assessment
+    from bayes_assess.campaigns.simulate import Study
+
+_WIDTH = 80  # characters of a terminal
+_THRESHOLDS = 12  # of a curve
+_SHORTEST = 8  # characters that names are never cut below
+
+
+def show(table: Table) -> None:
+    """Print a table: by Rich on a terminal, as plain text into a pipe or a file."""
+    if not sys.stdout.isatty():
+        typer.echo(repr(table))
+        return
+    from rich.console import Console
+
+    Console().print(table.to_rich())
+
+
+def started(assessment: Assessment) -> str:
+    """Say what was started, and which labels are possible."""
+    pool, question = assessment.pool, assessment.question
+    named = ", ".join(str(name) for name in pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
+    more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
+    subject, extent = _asked(assessment)
+    lines = [
+        f"{question.name}{subject and f' {subject}'}, design {assessment.design.name}: {pool.n_items:,} items{extent}.",
+        f"Labels can be {named}{more}{_positive(assessment)}.",
+    ]
+    if isinstance(question, ConfusionMatrix | MostCostly) and question.cost is not None:
+        costs = np.asarray(question.cost)  # shows if rows and columns were taken for each other
+        k, j = np.unravel_index(np.argmax(costs), costs.shape)
+        pair = f"predicted {pool.classes[k]} whose label is {pool.classes[j]}"
+        lines.append(f"The highest cost, {costs[k, j]:g}, is that of an item {pair}.")
+    return "\n".join(lines)
+
+
+def _positive(assessment: Assessment) -> str:
+    """Say which class is positive, where that matters."""
+    pool, question = assessment.pool, assessment.question
+    if not isinstance(question, Metric):
+        return ""
+    binary = any(one.binary if isinstance(one, Measure) else True for one in combine(question.measure))
+    code = positive_code(pool, question.positive)
+    return f"; the positive class is {pool.classes[code]}" if binary and code is not None else ""
+
+
+def _asked(assessment: Assessment) -> tuple[str, str]:
+    """Say what is asked about, and how that divides the items."""
+    question, cells = assessment.question, assessment.cells
+    notes = [part.note for part in cells.parts if part.note]
+    note = f" ({'; '.join(notes)})" if notes else ""
+    if isinstance(question, TwoSystems):
+        return f"of {' and '.join(question.names())}", f", and they differ on {cells.sizes[1]:,} of them"
+    if isinstance(question, Metric):
+        strata = f" in {cells.parts[0].description}{note}" if assessment.design.strata is not None else ""
+        few = assessment.n_remaining < assessment.pool.n_items
+        matter = f", of which {assessment.n_remaining:,} can matter" if few else ""
+        systems = f"of {' and '.join(question.systems)}" if question.systems else ""
+        how = "by" if question.average is None else f"as the {question.average} average over"
+        groups = "" if question.by is None else f"{how} {question.by}"
+        return " ".join(filter(None, [systems, groups])), f"{matter}{strata}"
+    if isinstance(question, Calibration | LeastCalibrated):
+        groups, bins = cells.parts
+        if question.by is None:
+            return f"by {bins.description}", f" in {bins.n_groups:,} bins{note}"
+        return f"by {cells.description}", f" in {groups.n_groups:,} groups of {bins.n_groups:,} bins{note}"
+    which = f" ({' and '.join(question.names())})" if isinstance(question, TwoGroups) else ""
+    return f"by {cells.description}{which}", f" in {cells.n_cells:,} groups{note}"
+
+
+def taken(new: int, known: int, skipped: int) -> str:
+    """Say what became of the rows of a sheet."""
+    notes = [f"{known:,} known before"] if known else []
+    notes += [f"{skipped:,} without a label skipped"] if skipped else []
+    return f"Took {new:,} label{'s' * (new != 1)}" + (f" ({', '.join(notes)})." if notes else ".")
+
+
+def progress(assessment: Assessment) -> str:
+    """Say how many labels were used, and how many items are left."""
+    return (
+        f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, "
+        f"{assessment.n_remaining:,} remaining."
+    )
+
+
+def narrow(result: Result) -> list[Table]:
+    """Tabulate a result in so few columns that they fit a terminal of 80 characters."""
+    if isinstance(result, ConfusionResult):
+        costs = [] if result.question.cost_matrix is None else narrow(result.cost)
+        return [_confusions(result), *costs]
+    if isinstance(result, CompareResult):
+        return [_verdict(result), _sides(result)]
+    if isinstance(result, PairsResult):
+        return [_pairs(result)]
+    if isinstance(result, MetricResult):
+        return [_curve(result) if isinstance(result.question, PRCurve) else _measures(result)]
+    full = result.table()
+    if isinstance(result, GroupwiseResult) and "rank" in full.columns:
+        return [_groups(result, full)]
+    return [_bins(full)]
+
+
+def _groups(result: GroupwiseResult, full: Table) -> Table:
+    columns = {
+        "group": full["group"],
+        "items": full["items"],
+        "labels": full["labelled"],
+        "estimate": full["estimate"],
+        "interval": _intervals(full),
+    }
+    if "accuracy" in full.columns:
+        columns["accuracy"] = full["accuracy"]
+    else:
+        ends = zip(full["rank_lower"], full["rank_upper"], full["items"], strict=True)
+        columns["rank"] = [f"{first}-{last}" if size else "-" for first, last, size in ends]
+    name = result.sought_column
+    short = re.sub(r"p_among_(\d+)_(\w+)", r"p_\2_\1", name)
+    columns[short] = full[name]
+    return _fitted(columns, full.title, ("estimate", "accuracy", short))
+
+
+def _bins(full: Table) -> Table:
+    columns = {
+        "bin": full["bin"],
+        "items": full["items"],
+        "labels": full["labelled"],
+        "confidence": full["confidence"],
+        "accuracy": full["accuracy"],
+        "interval": _intervals(full),
+        "p_over": full["p_overconfident"],
+    }
+    return _fitted(columns, full.title, ("confidence", "accuracy", "p_over"), names=0)
+
+
+def _confusions(result: ConfusionResult) -> Table:
+    full = result.confusions()
+    columns = {
+        "predicted": full["predicted"],
+        "label": full["label"],
+        "items": full["items"],
+        "labels": full["labelled"],
+        "count": full["count"],
+        "share": full["estimate"],
+        "interval": _intervals(full),
+    }
+    title = f"Most frequent errors, as shares of their predicted class, {result.level:.0%} {result.guarantee} intervals"
+    return _fitted(columns, title, ("share",), names=2)
+
+
+def _verdict(result: CompareResult) -> Table:
+    first, second = result.names
+    points = f"{100 * result.question.rope:g} points"
+    events = [f"less accurate by more than {points}", f"within {points}", f"more accurate by more than {points}"]
+    columns = {f"{_cut([first], _WIDTH // 2)[0]} is": events, "probability": result.masses}
+    return Table(columns, title=f"{first} compared with {second}", formats={"probability": ".3f"})
+
+
+def _sides(result: CompareResult) -> Table:
+    if isinstance(result, TwoSystemsResult):
+        columns = {"systems": result.cells.names, "items": result.cells.sizes, "labels": result.counts.sum(-1)}
+        right = ("both right", "first right", "second right", "neither")  # in the order of the outcomes
+        columns |= dict(zip(right, result.counts.T, strict=True))
+        first, second = result.names
+        return _fitted(columns, f"Labels by who is right: first {first}, second {second}")
+    full = result.table()
+    columns = {name: full[name] for name in ("group", "items")}
+    columns |= {"labels": full["labelled"], "accuracy": full["accuracy"], "interval": _intervals(full)}
+    return _fitted(columns, full.title, ("accuracy",))
+
+
+def _pairs(result: PairsResult) -> Table:
+    full = result.table()
+    masses = np.stack([full[name] for name in ("p_worse", "p_equal", "p_better")], axis=-1)
+    columns = {
+        "first": full["first"],
+        "second": full["second"],
+        "difference": [f"{difference:+.3f}" for difference in full["difference"]],
+        "interval": _intervals(full, "+.3f"),
+        "first is": np.array(["worse", "equal", "better"])[masses.argmax(-1)],
+        "probability": masses.max(-1),
+    }
+    return _fitted(columns, full.title, ("probability",), names=2)
+
+
+def _measures(result: MetricResult) -> Table:
+    full = result.table()
+    columns = {"measure": full["measure"], "estimate": full["estimate"], "interval": _intervals(full)}
+    return _fitted(columns, f"Measures, {result.level:.0%} {result.guarantee} intervals", ("estimate",))
+
+
+def _curve(result: MetricResult) -> Table:
+    full = result.table()
+    rows = np.unique(np.linspace(0, len(full) - 1, _THRESHOLDS).round().astype(int))
+    columns: dict[str, Any] = {"threshold": full["threshold"][rows]}
+    for name in ("precision", "recall"):
+        ends = {"lower": full[f"{name}_lower"][rows], "upper": full[f"{name}_upper"][rows]}
+        columns |= {name: full[name][rows], f"{name} interval": _intervals(Table(ends))}
+    some = f"{len(rows)} of {len(full):,} thresholds" if len(rows) < len(full) else f"{len(full)} thresholds"
+    title = f"Precision and recall at {some}, {result.level:.0%} {result.guarantee} intervals"
+    return Table(columns, title=title, formats={"threshold": ".3g", "precision": ".3f", "recall": ".3f"})
+
+
+def _fitted(columns: dict[str, Any], title: str | None, numbers: tuple[str, ...] = (), *, names: int = 1) -> Table:
+    """Make a table, with the names in its first columns cut if they make it wider than a terminal."""
+    formats = {name: ".3f" for name in numbers if name in columns}
+    table = Table(columns, title=title, formats=formats)
+    if not names or _width(table) <= _WIDTH:
+        return table
+
+    def cut(most: int) -> Table:
+        short = {name: _cut(values, most) for name, values in list(columns.items())[:names]}
+        return Table(columns | short, title=title, formats=formats)
+
+    spare = _WIDTH - _width(cut(_SHORTEST))
+    return cut(_SHORTEST + max(spare, 0) // names)
+
+
+def _width(table: Table) -> int:
+    return max(map(text_width, repr(table).splitlines()[1:]))  # below the title
+
+
+def _cut(names: Any, most: int) -> np.ndarray:
+    values = np.asarray(names)
+    if values.dtype.kind not in "UO":
+        return values
+    texts = [one_line(str(value)) for value in values]
+    return np.array([text if text_width(text) <= most else f"{text[: most - 3]}..." for text in texts])
+
+
+def _intervals(full: Table, spec: str = ".3f") -> list[str]:
+    return [f"[{low:{spec}}, {high:{spec}}]" for low, high in zip(full["lower"], full["upper"], strict=True)]
+
+
+def labels_to(study: Study) -> str:
+    """Say how many labels each design needs, by the question's own scores."""
+    lines = []
+    for score in study.question.scores:
+        side = "at most" if study.question.lower_is_better[score] else "above"
+        goal = f"{side} {study.question.goals[score]:g}"
+        found = study.labels_to(score)
+        needs = ", ".join(f"{name} {'not reached' if n is None else f'{n:,}'}" for name, n in found.items())
+        lines.append(f"Labels until the mean {score} is {goal} and stays there: {needs}.")
+    return "\n".join(lines)

@@ -1,0 +1,186 @@
+"""Asking and telling: the two steps of every campaign, on one item or on a batch.
+
+Sessions and simulated campaigns run the same functions. Sessions call the compiled forms, which are the same for all
+batches of up to 64 items; simulated campaigns run whole batches inside their own compiled loop.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Int, Key
+
+from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess.designs._base import Design, Draw, State
+from bayes_assess.estimators.weighted import Steps
+
+
+def ask_items(
+    design: Design, length: int, key: PRNGKey, state: State, first: Int[Array, ""] | int, n: Int[Array, ""] | int
+) -> tuple[Int[Array, " L"], Draw, State]:
+    """Choose `n` items one after the other, padded to `length`; query number t uses ``fold_in(key, t)``."""
+
+    def one(i, carry):
+        cells, draws, state = carry
+        cell, draw, state = design.choose(jax.random.fold_in(key, first + i), state)
+        draws = jax.tree.map(lambda all, new: all.at[i].set(new), draws, draw)
+        return cells.at[i].set(cell), draws, state
+
+    draws = Draw(weight=jnp.zeros(length), p_new=jnp.ones(length), p_pending=jnp.zeros(length))
+    return lax.fori_loop(0, n, one, (jnp.zeros(length, jnp.int64), draws, state))
+
+
+def tell_items(
+    design: Design, state: State, cells: Int[Array, " L"], outcomes: Int[Array, " L"], n: Int[Array, ""] | int
+) -> State:
+    """Learn the outcomes of the first `n` of these pending items; `Design.settle` is still to be called."""
+    return lax.fori_loop(0, n, lambda i, state: design.update(state, cells[i], outcomes[i]), state)
+
+
+class Campaign(NamedTuple):
+    """A simulated campaign between two labels."""
+
+    keys: Key[Array, " 2"]  # of choices, as a session would make them, and of outcomes
+    t: Int[Array, ""]  # labels told
+    state: State  # has learned them all, but counts batches when they are complete
+    left: Int[Array, "K O"]  # outcomes of every cell's unlabelled items
+    n_items: Int[Array, ""]  # that may be asked for in all
+    steps: Steps  # of the last batch; (batch,)
+
+
+def start_campaign(batch: int, keys: Key[Array, " 2"], state: State, counts: Int[Array, "K O"]) -> Campaign:
+    """Return a campaign without labels on cells of so many items of every outcome."""
+    nothing = jnp.zeros(batch, jnp.int64)
+    steps = Steps(cell=nothing, outcome=nothing - 1, weight=jnp.zeros(batch), p_new=jnp.ones(batch))
+    return Campaign(keys, jnp.zeros((), jnp.int64), state, counts, state.remaining.sum(), steps)
+
+
+def one_label(design: Design, campaign: Campaign) -> Campaign:
+    """Tell one label, whose item is drawn from its cell; first ask for the next batch where none is left."""
+    keys, t, state, left, n_items, steps = campaign
+    batch = len(steps.cell)
+    place = t % batch
+
+    def ask(state, steps):
+        cells, draws, state = ask_items(design, batch, keys[0], state, t, jnp.minimum(batch, n_items - t))
+        return state, Steps(cells, jnp.full_like(steps.outcome, -1), draws.weight, draws.p_new)
+
+    state, steps = _if(place == 0, batch == 1, ask, state, steps)
+    cell = steps.cell[place]
+    upto = jnp.cumsum(left[cell])
+    outcome = (upto <= jax.random.randint(jax.random.fold_in(keys[1], t), (), 0, upto[-1])).sum()
+    state, left = design.update(state, cell, outcome), left.at[cell, outcome].add(-1)
+    steps = steps._replace(outcome=steps.outcome.at[place].set(outcome))
+    ends = (place == batch - 1) | (t + 1 == n_items)
+    state, steps = _if(ends, batch == 1, lambda state, steps: (design.settle(state, steps), steps), state, steps)
+    return Campaign(keys, t + 1, state, left, n_items, steps)
+
+
+def looked_at(design: Design, campaign: Campaign) -> State:
+    """Return the state with the labels of a batch that has come back in part."""
+    batch = len(campaign.steps.cell)
+    open_ = (campaign.t % batch != 0) & (campaign.t < campaign.n_items)
+    if batch == 1:
+        return campaign.state
+    return lax.cond(open_, lambda: design.settle(campaign.state, campaign.steps, last=False), lambda: campaign.state)
+
+
+def _if(condition: Bool[Array, ""], always: bool, then: Any, *carry: Any) -> Any:
+    return then(*carry) if always else lax.cond(condition, then, lambda *carry: carry, *carry)
+
+
+@x64
+def choose_batch(
+    design: Design, key: PRNGKey, state: State, first: int, n: int
+) -> tuple[Int[np.ndarray, " n"], Draw, State]:
+    """Choose `n` items one after the other; query number t uses ``fold_in(key, t)``.
+
+    Parameters
+    ----------
+    first : int
+        Number of queries made before.
+
+    Returns
+    -------
+    cells : (n,) integers
+    draws : Draw of arrays (n,)
+    state : State
+    """
+    *chosen, state = _choose(design, _padded_length(n), key, state, first, n)
+    cells, draws = jax.tree.map(lambda x: x[:n], jax.device_get(chosen))
+    return cells, draws, state
+
+
+@x64
+def update_batch(
+    design: Design,
+    state: State,
+    cells: Int[np.ndarray, " n"],
+    outcomes: Int[np.ndarray, " n"],
+    settled: Steps | None = None,
+) -> State:
+    """Learn the outcomes of `n` pending items, and count the steps that they settle, if any."""
+    told = *_padded(cells, outcomes), len(cells)
+    if settled is None or not len(settled.cell):
+        return _update(design, state, *told)
+    return _update_and_settle(design, state, *told, _padded_steps(settled))
+
+
+@x64
+def settle_batch(design: Design, state: State, steps: Steps, last: bool = True) -> State:
+    """Count steps whose labels are learned, see `Design.settle`."""
+    if not len(steps.cell) or type(design).settle is Design.settle:
+        return state
+    return _settle(design, last, state, _padded_steps(steps))
+
+
+@x64
+def reserve_batch(design: Design, state: State, cells: Int[np.ndarray, " n"]) -> State:
+    """Mark one item of each of these cells as handed out, a cell as often as it occurs."""
+    return _reserve(design, state, *_padded(cells), len(cells))
+
+
+def _padded_length(n: int) -> int:
+    """Return the least of 64, 1,024, 16,384, ... that is not below `n`."""
+    length = 64
+    while length < n:
+        length *= 16
+    return length
+
+
+def _padded(*arrays: np.ndarray) -> tuple[Any, ...]:
+    """Pad arrays of one length with zeros."""
+    n = len(arrays[0])
+    return tuple(np.pad(array, (0, _padded_length(n) - n)) for array in arrays)
+
+
+def _padded_steps(steps: Steps) -> Steps:
+    cell, outcome, weight, p_new = _padded(*steps)
+    outcome[len(steps.cell) :] = -1
+    return Steps(cell, outcome, weight, p_new)
+
+
+_choose = jax.jit(ask_items, static_argnums=(0, 1))
+_update = jax.jit(tell_items, static_argnums=0)
+
+
+@partial(jax.jit, static_argnums=0)
+def _update_and_settle(
+    design: Design, state: State, cells: Int[Array, " L"], outcomes: Int[Array, " L"], n: int, steps: Steps
+) -> State:
+    return design.settle(tell_items(design, state, cells, outcomes, n), steps)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _settle(design: Design, last: bool, state: State, steps: Steps) -> State:
+    return design.settle(state, steps, last)
+
+
+@partial(jax.jit, static_argnums=0)
+def _reserve(design: Design, state: State, cells: Int[Array, " n"], n: int) -> State:
+    return lax.fori_loop(0, n, lambda i, state: design.reserve(state, cells[i]), state)

@@ -1,0 +1,1 @@
+"""Estimators and intervals, apart from how items are drawn."""

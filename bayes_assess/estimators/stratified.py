@@ -1,0 +1,106 @@
+"""Stratified estimates, whose strata collapse with their neighbours until each has the labels that it needs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+_LEAST = 2  # labels of a stratum, below which its variance is unknown
+
+
+class Collapsed(NamedTuple):
+    """Strata, collapsed; arrays (B,) over the strata as they were cut, or over the collapsed ones, which are fewer.
+
+    Attributes
+    ----------
+    group : (B,) integers
+        Collapsed stratum of every stratum.
+    per_label : (B,)
+        Items that each label of a collapsed stratum stands for, N / n.
+    spread : (B,)
+        N^2 (1 - n / N) / (n (n - 1)) of every collapsed stratum: times the sum of squared deviations of its labels
+        from their mean this is the variance of its estimated total [Cochran]_.
+    centre : (B,)
+        Square root of spread / n, by which the sum of a stratum's labels enters the variance; 0 for a single label.
+    """
+
+    group: Int[Array, " B"]
+    per_label: Float[Array, " B"]
+    spread: Float[Array, " B"]
+    centre: Float[Array, " B"]
+
+
+def collapse(labels: Int[Array, " B"], size: Int[Array, " B"]) -> Int[Array, " B"]:
+    """Collapse neighbouring strata until each has two labels, if there are as many.
+
+    Strata without a label join the nearer of the labelled ones beside them, in items. Then labelled ones join the next
+    until they have two labels, and the last joins the one before it if it has not.
+
+    Parameters
+    ----------
+    labels, size : (B,)
+        Labels and items of every stratum, in the order of the scores.
+
+    Returns
+    -------
+    (B,) integers from 0, not decreasing
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> collapse(jnp.array([0, 3, 0, 0, 1, 0, 1, 1]), jnp.array([9, 9, 1, 9, 9, 9, 9, 9])).tolist()
+    [0, 0, 0, 1, 1, 1, 1, 1]
+    """
+    place, n = jnp.arange(len(labels)), len(labels)
+    end = jnp.cumsum(size)
+    middle = end - size / 2
+    before = lax.cummax(jnp.where(labels > 0, place, -1))
+    after = lax.cummin(jnp.where(labels > 0, place, n), reverse=True)
+    gap_before = jnp.where(before >= 0, middle - end[before], jnp.inf)
+    last = jnp.minimum(after, n - 1)
+    gap_after = jnp.where(after < n, (end - size)[last] - middle, jnp.inf)
+    joined = jnp.where(labels > 0, place, jnp.where(gap_before <= gap_after, jnp.maximum(before, 0), last))
+
+    def add(carry, n_labels):
+        group, held = carry
+        full = held >= _LEAST
+        group, held = group + full, jnp.where(full, 0, held) + n_labels
+        return (group, held), group
+
+    (top, held), group = lax.scan(add, (jnp.zeros((), int), jnp.zeros((), labels.dtype)), labels)
+    group = jnp.where((group == top) & (held < _LEAST), jnp.maximum(top - 1, 0), group)
+    return group[joined]
+
+
+def collapsed(labels: Int[Array, " B"], size: Int[Array, " B"]) -> Collapsed:
+    r"""Collapse strata, and weigh their labels.
+
+    .. math:: \hat R = \sum_g \frac{N_g}{M} \bar l_g, \qquad
+              \mathrm{Cov}(\hat R) = \sum_g \frac{N_g^2}{M^2} \Bigl(1 - \frac{n_g}{N_g}\Bigr)
+              \frac{1}{n_g (n_g - 1)} \sum_{i \in g} (l_i - \bar l_g)(l_i - \bar l_g)'
+
+    References
+    ----------
+    .. [Cochran] W. G. Cochran, "Sampling Techniques", 3rd edition, 1977: (5.6), and collapsed strata in section 5A.12.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> found = collapsed(jnp.array([2, 0, 4]), jnp.array([10, 10, 40]))
+    >>> found.group.tolist(), found.per_label[:2].tolist(), found.spread[:2].tolist()
+    ([0, 0, 1], [10.0, 10.0], [180.0, 120.0])
+    """
+    group = collapse(labels, size)
+    n, items = (jnp.zeros(len(size)).at[group].add(x) for x in (labels, size))
+    some = n > 0
+    per_label = jnp.where(some, items / jnp.where(some, n, 1), 0.0)
+    spread = items * jnp.maximum(items - n, 0) / jnp.maximum(n * jnp.maximum(n - 1, 1), 1)
+    return Collapsed(
+        group=group,
+        per_label=per_label,
+        spread=jnp.where(some, spread, 0.0),
+        centre=jnp.where(n > 1, jnp.sqrt(spread / jnp.maximum(n, 1)), 0.0),
+    )

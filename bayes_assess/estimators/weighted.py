@@ -1,0 +1,284 @@
+"""Measures from weighted draws: estimates, variances, and how far one more draw could move them ([NH]).
+
+N draws j with weights w_j = p / q_j, under proposals that may depend on what was drawn before, estimate the risk by
+Rhat = (1/N) sum_j w_j l_j, and the measure by g(Rhat).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from bayes_assess.acquisition.cell_measure import CellMeasure
+
+
+class Sums(NamedTuple):
+    """What the draws of a weighted design add up to, for items whose labels are known; see `add_steps`.
+
+    Attributes
+    ----------
+    n : float
+        Draws, N: repeated draws of items that were known count at their expected number.
+    n_new : float
+        Draws of new items.
+    weights : (K, C)
+        Sum of the weights p / q of all draws, by cell and label.
+    new : (K, C)
+        Sum of the weights of new items alone.
+    squares : (K, C)
+        Sum of their squares.
+    counts : (K, C)
+        Labelled items, those that nobody asked for included.
+    """
+
+    n: Any
+    n_new: Any
+    weights: Any
+    new: Any
+    squares: Any
+    counts: Any
+
+    @classmethod
+    def zeros(cls, shape: tuple[int, int]) -> Sums:
+        """Return the sums over nothing."""
+        return cls(jnp.zeros(()), jnp.zeros(()), *(jnp.zeros(shape) for _ in range(4)))
+
+
+class Steps(NamedTuple):
+    """Items in the order in which they were asked for, one step of the campaign each; arrays (L,), padded.
+
+    Attributes
+    ----------
+    cell : integers
+    outcome : integers
+        The label, -1 as long as it is not known.
+    weight : floats
+        p / q of the item, 0 for items that nobody asked for.
+    p_new : floats
+        Probability that a draw of the step was none of the known items asked for before.
+    """
+
+    cell: Any
+    outcome: Any
+    weight: Any
+    p_new: Any
+
+
+class Draws(NamedTuple):
+    """What a weighted design has drawn, enough to estimate any measure on the same cells or coarser ones.
+
+    Attributes
+    ----------
+    n : float
+        Draws whose labels are known, N: repeated draws of an item count each time.
+    weights : (K, C)
+        Sum of the weights p / q of all draws, by cell and label.
+    squares : (K, C)
+        Second moments: the covariance of the sum of weighted losses is the sum of squares * l l' less the sum of c c'
+        over the rows of `WeightedDesign.centres`.
+    proposal : (K, C + 1)
+        Probability of one item under the next proposal, labelled y or unlabelled.
+    covered : (K,) booleans
+        Whether unlabelled items of the cell, if there were any, could be drawn in every step.
+    n_new : float
+        Draws of new items.
+    new : (K, C)
+        Sum of the weights of new items alone.
+    """
+
+    n: Any
+    weights: Any
+    squares: Any
+    proposal: Any
+    covered: Any
+    n_new: Any = 0.0
+    new: Any = 0.0
+
+
+class Estimate(NamedTuple):
+    """Measures estimated from weighted draws, (..., k), and how well they are known.
+
+    Attributes
+    ----------
+    value : (..., k)
+        Estimates, within the ranges of the measures.
+    variance : (..., k)
+        Of the estimates.
+    variance_of_last : (..., k)
+        The same as [NH] sec. 3.3.2 has it, with the last proposal in the place of all.
+    rise, fall : (..., k)
+        By how much one more draw of an unlabelled item could raise and lower an estimate.
+    defined : (..., k) booleans
+        False where the draws do not define the measure: the value is what the design believes.
+    n_draws : (...)
+        Draws, repeated ones included.
+    exact : (...) booleans
+        Whether every item is labelled that can matter.
+    """
+
+    value: Any
+    variance: Any
+    variance_of_last: Any
+    rise: Any
+    fall: Any
+    defined: Any
+    n_draws: Any
+    exact: Any
+
+
+def add_steps(sums: Sums, steps: Steps, n_items: Any) -> Sums:
+    r"""Add steps to sums: their repeated draws enter at their expectation.
+
+    A step draws from q until an item is new. With p_t the probability of that, the step makes 1 / p_t draws in the
+    mean, and known items enter with 1 / (M p_t) each whatever their q, so that sum and number of draws become
+
+    .. math::  \frac{1}{p_t} \frac{1}{M} \sum_{i\ \mathrm{known}} l_i + \frac{1}{M q_t(x_t)} l_t
+               \qquad\text{and}\qquad \frac{1}{p_t}
+
+    (Rao-Blackwell: [NH] eq. 1 given the new items). Each step's sum less R times its number of draws has mean 0,
+    whatever was seen before, provided that labels come back in the order of asking, or that which of them have come
+    back depends neither on labels nor on that order: a step counts from when its own label is known, and an item whose
+    label is not known is as one that was never asked for.
+
+    Parameters
+    ----------
+    sums : Sums
+        Of all steps before, with no label missing among them.
+    steps : Steps
+    n_items : int
+        M.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> one = Steps(jnp.array([0]), jnp.array([1]), jnp.array([2.0]), jnp.array([0.5]))
+    >>> sums = add_steps(add_steps(Sums.zeros((1, 2)), one, 8), one, 8)
+    >>> sums.n.tolist(), sums.weights.tolist()  # 2 * (2 for the new item), and 2 / 8 for the known one
+    (4.0, [[0.0, 4.25]])
+    """
+    told = steps.outcome >= 0
+    counted = told & (steps.weight > 0)
+    draws = jnp.where(counted, 1 / jnp.where(counted, steps.p_new, 1), 0.0)
+    weight = jnp.where(counted, steps.weight, 0.0)
+    later = draws.sum() - jnp.cumsum(draws)
+    at = steps.cell, jnp.maximum(steps.outcome, 0)
+    return Sums(
+        n=sums.n + draws.sum(),
+        n_new=sums.n_new + counted.sum(),
+        weights=(sums.weights + sums.counts * (draws.sum() / n_items)).at[at].add(weight + told * later / n_items),
+        new=sums.new.at[at].add(weight),
+        squares=sums.squares.at[at].add(weight**2),
+        counts=sums.counts.at[at].add(told),
+    )
+
+
+def estimated_risk(measure: CellMeasure, draws: Draws) -> Float[Array, " D"]:
+    """Compute Rhat = (1/N) sum w l ([NH] eq. 1)."""
+    return measure.risk(draws.weights / jnp.maximum(draws.n, 1))
+
+
+def second_moments(draws: Draws) -> Float[Array, "K C"]:
+    """Compute the masses m of sum m l l', the second moments of what was drawn, per draw."""
+    return draws.squares / jnp.maximum(draws.n, 1)
+
+
+def last_second_moments(draws: Draws, n_items: Any) -> Float[Array, "K C"]:
+    """Compute the masses m of sum m l l' = (1/N) sum_j p^2 / (q_N q_{j-1}) l l' ([NH] sec. 3.3.2).
+
+    Less Rhat Rhat' it estimates the variance under the last proposal q_N alone: less than that of the estimate, unless
+    all proposals were as good as the last.
+    """
+    last = draws.proposal[:, :-1]
+    ratio = jnp.where(last > 0, 1 / (n_items * jnp.where(last > 0, last, 1)), 0)
+    return draws.weights * ratio / jnp.maximum(draws.n, 1)
+
+
+def weighted_value(
+    measure: CellMeasure,
+    draws: Draws,
+    counts: Int[Array, "K C"],
+    believed: Float[Array, "K C"],
+    complete: Bool[Array, ""] | bool,
+) -> tuple[Float[Array, " k"], Float[Array, " d"], Bool[Array, " k"]]:
+    """Compute g(Rhat) and Rhat, with the value at the believed R where the draws leave g undefined.
+
+    They do where Rhat makes it 0/0, and where no item was drawn that the measure depends on: then Rhat = 0 says
+    nothing. Rhat is unbiased, and may leave the range of means; g(Rhat) is clipped to the range of the measure, which
+    only ever brings it closer to the truth. Arguments are those of `weighted_estimate`.
+
+    Returns
+    -------
+    value : (k,)
+    risk : (d,)
+    defined : (k,) booleans
+        False where the value is that of the belief.
+    """
+    table = measure.table
+    risk = jnp.where(complete, measure.risk(counts / measure.size.sum()), estimated_risk(measure, draws))
+    drawn = measure.by_attribute(draws.weights).sum(-1) > 0
+    defined = (table.defined(risk) & table.touched(drawn)) | complete
+    value = jnp.where(defined, table.value(risk), table.value(measure.risk(believed)))
+    low, high = np.array(table.ranges).T
+    return jnp.clip(value, low, high), risk, defined
+
+
+def weighted_estimate(
+    measure: CellMeasure,
+    draws: Draws,
+    counts: Int[Array, "K C"],
+    believed: Float[Array, "K C"],
+    complete: Bool[Array, ""] | bool,
+    centres: Float[Array, "H D"] | None = None,
+) -> Estimate:
+    """Estimate a measure from weighted draws, and say how well it is known ([NH] eq. 1 and sec. 3.3.2).
+
+    Parameters
+    ----------
+    measure : CellMeasure
+    draws : Draws
+    counts : (K, C) integers
+        Labelled items, each once.
+    believed : (K, C)
+        Share of the pool in every cell with every label, as the design believes.
+    complete : boolean
+        Whether every item is labelled that can matter: the measure is that of `counts` then.
+    centres : (H, D), optional
+        What second moments are centred by; by default Rhat, times the square root of N.
+    """
+    value, risk, defined = weighted_value(measure, draws, counts, believed, complete)
+    n: Any = jnp.maximum(draws.n, 1)
+    n_items = measure.size.sum()
+    last = last_second_moments(draws, n_items)
+    new = measure.new_weights(measure.size - counts.sum(-1), draws.proposal[:, -1])
+    fall, rise = measure.table.influence_ends(risk, new) / n
+    return Estimate(
+        value=value,
+        variance=measure.table.variances(risk, measure.by_attribute(second_moments(draws)), n, _per_draw(centres, n)),
+        variance_of_last=measure.table.variances(risk, measure.by_attribute(last), n),
+        rise=jnp.maximum(rise, 0),
+        fall=jnp.maximum(-fall, 0),
+        defined=defined,
+        n_draws=draws.n,
+        exact=complete,
+    )
+
+
+def weighted_covariance(
+    measure: CellMeasure,
+    draws: Draws,
+    counts: Int[Array, "K C"],
+    complete: Bool[Array, ""] | bool,
+    centres: Float[Array, "H D"] | None = None,
+) -> Float[Array, "k k"]:
+    """Estimate the covariance of measures from weighted draws, (k, k) ([NH] sec. 3.3.2); arguments as above."""
+    risk = jnp.where(complete, measure.risk(counts / measure.size.sum()), estimated_risk(measure, draws))
+    mass = measure.by_attribute(second_moments(draws))
+    n: Any = jnp.maximum(draws.n, 1)
+    return measure.table.covariance(risk, mass, n, _per_draw(centres, n))
+
+
+def _per_draw(centres: Float[Array, "H D"] | None, n: Any) -> Float[Array, "H D"] | None:
+    return None if centres is None else centres / jnp.sqrt(n)

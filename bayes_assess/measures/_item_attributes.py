@@ -1,0 +1,135 @@
+"""The attributes of a pool's items: the distinct things that losses may depend on, beside the label.
+
+Shapes: items M, attributes A, classes C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.arrays import listing, show
+from bayes_assess.errors import PoolError, QuestionError
+from bayes_assess.pool._classes import codes_of
+from bayes_assess.pool._scores import both_columns
+from bayes_assess.pool.pool import Pool
+
+OWN = "prediction"  # the pool's own predictions, where a column is named
+
+
+@dataclass(frozen=True, eq=False)
+class Attributes:
+    """What the losses know of the items."""
+
+    codes: Int[np.ndarray, " M"]  # attribute of every item
+    predicted: tuple[Int[np.ndarray, " A"], ...]  # predicted class, for every system
+    scores: dict[str, np.ndarray]  # "positive" and "confidence" (A,), "rows" (A, C)
+    group: Int[np.ndarray, " A"]  # sub-population
+    group_names: tuple[str, ...]
+    group_shares: Float[np.ndarray, " V"]  # of the pool's items
+
+
+def positive_code(pool: Pool, positive: object) -> int | None:
+    """Return the code of the positive class: the one named, else the second of two, else None.
+
+    Raises
+    ------
+    QuestionError
+        If it is not a class of the pool.
+    """
+    if positive is None:
+        return 1 if pool.n_classes == 2 else None
+    codes, wrong = codes_of(np.asarray([positive]), pool.classes)
+    if wrong is not None:
+        raise QuestionError(
+            f"The positive class {show(positive)} is not a class of the pool ({listing(pool.classes)})."
+        )
+    return int(codes[0])
+
+
+def item_scores(pool: Pool, kind: str, positive: int | None, name: str) -> np.ndarray:
+    """Return what a loss takes as s, float64 (M,) or (M, C).
+
+    Raises
+    ------
+    QuestionError
+        If the pool does not have it.
+    """
+    if kind == "confidence" and pool.confidence is not None:
+        return pool.confidence
+    if kind == "positive" and positive is not None:
+        if pool.scores is not None:
+            scores = pool.scores if pool.scores.ndim == 2 else both_columns(pool.scores)
+            return scores[:, positive].astype(np.float64)
+        if pool.confidence is not None and pool.n_classes == 2:
+            return np.where(pool.predictions == positive, pool.confidence, 1 - pool.confidence)
+    if kind == "rows" and pool.scores is not None:
+        return (pool.scores if pool.scores.ndim == 2 else both_columns(pool.scores)).astype(np.float64)
+    what = "a confidence" if kind == "confidence" else "scores"
+    raise QuestionError(f"Measure {name!r} needs {what}, which this pool lacks; pass scores to the pool.")
+
+
+def system_codes(pool: Pool, system: str) -> Int[np.ndarray, " M"]:
+    """Return the predictions of a system as codes of the pool's classes."""
+    try:
+        return pool.system_codes(system)
+    except PoolError as error:
+        raise QuestionError(str(error)) from None
+
+
+def describe(pool: Pool, systems: Sequence[str], by: str | None, scores: dict[str, np.ndarray]) -> Attributes:
+    """Find the distinct combinations of systems' predictions, sub-population and scores.
+
+    A pool's own predictions alone have all C classes as attributes, predicted or not.
+    """
+    predicted = [system_codes(pool, system) for system in systems]
+    if tuple(systems) == (OWN,) and by is None and not scores:
+        every = np.arange(pool.n_classes)
+        none = np.zeros(pool.n_classes, np.int64)
+        return Attributes(pool.predictions.astype(np.int64), (every,), {}, none, ("",), np.ones(1))
+    group_names, group = _groups(pool, by)
+    columns = [*predicted, group, *(_ranks(values) for values in scores.values())]
+    codes, first = _distinct(columns, pool.n_items)
+    shares = np.bincount(group, minlength=len(group_names)) / pool.n_items
+    return Attributes(
+        codes=codes,
+        predicted=tuple(column[first] for column in predicted),
+        scores={kind: values[first] for kind, values in scores.items()},
+        group=group[first],
+        group_names=group_names,
+        group_shares=shares,
+    )
+
+
+def _groups(pool: Pool, by: str | None) -> tuple[tuple[str, ...], Int[np.ndarray, " M"]]:
+    if by is None:
+        return ("",), np.zeros(pool.n_items, np.int64)
+    values = pool.classes[pool.predictions] if by == OWN else _column(pool, by, "sub-population")
+    names, group = np.unique(values, return_inverse=True)
+    return tuple(f"{by} {name}" for name in names.tolist()), group
+
+
+def _column(pool: Pool, name: str, what: str) -> np.ndarray:
+    if name not in pool.groups:
+        known = listing(list(pool.groups)) if pool.groups else "none"
+        raise QuestionError(f"There is no group column {name!r} to take as {what}; the pool's group columns: {known}.")
+    return pool.groups[name]
+
+
+def _ranks(values: np.ndarray) -> Int[np.ndarray, " M"]:
+    """Return a number for each of the distinct values (or rows) of an array."""
+    axis = 0 if values.ndim == 2 else None  # rows are slow to sort
+    return np.unique(values, return_inverse=True, axis=axis)[1].reshape(-1)
+
+
+def _distinct(
+    columns: Iterable[Int[np.ndarray, " M"]], n_items: int
+) -> tuple[Int[np.ndarray, " M"], Int[np.ndarray, " A"]]:
+    """Return numbers of the distinct combinations of columns, and an item of each."""
+    codes, first = np.zeros(n_items, np.int64), np.zeros(1, np.int64)
+    for column in columns:  # at most M codes are left after each, so that products stay far below 2^63
+        _, first, codes = np.unique(codes * (int(column.max()) + 1) + column, return_index=True, return_inverse=True)
+    return codes, first

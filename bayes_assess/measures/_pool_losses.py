@@ -1,0 +1,289 @@
+"""From measures and a pool to the attribute of every item and a table of losses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.axes import x64
+from bayes_assess.errors import QuestionError
+from bayes_assess.measures._item_attributes import OWN, Attributes, describe, item_scores, positive_code
+from bayes_assess.measures._loss_table import LossTable
+from bayes_assess.measures._losses import LARGEST_DENSE, compress, join, losses_of
+from bayes_assess.measures._measure import Measure, output_names, sizes
+from bayes_assess.measures._pr_curve import PRCurve, PRCurveTable, curve_table
+from bayes_assess.measures._registry import measure
+from bayes_assess.measures._stacked import Part
+from bayes_assess.pool.pool import Pool
+
+MeasureLike = str | Measure | PRCurve
+Measures = MeasureLike | Iterable[MeasureLike]
+
+
+def combine(*measures: Measures) -> tuple[Measure, ...] | tuple[PRCurve]:
+    """Return the measures, given by name, as `Measure` or in lists, as one flat tuple: G is the stack of all.
+
+    Raises
+    ------
+    QuestionError
+        If there is none, one is no measure, or a curve or a measure of real numbers stands with others.
+
+    Examples
+    --------
+    >>> from bayes_assess.measures import combine, measure
+    >>> [one.name for one in combine("f1", [measure("recall"), "accuracy"])]
+    ['f1', 'recall', 'accuracy']
+    """
+    flat = [one for given in measures for one in _each(given)]
+    if not flat:
+        raise QuestionError("There is no measure; pass at least one.")
+    curves = [one for one in flat if isinstance(one, PRCurve)]
+    if curves:
+        if len(flat) > 1:
+            raise QuestionError("A precision-recall curve is measured alone; ask for other measures separately.")
+        return (curves[0],)
+    plain = tuple(one for one in flat if isinstance(one, Measure))
+    if len({one.real for one in plain}) > 1:
+        real = next(one.name for one in plain if one.real)
+        raise QuestionError(f"Measure {real!r} is of real numbers and cannot stand with measures of classes.")
+    return plain
+
+
+def table_for(
+    measures: Measures,
+    pool: Pool,
+    *,
+    positive: Any = None,
+    systems: Sequence[str] = (),
+    by: str | None = None,
+    average: str | None = None,
+) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
+    """Return the attribute of every item of a pool, and the losses of every attribute and label.
+
+    Parameters
+    ----------
+    measures : str, Measure, PRCurve, or a list
+        What is measured; a list is measured at once.
+    pool : Pool
+    positive : class name, optional
+        The positive class of two-class measures; by default the second of two classes.
+    systems : list of str, optional
+        Group columns of predicted classes, one for each system to assess; "prediction" is the pool's own. By
+        default only that.
+    by : str, optional
+        A group column (or "prediction"): every measure within every sub-population.
+    average : "macro", optional
+        The mean over the sub-populations instead. In a pool of pairs of an item and a label that it may have, by
+        label, this is the macro average of multi-label classification; the micro average is that of the whole pool.
+
+    Returns
+    -------
+    codes : (M,) int
+        Attribute of every item, 0..A-1. Where nothing but the pool's predictions matters it is the predicted class,
+        and A = C; else A is the number of distinct combinations in the pool.
+    table : LossTable or PRCurveTable
+        Outputs are ordered by measure, then system, then sub-population, then class.
+
+    Raises
+    ------
+    QuestionError
+        If a measure does not fit the pool: no positive class, no scores, real labels, no such column; or an average
+        has no sub-populations.
+
+    Notes
+    -----
+    A sub-population's losses are divided by its share of the pool, which is known, so that its risk is a mean over
+    the sub-population.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> from bayes_assess.measures import table_for
+    >>> pool = ba.Pool(predictions=["cat", "dog", "dog"], systems={"b": ["dog", "dog", "cat"]})
+    >>> codes, table = table_for("accuracy", pool, systems=["prediction", "b"])
+    >>> codes.tolist(), table.outputs
+    ([0, 2, 1], ('accuracy (system prediction)', 'accuracy (system b)'))
+    """
+    specs = combine(measures)
+    columns = [systems] if isinstance(systems, str) else list(systems)
+    if average not in (None, "macro"):
+        raise QuestionError(f"An average over sub-populations is 'macro'; found {average!r}.")
+    if average is not None and by is None:
+        raise QuestionError("A macro average is over sub-populations: name their column, by=...")
+    if isinstance(specs[0], PRCurve):
+        if columns or by is not None:
+            raise QuestionError("A precision-recall curve is that of the pool's own scores, over the whole pool.")
+        scores, code = curve_scores(pool, positive)
+        return curve_table(specs[0], scores, pool.n_classes, code)
+    code = positive_code(pool, positive)
+    fixed = [one.for_classes(pool.n_classes) for one in specs if isinstance(one, Measure)]
+    _check_fit(fixed, pool, code, columns)
+    kinds = {one.score_kind: one.name for one in fixed if one.score_kind is not None}
+    scores = {kind: item_scores(pool, kind, code, name) for kind, name in kinds.items()}
+    attributes = describe(pool, columns or [OWN], by, scores)
+    return attributes.codes, _Builder(pool, attributes, code, tuple(columns), average).table(fixed)
+
+
+def curve_scores(pool: Pool, positive: Any = None) -> tuple[Float[np.ndarray, " M"], int]:
+    """Return P(positive) of every item, and the code of the positive class.
+
+    Raises
+    ------
+    QuestionError
+        If there is no positive class, or there are no scores.
+    """
+    code = _needed(positive_code(pool, positive), "pr_curve", pool)
+    return item_scores(pool, "positive", code, "pr_curve"), code
+
+
+def _each(given: Any) -> list[Measure | PRCurve]:
+    if isinstance(given, str):
+        return [measure(given)]
+    if isinstance(given, Measure | PRCurve):
+        return [given]
+    if isinstance(given, list | tuple):
+        return [one for item in given for one in _each(item)]
+    raise QuestionError(f"A measure is a name, a Measure, or a list of these; found {show(given)}.")
+
+
+def _needed(code: int | None, name: str, pool: Pool) -> int:
+    if code is None:
+        raise QuestionError(
+            f"Measure {name!r} is of two classes, and the pool has {pool.n_classes} ({listing(pool.classes)}): name "
+            "the positive class, positive=..., or ask for an average, such as 'f1_macro'."
+        )
+    return code
+
+
+def _check_fit(measures: Sequence[Measure], pool: Pool, code: int | None, systems: Sequence[str]) -> None:
+    for one in measures:
+        if one.real:
+            raise QuestionError(
+                f"Measure {one.name!r} is of labels that are real numbers, which have no table over classes; "
+                "use value_of or item_losses with all labels."
+            )
+        if one.binary:
+            _needed(code, one.name, pool)
+        if one.score_kind is not None and any(system != OWN for system in systems):
+            raise QuestionError(f"Measure {one.name!r} needs scores, and only the pool's own predictions have them.")
+
+
+@dataclass(frozen=True, eq=False)
+class _Builder:
+    """Lays the losses of measures, systems and sub-populations side by side; equal losses are laid once."""
+
+    pool: Pool
+    attributes: Attributes
+    positive: int | None
+    systems: tuple[str, ...]
+    average: str | None = None
+
+    def table(self, measures: Sequence[Measure]) -> LossTable:
+        n_groups = len(self.attributes.group_names)
+        blocks: dict[Any, int] = {}  # where the losses of a system begin in the common risk
+        columns: list[tuple[np.ndarray, np.ndarray]] = []
+        parts, outputs, ranges, width = [], [], [], 0
+        for one in measures:
+            size, k = sizes(one, self.pool.n_classes)
+            starts = []
+            for system, predicted in enumerate(self.attributes.predicted):
+                key = (one.loss, one.binary, one.score_rows, system)
+                if key not in blocks:
+                    index, values = self._losses(one, predicted)
+                    columns.append((index + self._shift(size, width), values))
+                    blocks[key], width = width, width + size * n_groups
+                starts += [blocks[key] + group * size for group in range(n_groups)]
+            averaged = 1 if self.average is None else n_groups
+            parts.append(Part(_function(one), one.defined, size, tuple(starts), averaged))
+            names = output_names(one, k, self.pool.classes)
+            outputs += [name + ending for ending in self._endings() for name in names]
+            ranges += [one.range] * (k * len(starts) // averaged)
+        _check_distinct(outputs)
+        index, values = (join(side, -1) for side in zip(*columns, strict=True))
+        nonzero = (values != 0).any(-1)
+        return LossTable(
+            losses_of(index, values, width, LARGEST_DENSE), nonzero, tuple(parts), tuple(outputs), tuple(ranges)
+        )
+
+    def _losses(self, one: Measure, predicted: Int[np.ndarray, " A"]) -> tuple[np.ndarray, np.ndarray]:
+        """Losses of one system within each attribute's own sub-population: their places and values."""
+        n_classes, kind = self.pool.n_classes, one.score_kind
+        if kind is None:  # of every predicted class, then of every attribute
+            index, values = _of_codes(one, n_classes, self.positive if one.binary else None)
+            index, values = index[predicted], values[predicted]
+        else:
+            index, values = _evaluate(one, predicted, self.attributes.scores[kind], n_classes, self.positive)
+        return index, values / self.attributes.group_shares[self.attributes.group][:, None, None]
+
+    def _shift(self, size: int, width: int) -> Int[np.ndarray, "A 1 1"]:
+        return (width + size * self.attributes.group)[:, None, None]
+
+    def _endings(self) -> list[str]:
+        systems = [f"system {name}" for name in self.systems] or [""]
+        groups = self.attributes.group_names if self.average is None else [self.average]
+        pairs = [(system, group) for system in systems for group in groups]
+        return [f" ({', '.join(filter(None, pair))})" if any(pair) else "" for pair in pairs]
+
+
+def _function(one: Measure) -> Any:
+    assert one.g is not None
+    return one.g
+
+
+def _check_distinct(outputs: Sequence[str]) -> None:
+    double = [name for name, count in Counter(outputs).items() if count > 1]
+    if double:
+        raise QuestionError(f"Two measures are called {double[0]!r}; give one of them another name, or leave it out.")
+
+
+@lru_cache(maxsize=32)
+def _of_codes(
+    one: Measure, n_classes: int, positive: int | None
+) -> tuple[Int[np.ndarray, "C C Z"], Float[np.ndarray, "C C Z"]]:
+    """Losses of every predicted class with every label: the same for all pools."""
+    return _evaluate(one, np.arange(n_classes), None, n_classes, positive)
+
+
+def _evaluate(
+    one: Measure, predicted: Int[np.ndarray, " U"], scores: np.ndarray | None, n_classes: int, positive: int | None
+) -> tuple[Int[np.ndarray, "U C Z"], Float[np.ndarray, "U C Z"]]:
+    """Losses of predictions (and scores) with every label, where they are not 0; evaluated chunk by chunk."""
+    size = sizes(one, n_classes)[0]
+    largest = max(1, LARGEST_DENSE // (n_classes * size))
+    chunk = min(largest, 1 << (len(predicted) - 1).bit_length())  # few shapes, whatever the number of attributes
+    parts = []
+    for start in range(0, len(predicted), chunk):
+        rows = np.minimum(np.arange(start, start + chunk), len(predicted) - 1)
+        some = None if scores is None else scores[rows]
+        dense = np.asarray(_cells(one, n_classes, positive if one.binary else None, predicted[rows], some))
+        parts.append(compress(dense[: len(predicted) - start]))
+    index, values = (join(side, 0) for side in zip(*parts, strict=True))
+    if not np.isfinite(values).all():
+        raise QuestionError(f"The loss of measure {one.name!r} is not finite for every prediction, score and label.")
+    return index, values
+
+
+@x64
+def _cells(one: Measure, n_classes: int, positive: int | None, predicted: Any, scores: Any) -> Float[Array, "U C D"]:
+    return _all_cells(one.loss, n_classes, positive, predicted, scores)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _all_cells(loss: Any, n_classes: int, positive: int | None, predicted: Any, scores: Any) -> Float[Array, "U C D"]:
+    labels, f = jnp.arange(n_classes), jnp.asarray(predicted, jnp.int64)
+    if positive is not None:
+        labels, f = (labels == positive).astype(jnp.float64), (f == positive).astype(jnp.float64)
+    if scores is None:
+        losses = jax.vmap(lambda one: jax.vmap(lambda y: loss(y, one))(labels))(f)
+    else:
+        losses = jax.vmap(lambda one, s: jax.vmap(lambda y: loss(y, one, s))(labels))(f, scores)
+    return losses.astype(jnp.float64)

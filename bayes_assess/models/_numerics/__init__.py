@@ -1,0 +1,1 @@
+"""Special functions and random draws that posteriors need."""

@@ -1,0 +1,53 @@
+"""The logarithm of the Beta function to full precision: JAX's own is off by 1e-7 from arguments of about ten on."""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+from jax.scipy.special import gammaln
+from jaxtyping import Array, Float
+
+from bayes_assess._tools.axes import FloatGroups
+
+HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+# Stirling's series: log Gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + sum_j c_j / x^(2 j - 1).
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+_SERIES_FROM = 12.0
+
+
+def log_beta(a: FloatGroups, b: FloatGroups) -> Float[Array, "*shape"]:
+    """Return log B(a, b) = log Gamma(a) + log Gamma(b) - log Gamma(a + b); under 64-bit types.
+
+    Written with what Stirling's formula leaves over, so that numbers of the size of a log a never cancel.
+
+    Examples
+    --------
+    >>> import jax
+    >>> with jax.enable_x64(True):
+    ...     round(float(jnp.exp(-log_beta(2.0, 3.0))), 9)
+    12.0
+    """
+    a, b = jnp.asarray(a, jnp.float64), jnp.asarray(b, jnp.float64)
+    total = a + b
+    main = -a * jnp.log1p(b / a) - b * jnp.log1p(a / b)
+    return (
+        main
+        + 0.5 * (jnp.log(total) - jnp.log(a) - jnp.log(b))
+        + HALF_LOG_2PI
+        + stirling_rest(a)
+        + stirling_rest(b)
+        - stirling_rest(total)
+    )
+
+
+def stirling_rest(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """Return log Gamma(x) less Stirling's formula."""
+    large = jnp.maximum(x, _SERIES_FROM)
+    inverse_square = 1 / (large * large)
+    series = jnp.zeros_like(large)
+    for coefficient in reversed(_STIRLING):
+        series = series * inverse_square + coefficient
+    small = jnp.minimum(x, _SERIES_FROM)
+    direct = gammaln(small) - ((small - 0.5) * jnp.log(small) - small + HALF_LOG_2PI)
+    return jnp.where(x >= _SERIES_FROM, series / large, direct)

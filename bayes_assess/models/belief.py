@@ -1,0 +1,211 @@
+"""The belief on the cells of a question, whichever model holds it: a closed form, a mixture, or posterior draws.
+
+Questions, designs and results take any `Belief`. What its seven members do not say, such as the reward of a label or
+the masses of a comparison, is computed from draws of it; where the cells' distributions are independent Beta or
+Dirichlet ones (`beta_marginals`), closed forms take the place of draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from inspect import getattr_static
+from typing import Any, Protocol, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess.errors import PriorError
+
+
+@runtime_checkable
+class Belief(Protocol):
+    """A joint distribution of the outcome probabilities of K cells, which learns from labels.
+
+    Values have the shape (..., K) where a label agrees with its prediction or does not, the probability being that of
+    agreement, and (..., K, O) where it has one of O outcomes. Counts of labels are (..., K, O) in either case, with
+    O = 2 in the first: disagreements, then agreements. Axes before K are those of the counts learned: campaigns.
+
+    A belief that designs decide on is a JAX pytree (`jax.tree_util.register_dataclass`), since compiled steps update
+    it, and works under ``jax.jit``; `pool_draws` alone is called on the host.
+    """
+
+    @property
+    def mean(self) -> Any:
+        """Posterior mean of every cell."""
+        ...
+
+    @property
+    def variance(self) -> Any:
+        """Posterior variance of every cell."""
+        ...
+
+    def update_counts(self, counts: Any) -> Any:
+        """Learn labels, counts of outcomes (..., K, O); the order and the batches in which they come make no odds."""
+        ...
+
+    def update_at_mean(self, n: Any) -> Any:
+        """Imagine `n` more labels of every cell, (..., K), that come back at the posterior mean."""
+        ...
+
+    def quantile(self, level: Any) -> Any:
+        """Quantile of every cell's probability at one level, as `mean`, or at L of them, (L, ...)."""
+        ...
+
+    def sample(self, key: PRNGKey, n: int) -> Any:
+        """Draw `n` joint values of all cells, (n, ...)."""
+        ...
+
+    def pool_draws(self, key: PRNGKey, n: int, counts: Any, sizes: Any) -> np.ndarray:
+        """Draw `n` joint values of all cells of a finite pool, (n, ...), on the host.
+
+        Labelled items, `counts`, are as they are; what the others of the `sizes` items show is drawn. A cell without
+        items has the value of the population.
+        """
+        ...
+
+
+_MEMBERS = ("mean", "variance", "update_counts", "update_at_mean", "quantile", "sample", "pool_draws")
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A belief that has seen all labels told, in the place of a prior that learns them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_assess.models import BetaBernoulli
+    >>> seen = BetaBernoulli(np.array([8.0]), np.array([2.0]))
+    >>> Posterior(seen).update_counts(np.array([[1, 7]])).mean.tolist()
+    [0.8]
+    """
+
+    belief: Belief
+
+    def update_counts(self, counts: Any) -> Belief:
+        """Return the belief as it is: it knows these labels."""
+        return self.belief
+
+
+def beta_marginals(belief: Any) -> tuple[Any, Any] | None:
+    """Return the parameters (a, b) of every value's Beta distribution, None where it has no such.
+
+    Cells are independent then, and the O outcomes of one cell are of the Dirichlet distribution with parameters a.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_assess.models import PairedOutcomes
+    >>> a, b = beta_marginals(PairedOutcomes(np.array([5.0, 2.0, 1.0, 2.0])))
+    >>> np.asarray(b).tolist()
+    [5.0, 8.0, 9.0, 8.0]
+    """
+    closed = getattr(belief, "beta_marginals", None)
+    return None if closed is None else closed()
+
+
+def is_belief(value: Any) -> bool:
+    """Say whether a value has all members of a `Belief`, computing none of them.
+
+    Examples
+    --------
+    >>> is_belief("informative")
+    False
+    """
+    nothing = object()
+    return all(getattr_static(value, member, nothing) is not nothing for member in _MEMBERS)
+
+
+def check_belief(prior: Any, shape: tuple[int, ...], what: str, possible: Any = True) -> Belief:
+    """Return a belief on cells of that shape with probabilities for means.
+
+    Parameters
+    ----------
+    prior : Belief
+    shape : (K,) or (K, O)
+    what : str
+        What every value is, for the message.
+    possible : booleans of that shape, optional
+        Outcomes that are possible at all; by default every one.
+
+    Raises
+    ------
+    PriorError
+        If it has another shape, or a mean that is no probability.
+    """
+    leaves = jax.tree.leaves(prior)
+    if all(isinstance(leaf, np.ndarray | jax.Array) for leaf in leaves):
+        prior = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), prior)
+    with np.errstate(all="ignore"):
+        mean, variance = np.asarray(prior.mean), np.asarray(prior.variance)
+    if mean.shape != shape:
+        raise PriorError(f"The prior needs {what}, shape {shape}; found shape {mean.shape}.")
+    marginals = beta_marginals(prior)
+    if marginals is not None:
+        a, b = (np.asarray(parameter) for parameter in marginals)
+        proper = np.isfinite(a) & np.isfinite(b) & (a > 0) & ((b > 0) | (a.ndim > 1))
+        if not (proper | ~np.asarray(possible)).all():
+            raise PriorError(f"The parameters of a {type(prior).__name__} must be positive and finite.")
+    if not ((mean >= 0) & (mean <= 1) & (variance >= 0)).all():  # NaN included
+        raise PriorError("The prior's means must lie between 0 and 1, and its variances be 0 or more; some are not.")
+    return prior
+
+
+@x64
+def pool_shares(
+    key: PRNGKey,
+    theta: Float[np.ndarray, "S *shape"],
+    counts: Any,
+    sizes: Any,
+) -> Float[np.ndarray, "S *shape"]:
+    """Turn draws of the population into draws of a finite pool; see `Belief.pool_draws`.
+
+    Examples
+    --------
+    >>> import jax
+    >>> theta, counts = np.full((4, 2), 0.5), np.array([[0, 1], [1, 2]])
+    >>> pool_shares(jax.random.key(0), theta, counts, np.array([1, 3])).tolist()[0]  # everything is labelled
+    [1.0, 0.6666666666666666]
+    """
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())
+    theta, counts, rest = np.array(theta, np.float64), np.asarray(counts), sizes - np.asarray(counts).sum(-1)
+    filled = np.asarray(sizes) > 0
+    if theta.ndim == counts.ndim:  # (S, ..., K)
+        total = counts[..., 1] + rng.binomial(rest, np.clip(theta, 0, 1))
+        return np.divide(total, sizes, out=theta, where=np.broadcast_to(filled, theta.shape))
+    # Rounding may carry the sum of a row's probabilities past 1, which multinomial draws refuse.
+    total = counts + rng.multinomial(rest, theta / np.maximum(theta.sum(-1, keepdims=True), 1.0))
+    return np.where(filled[:, None], total / np.maximum(sizes, 1)[:, None], theta)
+
+
+def merge_columns(
+    table: Float[np.ndarray, "*batch K C"], level: Int[np.ndarray, "K C"], n_levels: int
+) -> Float[np.ndarray, "*batch K U"]:
+    """Add up the columns of equal level, row by row.
+
+    Examples
+    --------
+    >>> merge_columns(np.array([[1, 2, 4], [1, 2, 4]]), np.array([[0, 1, 0], [0, 0, 1]]), 2).tolist()
+    [[5, 2], [3, 4]]
+    """
+    return np.stack([np.where(level == u, table, 0).sum(-1) for u in range(n_levels)], axis=-1)
+
+
+def jax_ready(belief: Belief) -> Belief:
+    """Return a belief with JAX arrays for leaves.
+
+    Raises
+    ------
+    PriorError
+        If it is no pytree, so that no compiled step could update it.
+    """
+    leaves = jax.tree.leaves(belief)
+    if any(leaf is belief for leaf in leaves):
+        raise PriorError(
+            f"A belief that designs decide on must be a JAX pytree, and {type(belief).__name__} is none; register it "
+            "by jax.tree_util.register_dataclass, or pass posterior draws."
+        )
+    return jax.tree.map(jnp.asarray, belief)

@@ -1,0 +1,362 @@
+"""Labels and blocks: a distribution of labels, and per label a Dirichlet tree over blocks in order ([NH] section 4).
+
+theta ~ Dirichlet(alpha). Plate ``class`` (C), and for every level l of the tree a plate ``node_l`` over its families of
+siblings: branch_l ~ Dirichlet(beta_l); psi_yk is the product of the branches on the way from the root to leaf k. Plate
+``item``: label_i ~ Categorical(theta), block_i ~ Categorical(psi_label(i)). Blocks that are near in the tree, such as
+neighbouring strata of a score, share what is learnt of them.
+
+Two oracles. A *stochastic* one: labels are draws, weighted where they were not drawn uniformly, and the model is
+conjugate ([NH] app. H): `DirichletTree.update`, then `predictive`. A *deterministic* one: blocks of all items are known
+and the labels of most are latent ([NH] app. F): `fit_latent` finds the maximum, `refresh` follows it label by label.
+[NH] eq. (11) maximises over psi itself, which fails under imbalance; here the point is taken in branch coordinates.
+
+That maximum is a belief to choose labels by, no estimate: blocks without labels keep what the prior says of them. With
+scores far too high in the prior, 1,000 labels mostly of high scores and 210 positives among 700,000 items, the maximum
+expects 24,000 positives.
+
+Shapes: blocks K, classes C, level l has n_l nodes. Counts and P(label | block) are (K, C); alpha (..., C), beta a tuple
+of (..., C, n_l) for l = 1..D; draws (S, ..., C) and (S, ..., C, K). Everything is 64-bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax.core import Tracer
+from jax.scipy.special import xlogy
+from jaxtyping import Array, Float, Int
+
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess.errors import LabelError, PriorError
+from bayes_assess.models._numerics.dirichlet_sampling import log_multivariate_beta, standard_dirichlet
+from bayes_assess.models.dirichlet_tree.tree import Level
+from bayes_assess.models.dirichlet_tree.tree import Tree as Tree
+
+FloatTable = Float[Array, "*batch K C"] | Float[np.ndarray, "*batch K C"]
+FloatClasses = Float[Array, "*batch C"] | Float[np.ndarray, "*batch C"]
+
+
+def program(
+    blocks: Int[Array, " N"] | None = None,
+    labels: Int[Array, " N"] | None = None,
+    *,
+    alpha: Float[Array, " C"],
+    beta: tuple[Float[Array, "C n"], ...],
+    tree: Tree,
+    n_items: int | None = None,
+) -> None:
+    """Run the generative program: a distribution of labels, a tree of blocks per label, a label and a block per item.
+
+    Parameters
+    ----------
+    blocks : (N,) integers in 0..K-1, optional
+        Block of every item; left out, the program simulates `n_items` blocks.
+    labels : (N,) integers in 0..C-1, optional
+        Labels; left out, they are simulated, or summed over by NumPyro's enumeration where blocks are observed.
+    alpha : (C,) positive
+        Prior parameters of the distribution of labels.
+    beta : tuple of (C, n_l) positive
+        Prior parameters of the branches, one array per level 1..D.
+    tree : Tree
+    n_items : int, optional
+        N, where nothing is observed.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, numpyro
+    >>> seeded = numpyro.handlers.seed(program, rng_seed=0)
+    >>> prior = DirichletTree.from_prior(n_classes=2, tree=Tree(3))
+    >>> trace = numpyro.handlers.trace(seeded).get_trace(alpha=prior.alpha, beta=prior.beta, tree=prior.tree, n_items=9)
+    >>> {name: trace[name]["value"].shape for name in ("theta", "branch_1", "branch_2", "psi", "label", "block")}
+    {'theta': (2,), 'branch_1': (2, 1, 2), 'branch_2': (2, 1, 2), 'psi': (2, 3), 'label': (9,), 'block': (9,)}
+    """
+    sizes = [*(len(seen) for seen in (blocks, labels) if seen is not None), n_items or 0]
+    theta, psi = _parameters(alpha, beta, tree)
+    with numpyro.plate("item", sizes[0]):
+        infer = {"enumerate": "parallel"} if labels is None and blocks is not None else {}
+        label = numpyro.sample("label", dist.CategoricalProbs(theta), obs=labels, infer=infer)
+        numpyro.sample("block", dist.CategoricalProbs(psi[label]), obs=blocks)
+
+
+def latent_program(
+    labelled: Int[Array, "K C"],
+    unlabelled: Int[Array, " K"],
+    *,
+    alpha: Float[Array, " C"],
+    beta: tuple[Float[Array, "C n"], ...],
+    tree: Tree,
+) -> None:
+    """Run the program on counts of a pool of which few labels are known, latent labels summed out.
+
+    Parameters
+    ----------
+    labelled : (K, C)
+        Labelled items of every block (rows) by label (columns).
+    unlabelled : (K,)
+        Items of every block whose label is latent.
+    alpha, beta, tree
+        As in `program`.
+    """
+    theta, psi = _parameters(alpha, beta, tree)
+    joint = (theta[:, None] * psi).T
+    numpyro.factor("labelled", xlogy(jnp.asarray(labelled, joint.dtype), joint).sum())
+    numpyro.factor("unlabelled", xlogy(jnp.asarray(unlabelled, joint.dtype), joint.sum(-1)).sum())
+
+
+def _parameters(alpha: Any, beta: Any, tree: Tree) -> tuple[Float[Array, " C"], Float[Array, "C K"]]:
+    """Sample theta and the branches; a site per level, and one more where its last family is smaller."""
+    alpha, branches = jnp.asarray(alpha), []
+    theta = jnp.asarray(numpyro.sample("theta", dist.Dirichlet(alpha)))
+    classes = numpyro.plate("class", len(alpha), dim=-2)
+    for level, parameters in enumerate(beta, start=1):
+        families = []
+        for part in tree.split(parameters, level):
+            is_full = part.shape[-1] == tree.branching
+            name = f"branch_{level}" if is_full else f"branch_{level}_last"
+            with classes, numpyro.plate(f"node_{level}" if is_full else f"node_{level}_last", part.shape[-2], dim=-1):
+                families.append(numpyro.sample(name, dist.Dirichlet(part)))
+        branches.append(tree.join(families, level, (len(alpha),)))
+    psi = numpyro.deterministic("psi", tree.products(branches))
+    return theta, jnp.asarray(psi)
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["alpha", "beta"], meta_fields=["tree"])
+@dataclass(frozen=True)
+class DirichletTree:
+    """A Dirichlet distribution over labels and per label a Dirichlet tree over blocks: a prior, or what `update` made.
+
+    Parameters
+    ----------
+    alpha : (..., C) positive floats
+        Parameters of theta.
+    beta : tuple of (..., C, n_l) positive floats, levels 1 to D
+        Parameters of the branches; that of an only child, whose probability is 1, has no effect.
+    tree : Tree
+
+    Examples
+    --------
+    >>> prior = DirichletTree.from_prior(n_classes=2, tree=Tree(4))
+    >>> posterior = prior.update([[6, 0], [2, 0], [1, 1], [0, 5]])
+    >>> posterior.predictive[:, 1].round(2).tolist()  # P(label 1 | block)
+    [0.08, 0.12, 0.68, 0.83]
+    """
+
+    alpha: FloatClasses
+    beta: tuple[Level, ...]
+    tree: Tree
+
+    @classmethod
+    @x64
+    def from_prior(
+        cls,
+        strength: float = 1.0,
+        *,
+        tree: Tree,
+        mean_scores: Float[np.ndarray, "K C"] | None = None,
+        n_classes: int | None = None,
+    ) -> DirichletTree:
+        """Build the prior of [NH] section 5.2.
+
+        With s(y|k) the mean score of class y in block k, alpha_y = 1 + strength sum_k s(y|k), and beta of a node is its
+        depth squared + strength times the sum of s(y|k) over the leaves below it: deep branches are held together more
+        than high ones. Without scores those sums are 0.
+
+        Parameters
+        ----------
+        strength : float, positive
+            Labels that the scores of one block are worth; [NH] has 1.
+        tree : Tree
+            K blocks.
+        mean_scores : (K, C) in [0, 1], optional
+            Row k holds the mean scores of the items of block k; a block without items takes a row of zeros.
+        n_classes : int, optional
+            C, for the prior without scores.
+
+        Raises
+        ------
+        PriorError
+            If the strength is not positive and finite, `mean_scores` has another number of rows than the tree has
+            leaves or a value outside [0, 1], or neither or both of `mean_scores` and `n_classes` are given.
+
+        Examples
+        --------
+        >>> prior = DirichletTree.from_prior(tree=Tree(2), mean_scores=[[0.75, 0.25], [0.25, 0.75]])
+        >>> prior.alpha.tolist(), prior.beta[0].tolist()
+        ([2.0, 2.0], [[1.75, 1.25], [1.25, 1.75]])
+        """
+        if not (np.isfinite(strength) and strength > 0):
+            raise PriorError(f"A prior's strength is a positive number of labels; found {show(strength)}.")
+        if (mean_scores is None) == (n_classes is None):
+            raise PriorError("Pass either `mean_scores` (informative prior) or `n_classes` (uninformative prior).")
+        if mean_scores is None:
+            scores = np.zeros((tree.n_leaves, n_classes or 0))
+        else:
+            scores = _checked_scores(mean_scores, tree)
+        sums = tree.sums(strength * jnp.asarray(scores.T))
+        beta = tuple(level**2 + total for level, total in enumerate(sums[1:], start=1))
+        return cls(1 + sums[0][:, 0], beta, tree)
+
+    @x64
+    def update(self, counts: FloatTable) -> DirichletTree:
+        """Add labels: `counts` (..., K, C) of blocks (rows) by label (columns), each label with its weight.
+
+        A label drawn with probability q_i has weight 1 / (M q_i) ([NH] eq. 15, weighted); complete data have 1.
+
+        Raises
+        ------
+        LabelError
+            If the counts do not fit the tree and the classes, or one is negative or not finite.
+
+        Examples
+        --------
+        >>> DirichletTree.from_prior(n_classes=2, tree=Tree(2)).update([[0, 0.5], [0, 3]]).beta[0].tolist()
+        [[1.0, 1.0], [1.5, 4.0]]
+        """
+        table = jnp.asarray(counts, jnp.float64)
+        shape = (self.tree.n_leaves, self.alpha.shape[-1])
+        if table.shape[-2:] != shape:
+            raise LabelError(f"Counts have a row per block and a column per label, {shape}; found {table.shape}.")
+        if not isinstance(table, Tracer) and not np.all(np.isfinite(table) & (np.asarray(table) >= 0)):
+            raise LabelError(f"Counts of labels are finite and 0 or more; one is {float(table.min())!r}.")
+        return _update(self, table)
+
+    @property
+    @x64
+    def mean(self) -> FloatTable:
+        """Probability that the next item lies in block k and has label y, E theta_y E psi_yk, (..., K, C)."""
+        return _mean(self)
+
+    @property
+    @x64
+    def predictive(self) -> FloatTable:
+        """P(label y of the next item | its block k), (..., K, C): rows sum to 1 ([NH] eq. 14)."""
+        joint = jnp.asarray(self.mean)
+        return joint / joint.sum(-1, keepdims=True)
+
+    @x64
+    def sample(self, key: PRNGKey, n: int) -> tuple[Float[Array, "S *batch C"], Float[Array, "S *batch C K"]]:
+        """Draw theta, (n, ..., C), and psi, (n, ..., C, K), `n` times.
+
+        Examples
+        --------
+        >>> import jax
+        >>> theta, psi = DirichletTree.from_prior(n_classes=2, tree=Tree(5)).sample(jax.random.key(0), 7)
+        >>> theta.shape, psi.shape
+        ((7, 2), (7, 2, 5))
+        """
+        return _sample(key, n, self)
+
+    @x64
+    def log_prob(self, theta: FloatClasses, branches: tuple[Level, ...]) -> Float[Array, "*batch"]:
+        """Log density at theta (..., C) and branch probabilities, a tuple of (..., C, n_l) as `beta` is.
+
+        It is with respect to all but the last component of theta and of every family of siblings.
+        """
+        return _log_prob(self, jnp.asarray(theta, jnp.float64), branches)
+
+    @x64
+    def log_marginal(self, counts: FloatTable) -> Float[Array, "*batch"]:
+        """Log probability of a sequence of items with these counts of blocks by label, parameters integrated out.
+
+        Examples
+        --------
+        >>> import math
+        >>> prior = DirichletTree.from_prior(n_classes=2, tree=Tree(2))
+        >>> round(math.exp(prior.log_marginal([[2, 0], [0, 0]])), 6)  # label 0 twice, 1/2 2/3, block 0 twice, 1/2 2/3
+        0.111111
+        """
+        return _log_constant(self.update(counts)) - _log_constant(self)
+
+
+def statistics(blocks: np.ndarray, labels: np.ndarray, n_blocks: int, n_classes: int) -> Int[np.ndarray, "K C"]:
+    """Count labels per block, the sufficient statistics of labelled items.
+
+    Raises
+    ------
+    LabelError
+        If a block or a label is out of range.
+
+    Examples
+    --------
+    >>> statistics([0, 0, 2], [1, 1, 0], n_blocks=3, n_classes=2).tolist()
+    [[0, 2], [0, 0], [1, 0]]
+    """
+    rows, columns = np.asarray(blocks, np.int64), np.asarray(labels, np.int64)
+    for name, codes, size in (("Blocks", rows, n_blocks), ("Labels", columns, n_classes)):
+        outside = np.flatnonzero((codes < 0) | (codes >= size))
+        if outside.size:  # it would be counted in another block
+            item = int(outside[0])
+            raise LabelError(f"{name} are codes from 0 to {size - 1}; item {item} has {int(codes[item])}.")
+    return np.bincount(rows * n_classes + columns, minlength=n_blocks * n_classes).reshape(n_blocks, n_classes)
+
+
+def _checked_scores(mean_scores: Any, tree: Tree) -> Any:
+    if isinstance(mean_scores, Tracer):  # within a compiled function, whose caller has seen to the values
+        return mean_scores
+    scores = np.asarray(mean_scores, np.float64)
+    if scores.ndim != 2 or len(scores) != tree.n_leaves:
+        raise PriorError(
+            f"Mean scores have a row for each of {tree.n_leaves} blocks and a column per class; found {scores.shape}."
+        )
+    outside = np.argwhere(~((scores >= 0) & (scores <= 1 + 1e-6)))  # a mean of rounded scores may pass 1 by a little
+    if outside.size:
+        k, y = outside[0].tolist()
+        raise PriorError(f"Mean scores lie between 0 and 1; block {k}, class {y} has {float(scores[k, y])!r}.")
+    return scores
+
+
+@jax.jit
+def _update(law: DirichletTree, table: Float[Array, "*batch K C"]) -> DirichletTree:
+    sums = law.tree.sums(jnp.swapaxes(table, -1, -2))
+    beta = tuple(jnp.asarray(old) + new for old, new in zip(law.beta, sums[1:], strict=True))
+    return replace(law, alpha=jnp.asarray(law.alpha) + sums[0][..., 0], beta=beta)
+
+
+@jax.jit
+def _mean(law: DirichletTree) -> Float[Array, "*batch K C"]:
+    alpha = jnp.asarray(law.alpha)
+    branches = [law.tree.shares(beta, level) for level, beta in enumerate(law.beta, start=1)]
+    theta = alpha / alpha.sum(-1, keepdims=True)
+    return jnp.swapaxes(theta[..., None] * law.tree.products(branches), -1, -2)
+
+
+@jax.jit
+def _log_prob(law: DirichletTree, theta: FloatClasses, branches: tuple[Level, ...]) -> Float[Array, "*batch"]:
+    value = xlogy(jnp.asarray(law.alpha) - 1, theta).sum(-1) - _log_constant(law)
+    for level, (beta, branch) in enumerate(zip(law.beta, branches, strict=True), start=1):
+        for b, x in zip(law.tree.split(beta, level), law.tree.split(branch, level), strict=True):
+            value += xlogy(b - 1, x).sum((-1, -2, -3))
+    return value
+
+
+@jax.jit
+def _log_constant(law: DirichletTree) -> Float[Array, "*batch"]:
+    """Sum log B over theta and all families."""
+    value = log_multivariate_beta(jnp.asarray(law.alpha))
+    for level, beta in enumerate(law.beta, start=1):
+        for part in law.tree.split(beta, level):
+            value += log_multivariate_beta(part).sum((-1, -2))
+    return value
+
+
+@partial(jax.jit, static_argnums=1)
+def _sample(key: PRNGKey, n: int, law: DirichletTree) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    alpha, tree = jnp.asarray(law.alpha), law.tree
+    key_theta, key_psi = jax.random.split(key)
+    theta = standard_dirichlet(key_theta, jnp.broadcast_to(alpha, (n, *alpha.shape)))
+    # All families of all levels at once; a child that is not there has parameter 0 and draws 0.
+    families = jnp.concatenate([tree.siblings(beta, level) for level, beta in enumerate(law.beta, start=1)], -2)
+    draws, start, branches = standard_dirichlet(key_psi, jnp.broadcast_to(families, (n, *families.shape))), 0, []
+    for level in range(1, tree.n_levels + 1):
+        level_draws = draws[..., start : start + tree.n_nodes(level - 1), :]
+        branches.append(level_draws.reshape(*level_draws.shape[:-2], -1)[..., : tree.n_nodes(level)])
+        start += tree.n_nodes(level - 1)
+    return theta, tree.products(branches)

@@ -1,0 +1,446 @@
+"""Accuracy of every group where groups learn from each other: a regression on covariates with beta-binomial scatter.
+
+Plate ``group`` (G): theta_g ~ Beta(nu m_g, nu (1 - m_g)), logit m_g = x_g' beta, where x_g is 1, the logit of the
+group's mean score if there are scores, and what other covariates the user names. Plate ``covariate`` (P):
+beta_p ~ Normal(location_p, scale_p); log nu ~ Normal(log 12, 1.3). Plate ``label`` (N): z_i ~ Bernoulli(theta_{g(i)}),
+1 when the *label* of item i agrees with its prediction (METHODS 12.5).
+
+Given (beta, nu) the posterior is BetaBernoulli's. The posterior of (beta, nu) is carried by H weighted points: a
+Gaussian around the mode of the quasi-likelihood, over a grid in log nu, is drawn from at quasi-random points, and each
+is weighted by the exact beta-binomial probability of the labels:
+
+    log w_h = sum_g log B(nu m + r, nu (1 - m) + n - r) - log B(nu m, nu (1 - m)) + log prior - log proposal.
+
+One more label of group g, agreeing or not, multiplies the weights by (nu m_g + r_g) / (nu + n_g) or its complement, so
+that a campaign can go on from label to label at the cost O(H).
+
+Shapes: counts (..., G), points (..., H) and (..., H, P), draws (S, ..., G). Everything is 64-bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax.scipy.special import betainc
+from jax.typing import DTypeLike
+from jaxtyping import Array, Float, Int
+from scipy import special, stats
+
+from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
+from bayes_assess.errors import PriorError
+from bayes_assess.models._numerics.beta_sampling import standard_beta
+from bayes_assess.models._numerics.special import log_beta
+from bayes_assess.models.belief import pool_shares
+
+N_POINTS = 64
+# Priors of METHODS 12.5. Without scores the intercept alone says how accurate a group is.
+_INTERCEPT, _INTERCEPT_WITH_SCORES, _SLOPE, _OTHER = (1.0, 2.0), (0.0, 2.0), (1.0, 0.7), (0.0, 0.7)
+_LOG_STRENGTH = (math.log(12.0), 1.3)
+_SCORE_MARGIN = 1e-4  # logits of mean scores stay within +-9.2
+_GRID, _REACH = 12, 3.5  # points of the grid in log nu, over so many standard deviations to either side
+_STEPS = 8  # of scoring; each about doubles the number of right digits
+_HALVINGS = 40
+_INFLATION = 1.2  # of the proposal's standard deviations, so that weights stay bounded
+
+
+def program(
+    groups: Int[Array, " N"],
+    agreements: Int[Array, " N"] | None = None,
+    *,
+    covariates: Float[Array, "G P"],
+    location: Float[Array, " P"],
+    scale: Float[Array, " P"],
+) -> None:
+    """Run the generative program: a regression, an accuracy per group around it, an outcome per label.
+
+    Parameters
+    ----------
+    groups : (N,) integers in 0..G-1
+        Group of every labelled item.
+    agreements : (N,) zeros and ones, optional
+        1 where the label agrees with the prediction; left out, the program simulates them.
+    covariates : (G, P)
+        The first column is 1.
+    location, scale : (P,)
+        Prior means and standard deviations of the coefficients.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, numpyro
+    >>> seeded = numpyro.handlers.seed(program, rng_seed=0)
+    >>> one = jnp.ones((3, 1))
+    >>> trace = numpyro.handlers.trace(seeded).get_trace(
+    ...     jnp.array([0, 0, 2]), covariates=one, location=jnp.ones(1), scale=jnp.ones(1)
+    ... )
+    >>> trace["theta"]["value"].shape, trace["agreement"]["value"].shape
+    ((3,), (3,))
+    """
+    covariates = jnp.asarray(covariates)
+    with numpyro.plate("covariate", covariates.shape[1]):
+        coefficient = numpyro.sample("coefficient", dist.Normal(jnp.asarray(location), jnp.asarray(scale)))
+    strength = jnp.exp(numpyro.sample("log_strength", dist.Normal(*_LOG_STRENGTH)))
+    expected = jax.nn.sigmoid(covariates @ jnp.asarray(coefficient))
+    with numpyro.plate("group", len(covariates)):
+        theta = numpyro.sample("theta", dist.Beta(strength * expected, strength * (1 - expected)))
+    with numpyro.plate("label", len(groups)):
+        numpyro.sample("agreement", dist.Bernoulli(probs=jnp.asarray(theta)[groups]), obs=agreements)
+
+
+_DATA = ["covariates", "location", "scale", "agreements", "labels", "coefficients", "log_strength", "log_weight"]
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=[])
+@dataclass(frozen=True)
+class HierarchicalAccuracy:
+    """A mixture of independent Beta distributions over group accuracies, one part per hyperparameter point.
+
+    Made by `from_prior`; `update_counts` adds labels.
+
+    Parameters
+    ----------
+    covariates : (G, P)
+    location, scale : (P,)
+        Prior of the coefficients.
+    agreements, labels : (..., G)
+        Labels that agree with their predictions, and labels in all.
+    coefficients : (..., H, P)
+    log_strength, log_weight : (..., H)
+        log nu, and the logarithm of each point's weight up to a constant.
+
+    Examples
+    --------
+    >>> prior = HierarchicalAccuracy.from_prior(n_groups=3)
+    >>> posterior = prior.update([9, 10, 0], [10, 10, 0])  # the third group has no label
+    >>> bool(posterior.mean[2] > 0.8 > prior.mean[2])
+    True
+    """
+
+    covariates: Float[Array, "G P"] | Float[np.ndarray, "G P"]
+    location: Float[Array, " P"] | Float[np.ndarray, " P"]
+    scale: Float[Array, " P"] | Float[np.ndarray, " P"]
+    agreements: FloatGroups
+    labels: FloatGroups
+    coefficients: Float[Array, "*batch H P"] | Float[np.ndarray, "*batch H P"]
+    log_strength: Float[Array, "*batch H"] | Float[np.ndarray, "*batch H"]
+    log_weight: Float[Array, "*batch H"] | Float[np.ndarray, "*batch H"]
+
+    @classmethod
+    @x64
+    def from_prior(
+        cls,
+        *,
+        mean_score: Any = None,
+        n_groups: int | None = None,
+        covariates: Mapping[str, Any] | None = None,
+    ) -> HierarchicalAccuracy:
+        """Build the prior; it has no strength to choose, since that is learned.
+
+        Parameters
+        ----------
+        mean_score : (G,) in [0, 1], optional
+            Mean confidence of every group's items.
+        n_groups : int, optional
+            Number of groups, where there are no scores.
+        covariates : mapping of str to (G,) numbers, optional
+            Other knowledge of the groups; every column is standardised.
+
+        Raises
+        ------
+        PriorError
+            If a score lies outside [0, 1], a covariate is not one finite number per group, or neither or both of
+            `mean_score` and `n_groups` are given.
+
+        Examples
+        --------
+        >>> HierarchicalAccuracy.from_prior(mean_score=[0.6, 0.9]).covariates.round(2).tolist()
+        [[1.0, 0.41], [1.0, 2.2]]
+        """
+        if (mean_score is None) == (n_groups is None):
+            raise PriorError("Pass either `mean_score`, or `n_groups` where there are no scores.")
+        intercept = _INTERCEPT if mean_score is None else _INTERCEPT_WITH_SCORES
+        columns, priors = [], [intercept]
+        if mean_score is not None:
+            columns.append(_logit_score(mean_score))
+            priors.append(_SLOPE)
+            n_groups = len(columns[0])
+        for name, values in (covariates or {}).items():
+            columns.append(_standardised(name, values, n_groups))
+            priors.append(_OTHER)
+        design = np.stack([np.ones(n_groups), *columns], axis=1)  # type: ignore[list-item]
+        location, scale = np.array(priors).T
+        nothing = jnp.zeros(len(design))
+        return _with_points(jnp.asarray(design), jnp.asarray(location), jnp.asarray(scale), nothing, nothing)
+
+    @x64
+    def update(self, successes: IntGroups, trials: IntGroups) -> HierarchicalAccuracy:
+        """Add `successes` agreements among `trials` labels, each (..., G), and place the points anew."""
+        agreements, labels = self.agreements + _floats(successes), self.labels + _floats(trials)
+        return _with_points(self.covariates, self.location, self.scale, agreements, labels)
+
+    def update_counts(self, counts: IntGroups) -> HierarchicalAccuracy:
+        """Add counts (..., G, 2) of outcomes: column 0 disagreements, column 1 agreements."""
+        counts = np.asarray(counts) if isinstance(counts, list | tuple) else counts
+        return self.update(counts[..., 1], counts.sum(-1))
+
+    @x64
+    def observe(self, group: Int[Array, ""], outcome: Int[Array, ""]) -> HierarchicalAccuracy:
+        """Learn one label, 1 if it agrees, at the cost O(H): points stay, their weights move. Not for batches."""
+        expected, strength = jax.nn.sigmoid(self.coefficients @ self.covariates[group]), jnp.exp(self.log_strength)
+        r, n = self.agreements[group], self.labels[group]
+        agreeing = jnp.where(outcome == 1, strength * expected + r, strength * (1 - expected) + n - r)
+        return replace(
+            self,
+            agreements=jnp.asarray(self.agreements).at[group].add(outcome == 1),
+            labels=jnp.asarray(self.labels).at[group].add(1),
+            log_weight=self.log_weight + jnp.log(agreeing / (strength + n)),
+        )
+
+    @x64
+    def update_at_mean(self, n: IntGroups) -> HierarchicalAccuracy:
+        """Imagine `n` more labels of every group, (..., G), that come back at the posterior mean of that group."""
+        n = _floats(n)
+        return replace(self, agreements=self.agreements + n * self.mean, labels=self.labels + n)
+
+    @property
+    @x64
+    def weight(self) -> Float[Array, "*batch H"]:
+        """Probability of every point, (..., H)."""
+        return jax.nn.softmax(self.log_weight, axis=-1)
+
+    @property
+    @x64
+    def parts(self) -> tuple[Float[Array, "*batch H G"], Float[Array, "*batch H G"]]:
+        """Beta parameters of every part of the mixture, (..., H, G) each."""
+        return _parts(self)
+
+    @property
+    @x64
+    def mean(self) -> FloatGroups:
+        """Posterior mean of every group, (..., G)."""
+        return _moments(self)[0]
+
+    @property
+    @x64
+    def variance(self) -> FloatGroups:
+        """Posterior variance of every group, (..., G)."""
+        return _moments(self)[1]
+
+    @property
+    @x64
+    def scatter(self) -> Float[Array, "*batch"]:
+        """Posterior mean of the standard deviation of groups around the regression, averaged over groups."""
+        expected = _expected(self)
+        spread = jnp.sqrt(expected * (1 - expected) / (1 + jnp.exp(self.log_strength)[..., None]))
+        return (self.weight * spread.mean(-1)).sum(-1)
+
+    @x64
+    def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch G"]:
+        """Draw `n` vectors of accuracies, (n, ..., G): a point for each, then Beta variables.
+
+        Examples
+        --------
+        >>> import jax
+        >>> HierarchicalAccuracy.from_prior(n_groups=3).sample(jax.random.key(0), 5).shape
+        (5, 3)
+        """
+        return _sample(key, n, self, jnp.dtype(dtype).name)
+
+    @x64
+    def quantile(self, level: Any) -> Float[Array, "*levels_batch G"]:
+        """Quantile of every accuracy at one level, (..., G), or at (L,) of them, (L, ..., G).
+
+        Examples
+        --------
+        >>> prior = HierarchicalAccuracy.from_prior(n_groups=1)
+        >>> bool(0.6 < prior.quantile(0.5)[0] < 0.8)
+        True
+        """
+        return _quantile(self, jnp.asarray(level, jnp.float64))
+
+    def pool_draws(
+        self, key: PRNGKey, n: int, counts: IntGroups, sizes: Int[np.ndarray, " G"]
+    ) -> Float[np.ndarray, "S *batch G"]:
+        """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` (..., G, 2) are labelled."""
+        key_theta, key_rest = jax.random.split(key)
+        return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
+
+    @x64
+    def log_evidence(self) -> Float[Array, "*batch"]:
+        """Log probability of the labels as a sequence, everything integrated out, from the points."""
+        return jax.nn.logsumexp(self.log_weight, axis=-1) - math.log(N_POINTS)
+
+
+def _logit_score(mean_score: Any) -> np.ndarray:
+    score = np.asarray(mean_score, np.float64)
+    outside = ~((score >= 0) & (score <= 1))
+    if outside.any():
+        group = int(np.flatnonzero(outside)[0])
+        raise PriorError(f"Mean scores lie between 0 and 1; group {group} has {float(score.flat[group])!r}.")
+    return special.logit(np.clip(score, _SCORE_MARGIN, 1 - _SCORE_MARGIN))
+
+
+def _standardised(name: str, values: Any, n_groups: int | None) -> np.ndarray:
+    column = np.asarray(values)
+    if column.shape != (n_groups,):
+        raise PriorError(f"Covariate {name!r} has shape {column.shape}; pass one number for each of {n_groups} groups.")
+    if column.dtype.kind not in "biuf" or not np.isfinite(column.astype(np.float64)).all():
+        raise PriorError(f"Covariate {name!r} is not a finite number for every group; fill in or drop the column.")
+    column = column.astype(np.float64)
+    spread = column.std()
+    return (column - column.mean()) / (spread if spread > 0 else 1.0)
+
+
+def _floats(counts: Any) -> Float[Array, "*batch G"]:
+    return jnp.asarray(counts).astype(jnp.float64)
+
+
+@lru_cache
+def _normal_points(dimension: int) -> np.ndarray:
+    """Quasi-random standard normal points, (H, dimension), the same for every call."""
+    sobol = stats.qmc.Sobol(dimension, scramble=True, rng=np.random.default_rng(20))
+    return special.ndtri(sobol.random(N_POINTS))
+
+
+def _with_points(covariates, location, scale, agreements, labels) -> HierarchicalAccuracy:
+    normal = jnp.asarray(_normal_points(covariates.shape[1] + 1))
+    batch = agreements.shape[:-1]
+    flat = (agreements.reshape(-1, agreements.shape[-1]), labels.reshape(-1, labels.shape[-1]))
+    if batch:
+        points = jax.vmap(lambda r, n: _points(covariates, location, scale, r, n, normal))(*flat)
+        points = jax.tree.map(lambda x: x.reshape(*batch, *x.shape[1:]), points)
+    else:
+        points = _points(covariates, location, scale, agreements, labels, normal)
+    return HierarchicalAccuracy(covariates, location, scale, agreements, labels, *points)
+
+
+@jax.jit
+def _points(covariates, location, scale, agreements, labels, normal):
+    """Place the points of the hyperposterior and weigh them; one set of counts (G,)."""
+    fit = partial(_scored, covariates, location, scale, agreements, labels)
+    density = partial(_log_density, covariates, location, scale, agreements, labels)
+
+    def moments(grid):
+        """Means and covariance of (log nu, beta) by Laplace's method at every point of an even grid in log nu."""
+        beta, precision = jax.vmap(fit)(grid)
+        chol = jnp.linalg.cholesky(precision)
+        log_mass = jax.vmap(density)(grid, beta) - jnp.log(jnp.diagonal(chol, axis1=-2, axis2=-1)).sum(-1)
+        w = jax.nn.softmax(log_mass)
+        inverse = jnp.linalg.inv(precision)
+        joint = jnp.concatenate([grid[:, None], beta], axis=1)
+        center = w @ joint
+        off = joint - center
+        between = jnp.einsum("j,jp,jq->pq", w, off, off)
+        within = jnp.zeros_like(between).at[1:, 1:].set(jnp.einsum("j,jpq->pq", w, inverse))
+        spacing = grid[1] - grid[0]
+        return center, (between + within).at[0, 0].add(spacing**2 / 12), spacing
+
+    reach = jnp.linspace(-_REACH, _REACH, _GRID)
+    center, covariance, _spacing = moments(_LOG_STRENGTH[0] + _LOG_STRENGTH[1] * reach)
+    center, covariance, _ = moments(center[0] + jnp.sqrt(covariance[0, 0]) * reach)
+    root = _INFLATION * jnp.linalg.cholesky(covariance)
+    points = center + normal @ root.T
+    log_proposal = -0.5 * (normal**2).sum(-1) - jnp.log(jnp.diagonal(root)).sum()
+    log_proposal -= 0.5 * points.shape[1] * math.log(2 * math.pi)
+    log_strength, beta = points[:, 0], points[:, 1:]
+    return beta, log_strength, jax.vmap(density)(log_strength, beta) - log_proposal
+
+
+def _scored(covariates, location, scale, agreements, labels, log_strength):
+    """Mode of the quasi-likelihood of beta at one nu, and its precision.
+
+    The variance of r given n labels is n m (1 - m) (nu + n) / (nu + 1), that of the beta-binomial distribution.
+    """
+    strength = jnp.exp(log_strength)
+    shrink = (strength + 1) / (strength + jnp.maximum(labels, 1))
+    prior = jnp.diag(scale**-2)
+
+    def step(_, carry):
+        beta, _precision = carry
+        m = jax.nn.sigmoid(covariates @ beta)
+        precision = (covariates * (shrink * labels * m * (1 - m))[:, None]).T @ covariates + prior
+        score = covariates.T @ (shrink * (agreements - labels * m)) - (beta - location) / scale**2
+        move = jnp.linalg.solve(precision, score)
+        return beta + move / jnp.maximum(1, jnp.abs(move).max()), precision
+
+    return jax.lax.fori_loop(0, _STEPS, step, (location, prior))
+
+
+def _log_density(covariates, location, scale, agreements, labels, log_strength, beta):
+    """Log posterior density of (beta, log nu) up to the evidence: beta-binomial labels times the prior."""
+    strength = jnp.exp(log_strength)
+    m = jax.nn.sigmoid(covariates @ beta)
+    # An accuracy expected at 0 or 1 to the last digit would leave Beta(0, nu).
+    m = jnp.clip(m, 1e-12, 1 - 1e-12)
+    a, b = strength * m, strength * (1 - m)
+    gain = log_beta(a + agreements, b + labels - agreements) - log_beta(a, b)
+    standard = jnp.concatenate(
+        [(beta - location) / scale, ((log_strength - _LOG_STRENGTH[0]) / _LOG_STRENGTH[1])[None]]
+    )
+    constant = jnp.log(scale).sum() + math.log(_LOG_STRENGTH[1]) + 0.5 * len(standard) * math.log(2 * math.pi)
+    return gain.sum() - 0.5 * (standard**2).sum() - constant
+
+
+def _expected(belief: HierarchicalAccuracy) -> Float[Array, "*batch H G"]:
+    m = jax.nn.sigmoid(jnp.asarray(belief.coefficients) @ jnp.asarray(belief.covariates).T)
+    return jnp.clip(m, 1e-12, 1 - 1e-12)
+
+
+@jax.jit
+def _parts(belief: HierarchicalAccuracy):
+    expected, strength = _expected(belief), jnp.exp(belief.log_strength)[..., None]
+    r, n = (jnp.asarray(x)[..., None, :] for x in (belief.agreements, belief.labels))
+    return strength * expected + r, strength * (1 - expected) + n - r
+
+
+@jax.jit
+def _moments(belief: HierarchicalAccuracy):
+    a, b = _parts(belief)
+    total, w = a + b, belief.weight[..., None]
+    means = a / total
+    mean = (w * means).sum(-2)
+    within = means * (b / total) / (total + 1)
+    return mean, (w * (within + (means - mean[..., None, :]) ** 2)).sum(-2)
+
+
+@jax.jit
+def _quantile(belief: HierarchicalAccuracy, level: Float[Array, "*levels"]):
+    """Halve the unit interval until the mixture's distribution function is bracketed to 2^-40."""
+    a, b = _parts(belief)
+    weight = belief.weight[..., None]
+    level = level.reshape(level.shape + (1,) * belief.agreements.ndim)
+    shape = jnp.broadcast_shapes(level.shape, belief.agreements.shape)
+
+    def halve(_, ends):
+        low, high = ends
+        middle = (low + high) / 2
+        below = (weight * betainc(a, b, middle[..., None, :])).sum(-2) < level
+        return jnp.where(below, middle, low), jnp.where(below, high, middle)
+
+    low, high = jax.lax.fori_loop(0, _HALVINGS, halve, (jnp.zeros(shape), jnp.ones(shape)))
+    return (low + high) / 2
+
+
+@partial(jax.jit, static_argnums=(1, 3))
+def _sample(key: PRNGKey, n: int, belief: HierarchicalAccuracy, dtype: str):
+    key_point, key_beta = jax.random.split(key)
+    batch = belief.log_weight.shape[:-1]
+    point = jax.random.categorical(key_point, belief.log_weight, shape=(n, *batch))
+    index = point[..., None]
+    strength = jnp.exp(
+        jnp.take_along_axis(jnp.broadcast_to(belief.log_strength, (n, *belief.log_strength.shape)), index, -1)
+    )
+    coefficients = jnp.broadcast_to(belief.coefficients, (n, *belief.coefficients.shape))
+    beta = jnp.take_along_axis(coefficients, index[..., None], -2)[..., 0, :]
+    m = jnp.clip(jax.nn.sigmoid(beta @ jnp.asarray(belief.covariates).T), 1e-12, 1 - 1e-12)
+    a = strength * m + belief.agreements
+    b = strength * (1 - m) + belief.labels - belief.agreements
+    return standard_beta(key_beta, a.astype(dtype), b.astype(dtype))

@@ -1,0 +1,5 @@
+"""NUTS on any NumPyro program, with checks of convergence."""
+
+from bayes_assess.models.nuts.fitting import ConvergenceWarning as ConvergenceWarning
+from bayes_assess.models.nuts.fitting import fit as fit
+from bayes_assess.models.nuts.fitting import posterior_draws as posterior_draws

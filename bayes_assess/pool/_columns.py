@@ -1,0 +1,84 @@
+"""Checking what is known of each item beside its prediction: confidence and group columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._tools.arrays import first_missing, first_nested, frame_of, frozen, listing, show, values_of
+from bayes_assess.errors import PoolError
+from bayes_assess.pool._classes import check_predictions
+from bayes_assess.pool._scores import check_unit
+
+RESERVED = "prediction"  # `by="prediction"` means the predicted class
+
+
+def check_confidence(confidence: Any, n_items: int, *, scored: bool) -> np.ndarray | None:
+    """Return confidences as float64 (M,), or None where none are given; see `Pool`."""
+    if confidence is None:
+        return None
+    if scored:
+        raise PoolError("Pass scores or confidence, not both: the confidence follows from the scores.")
+    values = values_of(confidence)
+    if values.ndim != 1 or len(values) != n_items:
+        raise PoolError(f"Confidence has shape {values.shape}, but the pool has {n_items:,} items: pass one per item.")
+    if values.dtype.kind not in "biuf":
+        raise PoolError(f"Confidence must be numbers, but is {listing(values, 3)}.")
+    check_unit(values, "confidence", "it must lie in [0, 1]")
+    return frozen(values.astype(np.float64, copy=False))
+
+
+def check_systems(systems: Any, n_items: int) -> dict[str, tuple[np.ndarray, bool]]:
+    """Return predictions of other systems by name, and whether they were booleans, each (M,); see `Pool`."""
+    checked = {}
+    for name, column in _named_columns(systems, "Systems", '{"new": predictions}', "system").items():
+        try:
+            values, boolean = check_predictions(column)
+        except PoolError as error:
+            raise PoolError(f"In system {name!r}: {error}") from None
+        if len(values) != n_items:
+            raise PoolError(f"System {name!r} has {len(values):,} predictions, but the pool has {n_items:,} items.")
+        checked[name] = values, boolean
+    return checked
+
+
+def _named_columns(columns: Any, what: str, example: str, one: str) -> dict[str, Any]:
+    """Return columns by name from a mapping or a frame, none of them called like the pool's own predictions."""
+    if columns is None:
+        return {}
+    frame = frame_of(columns) if not isinstance(columns, Mapping) else None
+    if frame is not None:
+        columns = {name: frame[name] for name in frame.columns}
+    if not isinstance(columns, Mapping):
+        raise PoolError(f"{what} must map names to arrays, such as {example}, not {type(columns).__name__}.")
+    for name in columns:
+        if not isinstance(name, str) or not name:
+            raise PoolError(f"A {one} needs a text as its name, not {show(name)}.")
+        if name == RESERVED:
+            raise PoolError(f'No {one} may be called "{RESERVED}", which means the predicted class; rename it.')
+    return dict(columns)
+
+
+def check_groups(groups: Any, n_items: int) -> dict[str, np.ndarray]:
+    """Return group columns by name, each (M,) and complete; see `Pool`."""
+    checked = {}
+    for name, column in _named_columns(groups, "Groups", '{"site": site}', "group column").items():
+        values = values_of(column)
+        if values.ndim != 1 or len(values) != n_items:
+            raise PoolError(f"Group column {name!r} has shape {values.shape}, but the pool has {n_items:,} items.")
+        row = first_missing(values)
+        if row is not None:
+            raise PoolError(
+                f"Group column {name!r} has no value in row {row} ({show(values[row])}); "
+                'fill it, for example with "unknown", or leave the item out.'
+            )
+        row = first_nested(values)
+        if row is not None:
+            raise PoolError(
+                f"Group column {name!r} has {show(values[row])} in row {row}; an item is in exactly one group, so pass "
+                "a column of its own for each attribute."
+            )
+        checked[name] = frozen(values)
+    return checked

@@ -1,0 +1,183 @@
+"""Item ids: validation and look-up, without a Python dictionary of ten million entries."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._tools.arrays import CHUNK, first_missing, first_true, listing, show, text_as_int, values_of, whole
+from bayes_assess.errors import PoolError, UnknownIdError
+
+
+def check_ids(ids: Any, n_items: int) -> np.ndarray | None:
+    """Return ids as an integer or text array, or None where they are just 0..M-1; see `Pool`."""
+    array = values_of(ids)
+    if array.ndim != 1 or len(array) != n_items:
+        raise PoolError(f"Ids have shape {array.shape}, but the pool has {n_items:,} items: pass one id per item.")
+    row = first_missing(array)
+    if row is not None:
+        raise PoolError(f"The id in row {row} is missing ({show(array[row])}); give every item an id, or pass no ids.")
+    if array.dtype.kind == "f":
+        array = whole(array)
+    if array.dtype.kind not in "iuU":
+        row = _first_odd(array)
+        raise PoolError(f"Ids must be integers or text, but row {row} has {show(array[row])}; convert them to text.")
+    if array.dtype.kind == "u":
+        if array.max() > np.iinfo(np.int64).max:
+            raise PoolError(
+                f"The id in row {array.argmax()} is {array.max()}, beyond 64-bit integers; pass ids as text."
+            )
+        array = array.astype(np.int64)
+    if array.dtype.kind == "i" and array[0] == 0 and array[-1] == n_items - 1 and np.all(array[1:] > array[:-1]):
+        return None  # strictly increasing from 0 to M-1: the row numbers
+    return array
+
+
+def _first_odd(array: np.ndarray) -> int:
+    if array.dtype.kind != "O":
+        return 0 if array.dtype.kind != "f" else int(np.argmax(array != np.floor(array)))
+    return next((i for i, value in enumerate(array) if not isinstance(value, str)), 0)
+
+
+def text_keys(text: np.ndarray) -> np.ndarray:
+    """Hash text of one fixed width to uint64 (FNV-1a over its characters)."""
+    text = np.ascontiguousarray(text)
+    keys = np.full(len(text), 0xCBF29CE484222325, dtype=np.uint64)
+    if text.dtype.itemsize == 0:
+        return keys
+    letters = text.view(np.uint32).reshape(len(text), -1)
+    prime = np.uint64(0x100000001B3)
+    for start in range(0, len(text), CHUNK):  # chunks, so that the column walk stays in cache
+        part = keys[start : start + CHUNK]
+        for column in letters[start : start + CHUNK].T:
+            part ^= column
+            part *= prime
+    return keys
+
+
+class IdIndex:
+    """Look-up from id to position by a sorted array of keys: the ids themselves, or hashes of text.
+
+    Equal hashes of different text cost a second look and never a wrong answer.
+    """
+
+    def __init__(self, ids: np.ndarray) -> None:
+        self.ids = ids
+        self.keys = text_keys(ids) if ids.dtype.kind == "U" else ids.astype(np.int64, copy=False)
+        self.increasing = bool(np.all(self.keys[1:] > self.keys[:-1]))
+
+    @cached_property
+    def order(self) -> np.ndarray | None:
+        """Positions in the order of their keys; None where the keys increase already."""
+        return None if self.increasing else np.argsort(self.keys, kind="stable")
+
+    @cached_property
+    def sorted_keys(self) -> np.ndarray:
+        """The keys in increasing order."""
+        return self.keys if self.order is None else self.keys[self.order]
+
+    @cached_property
+    def has_padded_numbers(self) -> bool:
+        """Whether some id is a number written with leading zeros, so that 7 could mean '007'."""
+        padded = np.strings.isdecimal(self.ids) & np.strings.startswith(self.ids, "0") & (self.ids != "0")
+        return bool(padded.any())
+
+    def check_unique(self) -> None:
+        """Raise `PoolError` naming the first repeated id and two of its rows."""
+        if self.increasing:
+            return
+        quick = np.sort(self.keys)
+        if not np.any(quick[1:] == quick[:-1]):
+            return
+        values, first, counts = np.unique(self.ids, return_index=True, return_counts=True)
+        if len(values) == len(self.ids):
+            return  # only the hashes met
+        repeated = int(np.flatnonzero(counts > 1)[np.argmin(first[counts > 1])])
+        rows = np.flatnonzero(self.ids == values[repeated])
+        raise PoolError(
+            f"Ids must be unique, but {show(values[repeated])} is the id of rows {rows[0]} and {rows[1]}; "
+            "drop the duplicate rows, or give each its own id."
+        )
+
+    def find(self, wanted: np.ndarray) -> np.ndarray:
+        """Return the position of each id, -1 where unknown; ``wanted`` has the kind of the pool's ids."""
+        found = np.full(len(wanted), -1, dtype=np.intp)
+        pending = np.arange(len(wanted))
+        keys = wanted
+        if self.ids.dtype.kind == "U":
+            pending = np.flatnonzero(np.strings.str_len(wanted) * 4 <= self.ids.dtype.itemsize)
+            keys = text_keys(wanted.astype(self.ids.dtype))
+        slots = np.searchsorted(self.sorted_keys, keys)
+        while pending.size:
+            slot = slots[pending]
+            inside = slot < len(self.ids)
+            inside[inside] = self.sorted_keys[slot[inside]] == keys[pending[inside]]
+            pending, slot = pending[inside], slot[inside]
+            position = slot if self.order is None else self.order[slot]
+            hit = self.ids[position] == wanted[pending]
+            found[pending[hit]] = position[hit]
+            pending = pending[~hit]
+            slots[pending] += 1
+        return found
+
+
+def find_ids(wanted: Any, index: IdIndex | None, n_items: int) -> np.ndarray:
+    """Return the positions of ids; ``index`` is None for the row numbers 0..M-1. See `Pool.positions`."""
+    array = np.atleast_1d(values_of(wanted))
+    if array.ndim != 1:
+        raise UnknownIdError(f"Ids must be one-dimensional, but have shape {array.shape}.")
+    if not array.size:
+        return np.empty(0, dtype=np.intp)
+    missing = first_missing(array)
+    if missing is not None:
+        raise UnknownIdError(
+            f"The id at position {missing} is missing ({show(array[missing])}); every label needs its id."
+        )
+    numeric = index is None or index.ids.dtype.kind in "iu"
+    usable = _as_integers(array) if numeric else _as_text(array, index)
+    if usable is None:
+        found = np.array([_find_one(value, index, n_items) for value in array.tolist()], dtype=np.intp)
+    else:
+        found = _look_up(usable, index, n_items)
+    at = first_true(found < 0)
+    if at is None:
+        return found
+    known = f"0 to {n_items - 1:,}" if index is None else listing(index.ids, 3)
+    hint = ""
+    if not numeric and index is not None and index.has_padded_numbers:
+        hint = "; the pool's ids have leading zeros, so read the id column as text"
+    raise UnknownIdError(f"The pool has no item with id {show(array[at])} (position {at}); its ids are {known}{hint}.")
+
+
+def _look_up(usable: np.ndarray, index: IdIndex | None, n_items: int) -> np.ndarray:
+    if index is not None:
+        return index.find(usable)
+    return np.where((usable >= 0) & (usable < n_items), usable, -1).astype(np.intp)
+
+
+def _find_one(value: Any, index: IdIndex | None, n_items: int) -> int:
+    """Look up one id of a mixed list, -1 where it has no clean conversion."""
+    single = np.asarray([value])
+    numeric = index is None or index.ids.dtype.kind in "iu"
+    usable = _as_integers(single) if numeric else _as_text(single, index)
+    return -1 if usable is None else int(_look_up(usable, index, n_items)[0])
+
+
+def _as_integers(array: np.ndarray) -> np.ndarray | None:
+    if array.dtype.kind == "U":
+        return text_as_int(array)
+    array = whole(array) if array.dtype.kind == "f" else array
+    if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max):
+        return None
+    return array.astype(np.int64, copy=False)
+
+
+def _as_text(array: np.ndarray, index: IdIndex | None) -> np.ndarray | None:
+    if array.dtype.kind == "U":
+        return array
+    integers = _as_integers(array)
+    if integers is None or index is None or index.has_padded_numbers:
+        return None
+    return integers.astype(str)

@@ -1,0 +1,133 @@
+"""Checking class probabilities and reading predictions off them, in one pass over the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._tools.arrays import CHUNK, first_nested, first_true, frame_of, values_of
+from bayes_assess.errors import PoolError
+
+ROW_SUM_TOLERANCE = 1e-3
+
+
+def read_scores(scores: Any) -> tuple[np.ndarray, list[Any] | None]:
+    """Return scores as a floating array, and the column names where they came as a frame."""
+    names = None
+    try:
+        frame = frame_of(scores)
+        if frame is not None and hasattr(frame, "columns"):
+            names = list(frame.columns)
+        array = values_of(scores)
+    except (TypeError, ValueError) as error:
+        raise PoolError(f"Scores must be numbers in rows of equal length: {error}.") from None
+    if first_nested(array) is not None:
+        raise PoolError("Scores must be numbers in rows of equal length, but the rows differ in length.")
+    if array.dtype.kind not in "biuf":
+        raise PoolError(f"Scores must be numbers, not {array.dtype}.")
+    if array.ndim not in (1, 2):
+        raise PoolError(
+            f"Scores have {array.ndim} dimensions (shape {array.shape}); pass (items, classes) probabilities, "
+            "or (items,) probabilities of the positive class."
+        )
+    if array.ndim == 2 and array.shape[1] < 2:
+        raise PoolError(
+            f"Scores have shape {array.shape}: one column is no distribution over classes; "
+            "pass a one-dimensional array if it is the probability of the positive class."
+        )
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    return array, names
+
+
+def check_positive(scores: np.ndarray) -> np.ndarray:
+    """Check (M,) probabilities of the positive class; return the codes: 1 where the score is at least 0.5."""
+    check_unit(scores, "score", "P(positive) must lie in [0, 1]")
+    return (scores >= 0.5).astype(np.int32)
+
+
+def both_columns(positive: np.ndarray) -> np.ndarray:
+    """Return probabilities (M, 2) of both classes from P(positive); float64, as 1 - p is not exact in float32."""
+    positive = positive.astype(np.float64)
+    return np.stack([1 - positive, positive], axis=1)
+
+
+def is_single(values: np.ndarray) -> bool:
+    """Whether float32 holds every value, whatever the type that they came in."""
+    if values.dtype == np.float32:
+        return True
+    chunks = (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))
+    with np.errstate(over="ignore"):
+        return all(np.array_equal(chunk.astype(np.float32), chunk) for chunk in chunks)
+
+
+def reached(values: np.ndarray, edges: np.ndarray, *, single: bool) -> np.ndarray:
+    """Count the edges in [0, 1], sorted, that each value reaches, up to the rounding of probabilities p and of 1 - p.
+
+    That is at most 2^-25 in single precision, and 2^-54 in double: 0.7 as float32 is less than 0.7, and 1 - 0.8 than
+    0.2.
+    """
+    if single:
+        return np.searchsorted(edges - 2.0**-25, values, side="right")
+    steps = 2.0**53
+    return np.searchsorted(np.rint(edges * steps), np.rint(values * steps), side="right")
+
+
+def check_unit(values: np.ndarray, what: str, rule: str) -> None:
+    """Raise `PoolError` at the first value that is NaN, infinite, or outside [0, 1]."""
+    with np.errstate(invalid="ignore"):
+        if values.min() >= 0 and values.max() <= 1:  # NaN fails both
+            return
+    row = first_true(~((values >= 0) & (values <= 1)))
+    value = float(values[row or 0])
+    if np.isnan(value):
+        raise PoolError(f"The {what} in row {row} is NaN; drop the row or score it.")
+    if np.isinf(value):
+        raise PoolError(f"The {what} in row {row} is infinite; pass probabilities, not logits.")
+    raise PoolError(f"The {what} in row {row} is {value:g}; {rule}.")
+
+
+def check_rows(scores: np.ndarray) -> np.ndarray:
+    """Check (M, C) probabilities row by row; return the code of each row's largest entry (the first, on ties)."""
+    codes = np.empty(len(scores), dtype=np.int32)
+    ones = np.ones(scores.shape[1], dtype=scores.dtype)
+    for start in range(0, len(scores), CHUNK):
+        part = scores[start : start + CHUNK]
+        with np.errstate(all="ignore"):
+            error = np.abs(part @ ones - 1)  # NaN and infinities come through the sum
+            sound = error.max() <= ROW_SUM_TOLERANCE and part.min() >= 0
+        if not sound:
+            _blame(part, start)
+        codes[start : start + CHUNK] = _argmax(part)
+    return codes
+
+
+def _argmax(part: np.ndarray) -> np.ndarray:
+    if part.shape[1] == 2:
+        return part[:, 1] > part[:, 0]
+    return part.argmax(axis=1)
+
+
+def _blame(part: np.ndarray, start: int) -> None:
+    """Raise `PoolError` for the first unsound row of a chunk that begins at row ``start``."""
+    with np.errstate(all="ignore"):
+        total = part.sum(axis=1, dtype=np.float64)
+        sound = (part >= 0).all(axis=1) & (np.abs(total - 1) <= ROW_SUM_TOLERANCE)
+    at = first_true(~sound)
+    if at is None:
+        return  # the fast sum erred by rounding; the exact one is within tolerance
+    row, values = start + at, part[at]
+    for test, problem in (
+        (np.isnan(values), "is NaN; drop the row or score it"),
+        (np.isinf(values), "is infinite; pass probabilities, not logits"),
+        (values < 0, "is {value:g}, a negative probability; pass probabilities, not logits (softmax them first)"),
+        (values > 1 + ROW_SUM_TOLERANCE, "is {value:g}, more than 1; pass probabilities: divide each row by its sum"),
+    ):
+        column = first_true(test)
+        if column is not None:
+            raise PoolError(f"The score in row {row}, column {column} {problem.format(value=float(values[column]))}.")
+    raise PoolError(
+        f"The scores of row {row} sum to {total[at]:.6g}, not 1 (tolerance {ROW_SUM_TOLERANCE:g}); "
+        "normalise: scores / scores.sum(axis=1, keepdims=True)."
+    )

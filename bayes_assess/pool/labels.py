@@ -1,0 +1,221 @@
+"""Labels: which values they can take, and which codes stand for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from bayes_assess._tools.arrays import (
+    first_missing,
+    first_true,
+    listing,
+    missing_mask,
+    show,
+    text_as_int,
+    values_of,
+    whole,
+)
+from bayes_assess.errors import LabelError
+from bayes_assess.pool._classes import codes_of
+
+_ROWS_SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSpace:
+    """The labels that items of a pool can have: each exactly one class.
+
+    Parameters
+    ----------
+    classes : ndarray (C,)
+        Class names: text or int64.
+    declared : bool
+        False where the classes were inferred from predictions, so that a label may lie outside them.
+
+    Examples
+    --------
+    >>> space = LabelSpace(np.array(["cat", "dog"]), declared=True)
+    >>> space.codes(["dog", "cat"]).tolist(), space.names([1, 0]).tolist()
+    ([1, 0], ['dog', 'cat'])
+    """
+
+    classes: np.ndarray
+    declared: bool
+
+    def names(self, codes: Any) -> np.ndarray:
+        """Return the labels that codes stand for."""
+        return self.classes[codes]
+
+    def codes(self, labels: Any, ids: Any = None) -> Int[np.ndarray, " n"]:
+        """Return labels as codes into ``classes``, int32.
+
+        Parameters
+        ----------
+        labels : array (n,)
+            Class names. Where the classes are integers, whole floats and plain texts ("3") of them are accepted.
+        ids : array (n,), optional
+            The labelled items' ids, to name the first offender in an error.
+
+        Raises
+        ------
+        LabelError
+            At the first label that is missing or names no class.
+
+        Examples
+        --------
+        >>> LabelSpace(np.arange(4), declared=False).codes(["3", "1"]).tolist()
+        [3, 1]
+        """
+        values, names = _one_each(labels), None if ids is None else np.atleast_1d(values_of(ids))
+        if names is not None and len(names) != len(values):
+            raise LabelError(f"There are {len(values):,} labels for {len(names):,} ids; pass one label per id.")
+        if not values.size:
+            return np.empty(0, dtype=np.int32)
+        missing = first_missing(values)
+        if missing is not None:
+            problem = f"is missing ({show(values[missing])}); leave the item out until it is labelled"
+            raise LabelError(f"The label {_where(missing, names)} {problem}.")
+        codes, at = codes_of(values, self.classes)
+        if at is None:
+            return codes
+        problem = f"is {show(values[at])}, which is not one of the classes ({listing(self.classes)})"
+        raise LabelError(f"The label {_where(at, names)} {problem}; {self._remedy(values[at])}.")
+
+    def _remedy(self, value: Any) -> str:
+        if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+            return "an item has exactly one label here"
+        if self.classes.dtype.kind == "U" and not isinstance(value, str):
+            return "label with these names, not with numbers"
+        return "label with these names" if self.declared else "pass every class as classes=[...] to the pool"
+
+    def complete_codes(self, labels: Any, n_items: int) -> Int[np.ndarray, " M"]:
+        """Return the codes of the labels of all items, in the order of the pool's rows.
+
+        Raises
+        ------
+        LabelError
+            If there is not one label per item; the message names the rows without.
+
+        Examples
+        --------
+        >>> LabelSpace(np.array(["cat", "dog"]), declared=True).complete_codes(["dog", "cat"], 2).tolist()
+        [1, 0]
+        """
+        values = _one_each(labels)
+        if len(values) != n_items:
+            raise LabelError(f"The label of every item is needed; found {len(values):,} labels for {n_items:,} items.")
+        rows = np.flatnonzero(missing_mask(values))
+        if rows.size:
+            named = ", ".join(map(str, rows[:_ROWS_SHOWN].tolist())) + ", ..." * (rows.size > _ROWS_SHOWN)
+            raise LabelError(
+                f"The label of every item is needed, but {rows.size:,} of {n_items:,} are missing, in row"
+                f"{'s' * (rows.size > 1)} {named}; leave such items out of the pool."
+            )
+        return self.codes(values)
+
+    def including(self, labels: Any) -> np.ndarray:
+        """Return the classes together with those that occur in labels, (C',), sorted; missing labels are passed over.
+
+        Labels of another kind than the classes (numbers beside text) are left out, for `codes` to refuse.
+
+        Examples
+        --------
+        >>> LabelSpace(np.array(["cat"]), declared=False).including(["dog", "cat", None]).tolist()
+        ['cat', 'dog']
+        """
+        values = _one_each(labels)
+        values = whole(values_of(values[~missing_mask(values)]))
+        if self.classes.dtype.kind == "i" and values.dtype.kind == "U":
+            numbers = text_as_int(values)
+            values = values if numbers is None else numbers
+        alike = "U" if self.classes.dtype.kind == "U" else "iu"
+        return np.union1d(self.classes, values) if values.size and values.dtype.kind in alike else self.classes
+
+
+def labelled_only(ids: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return ids and labels as arrays without the items that have no label: None, NaN, masked or empty text.
+
+    Parameters
+    ----------
+    ids, labels : array (n,)
+
+    Raises
+    ------
+    LabelError
+        If there is not one label per id.
+
+    Examples
+    --------
+    >>> labelled_only([7, 8, 9], ["cat", None, float("nan")])
+    (array([7]), array(['cat'], dtype='<U3'))
+    """
+    ids, labels = np.atleast_1d(values_of(ids)), np.atleast_1d(values_of(labels))
+    if ids.ndim != 1 or labels.ndim != 1 or len(ids) != len(labels):
+        raise LabelError(f"Tell one label per id; found {ids.size:,} ids and {labels.size:,} labels.")
+    missing = missing_mask(labels)
+    return (ids[~missing], values_of(labels[~missing])) if missing.any() else (ids, labels)
+
+
+def _one_each(labels: Any) -> np.ndarray:
+    values = np.atleast_1d(values_of(labels))
+    if values.ndim != 1:
+        raise LabelError(f"Labels have shape {values.shape}; pass one label per item, (items,).")
+    return values
+
+
+def _where(at: int, ids: np.ndarray | None) -> str:
+    return f"at position {at}" if ids is None else f"of item {show(ids[at])} (position {at})"
+
+
+def check_consistent(
+    known: Int[np.ndarray, " n"],
+    items: Int[np.ndarray, " n"],
+    codes: Int[np.ndarray, " n"],
+    ids: np.ndarray,
+    classes: np.ndarray,
+) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]:
+    """Refuse contradictions, and drop repetitions.
+
+    Parameters
+    ----------
+    known : (n,)
+        Codes of the labels that the items have already; negative where there is none.
+    items, codes, ids : (n,)
+        Positions of the items, codes of the labels told, and the items' ids for messages.
+    classes : (C,) names
+
+    Returns
+    -------
+    items, codes : (m,)
+        Every item once.
+
+    Raises
+    ------
+    LabelError
+        If a label contradicts another one of the same item.
+
+    Examples
+    --------
+    >>> known, items, codes = np.array([-1, 0, -1]), np.array([4, 2, 4]), np.array([1, 0, 1])
+    >>> check_consistent(known, items, codes, items, np.array(["cat", "dog"]))
+    (array([4, 2]), array([1, 0]))
+    """
+    i = first_true((known >= 0) & (known != codes))
+    if i is not None:
+        raise LabelError(
+            f"Item {show(ids[i])} is already labelled {show(classes[known[i]])}, and {show(classes[codes[i]])} "
+            "contradicts that. Labels are final: nothing was taken; leave the item out, or start a new assessment "
+            "without the wrong label."
+        )
+    _, first, inverse = np.unique(items, return_index=True, return_inverse=True)
+    i = first_true(codes != codes[first][inverse])
+    if i is not None:
+        raise LabelError(
+            f"Item {show(ids[i])} occurs twice with different labels, {show(classes[codes[first][inverse][i]])} "
+            f"and {show(classes[codes[i]])}; nothing was taken."
+        )
+    kept = np.sort(first)
+    return items[kept], codes[kept]

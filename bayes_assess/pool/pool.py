@@ -1,0 +1,408 @@
+"""A pool: the predictions of one classifier on the items whose labels are wanted."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._tools.arrays import CHUNK, frozen, listing, show
+from bayes_assess.errors import PoolError
+from bayes_assess.pool._classes import (
+    check_classes,
+    check_predictions,
+    code_predictions,
+    codes_of,
+    infer_classes,
+    score_classes,
+)
+from bayes_assess.pool._columns import RESERVED, check_confidence, check_groups, check_systems
+from bayes_assess.pool._ids import IdIndex, check_ids, find_ids
+from bayes_assess.pool._scores import both_columns, check_positive, check_rows, read_scores
+from bayes_assess.pool.labels import LabelSpace
+
+_DERIVED = ("_fingerprint", "label_space")  # what follows from the classes
+
+
+class Pool:
+    """Predictions on M items, checked once and never changed.
+
+    Arrays may be NumPy, JAX, lists, or pandas, Polars and Arrow series; two-dimensional scores may be a frame.
+
+    Parameters
+    ----------
+    scores : array (M, C) or (M,), optional
+        Class probabilities; each row sums to 1 within 1e-3. Or P(positive) of a binary classifier, which predicts
+        the second class where the score is at least 0.5. float32 is kept.
+    predictions : array (M,), optional
+        Predicted class of each item, by name, or by code where class names are text. By default the class of the
+        largest score.
+    confidence : array (M,), optional
+        Probability in [0, 1] that the classifier gives to its prediction, where no scores are known.
+    ids : array (M,), optional
+        Distinct integers or texts; by default the row numbers 0..M-1.
+    classes : sequence (C,), optional
+        Class names in the order of the score columns, all text or all integers. By default the column names of a
+        frame of scores, else 0..C-1. Without scores, inferred from the predictions: 0..max for non-negative
+        integers, (0, 1) for booleans, the sorted distinct values for anything else.
+    groups : mapping of str to array (M,), optional
+        Attributes of the items, such as ``{"site": site}``, to assess groups by.
+    systems : mapping of str to array (M,), optional
+        Predictions of other systems on the same items, such as ``{"new": predictions}``, to compare with: names or
+        codes of the same classes.
+
+    Attributes
+    ----------
+    scores : ndarray (M, C) or (M,), or None
+    predictions : ndarray of int32 (M,)
+        Codes into ``classes``.
+    classes : ndarray (C,)
+        Class names: text or int64.
+    classes_declared : bool
+        False where the classes were inferred from predictions, so that a label may lie outside them.
+
+    Raises
+    ------
+    PoolError
+        What is wrong, in which row, and what to do.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(scores=[[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"], groups={"site": ["x", "y"]})
+    >>> pool
+    Pool(2 items, 2 classes, scores, groups: site)
+    >>> pool.predictions
+    array([0, 1], dtype=int32)
+    """
+
+    scores: np.ndarray | None
+    predictions: np.ndarray
+    classes: np.ndarray
+    classes_declared: bool
+    _given_confidence: np.ndarray | None
+    _given_ids: np.ndarray | None
+    _groups: dict[str, np.ndarray]
+    _systems: dict[str, np.ndarray]
+
+    def __init__(
+        self,
+        scores: Any = None,
+        predictions: Any = None,
+        *,
+        confidence: Any = None,
+        ids: Any = None,
+        classes: Any = None,
+        groups: Mapping[str, Any] | None = None,
+        systems: Mapping[str, Any] | None = None,
+    ) -> None:
+        if scores is None and predictions is None:
+            raise PoolError("A pool needs scores or predictions; pass at least one of them.")
+        names = None if classes is None else check_classes(classes)
+        declared = names is not None or scores is not None
+        array = columns = values = codes = None
+        boolean = False
+        if scores is not None:
+            array, columns = read_scores(scores)
+        if predictions is not None:
+            values, boolean = check_predictions(predictions)
+        n_items = len(array if values is None else values)  # pyright: ignore[reportArgumentType]
+        _check_size(n_items)
+        if array is not None and len(array) != n_items:
+            raise PoolError(f"There are {n_items:,} predictions but scores of {len(array):,} items.")
+        others = check_systems(systems, n_items)
+        if array is not None:
+            names = score_classes(array, columns, names)
+            codes = check_positive(array) if array.ndim == 1 else check_rows(array)
+        if values is not None:
+            if names is None:
+                _check_alike(values, others)
+                names = infer_classes(values, boolean, others.values())
+            codes = code_predictions(values, names)
+        assert codes is not None and names is not None  # noqa: PT018 - one of the two was given
+        index = check_ids(ids, len(codes)) if ids is not None else None
+        self._fill(
+            scores=None if array is None else frozen(array),
+            predictions=frozen(codes),
+            classes=frozen(names),
+            classes_declared=declared,
+            _given_confidence=check_confidence(confidence, len(codes), scored=array is not None),
+            _given_ids=None if index is None else frozen(index),
+            _groups=check_groups(groups, len(codes)),
+            _systems=_coded(others, names),
+        )
+        if self._index is not None:
+            self._index.check_unique()
+
+    def _fill(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"A Pool never changes; make a new one instead of setting {name!r}.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"A Pool never changes; {name!r} cannot be deleted.")
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+    def __repr__(self) -> str:
+        parts = [_plural(len(self), "item"), _plural(self.n_classes, "class", "classes")]
+        if self.scores is not None:
+            parts.append("scores")
+        elif self._given_confidence is not None:
+            parts.append("confidence")
+        if self._groups:
+            parts.append("groups: " + ", ".join(self._groups))
+        if self._systems:
+            parts.append("systems: " + ", ".join(self._systems))
+        return f"Pool({', '.join(parts)})"
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, M."""
+        return len(self.predictions)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, C."""
+        return len(self.classes)
+
+    @property
+    def groups(self) -> Mapping[str, np.ndarray]:
+        """Attributes of the items by name, each an array (M,)."""
+        return MappingProxyType(self._groups)
+
+    @property
+    def systems(self) -> Mapping[str, np.ndarray]:
+        """Predictions of other systems by name, each codes into ``classes``, int32 (M,)."""
+        return MappingProxyType(self._systems)
+
+    def system_codes(self, name: str) -> np.ndarray:
+        """Return the predictions of a system as codes into ``classes``.
+
+        Parameters
+        ----------
+        name : str
+            ``"prediction"`` for the pool's own, or one of ``systems``. A group column of predictions still works, with
+            a DeprecationWarning.
+
+        Returns
+        -------
+        ndarray of int32 (M,)
+
+        Raises
+        ------
+        PoolError
+            If there is no such system, or a group column of that name does not hold predictions.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=["cat", "dog"], systems={"new": ["dog", "dog"]})
+        >>> pool.system_codes("new"), pool.system_codes("prediction")
+        (array([1, 1], dtype=int32), array([0, 1], dtype=int32))
+        """
+        if name == RESERVED:
+            return self.predictions
+        if name in self._systems:
+            return self._systems[name]
+        if name not in self._groups:
+            known = listing([RESERVED, *self._systems], 30)
+            raise PoolError(f"The pool has no system {name!r}; it has {known}. Pass others to it as systems={{...}}.")
+        coded = _coded(check_systems({name: self._groups[name]}, self.n_items), self.classes)[name]
+        warnings.warn(
+            f"Pass the predictions of system {name!r} to the pool as systems={{...}}, not as groups={{...}}.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return coded
+
+    @cached_property
+    def ids(self) -> np.ndarray:
+        """Ids of the items, (M,): those given, else the row numbers."""
+        return frozen(np.arange(self.n_items)) if self._given_ids is None else self._given_ids
+
+    @cached_property
+    def confidence(self) -> np.ndarray | None:
+        """Probability that the classifier gives to its prediction, float64 (M,), or None if it is not known.
+
+        It is the score of the *predicted* class ([ABA] writes s for it), which is the largest score unless
+        the predictions were given and differ from the argmax.
+        """
+        if self.scores is None:
+            return self._given_confidence
+        values = np.empty(self.n_items)
+        for start in range(0, self.n_items, CHUNK):
+            rows = slice(start, start + CHUNK)
+            part, codes = self.scores[rows], self.predictions[rows]
+            if part.ndim == 1:
+                part = both_columns(part)
+            values[rows] = part[np.arange(len(part)), codes]
+        # a row may exceed 1 by the tolerance of its sum
+        return frozen(np.minimum(values, 1.0, out=values))
+
+    @cached_property
+    def _index(self) -> IdIndex | None:
+        return None if self._given_ids is None else IdIndex(self._given_ids)
+
+    @cached_property
+    def label_space(self) -> LabelSpace:
+        """The labels that items can have, and their codes."""
+        return LabelSpace(self.classes, self.classes_declared)
+
+    def label_codes(self, labels: Any, ids: Any = None) -> np.ndarray:
+        """Return labels as codes into ``classes``.
+
+        Parameters
+        ----------
+        labels : array (n,)
+            Class names. Where the classes are integers, whole floats and plain texts ("3") of them are accepted.
+        ids : array (n,), optional
+            The labelled items' ids, to name the first offender in an error.
+
+        Returns
+        -------
+        ndarray of int32 (n,)
+
+        Raises
+        ------
+        LabelError
+            At the first label that is missing or names no class.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.Pool(predictions=["cat", "dog"]).label_codes(["dog", "dog", "cat"])
+        array([1, 1, 0], dtype=int32)
+        """
+        return self.label_space.codes(labels, ids)
+
+    def positions(self, ids: Any) -> np.ndarray:
+        """Return the row numbers of items by their ids.
+
+        Parameters
+        ----------
+        ids : array (n,)
+            Known ids, in any order, repeated or not. Integers and their plain texts stand for each other
+            ("17" and 17; never "017"), since files do not keep the two apart.
+
+        Returns
+        -------
+        ndarray of intp (n,)
+
+        Raises
+        ------
+        UnknownIdError
+            At the first id that names no item.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.Pool(predictions=[0, 1, 1], ids=["a", "b", "c"]).positions(["c", "a"])
+        array([2, 0])
+        """
+        return find_ids(ids, self._index, self.n_items)
+
+    def with_classes(self, classes: Any) -> Pool:
+        """Return the same pool with more classes declared.
+
+        Parameters
+        ----------
+        classes : sequence (C',)
+            All classes of this pool, in any order, and any others. Scores become 0 for the others.
+
+        Returns
+        -------
+        Pool
+
+        Raises
+        ------
+        PoolError
+            If a class of this pool is left out.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.Pool(predictions=["cat", "dog"]).with_classes(["bird", "cat", "dog"]).predictions
+        array([1, 2], dtype=int32)
+        """
+        names = check_classes(classes)
+        code, lost = codes_of(self.classes, names)
+        if lost is not None:
+            raise PoolError(
+                f"The new classes lack {show(self.classes[lost])}, a class of the pool; keep all of its classes."
+            )
+        scores = self.scores
+        if scores is not None and not np.array_equal(code, np.arange(len(names))):
+            both = scores if scores.ndim == 2 else both_columns(scores)
+            wide = np.zeros((self.n_items, len(names)), dtype=both.dtype)
+            wide[:, code] = both
+            scores = frozen(wide)
+        pool = object.__new__(Pool)
+        pool._fill(**{name: value for name, value in self.__dict__.items() if name not in _DERIVED})
+        pool._fill(
+            scores=scores,
+            predictions=frozen(code[self.predictions]),
+            classes=frozen(names),
+            classes_declared=True,
+            _systems={name: frozen(code[codes]) for name, codes in self._systems.items()},
+        )
+        return pool
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 of the pool's values, the same in every process and for every kind of array.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> import numpy as np
+        >>> ba.Pool(predictions=[0, 1]).fingerprint() == ba.Pool(predictions=np.array([0, 1])).fingerprint()
+        True
+        """
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        from bayes_assess.pool._fingerprint import digest
+
+        fields = {"predictions": self.predictions, "classes": self.classes}
+        optional = {"scores": self.scores, "confidence": self._given_confidence, "ids": self._given_ids}
+        fields |= {name: array for name, array in optional.items() if array is not None}
+        fields |= {f"group {name}": array for name, array in sorted(self._groups.items())}
+        fields |= {f"system {name}": array for name, array in sorted(self._systems.items())}
+        return digest(fields)
+
+
+def _check_alike(predictions: np.ndarray, systems: Mapping[str, tuple[np.ndarray, bool]]) -> None:
+    """Refuse a system that shares no class with the pool's own: some other column would make its values classes."""
+    own = np.unique(predictions)
+    for name, (values, _) in systems.items():
+        if own.dtype.kind == values.dtype.kind == "U" and not np.isin(np.unique(values), own).any():
+            raise PoolError(
+                f"System {name!r} does not hold the predictions of a system: none of its values ({listing(values, 3)}) "
+                f"is predicted by the pool's own ({listing(own)}). If it is one, pass all classes as classes=[...]."
+            )
+
+
+def _coded(systems: Mapping[str, tuple[np.ndarray, bool]], classes: np.ndarray) -> dict[str, np.ndarray]:
+    coded = {}
+    for name, (values, _) in systems.items():
+        try:
+            coded[name] = frozen(code_predictions(values, classes))
+        except PoolError as error:
+            raise PoolError(f"In system {name!r}: {error}") from None
+    return coded
+
+
+def _plural(count: int, one: str, many: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def _check_size(n_items: int) -> None:
+    if n_items == 0:
+        raise PoolError("The pool has no items; pass at least one.")

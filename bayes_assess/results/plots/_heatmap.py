@@ -1,0 +1,79 @@
+"""Matrices as squares, with names on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayes_assess.results.plots._drawing import WIDTH, new_axes, short_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
+
+SMALLEST_NAMED = 4.5  # points: rows and columns below are not named
+
+
+def matrix_axes(ax: Axes | None, rows: int, columns: int) -> Axes:
+    """Take the axes, or make a figure in which the cells of a matrix are about square."""
+    side = min(max(0.55 * max(rows, columns), 2.4), 5.6)
+    width = min(side * columns / max(rows, columns) + 2.4, WIDTH + 2.0)
+    return new_axes(ax, side * rows / max(rows, columns) + 1.4, width)
+
+
+def squares(ax: Axes, values: np.ndarray, side: np.ndarray, *, cmap: Any, norm: Any) -> PolyCollection:
+    """Draw a square per cell of a matrix (R, C), row 0 at the top; NaN is blank.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    values : array of shape (R, C)
+        Colours.
+    side : array of shape (R, C)
+        Sides of the squares, at most 1.
+    cmap, norm
+        As Matplotlib takes them.
+    """
+    from matplotlib.collections import PolyCollection
+
+    rows, columns = np.indices(values.shape)
+    centre = np.stack([columns, rows], axis=-1)[..., None, :]
+    corner = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+    drawn = np.isfinite(values)
+    shapes = list((centre + corner * side[..., None, None])[drawn])
+    cells = PolyCollection(shapes, array=values[drawn], cmap=cmap, norm=norm, edgecolors="white", linewidths=0.4)
+    ax.add_collection(cells)
+    ax.set(xlim=(-0.5, values.shape[1] - 0.5), ylim=(values.shape[0] - 0.5, -0.5), aspect="equal")
+    return cells
+
+
+def name_sides(ax: Axes, rows: Sequence[Any], columns: Sequence[Any]) -> None:
+    """Write a name at every row and column."""
+    room = cell_points(ax, (len(rows), len(columns)))
+    font = float(np.clip(0.9 * room, 4.0, 9.0))
+    across = [short_name(name, 20) for name in columns]
+    tilt = 0 if 0.62 * font * max(map(len, across)) < room else 90
+    # `parse_math=False`: a name with dollar signs is a name.
+    style: dict[str, Any] = {"fontsize": font, "parse_math": False}
+    ax.set_yticks(np.arange(len(rows)), labels=[short_name(name) for name in rows], **style)
+    ax.set_xticks(np.arange(len(across)), labels=across, rotation=tilt, **style)
+    ax.tick_params(length=0)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_visible(False)
+
+
+def cell_points(ax: Axes, shape: tuple[int, ...]) -> float:
+    """Side of a cell in points, as the axes are now."""
+    box = ax.get_window_extent()
+    return 72.0 / ax.figure.dpi * min(box.height / shape[0], box.width / shape[1])
+
+
+def colour_bar(ax: Axes, cells: Any, words: str, ticks: Sequence[float]) -> None:
+    """Draw a small colour bar beside the matrix."""
+    bar = ax.figure.colorbar(cells, ax=ax, shrink=0.8, ticks=ticks)
+    bar.ax.set_yticklabels([f"{tick:g}".replace("-", "\N{MINUS SIGN}") for tick in ticks], fontsize=8)
+    bar.ax.tick_params(length=2)
+    bar.outline.set_visible(False)
+    bar.set_label(words, fontsize=9)

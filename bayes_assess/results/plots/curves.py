@@ -1,0 +1,59 @@
+"""Precision-recall curves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayes_assess.results.plots._drawing import BLUE, VERMILION, checked, finish, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def precision_recall_curve(
+    estimate: Any, interval: Any, *, truth: Any = None, title: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw precision against recall, with the interval of precision at every threshold.
+
+    Parameters
+    ----------
+    estimate : array (2 L,)
+        Precision at L thresholds, then recall at the same.
+    interval : array (2 L, 2)
+        Their intervals.
+    truth : array (2 L,), optional
+        True curve.
+    title : str, optional
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> estimate = [0.5, 1.0, 1.0, 0.5]
+    >>> ax = precision_recall_curve(estimate, [[x - 0.1, x] for x in estimate])
+    >>> ax.get_xlabel()
+    'recall'
+    """
+    curve = checked("estimate", estimate, (None,))
+    ends = checked("interval", interval, (len(curve), 2))
+    n = len(curve) // 2
+    precision, recall = curve[:n], curve[n:]
+    axes = new_axes(ax, height=4.5, width=6.0)
+    order = np.argsort(recall, kind="stable")
+    axes.fill_between(
+        recall[order], ends[:n, 0][order], ends[:n, 1][order], color=BLUE, alpha=0.2, linewidth=0, label="interval"
+    )
+    axes.plot(recall, precision, color=BLUE, label="estimate")
+    if truth is not None:
+        exact = checked("truth", truth, (2 * n,))
+        axes.plot(exact[n:], exact[:n], color=VERMILION, linestyle="--", label="truth")
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_ylim(-0.02, 1.02)
+    axes.legend(loc="lower left", frameon=False)
+    finish(axes, "recall", "precision", title)
+    return axes

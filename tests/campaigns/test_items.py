@@ -1,0 +1,50 @@
+"""The book of a session's items: every cell's order is gone through once, whoever labels what."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bayes_assess as ba
+from bayes_assess.campaigns.items import ItemBook
+
+
+class Reference:
+    """What the book does, one item at a time, with lists."""
+
+    def __init__(self, cells):
+        self.waiting = [cells.items(k, 0, int(n)).tolist() for k, n in enumerate(cells.sizes)]
+
+    def next_items(self, cells):
+        return [self.waiting[cell].pop(0) for cell in cells]
+
+    def take(self, cells, items):
+        for cell, item in zip(cells, items, strict=True):
+            self.waiting[cell].remove(item)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.data())
+def test_items_come_in_the_order_of_their_cells_without_those_labelled_unasked(groups, data):
+    cells = ba.cells(ba.Pool(predictions=groups, classes=range(4)), seed=5)
+    book, reference = ItemBook(cells), Reference(cells)
+    while book.remaining.any():
+        left = np.repeat(np.arange(4), book.remaining)
+        kind = data.draw(st.sampled_from(["next", "others", "unasked"]))
+        if kind == "next":
+            n = data.draw(st.integers(1, len(left)))
+            asked = np.array(data.draw(st.permutations(left.tolist())))[:n]
+            items = book.next_items(asked)
+            assert items.tolist() == reference.next_items(asked)
+            book.hand_out(items, np.ones(n))
+        else:
+            unseen = np.flatnonzero(book.unseen(np.arange(len(groups))))
+            n = data.draw(st.integers(1, len(unseen)))
+            items = np.array(data.draw(st.permutations(unseen.tolist())))[:n]
+            if kind == "others":
+                book.hand_out(items, np.ones(n))
+            else:
+                book.accept(items)
+                book.set_labels(items, np.zeros(n, int))
+            reference.take(book.cells_of(items), items)
+        assert book.remaining.tolist() == [len(waiting) for waiting in reference.waiting]
+    assert book.n_asked + book.n_volunteered == len(groups)

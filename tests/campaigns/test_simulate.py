@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess.designs import ARMS
+from made import like_20news, like_cifar10, made_pool
+
+POOL, LABELS = made_pool([0.9, 0.5, 0.7, 0.8], [30, 20, 1, 25])
+TRUTH = [0.9, 0.5, 1.0, 0.8]  # the group of one item is right
+
+
+@pytest.fixture(scope="module")
+def study():
+    designs = list(ARMS)
+    return ba.simulate(POOL, LABELS, ba.GroupAccuracy(), designs=designs, budgets=[5, 30, 76], repeats=40)
+
+
+def test_the_truth_is_the_accuracy_at_full_labels(study):
+    np.testing.assert_allclose(study.truth, TRUTH)
+
+
+@pytest.mark.parametrize("design", ARMS)
+def test_every_campaign_uses_its_budget_and_ends_at_the_truth(study, design):
+    assert (study.campaigns[design].labelled.sum(-1) == [5, 30, 76]).all()
+    np.testing.assert_allclose(study.estimates[design][:, -1], np.tile(TRUTH, (40, 1)), rtol=0, atol=1e-15)
+    assert (study.scores[design]["rmse"][:, -1] < 1e-15).all()
+    assert study.coverage[design][-1] == 1
+
+
+def test_shapes_are_repeats_by_budgets_by_groups(study):
+    assert study.estimates["thompson"].shape == (40, 3, 4)
+    assert study.intervals["thompson"].shape == (40, 3, 4, 2)
+    assert list(study.intervals) == list(ARMS)
+
+
+def test_a_random_campaign_draws_from_the_finite_pool_without_replacement():
+    """Under random sampling the labels of a group are hypergeometric: mean and variance within five standard errors."""
+    pool, labels = made_pool([0.6, 0.8], [40, 60], scores=False)
+    study = ba.simulate(pool, labels, ba.GroupAccuracy(), designs=["random"], budgets=[50], repeats=4000)
+    trials, successes = study.campaigns["random"].labelled[:, 0, 0], study.campaigns["random"].counts[:, 0, :, 1]
+    variance = 50 * 0.4 * 0.6 * 50 / 99
+    assert abs(trials.mean() - 20) < 5 * np.sqrt(variance / 4000)
+    assert abs(trials.var() / variance - 1) < 5 * np.sqrt(2 / 4000)
+    correct = successes.sum(-1)  # 72 of 100 items are right
+    variance = 50 * 0.72 * 0.28 * 50 / 99
+    assert abs(correct.mean() - 36) < 5 * np.sqrt(variance / 4000)
+    assert abs(correct.var() / variance - 1) < 5 * np.sqrt(2 / 4000)
+
+
+def test_batches_are_looked_at_exactly_at_the_budgets_and_depend_on_no_other_look():
+    options = {"designs": ["thompson", "random"], "repeats": 4, "batch": 8}
+    study = ba.simulate(POOL, LABELS, ba.LeastAccurate(), budgets=[5, 20, 76], **options)
+    for design in study.campaigns:
+        assert (study.campaigns[design].labelled.sum(-1) == [5, 20, 76]).all()
+    fewer = ba.simulate(POOL, LABELS, ba.LeastAccurate(), budgets=[8, 20, 76], **options)
+    for design in study.campaigns:
+        np.testing.assert_array_equal(study.campaigns[design].counts[:, 1:], fewer.campaigns[design].counts[:, 1:])
+    one_by_one = ba.simulate(POOL, LABELS, ba.LeastAccurate(), budgets=[5, 20, 76], **options | {"batch": 1})
+    assert (one_by_one.campaigns["thompson"].counts != study.campaigns["thompson"].counts).any()
+    np.testing.assert_array_equal(one_by_one.campaigns["random"].counts, study.campaigns["random"].counts)
+
+
+def test_the_same_seed_gives_the_same_study_and_repeats_differ():
+    options = {"designs": ["thompson"], "budgets": [3, 20], "repeats": 4}
+    run = [ba.simulate(POOL, LABELS, ba.LeastAccurate(), seed=s, **options) for s in (1, 1, 2)]
+    first, second, other = (s.campaigns["thompson"].labelled for s in run)
+    np.testing.assert_array_equal(first, second)
+    assert (first != other).any()
+    assert (first[0] != first[1:]).any()
+
+
+def test_the_number_of_repeats_does_not_change_the_first_ones():
+    few, many = (
+        ba.simulate(POOL, LABELS, ba.LeastAccurate(), designs="random", budgets=[20], repeats=r) for r in (5, 9)
+    )
+    np.testing.assert_array_equal(few.campaigns["random"].labelled, many.campaigns["random"].labelled[:5])
+
+
+def test_a_thousand_looks_cost_one_compilation():
+    from bayes_assess.campaigns.simulate import _campaigns
+
+    _campaigns.clear_cache()
+    for seed in range(3):
+        ba.simulate(POOL, LABELS, ba.LeastAccurate(), designs=["thompson"], budgets=[3, 20], repeats=4, seed=seed)
+    assert _campaigns._cache_size() == 1
+
+
+@pytest.mark.slow
+def test_informative_priors_beat_uninformative_ones_at_two_labels_per_group():
+    """[ABA] Table 3 at N/K = 2."""
+    for pool, labels in (like_20news(), like_cifar10()):
+        n = 2 * pool.n_classes
+        designs = {"flat": ("random", "uninformative"), "scores": ("random", "informative")}
+        study = ba.simulate(pool, labels, ba.GroupAccuracy(), designs=designs, budgets=[n], repeats=200)
+        flat, scores = (study.scores[name]["rmse"][:, 0] for name in ("flat", "scores"))
+        error = np.sqrt((flat.var(ddof=1) + scores.var(ddof=1)) / 200)
+        assert flat.mean() - scores.mean() > 5 * error
+
+
+@pytest.mark.slow
+def test_thompson_finds_the_least_accurate_group_with_far_fewer_labels_than_random():
+    """[ABA] Table 6: half of the labels at most, in every one of these pools."""
+    for pool, labels in (like_20news(), like_cifar10()):
+        budgets = np.unique(np.geomspace(20, pool.n_items, 60).astype(int)).tolist()
+        study = ba.simulate(pool, labels, ba.LeastAccurate(), budgets=budgets, repeats=100)
+        needed = study.labels_to("mrr", 0.95)
+        assert needed["thompson"] <= needed["random"] / 2
+
+
+@pytest.mark.slow
+def test_thompson_estimates_all_groups_no_worse_than_random_does():
+    pool, labels = made_pool([0.99, 0.5, 0.95, 0.55], [400, 400, 400, 400])
+    study = ba.simulate(pool, labels, ba.GroupAccuracy(), budgets=[400], repeats=200)
+    random, thompson = (study.scores[name]["rmse"][:, 0] for name in ("random", "thompson"))
+    # Sampling in proportion to the standard deviations lowers the RMSE here by 9 % in theory.
+    assert random.mean() - thompson.mean() > 3 * np.sqrt((random.var() + thompson.var()) / 200)
+
+
+def test_labels_to_is_none_where_the_budget_does_not_suffice(study):
+    assert set(study.labels_to("rmse", 1e-9).values()) == {76}
+    short = ba.simulate(POOL, LABELS, ba.GroupAccuracy(), designs="random", budgets=[5], repeats=4)
+    assert short.labels_to("rmse", 1e-9) == {"random": None}
+    with pytest.raises(ba.BayesAssessError, match="no score 'mrr'; it has 'rmse'"):
+        short.labels_to("mrr", 0.9)
+
+
+def test_the_table_has_a_row_per_design_and_budget(study):
+    table = study.table()
+    assert len(table) == 3 * len(ARMS)
+    assert table.columns == ("design", "labels", "rmse", "rmse_se")
+    assert len(study.table(budgets=[30])) == len(ARMS)
+    with pytest.raises(ba.BudgetError, match=r"\[31\]"):
+        study.table(budgets=[31])
+
+
+def test_the_plot_has_a_line_per_design(study):
+    assert len(study.plot().lines) >= len(ARMS)
+
+
+def test_undeclared_classes_are_widened_by_the_labels():
+    pool = ba.Pool(predictions=["cat", "dog", "cat"])
+    study = ba.simulate(pool, ["cat", "cow", "dog"], ba.GroupAccuracy(), designs="random", budgets=[3], repeats=2)
+    assert dict(zip(study.groups.tolist(), study.truth.tolist(), strict=True)) == {"cat": 0.5, "cow": 0.0, "dog": 0.0}
+
+
+def test_progress_goes_to_standard_error_and_only_if_wanted(capsys):
+    ba.simulate(POOL, LABELS, ba.GroupAccuracy(), designs="random", budgets=[2], repeats=2)
+    assert capsys.readouterr() == ("", "")
+    ba.simulate(POOL, LABELS, ba.GroupAccuracy(), designs="random", budgets=[2], repeats=2, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "campaigns" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"budgets": [10, 5]}, ba.BudgetError, "increasing"),
+        ({"budgets": [0, 5]}, ba.BudgetError, "increasing whole numbers"),
+        ({"budgets": [77]}, ba.BudgetError, "76 items for this question, fewer than the budget of 77"),
+        ({"repeats": 0}, ba.BudgetError, "number of repeats is a positive whole number; found 0"),
+        ({"batch": 0}, ba.BudgetError, "A batch is a positive whole number of items; found 0"),
+        ({"designs": []}, ba.DesignError, "at least one design"),
+        ({"designs": ["tomson"]}, ba.DesignError, "no design 'tomson'"),
+        ({"prior": "vague"}, ba.PriorError, "found 'vague'"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        ba.simulate(POOL, LABELS, ba.GroupAccuracy(), **options)
+
+
+def test_labels_of_another_length_are_refused():
+    with pytest.raises(ba.LabelError, match="75 labels for 76 items"):
+        ba.simulate(POOL, LABELS[:-1], ba.GroupAccuracy())
+
+
+def test_no_global_setting_is_touched():
+    before = jax.config.read("jax_enable_x64")
+    ba.simulate(POOL, LABELS, ba.GroupAccuracy(), designs="random", budgets=[2], repeats=2)
+    assert jax.config.read("jax_enable_x64") == before
+
+
+@pytest.mark.parametrize("design", ["random", "random_group"])
+def test_designs_that_do_not_learn_are_run_once_whatever_the_prior(design):
+    pool, labels = made_pool([0.9, 0.5, 0.7], [30, 20, 25])
+    plans = {"flat": (design, "uninformative"), "scores": (design, "informative")}
+    both = ba.simulate(pool, labels, ba.GroupAccuracy(), designs=plans, budgets=[10, 40], repeats=5)
+    alone = ba.simulate(
+        pool, labels, ba.GroupAccuracy(), designs={"scores": plans["scores"]}, budgets=[10, 40], repeats=5
+    )
+    assert both.campaigns["scores"].record is both.campaigns["flat"].record
+    np.testing.assert_array_equal(both.campaigns["scores"].counts, alone.campaigns["scores"].counts)
+    np.testing.assert_array_equal(both.estimates["scores"], alone.estimates["scores"])
+    assert (both.estimates["scores"] != both.estimates["flat"]).any()

@@ -1,0 +1,536 @@
+from __future__ import annotations
+
+import csv
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import bayes_assess as ba
+from bayes_assess._tools.tables import Table
+from bayes_assess.cli import cache
+from bayes_assess.cli.app import app
+from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
+from bayes_assess.errors import OutputError
+
+COMMANDS = ("start", "ask", "tell", "status", "simulate", "demo")
+CLASSES = ("bird", "cat", "dog")
+N_ITEMS = 30  # asks of 3 or 4, and of 20 to 30, share what JAX compiles
+
+
+def call(*arguments: object):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def done(*arguments: object) -> str:
+    result = call(*arguments)
+    assert result.exit_code == 0, result.output
+    assert not result.stderr
+    return result.stdout
+
+
+def refused(*arguments: object) -> str:
+    """The one line that a refusal prints, and nothing else."""
+    result = call(*arguments)
+    assert result.exit_code == 2, result.output
+    assert not result.stdout
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    return line
+
+
+def write_csv(path: Path, columns: dict) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.fixture(scope="module")
+def columns() -> dict[str, list]:
+    rng = np.random.default_rng(3)
+    predictions = rng.choice(CLASSES, N_ITEMS)
+    labels = np.where(rng.random(N_ITEMS) < 0.7, predictions, rng.choice(CLASSES, N_ITEMS))
+    return {
+        "id": [f"item-{i:03}" for i in range(N_ITEMS)],
+        "prediction": predictions.tolist(),
+        "confidence": rng.uniform(0.4, 1, N_ITEMS).round(3).tolist(),
+        "site": rng.choice(["east", "north", "south"], N_ITEMS).tolist(),
+        "label": labels.tolist(),
+    }
+
+
+@pytest.fixture
+def pool_file(tmp_path, columns) -> Path:
+    return write_csv(tmp_path / "pool.csv", {name: values for name, values in columns.items() if name != "label"})
+
+
+@pytest.fixture
+def truth(columns) -> dict[str, str]:
+    return dict(zip(columns["id"], columns["label"], strict=True))
+
+
+@pytest.fixture
+def run(tmp_path, pool_file) -> Path:
+    path = tmp_path / "run.db"
+    done("start", pool_file, "--question", "least-accurate", "--classes", "bird,cat,dog", "--out", path)
+    return path
+
+
+def asked(run: Path, n: int) -> list[str]:
+    path = run.with_name("asked.csv")
+    done("ask", run, "-n", n, "-o", path, "--force")
+    return [row["id"] for row in read_csv(path)]
+
+
+def sheet(run: Path, ids: list[str], labels: list[str], name: str = "labels.csv") -> Path:
+    return write_csv(run.with_name(name), {"id": ids, "label": labels})
+
+
+# -- the round trip ----------------------------------------------------------------------------------------------------
+
+
+def test_round_trip_in_two_chunks_agrees_with_the_library(tmp_path, pool_file, truth):
+    run, to_label = tmp_path / "run.db", tmp_path / "to_label.csv"
+    out = done("start", pool_file, "--question", "least-accurate", "--by", "site", "--classes", "bird,cat,dog",
+               "--m", 1, "--design", "thompson", "--prior", "uninformative", "--prior-strength", 4, "--seed", 5,
+               "--out", run)  # fmt: skip
+    assert "LeastAccurate by site" in out
+    assert "bird, cat, dog" in out
+    assert "20 items" in done("ask", run, "-n", 20, "-o", to_label)
+    rows = read_csv(to_label)
+    assert [row.keys() for row in rows] == [{"id", "label"}] * 20
+    assert {row["label"] for row in rows} == {""}
+
+    # the first half in reverse, the other rows still empty and a column of the annotator's own
+    ids = [row["id"] for row in rows]
+    half = write_csv(
+        tmp_path / "half.csv",
+        {
+            "note": [""] * 20,
+            "label": [truth[name] if i >= 10 else " " for i, name in enumerate(ids[::-1])],
+            "id": ids[::-1],
+        },
+    )
+    out = done("tell", run, half)
+    assert "Took 10 labels (10 without a label skipped)." in out
+    assert "Labels: 10 used, 10 pending, 10 remaining." in out
+    out = done("tell", run, sheet(run, ids[::-1], [truth[name] for name in ids[::-1]]))
+    assert "Took 10 labels (10 known before)." in out
+
+    table, figure = tmp_path / "table.csv", tmp_path / "figure.png"
+    out = done("status", run, "--level", 0.9, "--csv", table, "--plot", figure)
+    assert "20 of 30 items labelled" in out
+    assert "90% credible" in out
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+    pool = ba.read_pool(pool_file, classes=CLASSES, groups=["site"])
+    question = ba.LeastAccurate(by="site")
+    same = ba.assess(pool, question, design="thompson", prior="uninformative", prior_strength=4, seed=5)
+    assert same.ask(20).ids.tolist() == ids
+    first = ids[:10]
+    same.tell(first, [truth[name] for name in first])
+    same.tell(ids, [truth[name] for name in ids])
+    expected = same.result(0.9).table()
+    for name in ("estimate", "lower", "upper", "labelled"):
+        np.testing.assert_array_equal([float(row[name]) for row in read_csv(table)], expected[name])
+
+
+def test_labels_are_learned_not_predictions(run, columns):
+    names, predicted = columns["id"], dict(zip(columns["id"], columns["prediction"], strict=True))
+    wrong = {"bird": "cat", "cat": "dog", "dog": "bird"}
+    ids = asked(run, N_ITEMS)
+    assert sorted(ids) == sorted(names)
+    done("tell", run, sheet(run, ids, [wrong[predicted[name]] for name in ids]))
+    table = run.with_name("table.csv")
+    out = done("status", run, "--csv", table)
+    assert "exact" in out
+    assert {row["estimate"] for row in read_csv(table)} == {"0.0"}
+
+
+def test_ask_prints_a_table_and_goes_on_where_it_stopped(run):
+    first = done("ask", run, "-n", 3)
+    assert first.count("item-") == 3
+    later = asked(run, 4)
+    assert not any(name in first for name in later)
+
+
+def test_pending_items_can_be_written_again(run, truth, tmp_path):
+    ids = asked(run, 4)
+    done("tell", run, sheet(run, ids[:2], [truth[name] for name in ids[:2]]))
+    again = tmp_path / "again.csv"
+    done("ask", run, "--pending", "-o", again)
+    assert sorted(row["id"] for row in read_csv(again)) == sorted(ids[2:])
+    assert "leave out -n" in refused("ask", run, "--pending", "-n", 2)
+    done("tell", run, sheet(run, ids[2:], [truth[name] for name in ids[2:]]))
+    assert "No item is pending" in refused("ask", run, "--pending")
+
+
+def test_what_was_asked_for_survives_a_failed_write(run, tmp_path, monkeypatch):
+    def full(self, path):
+        raise OutputError(f"Cannot write the table to {path}: no space left on device.")
+
+    monkeypatch.setattr(Table, "to_csv", full)
+    line = refused("ask", run, "-n", 4, "-o", tmp_path / "sheet.csv")
+    assert "--pending" in line
+    monkeypatch.undo()
+    done("ask", run, "--pending", "-o", tmp_path / "sheet.csv")
+    assert len(read_csv(tmp_path / "sheet.csv")) == 4
+
+
+def test_a_filled_in_sheet_is_not_overwritten(run):
+    path = sheet(run, ["item-000"], ["cat"])
+    before = path.read_bytes()
+    assert "--force" in refused("ask", run, "-n", 2, "-o", path)
+    assert path.read_bytes() == before
+    assert "0 pending" in done("status", run)
+    done("ask", run, "-n", 3, "-o", path, "--force")
+    assert len(read_csv(path)) == 3
+
+
+def test_a_sheet_needs_its_folder_before_anything_is_asked(run, tmp_path):
+    assert "no folder" in refused("ask", run, "-o", tmp_path / "nowhere" / "sheet.csv")
+    assert "0 pending" in done("status", run)
+
+
+# -- sheets of labels --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ids", "labels", "said"),
+    [
+        (["item-000", "item-001"], ["cat", "horse"], "'horse'"),
+        (["item-000", "nobody"], ["cat", "cat"], "'nobody'"),
+        (["item-000", "item-000"], ["cat", "dog"], "twice"),
+        (["item-000", ""], ["cat", "cat"], "missing"),
+    ],
+)
+def test_a_wrong_row_leaves_everything_as_it_was(run, ids, labels, said):
+    before = done("status", run)
+    assert said in refused("tell", run, sheet(run, ids, labels))
+    assert done("status", run) == before
+
+
+def test_a_contradiction_is_refused(run):
+    done("tell", run, sheet(run, ["item-000"], ["cat"]))
+    assert "contradicts" in refused("tell", run, sheet(run, ["item-000"], ["dog"]))
+
+
+def test_columns_of_other_names(run):
+    path = write_csv(run.with_name("other.csv"), {"key": ["item-003"], "verdict": ["dog"]})
+    assert "Took 1 label" in done("tell", run, path, "--id", "key", "--label", "verdict")
+    assert "'key', 'verdict'" in refused("tell", run, path)
+
+
+def test_files_of_spreadsheets(run):
+    path = run.with_name("excel.csv")
+    path.write_text("id,label\r\nitem-003,dog\r\n,\r\n", encoding="utf-8-sig")
+    assert "Took 1 label (1 without a label skipped)" in done("tell", run, path)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "empty"),
+        (b"id,label\nitem-000,cat,x\n", "cannot be read as CSV"),
+        (b"id,label\nitem-000,cat\nitem-001,cat,x\n", "cannot be read as CSV"),
+        (b"id,label\nitem-000,c\xe4t\n", "UTF-8"),
+        (b"id;label\nitem-000;cat\n", "'id;label'"),
+    ],
+)
+def test_a_file_that_is_no_sheet(run, content, said):
+    path = run.with_name("odd.csv")
+    path.write_bytes(content)
+    assert said in refused("tell", run, path)
+    assert "Labels: 0 used" in done("status", run)
+
+
+def test_a_short_row_has_no_label(run):
+    path = run.with_name("short.csv")
+    path.write_text("id,label\nitem-000,cat\nitem-001\n")
+    assert "Took 1 label (1 without a label skipped)" in done("tell", run, path)
+
+
+@pytest.mark.parametrize("written", [["1.0", "0.0"], ["1", "0"], ["True", "FALSE"]])
+def test_whole_numbers_survive_other_tools(tmp_path, written):
+    pool, run = tmp_path / "pool.csv", tmp_path / "run.db"
+    write_csv(pool, {"id": [1, 2, 3], "score": [0.2, 0.9, 0.7]})
+    done("start", pool, "--scores", "score", "--out", run)
+    assert "Took 2 labels" in done("tell", run, sheet(run, [1, 2], written))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        assert "2 of 3 items labelled" in done("status", "run.db")
+
+
+# -- pools -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--by", "bins:4"], "4 equal-width score bins"),
+        (["--by", "weight-bins:3"], "3 equal-weight score bins"),
+        (["--by", "site", "--question", "most-accurate", "--m", "2"], "MostAccurate by site"),
+    ],
+)
+def test_groups(tmp_path, pool_file, options, said):
+    assert said in done("start", pool_file, *options, "--out", tmp_path / "run.db")
+    out = done("status", tmp_path / "run.db")
+    assert "0 pending" in out
+    assert ("p_best_2" if "--m" in options else "p_worst") in out
+    assert max(map(len, out.splitlines()[3:])) <= 80
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_other_kinds_of_files(tmp_path, suffix):
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet([1, 1], 30)
+    path, run = tmp_path / f"pool{suffix}", tmp_path / "run.db"
+    if suffix == ".npz":
+        np.savez(path, scores=scores, labels=rng.integers(2, size=30))
+    else:
+        pytest.importorskip("pyarrow")
+        import pandas as pd
+
+        pd.DataFrame({"yes": scores[:, 0], "no": scores[:, 1], "labels": rng.integers(2, size=30)}).to_parquet(path)
+    options = [] if suffix == ".npz" else ["--scores", "yes,no", "--classes", "0,1"]
+    assert "30 items" in done("start", path, *options, "--out", run)
+    assert "0 pending" in done("status", run)
+    out = done("simulate", path, *options, "--labels", "labels", "--designs", "random", "--budgets", 30, "--repeats", 3)
+    assert "random      30  0.0000" in out
+
+
+def test_a_changed_pool_is_refused(run, pool_file):
+    pool_file.write_text(pool_file.read_text().replace("cat", "dog", 1))
+    for command in (["ask", run], ["status", run], ["tell", run, sheet(run, ["item-000"], ["cat"])]):
+        assert "another pool" in refused(*command)
+
+
+def test_a_moved_pool_is_found_beside_the_journal_or_named(run, pool_file, tmp_path):
+    together = tmp_path / "together"
+    together.mkdir()
+    moved = run.rename(together / "run.db")
+    pool_file.rename(together / "pool.csv")
+    done("status", moved)
+    elsewhere = (together / "pool.csv").rename(tmp_path / "renamed.csv")
+    assert "--pool" in refused("status", moved)
+    done("status", moved, "--pool", elsewhere)
+
+
+def test_a_journal_from_python_needs_its_pool_named(pool_file, tmp_path):
+    pool = ba.read_pool(pool_file, groups=["site"])
+    ba.assess(pool, ba.GroupAccuracy("site"), journal=tmp_path / "python.db").journal.close()
+    assert "--pool" in refused("status", tmp_path / "python.db")
+    assert "by site" in done("status", tmp_path / "python.db", "--pool", pool_file)
+
+
+def test_asking_beyond_the_pool(run):
+    line = refused("ask", run, "-n", N_ITEMS + 1)
+    assert "only 30" in line
+    asked(run, N_ITEMS)
+    assert "only 0" in refused("ask", run)
+    assert "positive whole number" in refused("ask", run, "-n", 0)
+
+
+# -- mistakes ----------------------------------------------------------------------------------------------------------
+
+
+def test_missing_files(run, tmp_path):
+    missing = tmp_path / "missing.csv"
+    assert "missing.csv" in refused("start", missing, "--out", tmp_path / "new.db")
+    assert "missing.csv" in refused("tell", run, missing)
+    assert "missing.db" in refused("status", tmp_path / "missing.db")
+    assert "missing.csv" in refused("simulate", tmp_path / "pool.csv", "--labels", missing)
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_an_unknown_design_lists_the_known_ones(pool_file, tmp_path):
+    line = refused("start", pool_file, "--design", "clever", "--out", tmp_path / "run.db")
+    assert all(name in line for name in DESIGNS)
+    assert not (tmp_path / "run.db").exists()
+
+
+def test_an_unknown_question_lists_the_known_ones(pool_file, tmp_path):
+    result = call("start", pool_file, "--question", "why", "--out", tmp_path / "run.db")
+    assert result.exit_code == 2
+    assert all(name in result.stderr for name in ("group-accuracy", "least-accurate", "most-accurate"))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--by", "colour"], "'colour'"),
+        (["--by", "bins:many"], "bins:10"),
+        (["--m", 2], "--m belongs"),
+        (["--question", "least-accurate", "--m", 9], "at most 3"),
+        (["--seed", -1], "seed"),
+        (["--scores", "p_a,p_b"], "'p_a'"),
+        (["--classes", "bird,cat"], "'dog'"),
+    ],
+)
+def test_a_start_that_makes_no_sense(pool_file, tmp_path, options, said):
+    assert said in refused("start", pool_file, *options, "--out", tmp_path / "run.db")
+    assert not (tmp_path / "run.db").exists()
+
+
+def test_a_journal_is_not_overwritten(run, pool_file):
+    assert "exists already" in refused("start", pool_file, "--out", run)
+
+
+def test_other_files_are_no_journals(pool_file):
+    assert "not a journal" in refused("status", pool_file)
+
+
+def test_a_figure_of_an_unknown_kind(run, tmp_path):
+    result = call("status", run, "--plot", tmp_path / "figure.nonsense")
+    assert result.exit_code == 2
+    assert "not supported" in result.stderr
+
+
+# -- simulate ----------------------------------------------------------------------------------------------------------
+
+
+def test_simulate_takes_labels_from_a_file_or_a_column(tmp_path, columns, pool_file):
+    labelled = write_csv(tmp_path / "labelled.csv", columns)
+    labels = write_csv(tmp_path / "labels.csv", {"id": columns["id"][::-1], "label": columns["label"][::-1]})
+    options = ["--question", "least-accurate", "--by", "site", "--budgets", "20,30", "--repeats", 20]
+    table, figure = tmp_path / "t.csv", tmp_path / "f.png"
+    by_column = done("simulate", labelled, "--labels", "label", *options)
+    by_file = done("simulate", pool_file, "--labels", labels, *options, "--csv", table, "--plot", figure)
+    assert by_file.startswith(by_column)
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    last = [row for row in read_csv(table) if row["labels"] == "30"]
+    assert {row["design"] for row in last} == {"random", "thompson"}
+    assert {float(row["rmse"]) for row in last} == {0.0}  # everything is labelled
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (["--labels", "verdict"], "'verdict'"),
+        (["--budgets", "ten"], "100,200"),
+        (["--budgets", "31"], "30 items"),
+        (["--designs", "clever"], "thompson"),
+        (["--repeats", 0], "repeats"),
+    ],
+)
+def test_a_simulation_that_makes_no_sense(tmp_path, columns, change, said):
+    labelled = write_csv(tmp_path / "labelled.csv", columns)
+    assert said in refused("simulate", labelled, "--labels", "label", *change)
+
+
+def test_simulate_needs_every_label_once(tmp_path, columns, pool_file):
+    labels = write_csv(tmp_path / "labels.csv", {"id": columns["id"][1:], "label": columns["label"][1:]})
+    assert "no label of 'item-000'" in refused("simulate", pool_file, "--labels", labels)
+
+
+# -- the program itself ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_an_example(command):
+    out = done(command, "--help")
+    assert f"bayes-assess {command}" in out
+
+
+def test_help_of_the_whole_lists_the_commands_and_exit_codes():
+    out = done("--help")
+    assert all(f"\n  {command} " in out for command in COMMANDS)
+    assert "Exit codes" in out
+
+
+@pytest.mark.parametrize("command", ["start", "simulate"])
+def test_help_names_every_design_by_family(command):
+    out = done(command, "--help")
+    lines = out[out.index("Designs, the default first:") :].splitlines()
+    weighted, arms = (re.findall(r"\w+", line[line.index("  ", 4) :]) for line in lines[1:3])
+    assert set(DESIGNS) <= {*weighted, *arms}
+    assert set(WEIGHTED) <= set(weighted)
+    assert set(ARMS) == set(arms)
+    assert (weighted[0], arms[0]) == (ba.Metric.default_design, ba.GroupAccuracy.default_design)
+
+
+def test_version():
+    assert done("--version").strip() == f"bayes-assess {ba.__version__}"
+
+
+def test_the_command_line_imports_nothing_heavy():
+    heavy = ["jax", "numpyro", "arviz", "pandas", "matplotlib", "scipy", "numpy"]
+    code = f"import sys, bayes_assess.cli; print([name for name in {heavy} if name in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_a_program_of_its_own_prints_one_line_and_exits_with_2(tmp_path):
+    code = "from bayes_assess.cli import main; main()"
+    command = [sys.executable, "-c", code, "status", str(tmp_path / "no.db")]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 2
+    assert found.stdout == ""
+    assert found.stderr.startswith("Error: There is no journal")
+    assert found.stderr.count("\n") == 1
+
+
+# -- compiled code that one command leaves to the next ---------------------------------------------------------------
+
+
+def in_process(cache, *arguments):
+    """Run a command in a process of its own, as from a shell whose user has set nothing about JAX."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    command = [sys.executable, "-m", "bayes_assess", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, env=environment | {"XDG_CACHE_HOME": str(cache)}
+    )
+
+
+def test_a_command_uses_what_another_has_compiled(run, tmp_path):
+    compiled = []
+    for _ in range(3):  # the second reads items that are pending
+        in_process(tmp_path / "cache", "ask", run, "-n", 3)
+        compiled.append({path.name for path in (tmp_path / "cache" / "bayes-assess").iterdir()})
+    assert compiled[0]
+    assert compiled[1] == compiled[2]
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(pool_file, tmp_path):
+    (tmp_path / "file").touch()
+    found = in_process(
+        tmp_path / "file", "start", pool_file, "--question", "least-accurate", "--out", tmp_path / "a.db"
+    )
+    assert "Started" in found.stdout
+    assert found.stderr == ""
+
+
+def test_the_cache_keeps_the_newest_files(tmp_path, monkeypatch):
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    monkeypatch.delenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(cache, "_MOST_FILES", 3)
+    (tmp_path / "bayes-assess").mkdir()
+    for age in range(5):
+        path = tmp_path / "bayes-assess" / f"{age}"
+        path.write_text("code")
+        os.utime(path, (1e9 - age, 1e9 - age))
+    (tmp_path / "bayes-assess" / "empty").touch()  # the newest, but what should be in it was never written
+    cache.keep_compiled()
+    assert {path.name for path in (tmp_path / "bayes-assess").iterdir()} == {"0", "1", "2"}
+    assert os.environ["JAX_COMPILATION_CACHE_DIR"] == str(tmp_path / "bayes-assess")
+
+
+def test_a_cache_that_the_user_has_chosen_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "elsewhere")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cache.keep_compiled()
+    assert os.environ["JAX_COMPILATION_CACHE_DIR"] == "elsewhere"
+    assert not any(tmp_path.iterdir())

@@ -1,0 +1,508 @@
+"""Every question on the command line, from `start` to `status` and `simulate`."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess import questions
+from bayes_assess.campaigns.description import describe_question
+from bayes_assess.campaigns.journal import Journal
+from bayes_assess.cli.asked import OPTIONS, QuestionName, columns_of, options_of
+from bayes_assess.cli.parse import READERS
+from cli.test_app import call, done, read_csv, refused, sheet, write_csv
+
+CLASSES = ("bird", "cat", "dog")
+N_ITEMS = 40
+COSTS = {"label": ["dog", "bird", "cat"], "cat": [10, 1, 0], "dog": [0, 1, 2], "bird": [3, 0, 1]}  # read by rows
+COST = [[0, 1, 1], [1, 0, 2], [3, 10, 0]]  # rows = predicted class, columns = label, in the order of CLASSES
+
+
+@pytest.fixture(scope="module")
+def columns() -> dict[str, list]:
+    rng = np.random.default_rng(8)
+    predictions, other = rng.choice(CLASSES, (2, N_ITEMS))
+    other = np.where(rng.random(N_ITEMS) < 0.4, predictions, other)
+    labels = np.where(rng.random(N_ITEMS) < 0.7, predictions, rng.choice(CLASSES, N_ITEMS))
+    return {
+        "id": [f"item-{i:03}" for i in range(N_ITEMS)],
+        "prediction": predictions.tolist(),
+        "confidence": rng.uniform(0.4, 1, N_ITEMS).round(3).tolist(),
+        "site": rng.choice(["east", "north", "south"], N_ITEMS).tolist(),
+        "other": other.tolist(),
+        "label": labels.tolist(),
+    }
+
+
+@pytest.fixture
+def pool_file(tmp_path, columns) -> Path:
+    return write_csv(tmp_path / "pool.csv", {name: values for name, values in columns.items() if name != "label"})
+
+
+@pytest.fixture(scope="module")
+def scored() -> dict[str, list]:
+    """A pool of class probabilities, with the predictions of another system."""
+    rng = np.random.default_rng(9)
+    scores = rng.dirichlet(np.full(3, 0.7), N_ITEMS)
+    labels = [str(rng.choice(CLASSES, p=row)) for row in scores]
+    return {
+        "id": [f"item-{i:03}" for i in range(N_ITEMS)],
+        **{f"p_{name}": column for name, column in zip(CLASSES, scores.T.tolist(), strict=True)},
+        "site": rng.choice(["east", "north", "south"], N_ITEMS).tolist(),
+        "other": rng.choice(CLASSES, N_ITEMS).tolist(),
+        "label": labels,
+    }
+
+
+@pytest.fixture
+def scored_file(tmp_path, scored) -> Path:
+    return write_csv(tmp_path / "scored.csv", {name: values for name, values in scored.items() if name != "label"})
+
+
+@pytest.fixture
+def cost_file(tmp_path) -> Path:
+    return write_csv(tmp_path / "cost.csv", COSTS)
+
+
+QUESTIONS = [
+    (
+        ["group-accuracy", "--by", "weight-bins:3"],
+        ba.GroupAccuracy(ba.ScoreBins(3, "weight")),
+        ["GroupAccuracy by 3 equal-weight score bins", "40 items in 3 groups"],
+        ["Overall accuracy", "p_worst"],
+    ),
+    (
+        ["most-accurate", "--by", "site", "--m", "2"],
+        ba.MostAccurate("site", m=2),
+        ["MostAccurate by site", "40 items in 3 groups"],
+        ["The 2 most accurate of 3 groups", "p_best_2"],
+    ),
+    (
+        ["confusion-matrix", "--cost", "COST"],
+        ba.ConfusionMatrix(COST),
+        ["ConfusionMatrix by prediction", "The highest cost, 10, is that of an item predicted dog whose label is cat."],
+        ["An item costs", "Most frequent errors", "share", "Cost by prediction"],
+    ),
+    (
+        ["most-costly", "--cost", "COST", "--m", "2"],
+        ba.MostCostly(COST, m=2),
+        ["MostCostly by prediction", "The highest cost, 10"],
+        ["The 2 most costly of 3 groups", "Cost by prediction", "p_worst_2"],
+    ),
+    (
+        ["calibration", "--bins", "4"],
+        ba.Calibration(4),
+        ["Calibration by 4 equal-width score bins", "40 items in 4 bins"],
+        ["Maximum calibration error", "Confidence and accuracy of all items", "p_over", "[0.75, 1.00]"],
+    ),
+    (
+        ["calibration", "--bins", "weight:2", "--by", "site"],
+        ba.Calibration(ba.ScoreBins(2, "weight"), "site"),
+        ["Calibration by site and 2 equal-weight score bins", "40 items in 3 groups of 2 bins"],
+        ["Calibration error by site", "accuracy"],
+    ),
+    (
+        ["least-calibrated", "--bins", "2"],
+        ba.LeastCalibrated(bins=2),
+        ["LeastCalibrated by prediction and 2 equal-width score bins"],
+        ["The least calibrated of 3 groups", "p_worst"],
+    ),
+    (
+        ["compare", "--by", "site", "--first", "south", "--second", "east", "--rope", "0.1"],
+        ba.Compare("south", "east", by="site", rope=0.1),
+        ["Compare by site (south and east)"],
+        [
+            "than east with probability",
+            "south compared with east",
+            "more accurate by more than 10 points",
+            "Accuracy of",
+        ],
+    ),
+    (
+        ["compare", "--by", "prediction", "--target", "population"],
+        ba.Compare(by="prediction", target="population"),
+        ["Compare by prediction", "in 3 groups"],
+        ["of 3 pairs of groups", "first is", "+0."],
+    ),
+    (
+        ["compare", "--second", "other"],
+        ba.Compare("prediction", "other"),
+        ["Compare of the pool's system and other", "40 items, and they differ on"],
+        ["The systems differ on", "the pool's system compared with other", "second right"],
+    ),
+]
+
+
+MEASURES = [
+    (
+        "adaptive",
+        ["metric", "--measure", "f1", "--positive", "dog"],
+        ba.Metric("f1", "dog"),
+        [
+            "Metric(f1), design adaptive: 40 items in 40 csf score strata (40 of 256 strata",
+            "Labels can be bird, cat, dog; the positive class is dog.",
+        ],
+        ["f1 0.", "Measures, 95% asymptotic intervals"],
+    ),
+    (
+        "passive",
+        ["metric", "--measure", "precision, recall", "--positive", "cat", "--by", "site", "--systems", "other"],
+        ba.Metric(["precision", "recall"], "cat", systems=["other"], by="site"),
+        ["Metric(precision, recall) of other by site, design passive: 40 items", "the positive class is cat."],
+        ["precision (system other, site east)", "recall (system other, site south)"],
+    ),
+    (
+        "stratified",
+        ["metric", "--measure", "accuracy", "--systems", "prediction, other"],
+        ba.Metric("accuracy", systems=["prediction", "other"]),
+        [
+            "Metric(accuracy) of prediction and other, design stratified: 40 items in 40 csf",
+            "can be bird, cat, dog.\n",
+        ],
+        ["accuracy (system prediction) 0.", "accuracy (system other)"],
+    ),
+    (
+        "passive",
+        ["metric", "--measure", "accuracy", "--by", "site", "--average", "macro"],
+        ba.Metric("accuracy", by="site", average="macro"),
+        ["Metric(accuracy) as the macro average over site, design passive: 40 items"],
+        ["accuracy (macro) 0."],
+    ),
+    (
+        "passive",
+        ["pr-curve", "--thresholds", "20", "--positive", "dog"],
+        ba.PRCurve(20, "dog"),
+        ["PRCurve, design passive: 40 items.", "the positive class is dog."],
+        ["Precision and recall at 12 of ", "precision interval", "recall interval"],
+    ),
+]
+SESSIONS = [("random", *case) for case in QUESTIONS] + MEASURES
+
+
+@pytest.mark.parametrize(
+    ("design", "asked", "question", "begun", "said"), SESSIONS, ids=[" ".join(case[1]) for case in SESSIONS]
+)
+def test_a_session_of_every_question_agrees_with_the_library(
+    tmp_path, columns, scored, pool_file, scored_file, cost_file, design, asked, question, begun, said
+):
+    weighted = isinstance(question, ba.Metric)
+    columns, pool_file = (scored, scored_file) if weighted else (columns, pool_file)
+    run, table, figure = tmp_path / "run.db", tmp_path / "table.csv", tmp_path / "figure.png"
+    options = [cost_file if option == "COST" else option for option in asked]
+    chosen = [] if design == "adaptive" else ["--design", design]  # which is the default
+    out = done("start", pool_file, "--question", *options, *chosen, "--seed", 3, "--out", run)
+    assert all(text in out for text in begun)
+    to_label = tmp_path / "to_label.csv"
+    done("ask", run, "-n", 6, "-o", to_label)
+    ids = [row["id"] for row in read_csv(to_label)]
+    truth = dict(zip(columns["id"], columns["label"], strict=True))
+    assert "Took 6 labels." in done("tell", run, sheet(run, ids, [truth[name] for name in ids]))
+    out = done("status", run, "--csv", table, "--plot", figure)
+    assert "6 of 40 items labelled" in out
+    assert all(text in out for text in said)
+    tables = out[out.index("remaining.") : out.index("Wrote ")]
+    assert max(map(len, tables.splitlines())) <= 80
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+    named = {"groups": "site", "systems": "other"}
+    pool = ba.read_pool(pool_file, **{kind: name for kind, name in named.items() if name in " ".join(asked)})
+    same = ba.assess(pool, question, design=design, seed=3)
+    assert same.ask(6).ids.tolist() == ids
+    same.tell(ids, [truth[name] for name in ids])
+    assert done("status", run).startswith(same.result().summary())
+    expected = list(same.result().table().rows())
+    assert [{name: str(value) for name, value in row.items()} for row in expected] == read_csv(table)
+    later = tmp_path / "later.csv"
+    done("ask", run, "-n", 6, "-o", later)  # goes on from the journal
+    queries = same.ask(6)
+    assert queries.ids.tolist() == [row["id"] for row in read_csv(later)]
+    printed = {line.split()[0]: line.split()[-1] for line in done("ask", run, "--pending").splitlines()[3:]}
+    assert [float(printed[name]) for name in queries.ids] == pytest.approx(queries.weights, rel=5e-3)
+    assert done("status", run).startswith(same.result().summary())
+
+
+@pytest.mark.parametrize(
+    ("asked", "score"),
+    [
+        (["confusion-matrix", "--cost", "COST"], "cost_error"),
+        (["most-costly", "--cost", "COST"], "mrr"),
+        (["calibration", "--by", "site", "--bins", "weight:2"], "ece_error"),
+        (["least-calibrated", "--bins", "2"], "mrr"),
+        (["compare", "--by", "site"], "right"),
+        (["compare", "--first", "other", "--second", "prediction"], "success"),
+        (["metric", "--measure", "precision", "--positive", "dog", "--designs", "passive,stratified"], "mse"),
+        (["pr-curve", "--thresholds", "9", "--positive", "cat", "--designs", "passive"], "mse"),
+    ],
+)
+def test_every_question_can_be_simulated(tmp_path, columns, scored, cost_file, asked, score):
+    columns = scored if score == "mse" else columns
+    chosen = [] if "--designs" in asked else ["--designs", "random"]
+    labelled, figure = write_csv(tmp_path / "labelled.csv", columns), tmp_path / "figure.png"
+    options = [cost_file if option == "COST" else option for option in asked]
+    out = done("simulate", labelled, "--labels", "label", "--question", *options, *chosen,
+               "--budgets", 10, "--repeats", 3, "--plot", figure)  # fmt: skip
+    assert "3 campaigns" in out
+    assert f"Labels until the mean {score} is" in out
+    assert max(map(len, out[: out.index("Labels until")].splitlines())) <= 80
+    assert figure.exists()
+
+
+def test_designs_are_the_question_s_own_unless_named(tmp_path, columns):
+    labelled = write_csv(tmp_path / "labelled.csv", columns)
+    out = done("simulate", labelled, "--labels", "label", "--budgets", 10, "--repeats", 2)
+    assert [line.split()[0] for line in out.splitlines()[3:5]] == ["random", "thompson"]
+    run = tmp_path / "run.db"
+    assert "GroupAccuracy by prediction, design thompson: " in done("start", labelled, "--out", run)
+
+
+# -- options that do not fit -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["group-accuracy", "--m", 2], "--m belongs to the questions least-accurate, most-accurate, most-costly and"),
+        (["group-accuracy", "--bins", 5], "not to group-accuracy"),
+        (["least-accurate", "--cost", "cost.csv"], "--cost belongs to the questions confusion-matrix and most-costly"),
+        (["confusion-matrix", "--by", "site"], "not to confusion-matrix"),
+        (["most-costly", "--by", "site"], "not to most-costly"),
+        (["calibration", "--m", 1], "not to calibration"),
+        (["least-calibrated", "--rope", 0.1], "--rope belongs to the question compare, not to least-calibrated"),
+        (["most-accurate", "--first", "a"], "--first belongs to the question compare"),
+        (["most-accurate", "--second", "a"], "--second belongs to the question compare"),
+        (["compare", "--m", 1], "not to compare"),
+        (["group-accuracy", "--target", "everything"], "found 'everything'"),
+        (["group-accuracy", "--by", "bins:some"], "such as --by bins:10; found 'bins:some'"),
+        (["most-costly"], "most-costly needs --cost FILE"),
+        (["compare"], "compare needs --by GROUPS"),
+        (["compare", "--first", "other"], "--second COLUMN"),
+        (["compare", "--by", "site", "--first", "east"], "found only one"),
+        (["compare", "--by", "site", "--second", "other"], "Leave out --by to compare two systems"),
+        (["compare", "--by", "site", "--first", "east", "--second", "mars"], "'mars'"),
+        (["compare", "--second", "nothing"], "'nothing'"),
+        (["compare", "--second", "prediction"], "compared with itself"),
+        (["compare", "--second", "site", "--classes", "bird,cat,dog"], "site"),
+        (["compare", "--second", "other", "--rope", 1], "rope"),
+        (["compare", "--second", "other", "--design", "top_two"], "cannot serve"),
+        (["calibration", "--bins", "many"], "--bins takes a number of bins such as 10, or weight:10; found 'many'"),
+        (["calibration", "--bins", "0"], "--bins takes"),
+        (["calibration", "--bins", "weight:"], "--bins takes"),
+        (["most-costly", "--cost", "missing.csv"], "missing.csv"),
+        (["metric"], "metric needs --measure NAMES"),
+        (["metric", "--measure", "f2", "--positive", "dog"], "no measure 'f2'"),
+        (["metric", "--measure", "f1,"], "no measure ''"),
+        (["metric", "--measure", "r2"], "real numbers"),
+        (["metric", "--measure", "f1"], "name the positive class"),
+        (["metric", "--measure", "f1", "--positive", "cow"], "'cow' is not a class of the pool"),
+        (["metric", "--measure", "f1", "--positive", "cat", "--thresholds", 9], "question pr-curve, not to metric"),
+        (["metric", "--measure", "accuracy", "--m", 2], "not to metric"),
+        (["metric", "--measure", "accuracy", "--by", "bins:4"], "not bins of scores; found 'bins:4'"),
+        (["metric", "--measure", "accuracy", "--by", "colour"], "'colour'"),
+        (["metric", "--measure", "accuracy", "--average", "macro"], "--average macro --by COLUMN"),
+        (["metric", "--measure", "accuracy", "--by", "site", "--average", "micro"], "--average macro --by COLUMN"),
+        (["metric", "--measure", "accuracy", "--systems", "other,colour"], "'colour'"),
+        (["metric", "--measure", "accuracy", "--systems", "site"], "does not hold the predictions of a system"),
+        (["metric", "--measure", "accuracy", "--design", "thompson"], "cannot serve"),
+        (["metric", "--measure", "accuracy", "--design", "oasis"], "cannot serve"),
+        (["metric", "--measure", "accuracy", "--prior-strength", 2], "no prior_strength"),
+        (["group-accuracy", "--measure", "f1"], "--measure belongs to the question metric, not to group-accuracy"),
+        (["compare", "--systems", "other"], "--systems belongs to the question metric"),
+        (["calibration", "--positive", "dog"], "--positive belongs to the questions metric and pr-curve"),
+        (["group-accuracy", "--design", "adaptive"], "cannot serve"),
+        (["pr-curve", "--measure", "f1"], "not to pr-curve"),
+        (["pr-curve", "--by", "site"], "not to pr-curve"),
+        (["pr-curve", "--thresholds", 1], "2 thresholds or more"),
+        (["pr-curve", "--positive", "dog"], "needs scores"),
+        (["pr-curve"], "positive class"),
+    ],
+)
+def test_a_question_that_makes_no_sense(pool_file, tmp_path, options, said):
+    assert said in refused("start", pool_file, "--question", *options, "--out", tmp_path / "run.db")
+    assert not (tmp_path / "run.db").exists()
+
+
+def test_simulate_refuses_as_start_does(pool_file):
+    assert "--m belongs" in refused("simulate", pool_file, "--labels", "other", "--m", 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b"x,bird,cat,dog\nbird,0,1,1\ndog,1,1,0\n", "has no row 'cat'"),
+        (b"x,bird,dog\nbird,0,1\ncat,1,1\ndog,1,0\n", "has no column 'cat'"),
+        (b"x,bird,cat,cat,dog\nbird,0,1,1,1\n", "has two columns 'cat'"),
+        (b"x,bird,cat,dog\nbird,0,1,1\ncat,0,1,1\nbird,0,1,1\n", "has two rows 'bird'"),
+        (b"x,bird,cat,dog,cow\nbird,0,1,1,1\n", "has a column 'cow', which is none of the classes"),
+        (b"x,bird,cat,dog\ncow,0,1,1\n", "has a row 'cow', which is none of the classes"),
+        (b"x,bird,cat,dog\nbird,0,1\n", "the row 'bird' has 3 fields, but the header has 4"),
+        (b"x,bird,cat,dog\nbird,0,1,1\ncat,0,0,high\ndog,0,0,0\n",
+         "the cost of an item predicted 'cat' whose label is 'dog' is 'high', which is no number"),
+        (b"x,bird,cat,dog\nbird,0,1,1\ncat,0,0,\ndog,0,0,0\n", "is '', which is no number"),
+        (b"x,bird,cat,dog\nbird,0,nan,1\ncat,0,0,1\ndog,0,0,0\n", "is 'nan', which is no number"),
+        (b"x,bird,c\xe4t\n", "UTF-8"),
+    ],
+)  # fmt: skip
+def test_a_cost_matrix_that_does_not_fit(pool_file, tmp_path, content, said):
+    path = tmp_path / "cost.csv"
+    path.write_bytes(content)
+    line = refused("start", pool_file, "--question", "most-costly", "--cost", path, "--out", tmp_path / "run.db")
+    assert said in line
+    assert "cost.csv" in line
+
+
+def test_calibration_needs_confidence(tmp_path, columns):
+    path = write_csv(tmp_path / "bare.csv", {"prediction": columns["prediction"]})
+    assert "has none" in refused("start", path, "--question", "calibration", "--out", tmp_path / "run.db")
+
+
+# -- classes that are numbers, and names of classes --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("written", ["{}", "{}.0"])
+def test_integer_classes(tmp_path, written):
+    rng = np.random.default_rng(2)
+    predictions, other, labels = rng.integers(0, 3, (3, 30))
+    pool = write_csv(tmp_path / "pool.csv", {"prediction": predictions, "other": [written.format(n) for n in other]})
+    names = [written.format(n) for n in range(3)]
+    costs = {names[0]: [2, 1, 0], names[1]: [5, 0, 1], names[2]: [0, 3, 4]}
+    cost = write_csv(tmp_path / "cost.csv", {"": names[::-1], **costs})
+    out = done("start", pool, "--question", "confusion-matrix", "--cost", cost, "--out", tmp_path / "cost.db")
+    assert "The highest cost, 5, is that of an item predicted 2 whose label is 1." in out
+    run = tmp_path / "run.db"
+    out = done("start", pool, "--question", "compare", "--second", "other", "--design", "random", "--out", run)
+    assert f"differ on {(predictions != other).sum()} of them" in out
+    rows = np.arange(30).tolist()
+    done("tell", run, write_csv(tmp_path / "labels.csv", {"id": rows, "label": [written.format(n) for n in labels]}))
+    right, other_right = predictions == labels, other == labels
+    pool = ba.read_pool(pool, systems=["other"])
+    truth = ba.Compare(second="other").truth(pool, labels)
+    assert truth == pytest.approx(right.mean() - other_right.mean())
+    table = {line.split()[0]: line.split() for line in done("status", run).splitlines() if line}
+    assert table["agree"][3] == f"{sum(right & other_right)}"
+    assert table["differ"][4] == f"{sum(right & ~other_right)}"
+
+
+def test_simulate_takes_numbers_for_integer_classes_only(tmp_path):
+    numbers, names = ["0", "1", "2", "1"], ["cat", "dog", "cat", "cat"]
+    options = ["--designs", "random", "--budgets", 4, "--repeats", 2]
+    pool = {"id": range(4), "prediction": [0, 1, 1, 0], "label": numbers, "named": names}
+    path = write_csv(tmp_path / "ints.csv", pool)
+    assert "0.0000" in done("simulate", path, "--labels", "label", *options)  # 2 was never predicted
+    assert "'cat' is no whole number" in refused("simulate", path, "--labels", "named", *options)
+    path = write_csv(tmp_path / "names.csv", pool | {"prediction": names})
+    assert "0.0000" in done("simulate", path, "--labels", "named", *options)
+    assert "not with numbers" in refused("simulate", path, "--labels", "label", *options)
+
+
+@pytest.mark.parametrize("written", ["0", "0.0", "False"])
+def test_the_positive_class_may_be_a_number(tmp_path, written):
+    pool = write_csv(tmp_path / "pool.csv", {"score": np.linspace(0, 1, 20).tolist()})
+    run = tmp_path / "run.db"
+    options = ["--measure", "f1", "--positive", written, "--design", "passive"]
+    out = done("start", pool, "--scores", "score", "--question", "metric", *options, "--out", run)
+    assert "Labels can be 0, 1; the positive class is 0." in out
+    with Journal.open(run) as journal:
+        assert journal.meta["question"]["positive"] == 0
+
+
+def test_items_that_cannot_matter_are_counted(tmp_path):
+    pool = write_csv(tmp_path / "pool.csv", {"prediction": [0, 0, 0, 1, 1]})
+    run, options = tmp_path / "run.db", ["--question", "metric", "--measure", "precision"]
+    assert "5 items, of which 2 can matter" in done("start", pool, *options, "--out", run)
+
+
+def test_costs_of_classes_that_are_only_labels(tmp_path, cost_file):
+    predictions, labels = ["bird", "cat", "bird", "cat"], ["bird", "cat", "dog", "dog"]
+    path = write_csv(tmp_path / "pool.csv", {"prediction": predictions, "label": labels})
+    question = ["--question", "most-costly", "--cost", cost_file]
+    out = tmp_path / "run.db"
+    assert "'dog', which is none of the classes" in refused("start", path, *question, "--out", out)
+    assert "Labels can be bird, cat, dog.\n" in done(
+        "start", path, *question, "--classes", "bird,cat,dog", "--out", out
+    )
+    options = ["--labels", "label", "--designs", "random", "--budgets", 4, "--repeats", 2]
+    assert "1.0000" in done("simulate", path, *question, *options)
+
+
+# -- journals, figures and help ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "needed"),
+    [
+        (ba.ConfusionMatrix(), {"groups": [], "systems": []}),
+        (ba.Calibration(2, "site"), {"groups": ["site"], "systems": []}),
+        (ba.Compare(second="other"), {"groups": [], "systems": ["other"]}),
+        (
+            ba.Metric("accuracy", systems=["other", "prediction"], by="site"),
+            {"groups": ["site"], "systems": ["other"]},
+        ),
+    ],
+    ids=str,
+)
+def test_journals_from_python_find_their_columns(pool_file, tmp_path, question, needed):
+    pool = ba.read_pool(pool_file, **needed)
+    assert columns_of(describe_question(question)) == needed
+    design = "passive" if isinstance(question, ba.Metric) else None  # the default takes longer
+    ba.assess(pool, question, design=design, journal=tmp_path / "python.db").journal.close()
+    assert "0 used" in done("status", tmp_path / "python.db", "--pool", pool_file)
+
+
+def test_start_offers_no_more_items_than_there_are(tmp_path):
+    path = write_csv(tmp_path / "pool.csv", {"prediction": [0, 0, 1, 1], "other": [0, 1, 1, 0]})
+    run = tmp_path / "run.db"
+    assert "-n 2 -o" in done("start", path, "--question", "compare", "--second", "other", "--out", run)
+    done("tell", run, sheet(run, ["1", "3"], ["0", "0"]))
+    assert "2 used, 0 pending, 0 remaining" in done("status", run)
+
+
+@pytest.mark.parametrize("options", [["confusion-matrix"], ["compare", "--by", "prediction"], ["group-accuracy"]])
+def test_long_names_are_cut(tmp_path, options):
+    names = [f"{'a very long name of a class' * 3} {i}" for i in range(3)]
+    path = write_csv(tmp_path / "pool.csv", {"prediction": names})
+    done("start", path, "--question", *options, "--out", tmp_path / "run.db")
+    out = done("status", tmp_path / "run.db")
+    assert max(map(len, out[out.index("---") :].splitlines())) <= 80
+    assert "a very..." in out or "a very long" in out
+
+
+@pytest.mark.parametrize("command", ["start", "simulate"])
+def test_help_says_which_options_go_with_which_question(command):
+    out = done(command, "--help")
+    questions = out[out.index("Questions and their options:") :]
+    for name in QuestionName:
+        assert name in questions
+    for line in ("most-costly                    --cost [--m]", "compare: two systems           --second [--first]",
+                 "metric                         --measure [--positive]"):  # fmt: skip
+        assert line in questions
+
+
+@pytest.mark.parametrize("name", QuestionName)
+def test_every_option_of_a_question_is_one_of_the_command_line(name):
+    assert options_of(name) == set(inspect.signature(questions.QUESTIONS[name.kind]).parameters)
+
+
+def test_all_questions_and_options_are_there():
+    assert {name.kind for name in QuestionName} == set(questions.QUESTIONS)
+    assert set(OPTIONS) == set.union(*map(options_of, QuestionName))
+    assert set(READERS) <= set(OPTIONS)
+
+
+def test_start_and_simulate_share_their_options():
+    def options(command: str) -> set[str]:
+        return {word.strip(",") for word in done(command, "--help").split() if word.startswith("--")}
+
+    start, simulate = options("start"), options("simulate")
+    assert start - simulate <= {"--out", "--design"}
+    assert simulate - start <= {"--labels", "--designs", "--budgets", "--repeats", "--csv", "--plot", "--label"}
+
+
+def test_an_unknown_question_lists_them_all(pool_file, tmp_path):
+    result = call("start", pool_file, "--question", "why", "--out", tmp_path / "run.db")
+    assert result.exit_code == 2
+    assert all(name in result.stderr for name in ("most-costly", "least-calibrated", "compare", "metric", "pr-curve"))

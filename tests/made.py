@@ -1,0 +1,114 @@
+"""Small pools and hand-driven campaigns that several test modules use."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+import bayes_assess as ba
+from bayes_assess.designs import Design
+from bayes_assess.designs.step import looked_at, one_label, start_campaign
+from bayes_assess.questions import Question
+
+
+def made_pool(
+    accuracies: list[float], sizes: list[int], *, scores: bool = True, seed: int = 0
+) -> tuple[ba.Pool, np.ndarray]:
+    """A pool with one group per class: exactly round(accuracy * size) of its items are predicted correctly."""
+    rng = np.random.default_rng(seed)
+    n_classes = len(accuracies)
+    predictions = np.repeat(np.arange(n_classes), sizes)
+    labels = np.concatenate(
+        [
+            np.where(np.arange(size) < round(accuracy * size), k, (k + 1) % n_classes)
+            for k, (accuracy, size) in enumerate(zip(accuracies, sizes, strict=True))
+        ]
+    )
+    confidence = None
+    if scores:  # confidences that know the accuracy roughly, as real ones do
+        center = np.repeat(accuracies, sizes) + rng.normal(0, 0.05, len(predictions))
+        confidence = np.clip(center, 0.5 / n_classes, 0.99)
+    shuffle = rng.permutation(len(predictions))
+    pool = ba.Pool(
+        predictions=predictions[shuffle],
+        confidence=None if confidence is None else confidence[shuffle],
+        classes=list(range(n_classes)),
+    )
+    return pool, labels[shuffle]
+
+
+def like_20news(seed: int = 0) -> tuple[ba.Pool, np.ndarray]:
+    """Twenty groups of some hundreds of items with accuracies from 0.6 to 0.95, as of a news classifier."""
+    rng = np.random.default_rng(seed)
+    return made_pool(rng.uniform(0.6, 0.95, 20).tolist(), rng.integers(250, 420, 20).tolist(), seed=seed)
+
+
+def like_cifar10(seed: int = 0) -> tuple[ba.Pool, np.ndarray]:
+    """Ten groups of about a thousand items with accuracies from 0.85 to 0.98, as of an image classifier."""
+    rng = np.random.default_rng(seed)
+    accuracies = [0.85, *np.linspace(0.9, 0.98, 9)]
+    return made_pool(accuracies, rng.integers(900, 1100, 10).tolist(), seed=seed)
+
+
+def start(design: Design, question: Question, pool: ba.Pool):
+    """Cells of a campaign and its state without labels."""
+    cells = question.cells(pool, 0, design.strata)
+    prior = question.prior(pool, cells, None, None)
+    return cells, design.init(cells, prior, question.reward(cells, prior), question.playable(cells))
+
+
+def run_campaign(
+    design: Design, question: Question, pool: ba.Pool, labels: np.ndarray, n: int, key: jax.Array, batch: int = 1
+):
+    """Run one campaign as the simulator does; return cells and outcomes in the order told, and the last state.
+
+    Items are chosen as by a session with that key.
+    """
+    cells, state = start(design, question, pool)
+    left = question.full_counts(pool, cells, labels, state.counts.shape[1])
+    with jax.enable_x64(True):
+        keys = jnp.stack([key, jax.random.fold_in(key, 123_456)])
+        state, left = jax.tree.map(jnp.asarray, (state, left))
+        cells, outcomes, state = _play(design, int(n), batch, keys, state, left)
+    return np.asarray(cells), np.asarray(outcomes), state
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _play(design, n, batch, keys, state, left):
+    def step(campaign, _):
+        place = campaign.t % batch
+        campaign = one_label(design, campaign)
+        return campaign, (campaign.steps.cell[place], campaign.steps.outcome[place])
+
+    campaign, told = lax.scan(step, start_campaign(batch, keys, state, left), None, length=n)
+    return *told, looked_at(design, campaign)
+
+
+def same_session(
+    design: Design, question: Question, pool: ba.Pool, cells: np.ndarray, outcomes: np.ndarray, batch: int
+) -> ba.Assessment:
+    """Take the steps of a simulated campaign in a session, batch by batch, each told in two parts.
+
+    Its items must come from the cells of the campaign; they are told labels that lead to its outcomes.
+    """
+    a = ba.assess(pool, question, design=design, seed=0)
+    every = np.arange(pool.n_classes)
+    for first in range(0, len(cells), batch):
+        queries = a.ask(min(batch, a.n_remaining))
+        part = slice(first, min(first + batch, len(cells)))
+        n = part.stop - first
+        np.testing.assert_array_equal(queries.cells[:n], cells[part])
+        items = pool.positions(queries.ids[:n])
+        codes = np.array(
+            [
+                np.flatnonzero(question.outcomes(pool, np.full(len(every), item), every) == outcome)[0]
+                for item, outcome in zip(items, outcomes[part], strict=True)
+            ]
+        )
+        for some in (slice(0, n // 2), slice(n // 2, n)):
+            a.tell(queries.ids[:n][some], pool.classes[codes[some]])
+    return a

@@ -1,0 +1,298 @@
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from sklearn import metrics
+
+import bayes_assess as ba
+from bayes_assess.errors import QuestionError
+from bayes_assess.measures import LossTable, Measure, combine, measure, pool_value, pr_curve, table_for, value_of
+from bayes_assess.measures._losses import SparseLosses, compress, losses_of
+from measures.references import table_of_all
+
+
+def random_share(rng: np.random.Generator, table) -> np.ndarray:
+    share = rng.random((table.n_attributes, table.n_classes))
+    return share / share.sum()
+
+
+def sparse(table: LossTable) -> LossTable:
+    index, values = compress(table.losses.values)
+    losses = losses_of(index, values, table.n_losses, largest=0)
+    assert isinstance(losses, SparseLosses)
+    return LossTable(losses, table.nonzero, table.parts, table.outputs, table.ranges)
+
+
+# -- what the table computes -----------------------------------------------------------------------------------------
+
+
+def test_directions_norms_and_covariance_are_those_of_the_definition():
+    rng = np.random.default_rng(0)
+    table = table_of_all(3)
+    risk, mass = table.mean(random_share(rng, table)), rng.random((3, 3))
+    losses, matrix = table.losses.values, np.asarray(table.jacobian(risk))
+    directions = np.array([[matrix @ losses[a, y] for y in range(3)] for a in range(3)])
+    np.testing.assert_allclose(table.directions(risk), directions, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(table.squared_norms(risk), (directions**2).sum(-1), rtol=1e-12)
+    moment = sum(mass[a, y] * np.outer(losses[a, y], losses[a, y]) for a in range(3) for y in range(3))
+    sigma = matrix @ (moment - np.outer(risk, risk)) @ matrix.T / 7
+    np.testing.assert_allclose(table.covariance(risk, mass, 7), sigma, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(table.variances(risk, mass, 7), np.diag(sigma), rtol=1e-10, atol=1e-12)
+
+
+def test_the_sparse_form_equals_the_dense_one():
+    rng = np.random.default_rng(1)
+    table = table_of_all(3)
+    other, share, mass = sparse(table), rng.random((2, 3, 3)), rng.random((3, 3))
+    np.testing.assert_allclose(other.mean(share), table.mean(share), rtol=1e-13)
+    risk = np.asarray(table.mean(random_share(rng, table)))
+    for name, arguments in [("directions", ()), ("squared_norms", ()), ("variances", (mass,)), ("covariance", (mass,))]:
+        got, expected = (getattr(one, name)(risk, *arguments) for one in (other, table))
+        np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-12, err_msg=name)
+
+
+def test_losses_of_many_classes_are_held_sparsely():
+    n = 100  # dense: 100 * 100 * 500 = 5 million numbers
+    _, table = table_for(["f1_macro", "precision_weighted"], ba.Pool(predictions=np.arange(n)))
+    assert isinstance(table.losses, SparseLosses)
+    assert table.losses.values.shape[-1] <= 7
+    with pytest.raises(QuestionError, match="two classes"):
+        table_for("f1", ba.Pool(predictions=np.arange(n)))
+
+
+def test_the_variance_is_that_of_estimates_from_uniform_draws():
+    rng = np.random.default_rng(5)
+    table, n, repeats = table_of_all(2), 20_000, 500
+    share = np.array([[0.5, 0.1], [0.15, 0.25]])
+    risk = table.mean(share)
+    draws = rng.multinomial(n, share.ravel(), size=repeats).reshape(repeats, 2, 2) / n
+    estimates = _values(table, draws)
+    expected = np.asarray(table.variances(risk, share, n))
+    error = 5 * np.sqrt(2 / (repeats - 1))  # five standard errors of a Normal sample's variance
+    np.testing.assert_allclose(estimates.var(0, ddof=1), expected, rtol=error + 0.01)
+
+
+def _values(table, shares):
+    return np.stack([np.asarray(table.value(risk)) for risk in np.asarray(table.mean(shares))])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("accuracy", [[False, True], [True, False]]),
+        ("recall", [[False, True], [False, True]]),
+        ("precision", [[False, False], [True, True]]),
+        ("f1", [[False, True], [True, True]]),
+        ("matthews_corrcoef", [[False, True], [True, True]]),
+        ("specificity", [[True, False], [True, False]]),
+    ],
+)
+def test_losses_vanish_where_an_item_cannot_matter(name, expected):
+    assert np.array_equal(table_for(name, ba.Pool(predictions=[0, 1]))[1].nonzero, expected)
+
+
+def test_outputs_say_what_they_are_and_whether_they_are_shares():
+    pool = ba.Pool(predictions=["cat", "dog", "dog"])
+    _, table = table_for(["accuracy", "precision_per_class", "matthews_corrcoef"], pool)
+    assert table.outputs == ("accuracy", "precision[cat]", "precision[dog]", "matthews_corrcoef")
+    assert table.ranges == ((0, 1), (0, 1), (0, 1), (-1, 1))
+    assert (table.n_attributes, table.n_classes, table.n_outputs) == (2, 2, 4)
+
+
+def test_measures_with_the_same_losses_share_them():
+    _, table = table_for(["accuracy", "zero_one_loss", "f1_micro"], ba.Pool(predictions=[0, 1, 2]))
+    assert table.n_losses == 1
+
+
+# -- systems and sub-populations -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scene():
+    rng = np.random.default_rng(7)
+    labels, own, other = rng.choice(["cat", "dog"], size=(3, 80))
+    site = rng.choice(["x", "y", "z"], size=80)
+    pool = ba.Pool(predictions=own, classes=["cat", "dog"], groups={"site": site}, systems={"b": other})
+    return pool, labels, own, other, site
+
+
+def test_several_systems_are_measured_at_once(scene):
+    pool, labels, own, other, _ = scene
+    values = pool_value(["f1", "accuracy"], pool, labels, systems=["prediction", "b"])
+    f1 = [metrics.f1_score(labels, f, pos_label="dog") for f in (own, other)]
+    np.testing.assert_allclose(values, f1 + [metrics.accuracy_score(labels, f) for f in (own, other)], rtol=1e-13)
+
+
+def test_sub_populations_have_their_own_values(scene):
+    pool, labels, _, other, site = scene
+    codes, table = table_for(["f1", "accuracy"], pool, systems=["b"], by="site")
+    assert table.outputs[:2] == ("f1 (system b, site x)", "f1 (system b, site y)")
+    assert table.n_attributes == codes.max() + 1 == 6  # two predictions, three sites
+    values = pool_value(["f1", "accuracy"], pool, labels, systems=["b"], by="site")
+    for place, name in enumerate("xyz"):
+        some = site == name
+        assert values[place] == pytest.approx(metrics.f1_score(labels[some], other[some], pos_label="dog"), rel=1e-13)
+        assert values[3 + place] == pytest.approx((labels == other)[some].mean(), rel=1e-13)
+
+
+def test_by_prediction_is_the_predicted_class(scene):
+    pool, labels, own, *_ = scene
+    values = pool_value("accuracy", pool, labels, by="prediction")
+    assert values == pytest.approx([(labels == own)[own == name].mean() for name in ("cat", "dog")], rel=1e-13)
+
+
+def test_a_score_and_a_prediction_of_the_same_item_are_kept_together():
+    rng = np.random.default_rng(8)
+    s, y, site = rng.random(40), rng.integers(2, size=40), rng.integers(2, size=40)
+    pool = ba.Pool(scores=s, groups={"site": site})
+    values = pool_value(["brier_score_loss", "f1"], pool, y, by="site")
+    for place in (0, 1):
+        some = site == place
+        assert values[place] == pytest.approx(((s - y)[some] ** 2).mean(), rel=1e-13)
+        assert values[2 + place] == pytest.approx(metrics.f1_score(y[some], s[some] >= 0.5), rel=1e-13)
+
+
+# -- measures of one's own -------------------------------------------------------------------------------------------
+
+
+def own_f1() -> Measure:
+    return Measure(loss=lambda y, f: jnp.stack([y * f, (y + f) / 2]), g=lambda r: r[0] / r[1], name="mine", binary=True)
+
+
+def test_a_measure_of_ones_own_equals_the_built_in_one():
+    y, f = np.array([0, 1, 1, 1, 0, 0]), np.array([0, 1, 0, 1, 1, 0])
+    assert value_of(own_f1(), y, f) == pytest.approx(value_of("f1", y, f), rel=1e-15)
+
+
+def test_a_measure_of_ones_own_is_zero_and_undefined_where_it_divides_by_zero():
+    _, table = table_for(own_f1(), ba.Pool(predictions=[0, 1]))
+    risk = table.mean([[1.0, 0.0], [0.0, 0.0]])
+    assert table.value(risk).tolist() == [0.0]
+    assert table.defined(risk).tolist() == [False]
+    assert np.array_equal(table.jacobian(risk), np.zeros((1, 2)))
+
+
+def test_a_loss_may_take_codes_and_the_confidence_and_g_may_have_several_outputs():
+    own = Measure(
+        loss=lambda y, f, s: jnp.stack([jnp.abs(s - (y == f)), 1.0 * (y == 2)]),
+        g=lambda r: jnp.stack([r[0] * r[1], r[1] ** 2]),
+        name="own",
+        outputs=["product", "square"],
+    )
+    rng = np.random.default_rng(2)
+    rows, y = rng.dirichlet(np.ones(3), 20), rng.integers(3, size=20)
+    gap, share = np.abs(rows.max(1) - (rows.argmax(1) == y)).mean(), (y == 2).mean()
+    pool = ba.Pool(scores=rows)
+    np.testing.assert_allclose(pool_value(own, pool, y), [gap * share, share**2], rtol=1e-13)
+    _, table = table_for(own, pool)
+    assert table.outputs == ("product", "square")
+    np.testing.assert_allclose(table.jacobian([gap, share]), [[share, gap], [0, 2 * share]], rtol=1e-13)
+
+
+# -- compiled use ----------------------------------------------------------------------------------------------------
+
+
+def test_a_compiled_function_of_tables_traces_once_for_all_pools_of_the_same_classes():
+    traces = []
+
+    @jax.jit
+    def norms(table, shares):
+        traces.append(1)
+        return jax.vmap(lambda share: table.squared_norms(table.mean(share)))(shares)
+
+    share = np.full((3, 2, 2), 0.25)
+    with jax.enable_x64(True):
+        for predictions in ([0, 1], [1, 1, 0, 1]):
+            _, table = table_for(["f1", "accuracy"], ba.Pool(predictions=predictions, classes=[0, 1]))
+            got = norms(table, share)
+        assert got.dtype == jnp.float64
+    assert len(traces) == 1
+    np.testing.assert_allclose(got[2], table.squared_norms(table.mean(share[2])), rtol=1e-13)
+
+
+@pytest.mark.parametrize(("n_classes", "form"), [(2, "dense"), (3, "dense"), (3, "sparse")])
+def test_everything_runs_under_strict_promotion(n_classes, form):
+    table = table_of_all(n_classes)
+    if form == "sparse":
+        table = sparse(table_for("f1_macro", ba.Pool(predictions=np.arange(n_classes)))[1])
+
+    def everything(table, share):
+        risk = table.mean(share)
+        return [
+            table.value(risk), table.defined(risk), table.squared_norms(risk), table.directions(risk),
+            table.covariance(risk, share, 10), table.variances(risk, share),
+        ]  # fmt: skip
+
+    with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+        jax.eval_shape(everything, table, jnp.ones((n_classes, n_classes)))
+        jax.eval_shape(table.mean, jnp.ones((5, n_classes, n_classes)))
+
+
+# -- what cannot be asked --------------------------------------------------------------------------------------------
+
+POOL = ba.Pool(predictions=["a", "b", "c"], groups={"site": ["x", "x", "y"]})
+
+
+def bad(**fields) -> Measure:
+    return Measure(**{"loss": lambda y, f: jnp.stack([y, f]) * 1.0, "g": lambda r: r[0], "name": "bad"} | fields)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: table_for("f1", POOL), r"'f1' is of two classes, and the pool has 3 .* average, such as 'f1_macro'"),
+        (
+            lambda: table_for("f1", POOL, positive="d"),
+            r"class 'd' is not a class of the pool \('a', 'b', 'c'\)",
+        ),
+        (lambda: table_for("r2", POOL), "'r2' is of labels that are real numbers, which have no table over classes"),
+        (lambda: table_for("brier_score_loss", POOL), "'brier_score_loss' needs scores, which this pool lacks"),
+        (lambda: table_for("accuracy", POOL, systems=["b"]), "no system 'b'; it has 'prediction'"),
+        (lambda: table_for("accuracy", POOL, systems=["site"]), "In system 'site': The prediction in row 0 is 'x'"),
+        (lambda: table_for("accuracy", POOL, by="age"), "no group column 'age' to take as sub-population"),
+        (lambda: table_for(["accuracy", "accuracy"], POOL), "Two measures are called 'accuracy'"),
+        (lambda: table_for([], POOL), "There is no measure"),
+        (lambda: table_for(3, POOL), "A measure is a name, a Measure, or a list of these; found 3"),
+        (lambda: combine("r2", "accuracy"), "'r2' is of real numbers and cannot stand with"),
+        (lambda: table_for(bad(loss=lambda y, f: y * 1.0), POOL), r"loss of measure 'bad' returns a vector .* \(\)"),
+        (lambda: table_for(bad(loss=lambda y: y), POOL), r"loss\(y, f\) or loss\(y, f, s\); found 1 arguments"),
+        (lambda: table_for(bad(loss=lambda y, f: y[0]), POOL), "loss of measure 'bad' cannot be evaluated"),
+        (
+            lambda: table_for(bad(loss=lambda y, f: jnp.stack([y / 0.0, f])), POOL),
+            "loss of measure 'bad' is not f",
+        ),
+        (lambda: table_for(bad(g=lambda r: jnp.outer(r, r)), POOL), r"g of measure 'bad' .* shape \(2, 2\)"),
+        (lambda: table_for(bad(g=lambda r: r[0] > 0), POOL), "g of measure 'bad' .* of bool"),
+        (lambda: table_for(bad(g=lambda r: r, outputs=("x",)), POOL), "names 1 outputs, but g returns 2"),
+        (lambda: table_for(bad(g=lambda r: r, per_class=True), POOL), "returns 2 values for 3 classes"),
+        (lambda: bad(g=None), "'bad' needs a function as its g; found None"),
+        (lambda: bad(name=""), "A measure's name is a text; found ''"),
+        (lambda: measure("r2").value_at([0.5]), r"A risk is the mean of 3 losses; found shape \(1,\)"),
+        (lambda: measure("f1_macro").value_at([0.5]), "'f1_macro' depends on the number of classes"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_refused_in_one_sentence(ask, message):
+    with pytest.raises(QuestionError, match=message):
+        ask()
+
+
+@pytest.mark.parametrize("kind", ["table", "curve"])
+def test_arrays_of_another_shape_are_refused_since_jax_would_clamp(kind):
+    pool = ba.Pool(scores=[0.1, 0.9])
+    _, table = table_for("recall" if kind == "table" else pr_curve([0.5]), pool)
+    with pytest.raises(
+        QuestionError, match=r"row per attribute and a column per label, here \(2, 2\); found .* \(2, 1\)"
+    ):
+        table.mean(np.ones((2, 1)))
+    with pytest.raises(QuestionError, match=f"mean of {table.n_losses} losses; found shape"):
+        table.value(np.ones(1))
+    with pytest.raises(QuestionError, match="row per attribute"):
+        table.variances(np.ones(table.n_losses), np.ones((1, 2)))
+
+
+def test_only_the_pools_own_predictions_have_scores():
+    pool = ba.Pool(scores=[0.1, 0.9], systems={"b": [1, 1]})
+    with pytest.raises(QuestionError, match="'log_loss' needs scores, and only the pool's own"):
+        table_for("log_loss", pool, systems=["b"])

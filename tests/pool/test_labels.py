@@ -1,0 +1,147 @@
+"""Labels: what counts as no label, what is refused, and in which words."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import bayes_assess as ba
+from bayes_assess.errors import LabelError, PartitionError, PoolError
+
+UNLABELLED = {
+    "None": ["cat", None, "dog"],
+    "NaN": ["cat", float("nan"), "dog"],
+    "masked": np.ma.array(["cat", "cow", "dog"], mask=[False, True, False]),
+    "object masked": np.ma.array(np.array(["cat", "cow", "dog"], object), mask=[False, True, False]),
+    "pandas": pd.Series(["cat", None, "dog"]),
+    "pandas category": pd.Series(["cat", None, "dog"], dtype="category"),
+    "pandas string": pd.Series(["cat", pd.NA, "dog"], dtype="string"),
+    "Polars": pl.Series(["cat", None, "dog"]),
+    "empty text": ["cat", "", "dog"],
+}
+
+
+def session(predictions, **options):
+    a = ba.assess(ba.Pool(predictions=predictions, **options), ba.GroupAccuracy(), design="random")
+    a.ask(3)
+    return a
+
+
+@pytest.mark.parametrize("labels", UNLABELLED.values(), ids=UNLABELLED.keys())
+def test_an_item_without_a_label_stays_pending(labels):
+    a = session(["cat", "cat", "dog"])
+    a.tell([0, 1, 2], labels)
+    assert (a.labels_used, a.pending.tolist()) == (2, [1])
+    assert a.result().estimate[1] == 1.0  # the dog, whose group is fully labelled
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0, None, 1],
+        [0, np.nan, 1],
+        np.ma.array([0, 1, 1], mask=[False, True, False]),
+        pd.Series([0, None, 1]),
+        pd.Series([0, None, 1], dtype="Int64"),
+        ["0", None, "1"],
+        [False, None, True],
+    ],
+)
+def test_integer_labels_may_be_missing_too(labels):
+    a = session([0, 0, 1])
+    a.tell([0, 1, 2], labels)
+    assert (a.labels_used, a.pending.tolist()) == (2, [1])
+
+
+def test_no_label_at_all_is_an_acceptable_tell():
+    a = session(["cat", "cat", "dog"])
+    a.tell([0, 1, 2], [None, np.nan, None])
+    a.tell([0, 1, 2], [np.nan] * 3)
+    assert a.labels_used == 0
+
+
+def test_masked_ids_are_refused_and_masked_arrays_without_a_mask_are_arrays():
+    a = session(["cat", "cat", "dog"])
+    with pytest.raises(LabelError, match="id at position 1 is missing"):
+        a.tell(np.ma.array([0, 1], mask=[False, True]), ["cat", "cat"])
+    a.tell(np.ma.array([0, 1]), np.ma.array(["cat", "cat"]))
+    assert a.labels_used == 2
+
+
+@pytest.mark.parametrize("labels", [["cat", None, np.nan, "dog"], pd.Series(["cat", None, None, "dog"])])
+@pytest.mark.parametrize("declared", [None, ["cat", "dog"]])
+def test_all_labels_are_needed_for_the_truth_and_missing_rows_are_named(labels, declared):
+    pool = ba.Pool(predictions=["cat", "dog", "cat", "dog"], classes=declared)
+    expected = r"The label of every item is needed, but 2 of 4 are missing, in rows 1, 2; leave such items out of the"
+    with pytest.raises(LabelError, match=expected):
+        ba.simulate(pool, labels, ba.GroupAccuracy(), budgets=[2], repeats=1)
+    with pytest.raises(LabelError, match=expected):
+        ba.GroupAccuracy().truth(pool, labels)
+
+
+def test_many_missing_rows_are_not_all_named():
+    pool = ba.Pool(predictions=np.zeros(9, int))
+    with pytest.raises(LabelError, match=r"9 of 9 are missing, in rows 0, 1, 2, 3, 4, \.\.\.;"):
+        ba.GroupAccuracy().truth(pool, np.full(9, np.nan))
+    with pytest.raises(LabelError, match=r"1 of 9 are missing, in row 3;"):
+        ba.GroupAccuracy().truth(pool, [0, 0, 0, None, 0, 0, 0, 0, 0])
+
+
+LISTS = [["cat"], ["cat", "dog"], ["dog"]]
+
+
+@pytest.mark.parametrize("labels", [LISTS, pd.Series(LISTS), pl.Series(LISTS), np.array(LISTS, object)])
+def test_lists_of_labels_are_refused_in_a_sentence(labels):
+    a = session(["cat", "cat", "dog"])
+    with pytest.raises(LabelError, match=r"The label of item 0 .*is \['cat'\].*an item has exactly one label here\."):
+        a.tell([0, 1, 2], labels)
+    with pytest.raises(LabelError, match=r"exactly one label here"):
+        ba.simulate(a.pool, labels, ba.GroupAccuracy(), budgets=[2], repeats=1)
+
+
+def test_lists_are_refused_wherever_an_item_has_one_value():
+    with pytest.raises(PoolError, match=r"class names or integer codes, but are \['cat'\]"):
+        ba.Pool(predictions=LISTS)
+    with pytest.raises(PoolError, match=r"row 0 has \['cat'\]"):
+        ba.Pool(predictions=[0, 1, 0], ids=LISTS)
+    with pytest.raises(PoolError, match=r"'site' has \['cat'\] in row 0; an item is in exactly one group"):
+        ba.Pool(predictions=[0, 1, 0], groups={"site": LISTS})
+    with pytest.raises(PartitionError, match=r"row 0 has \['cat'\], but an item is in exactly one group"):
+        ba.partition(ba.Pool(predictions=[0, 1, 0]), LISTS)
+    with pytest.raises(PoolError, match="rows of equal length"):
+        ba.Pool(scores=[[0.5, 0.5], [1.0]])
+
+
+def test_labels_of_another_kind_never_become_classes():
+    pool = ba.Pool(predictions=["cat", "dog"])
+    with pytest.raises(LabelError, match=r"position 0.* is 0, .*not with numbers"):
+        ba.simulate(pool, [0, 1], ba.GroupAccuracy(), budgets=[2], repeats=1)
+    with pytest.raises(LabelError, match=r"position 0.* is 'cat', .*label with these names"):
+        ba.simulate(ba.Pool(predictions=[0, 1]), ["cat", "dog"], ba.GroupAccuracy(), budgets=[2], repeats=1)
+
+
+def test_text_of_whole_numbers_widens_integer_classes():
+    study = ba.simulate(ba.Pool(predictions=[0, 1, 1]), ["0", "1", "3"], ba.GroupAccuracy(), budgets=[2], repeats=1)
+    assert study.truth[:2].tolist() == [1.0, 0.5]
+
+
+def test_messages_show_values_without_the_types_of_numpy():
+    a = session(np.array(["cat", "cat", "dog"]), ids=np.array([280, 281, 282]))
+    a.tell(np.array([280]), np.array(["cat"]))
+    for ids, labels in (
+        (np.array([280]), np.array(["dog"])),
+        (np.array([281, 281]), np.array(["cat", "dog"])),
+        (np.array([281]), np.array(["cow"])),
+        (np.array([7]), np.array(["cat"])),
+    ):
+        with pytest.raises(LabelError) as caught:
+            a.tell(ids, labels)
+        assert "np." not in str(caught.value)
+
+
+@pytest.mark.parametrize("bins", [255, 256, 257])
+def test_calibration_takes_any_number_of_bins(bins):
+    pool = ba.Pool(scores=np.linspace(0.5, 1, 50))
+    cells = ba.Calibration(bins=bins).cells(pool, 0)
+    assert (cells.n_cells, cells.n_items) == (bins, 50)
+    assert (cells.source.cells_of(np.arange(50)) == ba.partition(pool, ba.ScoreBins(bins)).codes).all()

@@ -1,0 +1,284 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import bayes_assess as ba
+from bayes_assess.errors import PoolError
+from bayes_assess.pool.readers import class_names
+
+
+@pytest.fixture
+def table():
+    p_dog = np.random.default_rng(3).random(50)
+    return {
+        "id": [f"item {i}" for i in range(50)],
+        "p_cat": 1 - p_dog,
+        "p_dog": p_dog,
+        "prediction": np.where(p_dog > 0.7, "dog", "cat"),
+        "site": np.array(["north", "NA"])[np.arange(50) % 2],
+    }
+
+
+@pytest.fixture
+def sources(table, tmp_path):
+    """The same table in every form that can be read."""
+    frame = pd.DataFrame(table)
+    frame.to_csv(tmp_path / "pool.csv", index=False)
+    frame.to_parquet(tmp_path / "pool.parquet")
+    np.savez(
+        tmp_path / "pool.npz",
+        scores=frame[["p_cat", "p_dog"]].to_numpy(),
+        predictions=np.array(table["prediction"]),
+        classes=["cat", "dog"],
+        ids=table["id"],
+        site=table["site"],
+        labels=np.array(["never", "read"], dtype=object),
+    )
+    return {
+        "csv": tmp_path / "pool.csv",
+        "csv as text": str(tmp_path / "pool.csv"),
+        "parquet": tmp_path / "pool.parquet",
+        "npz": tmp_path / "pool.npz",
+        "pandas": frame,
+        "polars": pl.DataFrame(table),
+        "polars lazy": pl.LazyFrame(table),
+        "pyarrow": pa.table(table),
+    }
+
+
+def test_every_source_gives_the_same_pool(sources, table):
+    pools = {name: ba.read_pool(source, groups=["site"]) for name, source in sources.items()}
+    assert len({pool.fingerprint() for pool in pools.values()}) == 1, {n: p.fingerprint() for n, p in pools.items()}
+    pool = pools["csv"]
+    assert repr(pool) == "Pool(50 items, 2 classes, scores, groups: site)"
+    assert pool.classes.tolist() == ["cat", "dog"]
+    assert pool.classes[pool.predictions].tolist() == list(table["prediction"])
+    assert pool.positions(["item 7"]).tolist() == [7]
+    np.testing.assert_array_equal(pool.scores[:, 1], table["p_dog"])
+
+
+def test_named_columns_win_over_telling_names(sources, table):
+    for name in ("csv", "parquet", "pandas", "polars"):
+        pool = ba.read_pool(sources[name], id="id", scores=["p_dog", "p_cat"], groups="site")
+        assert pool.classes.tolist() == ["dog", "cat"]
+        np.testing.assert_array_equal(pool.scores[:, 0], table["p_dog"])
+
+
+def test_one_score_column_is_the_probability_of_the_positive_class(sources, table):
+    frame = sources["pandas"].drop(columns="prediction")
+    pool = ba.read_pool(frame, scores="p_dog", classes=["cat", "dog"])
+    assert pool.scores.ndim == 1
+    np.testing.assert_array_equal(pool.predictions, pool.scores >= 0.5)
+
+
+@pytest.mark.parametrize("scores", ["p_dog", ["p_cat", "p_dog"]])
+def test_naming_the_scores_does_not_drop_the_predictions(sources, table, scores):
+    named = {"classes": ["cat", "dog"]} if scores == "p_dog" else {}
+    for name in ("csv", "parquet", "pandas", "polars lazy", "pyarrow"):
+        pool = ba.read_pool(sources[name], scores=scores, **named)
+        assert pool.classes[pool.predictions].tolist() == table["prediction"].tolist()
+        assert (pool.predictions != (table["p_dog"] >= 0.5)).any()  # another system than that of the scores
+    pool = ba.read_pool(sources["npz"], scores="scores")
+    assert pool.classes[pool.predictions].tolist() == table["prediction"].tolist()
+
+
+def test_predictions_that_are_no_classes_of_the_scores_are_refused(sources):
+    with pytest.raises(PoolError, match=r"prediction in row 0 is '...'.*2 classes \(0, 1\); pass .*in the order"):
+        ba.read_pool(sources["csv"], scores="p_dog")
+
+
+def test_naming_the_confidence_finds_the_predictions():
+    pool = ba.read_pool(pd.DataFrame({"prediction": [1, 0], "sure": [0.9, 0.8]}), confidence="sure")
+    assert (pool.predictions.tolist(), pool.confidence.tolist()) == ([1, 0], [0.9, 0.8])
+
+
+NULLS = {"prediction": ["b", "a", None], "site": ["x", None, "y"], "id": ["i", None, "k"]}
+
+
+def coded(column, how):
+    """A column with a null, as a dictionary or a categorical."""
+    array = pa.array(NULLS[column]).dictionary_encode()
+    return {
+        "parquet": pa.table({column: array}),
+        "pyarrow": pa.table({column: pa.chunked_array([array[:1], array[1:]])}),
+        "pandas": pd.DataFrame({column: pd.Categorical(NULLS[column])}),
+        "pandas arrow": pd.DataFrame({column: pd.Series(array, dtype=pd.ArrowDtype(array.type))}),
+        "polars": pl.DataFrame({column: pl.Series(NULLS[column], dtype=pl.Categorical)}),
+        "polars enum": pl.DataFrame({column: pl.Series(NULLS[column], dtype=pl.Enum(sorted("abxyik")))}),
+    }[how]
+
+
+@pytest.mark.parametrize("how", ["parquet", "pyarrow", "pandas", "pandas arrow", "polars", "polars enum"])
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ("prediction", r"prediction in row 2 is missing"),
+        ("site", r"'site' has no value in row 1"),
+        ("id", r"id in row 1 is missing"),
+    ],
+)
+def test_nulls_among_categories_are_missing_values(column, message, how, tmp_path):
+    others = {"prediction": ["b", "a", "b"], "site": ["x", "x", "y"], "id": ["i", "j", "k"]}
+    frame = coded(column, how)
+    columns = {name: values for name, values in others.items() if name != column}
+    if how.startswith("pandas"):
+        frame = frame.assign(**columns)
+    elif how.startswith("polars"):
+        frame = frame.with_columns(**{name: pl.Series(values) for name, values in columns.items()})
+    else:
+        for name, values in columns.items():
+            frame = frame.append_column(name, pa.array(values).dictionary_encode())
+    if how == "parquet":
+        parquet.write_table(frame, tmp_path / "a.parquet")
+        frame = tmp_path / "a.parquet"
+    with pytest.raises(PoolError, match=message):
+        ba.read_pool(frame, groups=["site"])
+    series = coded(column, "parquet")[column]
+    with pytest.raises(PoolError, match=message):
+        ba.Pool(
+            predictions=series if column == "prediction" else others["prediction"],
+            ids=series if column == "id" else others["id"],
+            groups={"site": series if column == "site" else others["site"]},
+        )
+
+
+def test_dictionaries_of_numbers_are_numbers_and_a_null_is_none():
+    scores = pa.chunked_array([pa.array([0.25, None, 0.75]).dictionary_encode()])
+    with pytest.raises(PoolError, match="score in row 1 is NaN"):
+        ba.Pool(scores=scores)
+    with pytest.raises(PoolError, match="row 1, column 0 is NaN"):
+        ba.read_pool(pa.table({"p_a": scores, "p_b": [0.75, 0.5, 0.25]}))
+    assert ba.Pool(scores=pa.table({"a": scores.take([0, 2]), "b": [0.75, 0.25]})).predictions.tolist() == [1, 0]
+    groups = pa.chunked_array([pa.array([3, 1, 3]).dictionary_encode()])
+    assert ba.partition(ba.Pool(predictions=[0, 1, 0]), groups).names.tolist() == [1, 3]
+
+
+def test_predictions_and_confidence_are_detected():
+    pool = ba.read_pool(pl.DataFrame({"prediction": [1, 0], "confidence": [0.9, 0.8], "p_x": [3.0, 4.0]}))
+    assert repr(pool) == "Pool(2 items, 2 classes, confidence)"
+    assert pool.confidence.tolist() == [0.9, 0.8]
+
+
+def test_score_columns_are_detected_and_group_columns_left_out():
+    frame = pd.DataFrame({"score_a": [0.9, 0.8], "score_b": [0.1, 0.2], "score_of_reader": [1, 2]})
+    pool = ba.read_pool(frame, groups=["score_of_reader"])
+    assert pool.classes.tolist() == ["a", "b"]
+    assert list(pool.groups) == ["score_of_reader"]
+
+
+def test_rows_are_numbered_where_there_is_no_id():
+    assert ba.read_pool(pd.DataFrame({"prediction": [1, 0]}, index=[7, 9])).ids.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        (["p_cat", "p_dog"], ["cat", "dog"]),
+        (["p_ice_cream", "p_ice_tea"], ["ice_cream", "ice_tea"]),
+        (["prob_cat", "prob_car"], ["cat", "car"]),
+        (["p_0", "p_1", "p_10"], [0, 1, 10]),
+        (["cat", "dog"], ["cat", "dog"]),
+        (["p_cat", "q_dog"], ["p_cat", "q_dog"]),
+        (["p_00", "p_01"], ["00", "01"]),
+        (["p_", "p_x"], ["p_", "p_x"]),
+    ],
+)
+def test_class_names_drop_the_first_word_that_all_columns_share(columns, names):
+    assert class_names(columns) == names
+
+
+def test_csv_ids_keep_their_leading_zeros(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,prediction\n007,1\n8,0\n")
+    assert ba.read_pool(path).ids.tolist() == ["007", "8"]
+    path.write_text("id,prediction\n7,1\n8,0\n")
+    assert ba.read_pool(path).ids.tolist() == [7, 8]
+
+
+def test_csv_names_that_look_missing_are_names(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("prediction,site\nNone,NA\nnull,nan\n")
+    pool = ba.read_pool(path, groups=["site"])
+    assert pool.classes.tolist() == ["None", "null"]
+    assert pool.groups["site"].tolist() == ["NA", "nan"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,prediction\na,1\n,0\n", "id in row 1 is missing"),
+        ("id,prediction\na,1\na,0\n", "'a' is the id of rows 0 and 1"),
+        ("id,prediction\na,1\nb,\n", "prediction in row 1 is missing"),
+        ("p_a,p_b\n0.5,0.5\n0.5,\n", "row 1, column 1 is NaN"),
+        ("p_a,p_b\n0.5,0.5\nnan,0.5\n", "row 1, column 0 is NaN"),
+        ("p_a,p_b\n0.5,0.5\n0.5,half\n", "Score column 'p_b' does not hold one number per row"),
+        ("p_a,p_b\n", "no items"),
+        ("", "Cannot read 'a.csv' as CSV"),
+        ("x,y\n1,2\n", "Found neither a column 'prediction' nor several .*columns 'x', 'y'"),
+        ("p_a,p_b,score_a,score_b\n1,0,1,0\n", "Both 'p_a', 'p_b' and 'score_a', 'score_b' may be scores"),
+    ],
+)
+def test_bad_csv_is_refused_with_its_place(text, message, tmp_path):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(PoolError, match=message):
+        ba.read_pool(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("name", ["csv", "parquet", "pandas", "polars", "polars lazy", "pyarrow"])
+@pytest.mark.parametrize(
+    "arguments", [{"id": "x"}, {"scores": "x"}, {"scores": ["p_cat", "x"]}, {"prediction": "x"}, {"groups": ["x"]}]
+)
+def test_a_missing_column_is_named_with_those_there_are(name, arguments, sources):
+    with pytest.raises(PoolError, match="no column 'x'; the columns are 'id', 'p_cat', 'p_dog', 'prediction', 'site'"):
+        ba.read_pool(sources[name], **arguments)
+
+
+def test_a_missing_file_and_an_unknown_suffix_are_refused(tmp_path):
+    with pytest.raises(PoolError, match=r"There is no file .*none\.csv"):
+        ba.read_pool(tmp_path / "none.csv")
+    with pytest.raises(PoolError, match=r"suffix should be one of \.csv, \.parquet, \.npz"):
+        ba.read_pool("pool.xlsx")
+    with pytest.raises(PoolError, match="Cannot read a pool from int"):
+        ba.read_pool(3)
+    with pytest.raises(PoolError, match="Cannot read a pool from Series"):
+        ba.read_pool(pd.Series([1]))
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "npz"])
+def test_a_file_of_another_kind_is_refused(suffix, tmp_path):
+    path = tmp_path / f"a.{suffix}"
+    path.write_bytes(b"something else altogether")
+    with pytest.raises(PoolError, match="is not a"):
+        ba.read_pool(path)
+
+
+def test_npz_arrays_can_be_named(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, probability=[0.2, 0.9], predictions=[0, 0], one=[0.8, 0.1], two=[0.2, 0.9])
+    assert ba.read_pool(path, scores="probability", prediction="predictions").confidence == pytest.approx([0.8, 0.1])
+    assert ba.read_pool(path, scores=["one", "two"]).classes.tolist() == ["one", "two"]
+    assert ba.read_pool(path).scores is None
+
+
+def test_npz_without_what_is_needed_is_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, x=[1], labels=[1])
+    with pytest.raises(PoolError, match="no scores or predictions; it has the arrays 'x', 'labels'"):
+        ba.read_pool(path)
+    with pytest.raises(PoolError, match="no array 'site'; the arrays are 'x', 'labels'"):
+        ba.read_pool(path, prediction="x", groups=["site"])
+    with pytest.raises(PoolError, match="Labels are never read"):
+        ba.read_pool(path, prediction="x", groups=["labels"])
+    np.savez(path, predictions=np.array(["a", "b"], dtype=object))
+    with pytest.raises(PoolError, match="save arrays of text or numbers"):
+        ba.read_pool(path)
+
+
+def test_parquet_categories_are_text(tmp_path):
+    frame = pd.DataFrame({"prediction": pd.Series(["b", "a", "b"], dtype="category")})
+    parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "a.parquet")
+    assert ba.read_pool(tmp_path / "a.parquet").classes.tolist() == ["a", "b"]
+    assert ba.read_pool(pl.from_pandas(frame)).predictions.tolist() == [1, 0, 1]

@@ -1,0 +1,103 @@
+"""How every figure behaves towards its surroundings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from bayes_assess.results import plots
+
+from .drawn import draw
+
+BUDGETS = np.array([50, 100, 200, 500])
+RNG = np.random.default_rng(0)
+NAMES = ["$x", "\\bad$", "c_1", "a name that is a good deal longer than the others", "e"]
+MIDDLE = np.array([0.2, 0.4, 0.5, 0.7, 0.9])
+ENDS = np.stack([MIDDLE - 0.05, MIDDLE + 0.05], axis=1)
+MASSES = RNG.dirichlet(np.ones(3), (5, 5))
+
+FIGURES = {
+    "forest": lambda ax: plots.forest(NAMES, MIDDLE, ENDS, truth=MIDDLE, sizes=np.arange(5), ax=ax),
+    "rank_plot": lambda ax: plots.rank_plot(NAMES, np.arange(1, 6), np.tile([1, 5], (5, 1)), ax=ax),
+    "label_curves": lambda ax: plots.label_curves(BUDGETS, {"a": BUDGETS, "b": BUDGETS[::-1]}, ylabel="error", ax=ax),
+    "campaign": lambda ax: plots.campaign(BUDGETS, {"a": BUDGETS, "b": BUDGETS[::-1]}, ax=ax),
+    "trajectory": lambda ax: plots.trajectory(ax, BUDGETS, BUDGETS),
+    "reliability": lambda ax: plots.reliability(
+        MIDDLE, MIDDLE[::-1], ENDS[::-1], sizes=BUDGETS[[0, 1, 2, 3, 0]], ax=ax
+    ),
+    "accuracy_against_error": lambda ax: plots.accuracy_against_error(
+        NAMES, MIDDLE, ENDS, MIDDLE / 9, ENDS / 9, sizes=np.arange(5), truth=ENDS, ax=ax
+    ),
+    "confusion_matrix": lambda ax: plots.confusion_matrix(np.full((5, 5), 0.2), NAMES, sizes=np.arange(5), ax=ax),
+    "rope_density": lambda ax: plots.rope_density(
+        RNG.normal(0, 0.1, 99), 0.05, [0.3, 0.4, 0.3], first=NAMES[0], second=NAMES[1], truth=0.0, ax=ax
+    ),
+    "pairs": lambda ax: plots.pairs(MASSES, NAMES, ax=ax),
+    "precision_recall_curve": lambda ax: plots.precision_recall_curve(
+        np.concatenate([MIDDLE, MIDDLE[::-1]]), np.concatenate([ENDS, ENDS[::-1]]), truth=np.tile(MIDDLE, 2), ax=ax
+    ),
+}
+every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
+
+
+def test_every_public_figure_is_tried_here():
+    assert set(FIGURES) == {name for name, value in vars(plots).items() if callable(value)}
+
+
+@every_figure
+def test_new_figures_leave_global_settings_alone_and_clip_nothing(make):
+    before = dict(mpl.rcParams)
+    figure = make(None).figure
+    assert plt.fignum_exists(figure.number)  # pyplot's, so that notebooks show it
+    figure.draw_without_rendering()
+    assert dict(mpl.rcParams) == before
+    box, page = figure.get_tightbbox(), figure.bbox_inches
+    assert box.x0 >= page.x0
+    assert box.x1 <= page.x1
+    assert box.y0 >= page.y0
+    assert box.y1 <= page.y1
+
+
+@every_figure
+def test_figures_are_drawn_on_the_axes_they_are_given(make):
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    (first, second), (third, given) = figure.subplots(2, 2)
+    assert make(given) is given
+    assert given.has_data()
+    for other in (first, second, third):
+        assert not other.has_data()
+        assert not other.texts
+    assert not figure.legends
+    assert not plt.get_fignums()
+    draw(figure)
+
+
+@every_figure
+def test_figures_are_drawn_in_a_part_of_a_figure(make):
+    part = Figure(figsize=(12, 6), layout="constrained").subfigures(1, 2)[0]
+    ax = make(part.subplots())
+    assert ax.figure is part
+    draw(part.figure)
+
+
+def test_nothing_is_clipped_of_a_figure_with_many_rows():
+    names = [f"a rather long name of group {k}" for k in range(60)]
+    estimate = np.linspace(0.2, 0.9, 60)
+    ends = np.stack([estimate - 0.05, estimate + 0.05], axis=1)
+    figure = plots.forest(names, estimate, ends, truth=estimate, sizes=np.full(60, 123456), title="Accuracy").figure
+    figure.draw_without_rendering()
+    assert figure.bbox_inches.containsx(figure.get_tightbbox().x0)
+    assert figure.bbox_inches.containsx(figure.get_tightbbox().x1)
+
+
+def test_importing_the_package_does_not_import_matplotlib():
+    code = (
+        "import sys, bayes_assess.results.plots; assert not any(name.startswith('matplotlib') for name in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayes_assess as ba
+from bayes_assess._tools.to_arviz import import_arviz
+from made import like_20news, made_pool
+
+POOL, LABELS = made_pool([0.9, 0.5, 0.7, 0.8], [300, 200, 150, 250])
+
+
+@pytest.fixture(scope="module")
+def result():
+    assessment = ba.assess(POOL, ba.LeastAccurate(m=2), seed=0)
+    queries = assessment.ask(120)
+    assessment.tell(queries.ids, LABELS[queries.ids])
+    return assessment.result(level=0.9)
+
+
+def test_estimates_and_intervals_are_those_of_the_finite_pool(result):
+    r, n, size = result.successes, result.labelled, result.size
+    a, b = np.asarray(result.posterior.a), np.asarray(result.posterior.b)
+    np.testing.assert_allclose(result.estimate, (r + (size - n) * a / (a + b)) / size)
+    law = stats.betabinom(size - n, a, b)
+    inside = law.cdf(np.round(result.interval[:, 1] * size - r)) - law.cdf(
+        np.round(result.interval[:, 0] * size - r) - 1
+    )
+    assert (inside >= 0.9).all()
+    assert (inside < 0.9 + 2 * law.pmf(law.median())).all()  # one count fewer on either side would not do
+
+
+def test_probabilities_of_being_worst_follow_from_the_posterior(result):
+    a, b = np.asarray(result.posterior.a), np.asarray(result.posterior.b)
+    rng = np.random.default_rng(5)
+    theta = rng.beta(a, b, (40_000, 4))
+    share = (result.successes + rng.binomial(result.size - result.labelled, theta)) / result.size
+    worst = np.bincount(share.argmin(1), minlength=4) / 40_000
+    # Two Monte-Carlo estimates, of 10,000 and 40,000 draws, agree within five standard errors.
+    error = np.sqrt(worst * (1 - worst) * (1 / 10_000 + 1 / 40_000))
+    assert (np.abs(result.probability_worst - worst) <= 5 * error + 2e-3).all()
+    assert result.probability_worst.sum() == pytest.approx(1)
+    assert result.probability_best.sum() == pytest.approx(1)
+    assert result.probability_among_worst(2).sum() == pytest.approx(2)
+    assert result.probability_among_worst(4).tolist() == [1, 1, 1, 1]
+
+
+def test_mean_ranks_add_up_and_intervals_hold_the_median(result):
+    assert result.rank.sum() == pytest.approx(1 + 2 + 3 + 4)
+    order = np.argsort(result.draws, axis=1)
+    median = np.median(np.argsort(order, axis=1) + 1, axis=0)
+    assert (result.rank_interval[:, 0] <= median).all()
+    assert (median <= result.rank_interval[:, 1]).all()
+
+
+def test_groups_that_tie_share_the_ranks():
+    pool, labels = made_pool([0.5, 0.5, 0.5], [4, 4, 4])
+    a = ba.assess(pool, ba.GroupAccuracy())
+    a.tell(pool.ids, labels)
+    # 10,000 draws of three equal accuracies: every group is worst in a third, within five standard errors.
+    np.testing.assert_allclose(a.result().probability_worst, 1 / 3, atol=5 * np.sqrt(2 / 9 / 10_000))
+
+
+def test_the_worst_groups_are_identified_and_named(result):
+    assert set(result.identified.tolist()) == {1, 2}
+    assert "The 2 least accurate of 4 groups: 1 (" in result.summary()
+    assert result.table().columns[-1] == "p_among_2_worst"
+
+
+def test_the_most_accurate_group_is_identified():
+    a = ba.assess(POOL, ba.MostAccurate(), seed=0)
+    a.tell(POOL.ids[::2], LABELS[::2])
+    assert a.result().identified.tolist() == [0]
+    assert "The most accurate of 4 groups: 0 (" in a.result().summary()
+
+
+def test_the_overall_accuracy_has_the_pools_weights(result):
+    mean, (low, high) = result.overall
+    assert mean == pytest.approx(result.estimate @ result.size / 900)
+    assert low < mean < high
+
+
+def test_the_table_lists_the_least_accurate_group_first(result):
+    table = result.table()
+    assert table["group"][0] == 1
+    assert (np.diff(table["estimate"]) >= 0).all()
+
+
+def test_the_plot_shows_every_group_with_items(result):
+    axes = result.plot(truth=[0.9, 0.5, 0.7, 0.8])
+    assert len(axes.get_yticks()) == 4
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, -0.1])
+def test_a_level_outside_0_and_1_is_refused(level):
+    with pytest.raises(ba.QuestionError, match=r"between 0 and 1, such as 0\.95"):
+        ba.assess(POOL, ba.GroupAccuracy()).result(level=level)
+
+
+def test_arviz_gets_named_groups_posterior_and_prior(result):
+    data = result.to_arviz()
+    posterior = data["posterior"]
+    assert posterior["theta"].dims == ("chain", "draw", "group")
+    assert posterior["accuracy"].shape == (1, 10_000, 4)
+    assert posterior["group"].values.tolist() == [0, 1, 2, 3]
+    assert data["prior"]["theta"].shape == (1, 10_000, 4)
+    assert data["observed_data"]["agreements"].values.tolist() == result.successes.tolist()
+    assert data["constant_data"]["items"].values.tolist() == [300, 200, 150, 250]
+    summary = import_arviz().summary(data, var_names=["theta"], round_to="none")
+    # The mean of 10,000 draws lies within five standard errors of the posterior mean.
+    error = np.sqrt(np.asarray(result.posterior.variance) / 10_000)
+    assert (np.abs(summary["mean"].to_numpy() - np.asarray(result.posterior.mean)) < 5 * error).all()
+
+
+@pytest.mark.slow
+def test_intervals_cover_as_often_as_they_say_under_thompson_sampling():
+    """Over pools drawn from the prior, credible intervals hold the truth with their level's probability."""
+    rng, covered, n_groups = np.random.default_rng(0), 0, 5
+    for repeat in range(150):
+        accuracies = rng.beta(2, 1, n_groups)
+        pool = ba.Pool(predictions=np.repeat(np.arange(n_groups), 80))
+        labels = np.where(rng.random(400) < accuracies[pool.predictions], pool.predictions, (pool.predictions + 1) % 5)
+        prior = ba.BetaBernoulli(np.full(n_groups, 2.0), np.ones(n_groups))
+        assessment = ba.assess(pool, ba.LeastAccurate(), prior=prior, seed=repeat)
+        for _ in range(4):
+            ids = assessment.ask(16).ids
+            assessment.tell(ids, labels[ids])
+        truth = np.bincount(pool.predictions, labels == pool.predictions) / 80
+        low, high = assessment.result(level=0.9).interval.T
+        covered += ((low <= truth + 1e-12) & (truth <= high + 1e-12)).sum()
+    # Equal tails of counts cover at least 0.9, and about one count's probability more on average.
+    n = 150 * n_groups
+    assert stats.binom.sf(covered - 1, n, 0.96) > 1e-4
+    assert stats.binom.cdf(covered, n, 0.9) > 1e-4
+
+
+def test_a_thousand_groups_are_answered_with_fewer_draws():
+    pool = ba.Pool(predictions=np.arange(20_000) % 4000)
+    result = ba.assess(pool, ba.GroupAccuracy()).result()
+    assert result.draws.shape == (2500, 4000)
+
+
+def test_a_result_prints_its_summary_and_table():
+    pool, labels = like_20news()
+    a = ba.assess(pool, ba.GroupAccuracy())
+    queries = a.ask(50)
+    a.tell(queries.ids, labels[queries.ids])
+    assert "50 of" in repr(a.result())
+    assert "p_worst" in repr(a.result())
