@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from bayes_assess import __version__
 from bayes_assess.cli.asked import DESIGNS, OVERVIEW, Asked
-from bayes_assess.cli.entry import INTERRUPTED
+from bayes_assess.cli.interrupt import INTERRUPTED
 from bayes_assess.cli.options import (
     Belief,
     CsvOut,
