@@ -127,17 +127,21 @@ def run(case: Case) -> list[float]:
     groups = ba.cells(pool, case.question.by).n_cells
     print(f"{type(case.question).__name__} on {case.name}: {groups} groups, {pool.n_items:,} labels per campaign")
 
+    prior = "uninformative" if pool.confidence is None else "informative"  # the loop has a Beta distribution per group
+
     def simulate(repeats, budgets):
         start = clocks()
-        study = ba.simulate(pool, labels, case.question, designs=["thompson"], budgets=budgets, repeats=repeats)
+        study = ba.simulate(
+            pool, labels, case.question, designs=["thompson"], budgets=budgets, repeats=repeats, prior=prior
+        )
         return study, clocks() - start
 
     few = range(1, len(looks) + 1)
     first, again = simulate(LANES, few)[1], simulate(LANES, few)[1]
     study, ours = simulate(case.repeats, looks)
 
-    prior = study.campaigns["thompson"].prior
-    a, b = np.array(prior.a), np.array(prior.b)
+    belief = study.campaigns["thompson"].prior
+    a, b = np.array(belief.a), np.array(belief.b)
     agrees = pool.predictions == pool.label_codes(labels)
     outcomes = [agrees[pool.predictions == g] for g in range(groups)]
     reward = low_accuracy if isinstance(case.question, ba.LeastAccurate) else variance_reduction

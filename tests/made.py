@@ -54,21 +54,28 @@ def like_cifar10(seed: int = 0) -> tuple[ba.Pool, np.ndarray]:
     return made_pool(accuracies, rng.integers(900, 1100, 10).tolist(), seed=seed)
 
 
-def start(design: Design, question: Question, pool: ba.Pool):
+def start(design: Design, question: Question, pool: ba.Pool, prior: str | None = None):
     """Cells of a campaign and its state without labels."""
     cells = question.cells(pool, 0, design.strata)
-    prior = question.prior(pool, cells, None, None)
-    return cells, design.init(cells, prior, question.reward(cells, prior), question.playable(cells))
+    belief = question.prior(pool, cells, prior, None)
+    return cells, design.init(cells, belief, question.reward(cells, belief), question.playable(cells))
 
 
 def run_campaign(
-    design: Design, question: Question, pool: ba.Pool, labels: np.ndarray, n: int, key: jax.Array, batch: int = 1
+    design: Design,
+    question: Question,
+    pool: ba.Pool,
+    labels: np.ndarray,
+    n: int,
+    key: jax.Array,
+    batch: int = 1,
+    prior: str | None = None,
 ):
     """Run one campaign as the simulator does; return cells and outcomes in the order told, and the last state.
 
     Items are chosen as by a session with that key.
     """
-    cells, state = start(design, question, pool)
+    cells, state = start(design, question, pool, prior)
     left = question.full_counts(pool, cells, labels, state.counts.shape[1])
     with jax.enable_x64(True):
         keys = jnp.stack([key, jax.random.fold_in(key, 123_456)])
@@ -89,13 +96,19 @@ def _play(design, n, batch, keys, state, left):
 
 
 def same_session(
-    design: Design, question: Question, pool: ba.Pool, cells: np.ndarray, outcomes: np.ndarray, batch: int
+    design: Design,
+    question: Question,
+    pool: ba.Pool,
+    cells: np.ndarray,
+    outcomes: np.ndarray,
+    batch: int,
+    prior: str | None = None,
 ) -> ba.Assessment:
     """Take the steps of a simulated campaign in a session, batch by batch, each told in two parts.
 
     Its items must come from the cells of the campaign; they are told labels that lead to its outcomes.
     """
-    a = ba.assess(pool, question, design=design, seed=0)
+    a = ba.assess(pool, question, design=design, prior=prior, seed=0)
     every = np.arange(pool.n_classes)
     for first in range(0, len(cells), batch):
         queries = a.ask(min(batch, a.n_remaining))

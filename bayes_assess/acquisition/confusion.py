@@ -2,8 +2,9 @@
 
 **Rows are PREDICTED classes k, columns are LABELS j.** To estimate the confusion matrix, the reward of predicted
 class k is p_k (V_k(L) - E_j V_k(L, j)), j ~ theta~_k, where V_k is the sum of the posterior variances of row k. It is
-written twice: in closed form for Dirichlet posteriors, and for posterior draws of any model, where conditioning on
-label j re-weights the draws by theta_kj. To find costly classes, it is the cost sum_j c_kj theta~_kj.
+written three times: in closed form for Dirichlet posteriors and for those of two stages, agreement and errors, and for
+posterior draws of any model, where conditioning on label j re-weights the draws by theta_kj. To find costly classes, it
+is the cost sum_j c_kj theta~_kj.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import x64
 from bayes_assess.models._numerics.dirichlet_sampling import others
@@ -57,6 +58,66 @@ def dirichlet_variance_reduction(
     # The difference of both variances on their common denominator, so that large A does not cancel.
     numerator = spread / total * ((3 * total + 2) / total) - 2 * surprise
     return weight * numerator / ((total + 1) * (total + 1) * (total + 2))
+
+
+@x64
+def nested_variance_reduction(
+    theta: Float[Array, "*batch K O"],
+    a: Float[Array, "*batch K"],
+    b: Float[Array, "*batch K"],
+    alpha: Float[Array, "*batch K O"],
+    own: Int[Array, " K"],
+    weight: Float[Array, "*batch K"],
+) -> Float[Array, "*batch K"]:
+    """Compute the expected reduction of every row's total posterior variance by one label, for `NestedDirichlet` rows.
+
+    With X ~ Beta(a, b) the agreement, T = a + b, and phi ~ Dirichlet(alpha) the errors' shares, A = sum_j alpha_j and
+    Q = sum_j alpha_j (A - alpha_j), the row's variance is
+
+        V = Var X (1 + S) + E(1 - X)^2 D,    S = sum_j (alpha_j / A)^2 = 1 - Q / A^2,    D = Q / (A^2 (A + 1)),
+
+    D being the total variance of phi. An agreement adds 1 to a; error j adds 1 to b and to alpha_j, which turns Q into
+    Q + 2 (A - alpha_j): every outcome at once in O(K O).
+
+    Parameters
+    ----------
+    theta : (..., K, O)
+        Confusion matrix under which the label is imagined. Rows = predicted class, columns = outcome.
+    a, b : (..., K)
+    alpha : (..., K, O)
+        0 for the agreement and for outcomes that are impossible.
+    own : (K,)
+        Outcome that is the agreement.
+    weight : (..., K)
+        Share p_k of the pool that is predicted k.
+
+    Returns
+    -------
+    (..., K) expected reductions, each times its weight.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> alpha = jnp.array([[0.0, 1.0, 1.0]])  # with b = 2 the row is Dirichlet(1, 1, 1)
+    >>> arguments = jnp.ones(1), jnp.full(1, 2.0), alpha, jnp.array([0])
+    >>> nested = nested_variance_reduction(jnp.full((1, 3), 1 / 3), *arguments, jnp.ones(1))
+    >>> bool(jnp.isclose(nested, dirichlet_variance_reduction(jnp.full((1, 3), 1 / 3), jnp.ones((1, 3)), 1.0))[0])
+    True
+    """
+    theta, a, b, alpha, weight = (jnp.asarray(x, jnp.float64) for x in (theta, a, b, alpha, weight))
+    agrees = jnp.arange(alpha.shape[-1]) == jnp.asarray(own)[:, None]
+    total, rest = alpha.sum(-1), others(alpha)
+    spread = (alpha * rest).sum(-1)
+
+    def variance(a, b, total, spread):
+        mean, outcomes = a / (a + b), a + b
+        of_agreement = mean * (b / outcomes) / (outcomes + 1)
+        share = spread / total / total
+        return of_agreement * (2 - share) + (of_agreement + (1 - mean) ** 2) * share / (total + 1)
+
+    after = variance(a[..., None], b[..., None] + 1, total[..., None] + 1, spread[..., None] + 2 * rest)
+    after = jnp.where(agrees, variance(a + 1, b, total, spread)[..., None], after)
+    return weight * (theta * (variance(a, b, total, spread)[..., None] - after)).sum(-1)
 
 
 @x64

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -23,11 +24,13 @@ from bayes_assess.acquisition.calibration import calibration_reward
 from bayes_assess.acquisition.confusion import (
     cost_reward,
     dirichlet_variance_reduction,
+    nested_variance_reduction,
     sample_dirichlet_variance_reduction,
 )
 from bayes_assess.acquisition.rope import sample_expected_lambda
 from bayes_assess.acquisition.variance_reduction import beta_variance_reduction, sample_variance_reduction
-from bayes_assess.models.belief import Belief, beta_marginals
+from bayes_assess.models.belief import Belief, beta_marginals, is_mixture
+from bayes_assess.models.nested_dirichlet import NestedDirichlet
 from bayes_assess.models.sampled_belief import as_draws
 
 
@@ -73,6 +76,9 @@ class VarianceReduction(Reward):
         marginals = beta_marginals(belief)
         if marginals is not None:
             return beta_variance_reduction(theta, *marginals, weight)
+        if is_mixture(belief):
+            (_, wrong), (_, right) = _after_label(belief)
+            return weight * (belief.variance - (1 - theta) * wrong - theta * right)
         sampled = as_draws(belief)
         return sample_variance_reduction(theta, jnp.asarray(sampled.draws), weight, sampled.importance)
 
@@ -119,6 +125,9 @@ class ConfusionVarianceReduction(Reward):
         marginals = beta_marginals(belief)
         if marginals is not None:
             return dirichlet_variance_reduction(theta, marginals[0], weight)
+        if isinstance(belief, NestedDirichlet):
+            a, b, alpha, own = (jnp.asarray(x) for x in (belief.a, belief.b, belief.alpha, belief.own))
+            return nested_variance_reduction(theta, a, b, alpha, own, weight)
         sampled = as_draws(belief)
         return sample_dirichlet_variance_reduction(theta, jnp.asarray(sampled.draws), weight, sampled.importance)
 
@@ -179,13 +188,14 @@ class ExpectedLambda(Reward):
         The groups.
     rope : scalar
         Half-width of the region of practical equivalence.
-    masses : (3,)
-        Posterior masses of the three events; labels move them along.
+    masses : (3,), optional
+        Posterior masses of the three events; labels move them along. None where the belief is a mixture, whose parts
+        have masses of their own: differences are then taken as normal, as `PairwiseLambda` takes them.
     """
 
     arms: Int[Array, " 2"] | Int[np.ndarray, " 2"]
     rope: Scalar
-    masses: Float[Array, " 3"] | Float[np.ndarray, " 3"]
+    masses: Float[Array, " 3"] | Float[np.ndarray, " 3"] | None
     m: int = 1
     n_outcomes: int = 2
 
@@ -193,7 +203,14 @@ class ExpectedLambda(Reward):
         """Compute the expected lambda of the two groups; 0 for the others."""
         two = theta[self.arms]
         marginals = beta_marginals(belief)
-        if marginals is None:
+        if self.masses is None:
+            now = belief.mean[self.arms], belief.variance[self.arms]
+            other = now[0][::-1], now[1][::-1]
+            wrong, right = (
+                _verdict_probability(m[self.arms], v[self.arms], *other, self.rope) for m, v in _after_label(belief)
+            )
+            value = (1 - two) * wrong + two * right
+        elif marginals is None:
             sampled = as_draws(belief)
             value = sample_expected_lambda(two, jnp.asarray(sampled.draws)[:, self.arms], self.rope, sampled.importance)
         else:
@@ -206,7 +223,7 @@ class ExpectedLambda(Reward):
     def updated(self, posterior, cell, outcome):
         """Move the masses by what the label has added."""
         marginals = beta_marginals(posterior)
-        if marginals is None:
+        if marginals is None or self.masses is None:
             return self
         own = (self.arms == cell).astype(jnp.float64)
         a, b = (jnp.asarray(parameter)[self.arms] for parameter in marginals)
@@ -229,28 +246,15 @@ class PairwiseLambda(Reward):
 
     def __call__(self, theta, belief, weight):
         """Sum over the pairs of a group of the lambda that its label is expected to add."""
-        mean, variance, marginals = belief.mean, belief.variance, beta_marginals(belief)
-        if marginals is None:
-            sampled = as_draws(belief)
-            draws, importance = jnp.asarray(sampled.draws), sampled.importance
-            after = [_sample_moments(draws, importance[:, None] * chance) for chance in (1 - draws, draws)]
-        else:
-            a, b = marginals
-            after = [_beta_moments(a, b + 1), _beta_moments(a + 1, b)]
-        now = self._confidence(mean, variance, mean, variance)
-        wrong, right = (self._confidence(m, v, mean, variance) for m, v in after)
+        mean, variance = (x[:, None] for x in (belief.mean, belief.variance))
+        now = _verdict_probability(mean, variance, mean.T, variance.T, self.rope)
+        wrong, right = (
+            _verdict_probability(m[:, None], v[:, None], mean.T, variance.T, self.rope) for m, v in _after_label(belief)
+        )
         used = weight > 0
         pairs = used[:, None] & used[None, :] & ~jnp.eye(len(theta), dtype=bool)
         gain = theta[:, None] * right + (1 - theta[:, None]) * wrong - now
         return jnp.where(pairs, gain, 0.0).sum(-1)
-
-    def _confidence(self, mean, variance, other_mean, other_variance) -> Float[Array, "G G"]:
-        """Lambda of every pair."""
-        difference = mean[:, None] - other_mean[None, :]
-        # Draws may have no spread at all; then the difference lies surely on one side.
-        scale = jnp.maximum(jnp.sqrt(variance[:, None] + other_variance[None, :]), 1e-9)
-        below, above = ndtr((-self.rope - difference) / scale), ndtr((difference - self.rope) / scale)
-        return jnp.maximum(jnp.maximum(below, above), 1 - below - above)
 
 
 @partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
@@ -264,6 +268,29 @@ class Indifferent(Reward):
     def __call__(self, theta, belief, weight):
         """Nothing for every arm."""
         return jnp.zeros(len(theta))
+
+
+def _verdict_probability(mean, variance, other_mean, other_variance, rope) -> Float[Array, "*shape"]:
+    """Lambda of differences that are normal: the greatest of the masses below, within and above the rope."""
+    difference = mean - other_mean
+    # Draws may have no spread at all; then the difference lies surely on one side.
+    scale = jnp.maximum(jnp.sqrt(variance + other_variance), 1e-9)
+    below, above = ndtr((-rope - difference) / scale), ndtr((difference - rope) / scale)
+    return jnp.maximum(jnp.maximum(below, above), 1 - below - above)
+
+
+def _after_label(belief: Belief) -> Any:
+    """Mean and variance of every group after one more label of it: if that disagrees, and if it agrees."""
+    marginals = beta_marginals(belief)
+    if marginals is not None:
+        a, b = marginals
+        return _beta_moments(a, b + 1), _beta_moments(a + 1, b)
+    closed = getattr(belief, "after_label", None)
+    if closed is not None:
+        return closed
+    sampled = as_draws(belief)
+    draws, importance = jnp.asarray(sampled.draws), sampled.importance
+    return tuple(_sample_moments(draws, importance[:, None] * chance) for chance in (1 - draws, draws))
 
 
 def _sample_moments(

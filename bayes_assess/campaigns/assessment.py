@@ -24,8 +24,10 @@ from bayes_assess.designs import (
     Design,
     Draw,
     WeightedDesign,
+    carried,
     choose_batch,
     find_design,
+    refreshed,
     reserve_batch,
     settle_batch,
     update_batch,
@@ -267,7 +269,7 @@ class Assessment:
                     f"Entry {event.sequence} of the journal {str(book.path)!r} does not follow from those before it; "
                     "it was changed by hand or by another release. Start a new one."
                 )
-            state = reserve_batch(self.design, self._state, cells)
+            state = reserve_batch(self.design, refreshed(self.design, self._state), cells)
             self._state = self.design.restore(state, event.payload)
             draws = {name: event.payload.get(name, np.ones(len(items))) for name in Draw._fields}
             if self._steps is not None and not event.payload.keys() >= draws.keys():
@@ -313,6 +315,7 @@ class Assessment:
         assert isinstance(self.design, ArmDesign)  # others have been refused
         reward = self.question.reward(self.cells, belief)
         state = replace(self._state, prior=belief, counts=np.zeros_like(self._state.counts), memory=(), reward=reward)
+        state = replace(state, carried=carried(belief))
         return replace(state, memory=self.design.init_memory(state))
 
     def _write(self, kind: str, payload: dict[str, Any]) -> None:
@@ -372,14 +375,14 @@ def assess(
         How items are chosen: ``"thompson"`` (the default), ``"top_two"``, ``"epsilon_greedy"``, ``"bayes_ucb"``,
         ``"random"``, ``"random_group"``; for measures ``"adaptive"`` (the default), ``"oasis"``, ``"importance"``,
         ``"stratified"``, ``"passive"``; or a design object with options.
-    prior : {"informative", "uninformative", "learned"} or Belief, optional
-        By default the informative prior if the pool has scores, else the uninformative one; ``"learned"`` is
-        `HierarchicalAccuracy`, for accuracies. A belief of your own is of one value per cell: a `BetaBernoulli` over
-        cells, a `DirichletConfusion` for confusion matrices and costs, a `PairedOutcomes` for two systems, or any
-        `bayes_assess.models.belief.Belief` of that shape, such as `SampledBelief` over prior draws of a NumPyro
-        program.
+    prior : {"learned", "informative", "uninformative"} or Belief, optional
+        By default groups learn from each other, and from all labels how far scores can be trusted
+        (`HierarchicalAccuracy` and its like); the other two are fixed, as published. A belief of your own is of one
+        value per cell: a `BetaBernoulli` over cells, a `DirichletConfusion` for confusion matrices and costs, a
+        `PairedOutcomes` for two systems, or any `bayes_assess.models.belief.Belief` of that shape, such as
+        `SampledBelief` over prior draws of a NumPyro program.
     prior_strength : float, optional
-        Worth of a named prior in labels per cell; by default 2 for accuracies, 1 for the others.
+        Labels per cell that a fixed prior counts as; by default 2 for accuracies, 1 for the others.
     seed : int
         Decides the order of items within cells and every random choice.
     journal : path, optional

@@ -18,7 +18,14 @@ from bayes_assess.campaigns.journal import Journal
 from bayes_assess.designs import DESIGNS, Design, find_design
 from bayes_assess.errors import JournalError, PriorError, QuestionError
 from bayes_assess.measures import Measure, PRCurve, describe_measure, described_measure
-from bayes_assess.models import BetaBernoulli, DirichletConfusion, HierarchicalAccuracy, PairedOutcomes
+from bayes_assess.models import (
+    BetaBernoulli,
+    DirichletConfusion,
+    HierarchicalAccuracy,
+    HierarchicalCalibration,
+    HierarchicalConfusion,
+    PairedOutcomes,
+)
 from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut, ScoreBins
@@ -28,7 +35,20 @@ from bayes_assess.questions import QUESTIONS, AllPairs, Question, ScorePrior, Tw
 
 _BELIEFS = {
     belief.__name__: belief
-    for belief in (BetaBernoulli, DirichletConfusion, HierarchicalAccuracy, PairedOutcomes, SampledBelief, ScorePrior)
+    for belief in (
+        BetaBernoulli,
+        DirichletConfusion,
+        HierarchicalAccuracy,
+        HierarchicalCalibration,
+        HierarchicalConfusion,
+        PairedOutcomes,
+        SampledBelief,
+        ScorePrior,
+    )
+}
+# Beliefs of very many numbers that follow from a few: those, and what makes the belief of them.
+_REBUILT: dict[type, tuple[tuple[str, ...], Callable[..., Any]]] = {
+    HierarchicalCalibration: (("logit_score", "agreements", "labels"), HierarchicalCalibration.fit)
 }
 _CUTS: dict[str, tuple[type[Cut], str]] = {  # what names a cut in a description, and the option that it holds
     "bins": (ScoreBins, "n_bins"),
@@ -170,7 +190,9 @@ def describe_belief(belief: Any) -> dict[str, Any]:
     kind = type(belief).__name__
     if kind not in _BELIEFS:
         raise PriorError(f"A journal keeps priors of the kinds {', '.join(_BELIEFS)}; found {kind}.")
-    parameters = {field.name: getattr(belief, field.name) for field in fields(belief) if field.init}
+    names = tuple(field.name for field in fields(belief) if field.init)
+    names, _ = _REBUILT.get(type(belief), (names, type(belief)))
+    parameters = {name: getattr(belief, name) for name in names}
     plain = {
         name: describe_belief(value) if type(value).__name__ in _BELIEFS else np.asarray(value).tolist()
         for name, value in parameters.items()
@@ -198,7 +220,8 @@ def described_belief(description: Mapping[str, Any]) -> Any:
         name: described_belief(value) if isinstance(value, Mapping) else np.asarray(value)
         for name, value in description["parameters"].items()
     }
-    return _BELIEFS[kind](**parameters)
+    _, make = _REBUILT.get(_BELIEFS[kind], ((), _BELIEFS[kind]))
+    return make(**parameters)
 
 
 # -- options -----------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from bayes_assess.cli.asked import OPTIONS, Asked, Option, QuestionName
 class PriorName(StrEnum):
     """Priors by name."""
 
+    LEARNED = "learned"
     INFORMATIVE = "informative"
     UNINFORMATIVE = "uninformative"
 
@@ -24,12 +25,14 @@ class PriorName(StrEnum):
 PoolFile = Annotated[Path, typer.Argument(metavar="POOL", help="Predictions: a CSV, Parquet or NPZ file.")]
 RunFile = Annotated[Path, typer.Argument(metavar="RUN", help="The journal that `start` made.")]
 Moved = Annotated[Path | None, typer.Option("--pool", help="The pool, if it is not where it was at the start.")]
-Belief = Annotated[PriorName | None, typer.Option("--prior", help="Informative by default if there are scores.")]
+Belief = Annotated[
+    PriorName | None, typer.Option("--prior", help="What is believed before any label; learned by default.")
+]
 Strength = Annotated[
     float | None,
     typer.Option(
-        help="Worth of the prior in labels per group; 2 by default, 1 for confusion and costs. Not for metric and "
-        "pr-curve."
+        help="Labels per group that a fixed prior counts as: 2 by default, 1 for confusion and costs. Not for metric "
+        "and pr-curve."
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Decides every random choice.")]

@@ -140,6 +140,7 @@ def _groups(result: GroupwiseResult, full: Table) -> Table:
         "group": full["group"],
         "items": full["items"],
         "labels": full["labelled"],
+        **({"right": full["right"]} if "right" in full.columns else {}),
         "estimate": full["estimate"],
         "interval": _intervals(full),
     }
@@ -159,6 +160,7 @@ def _bins(full: Table) -> Table:
         "bin": full["bin"],
         "items": full["items"],
         "labels": full["labelled"],
+        "right": full["right"],
         "confidence": full["confidence"],
         "accuracy": full["accuracy"],
         "interval": _intervals(full),
@@ -199,7 +201,12 @@ def _sides(result: CompareResult) -> Table:
         return _fitted(columns, f"Labels by who is right: first {first}, second {second}")
     full = result.table()
     columns = {name: full[name] for name in ("group", "items")}
-    columns |= {"labels": full["labelled"], "accuracy": full["accuracy"], "interval": _intervals(full)}
+    columns |= {
+        "labels": full["labelled"],
+        "right": full["right"],
+        "accuracy": full["accuracy"],
+        "interval": _intervals(full),
+    }
     return _fitted(columns, full.title, ("accuracy",))
 
 

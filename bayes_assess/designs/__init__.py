@@ -2,6 +2,7 @@
 
 from bayes_assess.designs._arms import ArmDesign as ArmDesign
 from bayes_assess.designs._arms import CellState as CellState
+from bayes_assess.designs._arms import carried as carried
 from bayes_assess.designs._base import Design as Design
 from bayes_assess.designs._base import Draw as Draw
 from bayes_assess.designs._base import State as State
@@ -21,6 +22,7 @@ from bayes_assess.designs.importance import Importance as Importance
 from bayes_assess.designs.importance import Passive as Passive
 from bayes_assess.designs.oasis import Oasis as Oasis
 from bayes_assess.designs.step import choose_batch as choose_batch
+from bayes_assess.designs.step import refreshed as refreshed
 from bayes_assess.designs.step import reserve_batch as reserve_batch
 from bayes_assess.designs.step import settle_batch as settle_batch
 from bayes_assess.designs.step import update_batch as update_batch

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,10 +21,47 @@ from jaxtyping import Array, Bool, Float, Int
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.designs._base import Design, Draw, reserve
-from bayes_assess.models.belief import Belief, jax_ready
+from bayes_assess.models.belief import Belief, is_mixture, jax_ready
 from bayes_assess.pool.cells import Cells
 
-_DATA = ["prior", "counts", "pending", "remaining", "size", "weight", "playable", "queue", "memory", "reward"]
+_DATA = [
+    "prior",
+    "counts",
+    "pending",
+    "remaining",
+    "size",
+    "weight",
+    "playable",
+    "queue",
+    "memory",
+    "reward",
+    "carried",
+]
+# Labels told at which a mixture's points are placed anew: each at first, then at every third more. In between, their
+# weights move exactly; the points would only be too few.
+_REFRESH_AT = np.unique(np.floor(1.35 ** np.arange(1, 80)).astype(np.int64))
+
+
+class Carried(NamedTuple):
+    """The posterior that a campaign carries from label to label."""
+
+    posterior: Any  # a Mixture
+    n_labels: Int[Array, ""] | np.int64  # told; counted apart, so that campaigns side by side share it
+    n_placed: Int[Array, ""] | np.int64  # of them when the points were placed
+
+    @property
+    def due(self) -> Bool[Array, ""]:
+        """Whether so many labels have come that the points are to be placed anew."""
+        upto, placed = (jnp.searchsorted(_REFRESH_AT, n, side="right") for n in (self.n_labels, self.n_placed))
+        return upto > placed
+
+    def learned(self, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Carried:
+        """Learn one label: the points stay, their weights move."""
+        return self._replace(posterior=self.posterior.observe(cell, outcome), n_labels=self.n_labels + 1)
+
+    def refreshed(self) -> Carried:
+        """Place the points anew."""
+        return self._replace(posterior=self.posterior.refreshed(), n_placed=self.n_labels)
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=[])
@@ -42,11 +79,12 @@ class CellState:
     queue: Int[Array, " m"]  # arms chosen in this round and still to be served, -1 where served
     memory: Any  # what the design alone carries
     reward: Reward  # what a label is worth
+    carried: Carried | None = None  # the posterior, where it is a mixture
 
     @property
     def posterior(self) -> Belief:
         """Prior plus the labels told."""
-        return self.prior.update_counts(self.counts)
+        return self.prior.update_counts(self.counts) if self.carried is None else self.carried.posterior
 
     @property
     def belief(self) -> Belief:
@@ -62,6 +100,11 @@ class CellState:
     def available(self) -> Bool[Array, " A"]:
         """Whether an arm has an item that may be asked for."""
         return self.left > 0
+
+
+def carried(posterior: Belief) -> Carried | None:
+    """Return what a campaign carries of a posterior: nothing unless it is a mixture."""
+    return Carried(posterior, np.int64(0), np.int64(0)) if is_mixture(posterior) else None
 
 
 @dataclass(frozen=True)
@@ -89,10 +132,11 @@ class ArmDesign(Design):
         -------
         CellState with nothing labelled.
         """
+        prior = jax_ready(prior)
         size = np.asarray(cells.sizes, np.int64)  # on the host: every operation on arrays of JAX compiles by itself
         remaining = size if playable is None else np.where(playable, size, 0)
         state = CellState(
-            prior=jax_ready(prior),
+            prior=prior,
             counts=jnp.asarray(np.zeros((cells.n_cells, reward.n_outcomes), np.int64)),
             pending=jnp.asarray(np.zeros_like(size)),
             remaining=jnp.asarray(remaining),
@@ -102,6 +146,7 @@ class ArmDesign(Design):
             queue=jnp.asarray(np.full(self.arms_per_round(reward), -1, np.int64)),
             memory=(),
             reward=reward,
+            carried=carried(prior) if self.learns else None,
         )
         return replace(state, memory=self.init_memory(state))
 
@@ -136,9 +181,18 @@ class ArmDesign(Design):
             state,
             counts=state.counts.at[cell, outcome].add(1),
             pending=state.pending.at[cell].add(-1),
+            carried=None if state.carried is None else state.carried.learned(cell, outcome),
         )
         state = replace(state, reward=state.reward.updated(state.posterior, cell, outcome))
         return replace(state, memory=self.update_memory(state, cell, outcome))
+
+    def due(self, state: CellState) -> Bool[Array, ""] | bool:
+        """Whether the points of a mixture are to be placed anew."""
+        return False if state.carried is None else state.carried.due
+
+    def refreshed(self, state: CellState) -> CellState:
+        """Place the points of a mixture anew."""
+        return state if state.carried is None else replace(state, carried=state.carried.refreshed())
 
     def journal_entry(self, state: CellState) -> Mapping[str, Array]:
         """Return the arms of the round that are still to be served."""

@@ -99,6 +99,14 @@ class Design(ABC):
         """
         return state
 
+    def due(self, state: State) -> Bool[Array, ""] | bool:
+        """Whether the state is to be refreshed before items are asked for; never for most designs."""
+        return False
+
+    def refreshed(self, state: State) -> State:
+        """Compute anew what has only been carried along from label to label."""
+        return state
+
     def reserve(self, state: State, cell: Int[Array, ""]) -> State:
         """Mark one item of a cell as handed out."""
         return reserve(state, cell)

@@ -21,7 +21,7 @@ from bayes_assess.acquisition.thompson import best_arms, top_two
 from bayes_assess.designs._arms import ArmDesign, CellState
 from bayes_assess.errors import DesignError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
-from bayes_assess.models.belief import Belief, beta_marginals
+from bayes_assess.models.belief import Belief, beta_marginals, drawn_component
 
 # In labels, the prior's included: narrower posteriors would share the grid's intervals. Larger tables would not fit.
 _GRID_MAX_SIZE = 20_000
@@ -42,8 +42,13 @@ class _PosteriorSampling(ArmDesign):
         marginals = beta_marginals(posterior)
         if isinstance(state.memory, tuple) or marginals is None:
             key_draw, key_tie = jax.random.split(key)
-            theta = _draw(key_draw, posterior, state.playable)
-            return best_arms(key_tie, state.reward(theta, state.belief, state.weight), available, m)
+            part, belief = posterior, state.belief
+            if state.carried is not None:
+                key_part, key_draw = jax.random.split(key_draw)
+                part = drawn_component(key_part, posterior)
+                belief = part.update_at_mean(state.pending)
+            theta = _draw(key_draw, part, state.playable)
+            return best_arms(key_tie, state.reward(theta, belief, state.weight), available, m)
         greatest = isinstance(state.reward, HighAccuracy)
         return extreme_arms(key, state.memory, *marginals, available, m, greatest=greatest)
 

@@ -67,6 +67,8 @@ def one_label(design: Design, campaign: Campaign) -> Campaign:
     place = t % batch
 
     def ask(state, steps):
+        due = design.due(state)
+        state = state if due is False else lax.cond(due, design.refreshed, lambda same: same, state)
         cells, draws, state = ask_items(design, batch, keys[0], state, t, jnp.minimum(batch, n_items - t))
         return state, Steps(cells, jnp.full_like(steps.outcome, -1), draws.weight, draws.p_new)
 
@@ -111,9 +113,17 @@ def choose_batch(
     draws : Draw of arrays (n,)
     state : State
     """
+    state = refreshed(design, state)
     *chosen, state = _choose(design, _padded_length(n), key, state, first, n)
     cells, draws = jax.tree.map(lambda x: x[:n], jax.device_get(chosen))
     return cells, draws, state
+
+
+@x64
+def refreshed(design: Design, state: State) -> State:
+    """Return the state as it is when items are asked for: what labels have carried along is computed anew if due."""
+    # Not compiled into the step: it compiles by itself, and results do the same.
+    return design.refreshed(state) if design.due(state) else state
 
 
 @x64

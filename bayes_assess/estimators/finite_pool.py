@@ -23,7 +23,7 @@ Sizes = Int[np.ndarray, " K"] | None  # items of every cell, for a pool; None fo
 
 _BLOCK_NUMBERS = 2_000_000  # drawn at a time
 _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 500  # where there is no closed form: as many as fit in some numbers
-_NUMBERS = 20_000_000
+_NUMBERS = 6_000_000
 _EXACT_UP_TO = 32  # unlabelled items of a cell, up to which their distribution is summed exactly
 
 

@@ -67,6 +67,26 @@ class Belief(Protocol):
         ...
 
 
+@runtime_checkable
+class Mixture(Belief, Protocol):
+    """A belief that is a mixture over hyperparameter points, each of which has a closed form.
+
+    Campaigns carry it from label to label: a label moves weights, and points are placed anew now and then.
+    """
+
+    def observe(self, cell: Any, outcome: Any) -> Any:
+        """Learn one label; points stay, their weights move."""
+        ...
+
+    def refreshed(self) -> Any:
+        """Place the points anew where the labels have carried the hyperposterior."""
+        ...
+
+    def component(self, key: PRNGKey) -> Belief:
+        """Draw one part of the mixture by its weight, a belief with a closed form."""
+        ...
+
+
 _MEMBERS = ("mean", "variance", "update_counts", "update_at_mean", "quantile", "sample", "pool_draws")
 
 
@@ -105,6 +125,27 @@ def beta_marginals(belief: Any) -> tuple[Any, Any] | None:
     """
     closed = getattr(belief, "beta_marginals", None)
     return None if closed is None else closed()
+
+
+def is_mixture(belief: Any) -> bool:
+    """Say whether a belief is a `Mixture`, computing nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_assess.models import BetaBernoulli, HierarchicalAccuracy
+    >>> is_mixture(HierarchicalAccuracy.from_prior(n_groups=2)), is_mixture(BetaBernoulli(np.ones(2), np.ones(2)))
+    (True, False)
+    """
+    return all(callable(getattr_static(belief, member, None)) for member in ("observe", "refreshed", "component"))
+
+
+def drawn_component(key: PRNGKey, belief: Belief) -> Belief:
+    """Draw a component of a mixture; any other belief is its only component."""
+    if is_mixture(belief):
+        mixture: Any = belief
+        return mixture.component(key)
+    return belief
 
 
 def is_belief(value: Any) -> bool:
@@ -154,6 +195,11 @@ def check_belief(prior: Any, shape: tuple[int, ...], what: str, possible: Any = 
     return prior
 
 
+def host_generator(key: PRNGKey) -> np.random.Generator:
+    """Return NumPy's generator for a key: draws on the host need no compiling."""
+    return np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())
+
+
 @x64
 def pool_shares(
     key: PRNGKey,
@@ -170,7 +216,7 @@ def pool_shares(
     >>> pool_shares(jax.random.key(0), theta, counts, np.array([1, 3])).tolist()[0]  # everything is labelled
     [1.0, 0.6666666666666666]
     """
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())
+    rng = host_generator(key)
     theta, counts, rest = np.array(theta, np.float64), np.asarray(counts), sizes - np.asarray(counts).sum(-1)
     filled = np.asarray(sizes) > 0
     if theta.ndim == counts.ndim:  # (S, ..., K)

@@ -28,7 +28,7 @@ from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
 from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.special import log_beta
-from bayes_assess.models.belief import pool_shares
+from bayes_assess.models.belief import host_generator, pool_shares
 
 # A mean score of exactly 0 or 1 would make an improper prior; it is moved inside by this much.
 _SCORE_MARGIN = 1e-6
@@ -190,7 +190,8 @@ class BetaBernoulli:
     ) -> Float[np.ndarray, "S *batch G"]:
         """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` (..., G, 2) are labelled."""
         key_theta, key_rest = jax.random.split(key)
-        return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
+        a, b = np.asarray(self.a), np.asarray(self.b)
+        return pool_shares(key_rest, host_generator(key_theta).beta(a, b, (n, *a.shape)), counts, sizes)
 
     @x64
     def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch G"]:

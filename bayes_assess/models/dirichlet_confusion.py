@@ -140,7 +140,7 @@ class DirichletConfusion:
             )
         if mean_scores is None:
             return cls(jnp.full(sizes, strength / sizes[1], jnp.float64))
-        return cls(jnp.asarray(strength * _row_shares(mean_scores)))
+        return cls(jnp.asarray(strength * row_shares(mean_scores)))
 
     @x64
     def update(self, counts: IntMatrix) -> DirichletConfusion:
@@ -404,7 +404,7 @@ def as_cost(cost: Float[Array, "K C"], shape: tuple[int, ...]) -> Float[Array, "
     return matrix
 
 
-def _row_shares(mean_scores: Float[np.ndarray, "K C"]) -> Float[np.ndarray, "K C"]:
+def row_shares(mean_scores: Float[np.ndarray, "K C"]) -> Float[np.ndarray, "K C"]:
     """Scores as positive rows that sum to 1; a row of zeros becomes uniform."""
     scores = np.asarray(mean_scores, np.float64)
     if scores.ndim != 2:

@@ -22,7 +22,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -33,23 +34,25 @@ import numpyro.distributions as dist
 from jax.scipy.special import betainc
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
-from scipy import special, stats
+from scipy import special
 
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics.beta_sampling import standard_beta
-from bayes_assess.models._numerics.special import log_beta
-from bayes_assess.models.belief import pool_shares
+from bayes_assess.models._numerics.regression_points import (
+    LOG_STRENGTH,
+    N_POINTS,
+    expected_accuracy,
+    normal_points,
+    weighted_points,
+)
+from bayes_assess.models.belief import host_generator, pool_shares
+from bayes_assess.models.beta_bernoulli import BetaBernoulli
 
-N_POINTS = 64
 # Priors of METHODS 12.5. Without scores the intercept alone says how accurate a group is.
 _INTERCEPT, _INTERCEPT_WITH_SCORES, _SLOPE, _OTHER = (1.0, 2.0), (0.0, 2.0), (1.0, 0.7), (0.0, 0.7)
-_LOG_STRENGTH = (math.log(12.0), 1.3)
 _SCORE_MARGIN = 1e-4  # logits of mean scores stay within +-9.2
-_GRID, _REACH = 12, 3.5  # points of the grid in log nu, over so many standard deviations to either side
-_STEPS = 8  # of scoring; each about doubles the number of right digits
 _HALVINGS = 40
-_INFLATION = 1.2  # of the proposal's standard deviations, so that weights stay bounded
 
 
 def program(
@@ -87,7 +90,7 @@ def program(
     covariates = jnp.asarray(covariates)
     with numpyro.plate("covariate", covariates.shape[1]):
         coefficient = numpyro.sample("coefficient", dist.Normal(jnp.asarray(location), jnp.asarray(scale)))
-    strength = jnp.exp(numpyro.sample("log_strength", dist.Normal(*_LOG_STRENGTH)))
+    strength = jnp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
     expected = jax.nn.sigmoid(covariates @ jnp.asarray(coefficient))
     with numpyro.plate("group", len(covariates)):
         theta = numpyro.sample("theta", dist.Beta(strength * expected, strength * (1 - expected)))
@@ -177,8 +180,13 @@ class HierarchicalAccuracy:
             priors.append(_OTHER)
         design = np.stack([np.ones(n_groups), *columns], axis=1)  # type: ignore[list-item]
         location, scale = np.array(priors).T
-        nothing = jnp.zeros(len(design))
-        return _with_points(jnp.asarray(design), jnp.asarray(location), jnp.asarray(scale), nothing, nothing)
+        # Without labels the points are draws of the prior, of equal weight.
+        points = np.array([LOG_STRENGTH[0], *location]) + normal_points(len(location) + 1) * [
+            LOG_STRENGTH[1],
+            *scale,
+        ]
+        nothing = np.zeros(len(design))
+        return cls(design, location, scale, nothing, nothing, points[:, 1:], points[:, 0], np.zeros(N_POINTS))
 
     @x64
     def update(self, successes: IntGroups, trials: IntGroups) -> HierarchicalAccuracy:
@@ -203,6 +211,28 @@ class HierarchicalAccuracy:
             labels=jnp.asarray(self.labels).at[group].add(1),
             log_weight=self.log_weight + jnp.log(agreeing / (strength + n)),
         )
+
+    def refreshed(self) -> HierarchicalAccuracy:
+        """Place the points anew where the labels learned by `observe` have carried the hyperposterior."""
+        return self.update(jnp.zeros_like(self.labels), jnp.zeros_like(self.labels))
+
+    @x64
+    def component(self, key: PRNGKey) -> BetaBernoulli:
+        """Draw one part of the mixture by its weight; labels that are imagined then leave the others alone.
+
+        Examples
+        --------
+        >>> import jax
+        >>> HierarchicalAccuracy.from_prior(n_groups=3).component(jax.random.key(0)).mean.shape
+        (3,)
+        """
+        return BetaBernoulli(*_component(key, self))
+
+    @property
+    @x64
+    def after_label(self) -> tuple[tuple[FloatGroups, FloatGroups], tuple[FloatGroups, FloatGroups]]:
+        """Mean and variance of every group after one more label of it: if that disagrees, and if it agrees."""
+        return _after_label(self)
 
     @x64
     def update_at_mean(self, n: IntGroups) -> HierarchicalAccuracy:
@@ -271,7 +301,13 @@ class HierarchicalAccuracy:
     ) -> Float[np.ndarray, "S *batch G"]:
         """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` (..., G, 2) are labelled."""
         key_theta, key_rest = jax.random.split(key)
-        return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
+        rng = host_generator(key_theta)
+        weight, parts = np.asarray(self.weight), [np.asarray(part) for part in self.parts]
+        upto = np.cumsum(weight / weight.sum(-1, keepdims=True), axis=-1)
+        point = (rng.random((n, *upto.shape[:-1], 1)) > upto).sum(-1)
+        point = np.minimum(point, N_POINTS - 1)[..., None, None]
+        a, b = (np.take_along_axis(np.broadcast_to(part, (n, *part.shape)), point, -2)[..., 0, :] for part in parts)
+        return pool_shares(key_rest, rng.beta(a, b), counts, sizes)
 
     @x64
     def log_evidence(self) -> Float[Array, "*batch"]:
@@ -303,95 +339,13 @@ def _floats(counts: Any) -> Float[Array, "*batch G"]:
     return jnp.asarray(counts).astype(jnp.float64)
 
 
-@lru_cache
-def _normal_points(dimension: int) -> np.ndarray:
-    """Quasi-random standard normal points, (H, dimension), the same for every call."""
-    sobol = stats.qmc.Sobol(dimension, scramble=True, rng=np.random.default_rng(20))
-    return special.ndtri(sobol.random(N_POINTS))
-
-
 def _with_points(covariates, location, scale, agreements, labels) -> HierarchicalAccuracy:
-    normal = jnp.asarray(_normal_points(covariates.shape[1] + 1))
-    batch = agreements.shape[:-1]
-    flat = (agreements.reshape(-1, agreements.shape[-1]), labels.reshape(-1, labels.shape[-1]))
-    if batch:
-        points = jax.vmap(lambda r, n: _points(covariates, location, scale, r, n, normal))(*flat)
-        points = jax.tree.map(lambda x: x.reshape(*batch, *x.shape[1:]), points)
-    else:
-        points = _points(covariates, location, scale, agreements, labels, normal)
+    points = weighted_points(covariates, location, scale, agreements, labels)
     return HierarchicalAccuracy(covariates, location, scale, agreements, labels, *points)
 
 
-@jax.jit
-def _points(covariates, location, scale, agreements, labels, normal):
-    """Place the points of the hyperposterior and weigh them; one set of counts (G,)."""
-    fit = partial(_scored, covariates, location, scale, agreements, labels)
-    density = partial(_log_density, covariates, location, scale, agreements, labels)
-
-    def moments(grid):
-        """Means and covariance of (log nu, beta) by Laplace's method at every point of an even grid in log nu."""
-        beta, precision = jax.vmap(fit)(grid)
-        chol = jnp.linalg.cholesky(precision)
-        log_mass = jax.vmap(density)(grid, beta) - jnp.log(jnp.diagonal(chol, axis1=-2, axis2=-1)).sum(-1)
-        w = jax.nn.softmax(log_mass)
-        inverse = jnp.linalg.inv(precision)
-        joint = jnp.concatenate([grid[:, None], beta], axis=1)
-        center = w @ joint
-        off = joint - center
-        between = jnp.einsum("j,jp,jq->pq", w, off, off)
-        within = jnp.zeros_like(between).at[1:, 1:].set(jnp.einsum("j,jpq->pq", w, inverse))
-        spacing = grid[1] - grid[0]
-        return center, (between + within).at[0, 0].add(spacing**2 / 12), spacing
-
-    reach = jnp.linspace(-_REACH, _REACH, _GRID)
-    center, covariance, _spacing = moments(_LOG_STRENGTH[0] + _LOG_STRENGTH[1] * reach)
-    center, covariance, _ = moments(center[0] + jnp.sqrt(covariance[0, 0]) * reach)
-    root = _INFLATION * jnp.linalg.cholesky(covariance)
-    points = center + normal @ root.T
-    log_proposal = -0.5 * (normal**2).sum(-1) - jnp.log(jnp.diagonal(root)).sum()
-    log_proposal -= 0.5 * points.shape[1] * math.log(2 * math.pi)
-    log_strength, beta = points[:, 0], points[:, 1:]
-    return beta, log_strength, jax.vmap(density)(log_strength, beta) - log_proposal
-
-
-def _scored(covariates, location, scale, agreements, labels, log_strength):
-    """Mode of the quasi-likelihood of beta at one nu, and its precision.
-
-    The variance of r given n labels is n m (1 - m) (nu + n) / (nu + 1), that of the beta-binomial distribution.
-    """
-    strength = jnp.exp(log_strength)
-    shrink = (strength + 1) / (strength + jnp.maximum(labels, 1))
-    prior = jnp.diag(scale**-2)
-
-    def step(_, carry):
-        beta, _precision = carry
-        m = jax.nn.sigmoid(covariates @ beta)
-        precision = (covariates * (shrink * labels * m * (1 - m))[:, None]).T @ covariates + prior
-        score = covariates.T @ (shrink * (agreements - labels * m)) - (beta - location) / scale**2
-        move = jnp.linalg.solve(precision, score)
-        return beta + move / jnp.maximum(1, jnp.abs(move).max()), precision
-
-    return jax.lax.fori_loop(0, _STEPS, step, (location, prior))
-
-
-def _log_density(covariates, location, scale, agreements, labels, log_strength, beta):
-    """Log posterior density of (beta, log nu) up to the evidence: beta-binomial labels times the prior."""
-    strength = jnp.exp(log_strength)
-    m = jax.nn.sigmoid(covariates @ beta)
-    # An accuracy expected at 0 or 1 to the last digit would leave Beta(0, nu).
-    m = jnp.clip(m, 1e-12, 1 - 1e-12)
-    a, b = strength * m, strength * (1 - m)
-    gain = log_beta(a + agreements, b + labels - agreements) - log_beta(a, b)
-    standard = jnp.concatenate(
-        [(beta - location) / scale, ((log_strength - _LOG_STRENGTH[0]) / _LOG_STRENGTH[1])[None]]
-    )
-    constant = jnp.log(scale).sum() + math.log(_LOG_STRENGTH[1]) + 0.5 * len(standard) * math.log(2 * math.pi)
-    return gain.sum() - 0.5 * (standard**2).sum() - constant
-
-
 def _expected(belief: HierarchicalAccuracy) -> Float[Array, "*batch H G"]:
-    m = jax.nn.sigmoid(jnp.asarray(belief.coefficients) @ jnp.asarray(belief.covariates).T)
-    return jnp.clip(m, 1e-12, 1 - 1e-12)
+    return expected_accuracy(jnp.asarray(belief.coefficients) @ jnp.asarray(belief.covariates).T)
 
 
 @jax.jit
@@ -429,18 +383,34 @@ def _quantile(belief: HierarchicalAccuracy, level: Float[Array, "*levels"]):
     return (low + high) / 2
 
 
+@jax.jit
+def _after_label(belief: HierarchicalAccuracy):
+    """Moments under the parts weighted by what they give the outcome: E[theta^j (1 - theta)] and E[theta^(j + 1)]."""
+    a, b = _parts(belief)
+    total, w = a + b, belief.weight[..., None]
+    first = a / total
+    second = first * (a + 1) / (total + 1)
+    third = second * (a + 2) / (total + 2)
+    powers = [(w * power).sum(-2) for power in (jnp.ones_like(first), first, second, third)]
+    after = []
+    for zeroth, one, two in ([low - high for low, high in pairwise(powers)], powers[1:]):
+        mean = one / zeroth
+        after.append((mean, jnp.maximum(two / zeroth - mean**2, 0.0)))
+    return tuple(after)
+
+
+@jax.jit
+def _component(key: PRNGKey, belief: HierarchicalAccuracy):
+    """Beta parameters (..., G) of one point for every campaign."""
+    point = jax.random.categorical(key, belief.log_weight)[..., None]
+    strength = jnp.exp(jnp.take_along_axis(jnp.asarray(belief.log_strength), point, -1))
+    beta = jnp.take_along_axis(jnp.asarray(belief.coefficients), point[..., None], -2)[..., 0, :]
+    m = expected_accuracy(beta @ jnp.asarray(belief.covariates).T)
+    return strength * m + belief.agreements, strength * (1 - m) + belief.labels - belief.agreements
+
+
 @partial(jax.jit, static_argnums=(1, 3))
 def _sample(key: PRNGKey, n: int, belief: HierarchicalAccuracy, dtype: str):
     key_point, key_beta = jax.random.split(key)
-    batch = belief.log_weight.shape[:-1]
-    point = jax.random.categorical(key_point, belief.log_weight, shape=(n, *batch))
-    index = point[..., None]
-    strength = jnp.exp(
-        jnp.take_along_axis(jnp.broadcast_to(belief.log_strength, (n, *belief.log_strength.shape)), index, -1)
-    )
-    coefficients = jnp.broadcast_to(belief.coefficients, (n, *belief.coefficients.shape))
-    beta = jnp.take_along_axis(coefficients, index[..., None], -2)[..., 0, :]
-    m = jnp.clip(jax.nn.sigmoid(beta @ jnp.asarray(belief.covariates).T), 1e-12, 1 - 1e-12)
-    a = strength * m + belief.agreements
-    b = strength * (1 - m) + belief.labels - belief.agreements
+    a, b = jax.vmap(lambda key: _component(key, belief))(jax.random.split(key_point, n))
     return standard_beta(key_beta, a.astype(dtype), b.astype(dtype))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
-from bayes_assess.models.belief import Belief
+from bayes_assess.models.belief import Belief, beta_marginals
 from bayes_assess.pool.cells import Cells, label_counts
 from bayes_assess.pool.pool import Pool
 
@@ -21,6 +22,7 @@ TARGETS = ("pool", "population")
 _STUDY_DRAWS = 1000  # for the intervals of many campaigns
 _NUMBERS = 5_000_000  # drawn at a time
 _COUNTS_AT_ONCE = 20_000_000  # evaluated at a time
+_DRAWS_EACH = 200  # or points of a mixture, where there is no closed form
 
 
 class Question(ABC):
@@ -92,10 +94,11 @@ class Question(ABC):
         ----------
         pool : Pool
         cells : Cells
-        prior : {"informative", "uninformative"}, Belief or None
-            None takes the informative prior if the pool has scores, else the uninformative one.
+        prior : {"learned", "informative", "uninformative"}, Belief or None
+            None takes the learned prior, or with a strength the informative one if the pool has scores, else the
+            uninformative one.
         strength : float or None
-            Worth of a named prior in labels per cell; None takes the question's default.
+            Labels per cell that a fixed prior counts as; None takes the question's default.
         """
 
     @abstractmethod
@@ -140,19 +143,18 @@ class Question(ABC):
 
     def study_estimates(self, campaigns: Any) -> np.ndarray:
         """Compute the estimates of simulated campaigns, (R, B, *answer)."""
-        return self.estimate(campaigns.cells, campaigns.prior, campaigns.counts)
+        estimate = partial(self.estimate, campaigns.cells, campaigns.prior)
+        return np.concatenate([estimate(counts) for counts in _blocks(campaigns)])
 
     def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
         """Compute the intervals of simulated campaigns, (R, B, *answer, 2)."""
-        return self.interval(campaigns.cells, campaigns.prior, campaigns.counts, level)
+        interval = partial(self.interval, campaigns.cells, campaigns.prior)
+        return np.concatenate([interval(counts, level) for counts in _blocks(campaigns)])
 
     def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
-        """Score simulated campaigns, some at a time, so that memory holds the counts and little else."""
-        counts = campaigns.counts
-        step = max(1, _COUNTS_AT_ONCE // counts[0].size)
+        """Score simulated campaigns."""
         blocks = [
-            self.evaluate(campaigns.cells, campaigns.prior, counts[start : start + step], campaigns.full)
-            for start in range(0, len(counts), step)
+            self.evaluate(campaigns.cells, campaigns.prior, counts, campaigns.full) for counts in _blocks(campaigns)
         ]
         return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
@@ -210,6 +212,14 @@ class Question(ABC):
             found.append(np.moveaxis(np.quantile(some, tails, axis=0), 0, -1))
         ends = np.concatenate(found)
         return ends.reshape(*counts.shape[:-2], *ends.shape[1:])
+
+
+def _blocks(campaigns: Any) -> Iterator[Int[np.ndarray, "R B K O"]]:
+    """Yield the counts of some campaigns at a time, so that memory holds the counts and little else."""
+    counts = campaigns.counts
+    closed = beta_marginals(campaigns.prior) is not None
+    step = max(1, (_COUNTS_AT_ONCE if closed else _COUNTS_AT_ONCE // _DRAWS_EACH) // counts[0].size)
+    return (counts[start : start + step] for start in range(0, len(counts), step))
 
 
 def pool_size(question: Question, cells: Cells) -> Int[np.ndarray, " K"] | None:

@@ -9,7 +9,14 @@ from jaxtyping import Float
 
 from bayes_assess._tools.arrays import CHUNK, show
 from bayes_assess.errors import PriorError
-from bayes_assess.models import BetaBernoulli, CalibrationBins, DirichletConfusion, HierarchicalAccuracy
+from bayes_assess.models import (
+    BetaBernoulli,
+    CalibrationBins,
+    DirichletConfusion,
+    HierarchicalAccuracy,
+    HierarchicalCalibration,
+    HierarchicalConfusion,
+)
 from bayes_assess.models.belief import Belief, check_belief, is_belief
 from bayes_assess.pool._scores import both_columns
 from bayes_assess.pool.cells import Cells
@@ -20,10 +27,8 @@ LEARNED = "learned"
 
 
 def accuracy_prior(cells: Cells, prior: Any, strength: float | None, default_strength: float) -> Belief:
-    """Build the prior of every cell's accuracy ([ABA] "Priors"), or one whose strength is learned."""
-    if _is_learned(prior):
-        if strength is not None:
-            raise PriorError("The learned prior finds its strength from the labels; leave out prior_strength.")
+    """Build the prior of every cell's accuracy: the one that learns, or a fixed one of [ABA] "Priors"."""
+    if is_learned(prior, strength):
         if cells.mean_score is None:
             return HierarchicalAccuracy.from_prior(n_groups=cells.n_cells)
         return HierarchicalAccuracy.from_prior(mean_score=cells.mean_score)
@@ -38,9 +43,25 @@ def accuracy_prior(cells: Cells, prior: Any, strength: float | None, default_str
     return BetaBernoulli.from_prior(strength, mean_score=cells.mean_score)
 
 
+def calibration_prior(cells: Cells, prior: Any, strength: float | None, default_strength: float) -> Belief:
+    """Build the prior of the accuracy of bins of the confidence inside groups, cell g * B + b.
+
+    The learned one follows a curve of the confidence; the others are those of any cells.
+    """
+    if not is_learned(prior, strength):
+        return accuracy_prior(cells, prior, strength, default_strength)
+    shape = (cells.parts[0].n_groups, -1)
+    assert cells.mean_score is not None  # questions on calibration refuse pools without confidence
+    return HierarchicalCalibration.from_prior(score=cells.mean_score.reshape(shape), size=cells.sizes.reshape(shape))
+
+
 def confusion_prior(pool: Pool, prior: Any, strength: float | None, default_strength: float) -> Belief:
     """Build the prior of every row of the confusion matrix; rows = predicted class, columns = label."""
     n_classes = pool.n_classes
+    if is_learned(prior, strength):
+        if pool.confidence is None:
+            return HierarchicalConfusion.from_prior(n_classes=n_classes)
+        return HierarchicalConfusion.from_prior(mean_scores=_mean_scores(pool))
     if is_belief(prior):
         return own_prior(prior, strength, (n_classes, n_classes), "a row per predicted class and a column per label")
     strength = default_strength if strength is None else strength
@@ -50,15 +71,13 @@ def confusion_prior(pool: Pool, prior: Any, strength: float | None, default_stre
 
 
 def named_prior(prior: Any, own: str, scored: bool) -> str:
-    """Resolve the name of a prior; None takes what the pool's scores allow."""
+    """Resolve the name of a fixed prior; None takes what the pool's scores allow."""
     if prior is None:
         return "informative" if scored else "uninformative"
-    if _is_learned(prior):
-        raise PriorError("The prior 'learned' is of accuracies; this question takes 'informative' or 'uninformative'.")
     if not isinstance(prior, str) or prior not in PRIORS:
         raise PriorError(
-            f"A prior is 'informative', 'uninformative', a {own} or another Belief, with all its members; found "
-            f"{show(prior)}."
+            f"A prior is 'learned', 'informative', 'uninformative', a {own} or another Belief, with all its members; "
+            f"found {show(prior)}."
         )
     if prior == "informative" and not scored:
         raise PriorError(
@@ -68,8 +87,19 @@ def named_prior(prior: Any, own: str, scored: bool) -> str:
     return prior
 
 
-def _is_learned(prior: Any) -> bool:
-    return isinstance(prior, str) and prior == LEARNED
+def is_learned(prior: Any, strength: float | None) -> bool:
+    """Say whether the prior is the one that learns: the default, unless a strength asks for a fixed one.
+
+    Raises
+    ------
+    PriorError
+        If it is asked for by name and with a strength.
+    """
+    if not isinstance(prior, str) or prior != LEARNED:
+        return prior is None and strength is None
+    if strength is not None:
+        raise PriorError("The learned prior finds its strength from the labels; leave out prior_strength.")
+    return True
 
 
 def own_prior(prior: Belief, strength: float | None, shape: tuple[int, ...], what: str, possible: Any = True) -> Belief:

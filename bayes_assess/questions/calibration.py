@@ -18,7 +18,7 @@ from bayes_assess.pool.groups import Partition, ScoreBins, cross, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
-from bayes_assess.questions._priors import accuracy_prior
+from bayes_assess.questions._priors import calibration_prior
 
 
 class _CalibrationQuestion(Question):
@@ -43,7 +43,7 @@ class _CalibrationQuestion(Question):
 
     def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
         """Build the prior of every bin's accuracy, worth two labels by default: the informative one is calibrated."""
-        return accuracy_prior(cells, prior, strength, self.default_strength)
+        return calibration_prior(cells, prior, strength, self.default_strength)
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
         """Return 1 where the label agrees with the prediction, else 0."""

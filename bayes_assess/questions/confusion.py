@@ -63,17 +63,28 @@ class _CostMatrix:
         """Distinct costs of every row, padded with zeros, and which of them every label has.
 
         By the aggregation property of the Dirichlet distribution, labels of equal cost may be counted as one outcome.
+        The agreement is an outcome of its own whatever it costs, since models may know it apart.
         """
-        distinct = [np.unique(row, return_inverse=True) for row in self.matrix]
-        values = np.zeros((len(self.matrix), max(len(costs) for costs, _ in distinct)))
-        for row, (costs, _) in zip(values, distinct, strict=True):
-            row[: len(costs)] = costs
-        return values, np.stack([level for _, level in distinct])
+        n = len(self.matrix)
+        values, level = np.zeros((n, n)), np.zeros((n, n), np.int64)
+        used = 0
+        for k, row in enumerate(self.matrix):
+            keys = np.stack([row, np.arange(n) != k], axis=1)
+            distinct, level[k] = _distinct_rows(keys)
+            values[k, : len(distinct)] = distinct[:, 0]
+            used = max(used, len(distinct))
+        return values[:, :used], level
 
     def merge(self, table: Float[np.ndarray, "K C"]) -> Float[np.ndarray, "K U"]:
         """Add up the columns of equal cost, row by row."""
         values, level = self.levels
         return merge_columns(table, level, values.shape[1])
+
+
+def _distinct_rows(table: Float[np.ndarray, "N P"]) -> tuple[Float[np.ndarray, "U P"], Int[np.ndarray, " N"]]:
+    """Rows of a table in ascending order without repetition, and which of them every row is."""
+    distinct, place = np.unique(table, axis=0, return_inverse=True)
+    return distinct, place.ravel()  # NumPy 2.0 kept the table's axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +225,11 @@ class MostCostly(ExtremeQuestion):
     def scores(self) -> tuple[str, ...]:
         """Mean reciprocal rank of the most costly classes, and RMSE of the costs."""
         return ("mrr", "rmse")
+
+    @property
+    def agreement(self) -> Int[np.ndarray, " K"]:
+        """Outcome of every predicted class that is the label's agreement with it."""
+        return np.diagonal(self._cost.levels[1])
 
     @property
     def levels(self) -> Float[np.ndarray, "K U"]:

@@ -13,7 +13,7 @@ from bayes_assess._tools.arrays import show
 from bayes_assess.acquisition.rewards import ExpectedLambda, PairwiseLambda, Reward
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import pair_masses, value_draws, value_mean
-from bayes_assess.models.belief import Belief
+from bayes_assess.models.belief import Belief, beta_marginals, is_mixture
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import pool_size
@@ -89,7 +89,8 @@ class TwoGroups(_GroupComparison):
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of either group is worth: the probability of the verdict to be expected after it."""
         nothing, population = np.zeros((cells.n_cells, 2), np.int64), replace(self, target="population")
-        return ExpectedLambda(np.array(self.pair(cells)), float(self.rope), population.masses(cells, prior, nothing))
+        masses = None if is_mixture(prior) else population.masses(cells, prior, nothing)
+        return ExpectedLambda(np.array(self.pair(cells)), float(self.rope), masses)
 
     def masses(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch 3"]:
         """Compute the three masses of the difference."""
@@ -97,6 +98,8 @@ class TwoGroups(_GroupComparison):
         return self.pair_masses(cells, prior, counts, first, second)[..., 0, :]
 
     def _masses_once(self, cells: Cells, prior: Belief, counts: np.ndarray) -> np.ndarray:
+        if beta_marginals(prior) is None:  # the others have a say
+            return self.masses(cells, prior, counts)
         others = np.ones(cells.n_cells, bool)
         others[list(self.pair(cells))] = False
         counts = counts.copy()

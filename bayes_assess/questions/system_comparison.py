@@ -25,7 +25,7 @@ from bayes_assess.pool.groups import Partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import pool_size
 from bayes_assess.questions._comparison import Comparison
-from bayes_assess.questions._priors import named_prior, own_prior
+from bayes_assess.questions._priors import is_learned, named_prior, own_prior
 
 # Systems that agree are both right or both wrong; if they differ, they cannot both be right.
 _POSSIBLE = np.array([[True, False, False, True], [False, True, True, True]])
@@ -78,6 +78,8 @@ class TwoSystems(Comparison):
             return prior
         if isinstance(prior, PairedOutcomes):
             prior = own_prior(prior, strength, (len(OUTCOMES),), f"four alphas, in the order {OUTCOMES}")
+        elif is_learned(prior, strength):  # there is one kind of item: nothing to learn from, and a label outweighs it
+            prior = PairedOutcomes.from_prior(1.0)
         elif named_prior("uninformative" if prior is None else prior, "PairedOutcomes", True) == "informative":
             raise PriorError(
                 "The pool's scores are one system's own and would favour it: comparisons of systems take "

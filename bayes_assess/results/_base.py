@@ -122,6 +122,8 @@ class Result(ABC):
         """Say the answer in a few sentences."""
         lines = [f"{self.labels_used:,} of {self.cells.n_items:,} items labelled (design {self.design!r})."]
         lines += self._answer()
+        said = self._of_the_prior() if self.labels_used and self.belief is None and self.guarantee != "exact" else None
+        lines += [said] if said else []
         if self.volunteered:
             lines.append(f"{self.volunteered:,} labels were told without being asked for: {self._use_of_volunteered}")
         return "\n".join(lines)
@@ -130,6 +132,10 @@ class Result(ABC):
     def _use_of_volunteered(self) -> str:
         """What the answer makes of labels that nobody asked for, the end of a sentence."""
         return "the intervals take them for random items of their groups."
+
+    def _of_the_prior(self) -> str | None:
+        """Say what the labels taught the prior, or that they contradict it; None where there is nothing to say."""
+        return None
 
     @abstractmethod
     def _answer(self) -> list[str]:

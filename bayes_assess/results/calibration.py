@@ -17,6 +17,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended, value_interval
 from bayes_assess.questions._base import pool_size
 from bayes_assess.questions.calibration import by_group
+from bayes_assess.results._learned import contradiction, what_was_learned
 from bayes_assess.results.groups import GroupwiseResult
 from bayes_assess.results.plots import accuracy_against_error, reliability
 
@@ -140,6 +141,7 @@ class CalibrationResult(GroupwiseResult):
             "bin": self.bins,
             "items": size,
             "labelled": labelled,
+            "right": by_group(self.cells, self.counts[:, 1])[g],
             "confidence": self.confidence[g],
             "accuracy": self.accuracy[g],
             "lower": self.accuracy_interval[g, :, 0],
@@ -151,7 +153,7 @@ class CalibrationResult(GroupwiseResult):
         return Table(
             {name: np.asarray(values)[filled] for name, values in columns.items()},
             title=f"Confidence and accuracy of {self.groups[g]}, {self.level:.0%} {self.guarantee} intervals",
-            formats=dict.fromkeys(list(columns)[3:], ".3f") | {"gap": "+.3f"},
+            formats=dict.fromkeys(list(columns)[4:], ".3f") | {"gap": "+.3f"},
         )
 
     def plot(
@@ -254,6 +256,13 @@ class CalibrationResult(GroupwiseResult):
             lines.append(self._direction())
             return lines
         return [*lines, *super()._answer()[1:]]
+
+    def _of_the_prior(self) -> str | None:
+        score = np.asarray(self.cells.mean_score)
+        found = contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), score)
+        sizes = by_group(self.cells, self.cells.sizes).sum(-1)
+        by_size = self.question.group_accuracy(self.cells, score)
+        return found or what_was_learned(self.posterior, self._drawn.accuracy, sizes, by_size, self._tails())
 
     def _overall_maximum(self) -> tuple[float, Float[np.ndarray, " 2"]]:
         worst = self._drawn.maximum.max(-1)

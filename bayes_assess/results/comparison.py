@@ -15,6 +15,7 @@ from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.models.paired_outcomes import OUTCOMES
 from bayes_assess.questions import GroupAccuracy
 from bayes_assess.results._base import Result
+from bayes_assess.results._learned import contradiction
 from bayes_assess.results.plots import pairs, rope_density
 
 if TYPE_CHECKING:
@@ -126,6 +127,9 @@ class CompareResult(Result):
 class TwoGroupsResult(CompareResult):
     """Two groups compared."""
 
+    def _of_the_prior(self) -> str | None:
+        return contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), self.cells.mean_score)
+
     @property
     def _pair(self) -> list[int]:
         return list(self.question.pair(self.cells))
@@ -141,6 +145,7 @@ class TwoGroupsResult(CompareResult):
                 "group": self.cells.names[pair],
                 "items": self.cells.sizes[pair],
                 "labelled": self.counts.sum(-1)[pair],
+                "right": self.counts[pair, 1],
                 "accuracy": estimate[pair],
                 "lower": ends[pair, 0],
                 "upper": ends[pair, 1],
@@ -269,6 +274,9 @@ class PairsResult(Result):
             coords={"group": self.groups},
             attrs=self._attributes(),
         )
+
+    def _of_the_prior(self) -> str | None:
+        return contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), self.cells.mean_score)
 
     def _answer(self) -> list[str]:
         table = self.table()

@@ -13,7 +13,11 @@ from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.finite_pool import value_draws
+from bayes_assess.models.belief import is_mixture
+from bayes_assess.questions._base import pool_size
 from bayes_assess.results._base import Result
+from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
 from bayes_assess.results.groups import CostResult
 from bayes_assess.results.plots import confusion_matrix
 
@@ -91,7 +95,8 @@ class ConfusionResult(Result):
             design=self.design,
             volunteered=self.volunteered,
             seed=self.seed,
-            belief=None if self.belief is None else question.merged(self.belief),
+            # The hyperparameters of a mixture have learned from all labels, not from their costs alone.
+            belief=question.merged(self.posterior) if self.belief or is_mixture(self.prior) else None,
         )
 
     def table(self) -> Table:
@@ -147,9 +152,10 @@ class ConfusionResult(Result):
 
     def _answer(self) -> list[str]:
         diagonal = np.diagonal(self.estimate) @ self.cells.weights
+        low, high = self._ends(self._agreements @ self.cells.weights, diagonal)
         lines = [
-            f"Confusion matrix of {len(self.classes)} classes, {self.level:.0%} {self.guarantee} intervals; "
-            f"estimated accuracy {diagonal:.3f}."
+            f"Confusion matrix of {len(self.classes)} classes; overall accuracy {diagonal:.3f}, {self.level:.0%} "
+            f"{self.guarantee} interval [{low:.3f}, {high:.3f}]."
         ]
         worst = self.confusions(3)
         pairs = zip(worst["predicted"], worst["label"], worst["estimate"], strict=True)
@@ -160,6 +166,24 @@ class ConfusionResult(Result):
             mean, (low, high) = self.cost.overall
             lines.append(f"An item costs {mean:.3f} on average, {self.level:.0%} interval [{low:.3f}, {high:.3f}].")
         return lines
+
+    def _of_the_prior(self) -> str | None:
+        own, score = np.arange(len(self.classes)), self.cells.mean_score
+        found = contradiction(agreement_belief(self.prior, own), self.counts[own, own], self.labelled, score)
+        return found or what_was_learned(self.posterior, self._agreements, self.size, score, self._tails())
+
+    @cached_property
+    def _agreements(self) -> Float[np.ndarray, "S K"]:
+        """Posterior draws of the share of every predicted class that is right."""
+        own = np.arange(len(self.classes))
+        belief = agreement_belief(self.posterior, own)
+        if belief is self.posterior:  # no closed form; few draws of a large matrix
+            return self.draws[:, own, own]
+        right = self.counts[own, own]
+        counts = np.stack([self.labelled - right, right], axis=-1)
+        return np.concatenate(
+            list(value_draws(belief, counts, pool_size(self.question, self.cells), self.seed, 10_000))
+        )
 
     def _pairs(self, rows: np.ndarray, columns: np.ndarray) -> Table:
         interval = self.interval[rows, columns]

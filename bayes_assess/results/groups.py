@@ -15,6 +15,7 @@ from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.questions import ExtremeQuestion
 from bayes_assess.results._base import Result
+from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
 from bayes_assess.results.plots import forest, rank_plot
 
 if TYPE_CHECKING:
@@ -113,12 +114,13 @@ class GroupwiseResult(Result):
         --------
         >>> import bayes_assess as ba
         >>> ba.assess(ba.Pool(predictions=[0, 1]), ba.GroupAccuracy()).result().table().columns[:5]
-        ('group', 'items', 'labelled', 'estimate', 'lower')
+        ('group', 'items', 'labelled', 'right', 'estimate')
         """
         columns: dict[str, Any] = {
             "group": self.groups,
             "items": self.size,
             "labelled": self.labelled,
+            **self._raw_columns(),
             "estimate": self.estimate,
             "lower": self.interval[:, 0],
             "upper": self.interval[:, 1],
@@ -133,7 +135,7 @@ class GroupwiseResult(Result):
         columns.setdefault(name, probability)
         order = np.argsort(self.estimate if self.question.low_is_worst else -self.estimate, kind="stable")
         formats = dict.fromkeys(columns, ".3f") | {"rank": ".1f"}
-        for name in ("group", "items", "labelled", "rank_lower", "rank_upper"):
+        for name in ("group", "items", "labelled", "right", "rank_lower", "rank_upper"):
             formats.pop(name, None)
         return Table(
             {name: np.asarray(column)[order] for name, column in columns.items()},
@@ -208,6 +210,10 @@ class GroupwiseResult(Result):
     def _prior_estimate(self) -> Float[np.ndarray, " G"]:
         """Compute what the estimate was before any label."""
         return self.question.estimate(self.cells, self.prior, np.zeros_like(self.counts))
+
+    def _raw_columns(self) -> dict[str, Any]:
+        """Columns of what the labels alone show, beside which estimates stand."""
+        return {}
 
     def _more_columns(self) -> dict[str, Any]:
         """Columns that only some results have."""
@@ -290,6 +296,14 @@ class GroupResult(GroupwiseResult):
         """Labels of every group that agree with the prediction, (G,)."""
         return self.counts[:, 1]
 
+    def _raw_columns(self) -> dict[str, Any]:
+        return {"right": self.successes}
+
+    def _of_the_prior(self) -> str | None:
+        score = self.cells.mean_score
+        found = contradiction(self.prior, self.successes, self.labelled, score)
+        return found or what_was_learned(self.posterior, self.draws, self.size, score, self._tails())
+
     def to_arviz(self) -> Any:
         """Return posterior and prior draws, observed and constant data as an ArviZ object.
 
@@ -326,6 +340,15 @@ class CostResult(GroupwiseResult):
     >>> result.estimate.tolist(), result.identified.tolist()
     ([0.5, 5.0], ['dog'])
     """
+
+    def _of_the_prior(self) -> str | None:
+        own = self.question.agreement
+        right = self.counts[np.arange(len(own)), own]
+        return contradiction(agreement_belief(self.prior, own), right, self.labelled, self.cells.mean_score)
+
+    def _raw_columns(self) -> dict[str, Any]:
+        labelled = np.maximum(self.labelled, 1)
+        return {"seen": (self.question.levels * self.counts).sum(-1) / labelled}
 
     def to_arviz(self) -> Any:
         """Return posterior and prior draws of the costs, observed and constant data as an ArviZ object."""

@@ -12,11 +12,14 @@ from hypothesis.extra.numpy import arrays
 from bayes_assess.acquisition.confusion import (
     cost_reward,
     dirichlet_variance_reduction,
+    nested_variance_reduction,
     sample_dirichlet_variance_reduction,
 )
+from bayes_assess.acquisition.rewards import ConfusionVarianceReduction
 from bayes_assess.acquisition.variance_reduction import beta_variance_reduction
 from bayes_assess.errors import QuestionError
 from bayes_assess.models.dirichlet_confusion import DirichletConfusion
+from bayes_assess.models.nested_dirichlet import NestedDirichlet
 
 # Three predicted classes (rows), four labels (columns).
 ALPHA = np.array([[1.0, 1.0, 1.0, 1.0], [0.3, 2.0, 0.1, 0.6], [40.0, 2.0, 0.5, 7.0]])
@@ -59,6 +62,39 @@ def test_closed_form_is_exact_in_rational_arithmetic():
     expected = total_variance(alpha) - sum(t * v for t, v in zip(theta, after, strict=True))
     value = dirichlet_variance_reduction(np.array([theta], float), np.array([alpha], float), np.ones(1))
     assert value[0] == pytest.approx(float(expected), rel=1e-13)
+
+
+# Agreements in another column of every row; the last outcome of the last row is impossible.
+NESTED = NestedDirichlet(
+    np.array([5.0, 0.3, 90.0]),
+    np.array([1.0, 4.0, 7.0]),
+    np.array([[0.0, 1.0, 0.2, 3.0], [0.7, 0.0, 9.0, 0.1], [6.0, 0.4, 0.0, 0.0]]),
+    np.array([0, 1, 2]),
+)
+
+
+@pytest.mark.parametrize("theta", [None, THETA], ids=["mean", "fixed"])
+def test_that_of_agreement_and_errors_equals_enumerating_every_outcome(theta):
+    theta = NESTED.mean if theta is None else theta
+    after = np.zeros(3)
+    for j in range(4):
+        one = np.zeros((3, 4))
+        one[:, j] = NESTED.mean[:, j] > 0  # what is impossible is never learned
+        after += theta[:, j] * NESTED.update_counts(one).total_variance
+    exact = WEIGHT * (NESTED.total_variance - after)
+    found = nested_variance_reduction(theta, NESTED.a, NESTED.b, NESTED.alpha, NESTED.own, WEIGHT)
+    np.testing.assert_allclose(found, exact, rtol=1e-10)
+    with jax.enable_x64(True):
+        rewarded = ConfusionVarianceReduction(4)(theta, NESTED, WEIGHT)
+    np.testing.assert_array_equal(rewarded, found)
+
+
+def test_rows_of_two_stages_that_are_dirichlet_have_its_reduction():
+    own = np.array([0, 1, 3])
+    diagonal = np.arange(4) == own[:, None]
+    errors = np.where(diagonal, 0, ALPHA)
+    found = nested_variance_reduction(THETA, ALPHA[diagonal], errors.sum(-1), errors, own, WEIGHT)
+    np.testing.assert_allclose(found, dirichlet_variance_reduction(THETA, ALPHA, WEIGHT), rtol=1e-10)
 
 
 def test_two_labels_give_twice_the_reduction_of_one_accuracy():

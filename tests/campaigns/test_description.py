@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import jax
 import numpy as np
 import pytest
 
@@ -89,6 +90,8 @@ def test_designs_come_back(name):
         ba.BetaBernoulli(np.array([1.0, 2.0]), np.array([0.1, 1 / 3])),
         ba.DirichletConfusion(np.array([[1.0, 2.0], [0.1, 1 / 3]])),
         ba.HierarchicalAccuracy.from_prior(mean_score=[0.6, 0.9]),
+        ba.HierarchicalCalibration.from_prior(score=[[0.6, 0.9], [0.7, 0.8]], size=[[3, 4], [5, 6]]),
+        ba.HierarchicalConfusion.from_prior(mean_scores=[[0.6, 0.4], [0.1, 0.9]]),
         ba.PairedOutcomes(np.array([[1.0, 2.0, 3.0, 4.0]])),
         ScorePrior(np.array([[0.25, 0.75]])),
     ],
@@ -97,8 +100,8 @@ def test_designs_come_back(name):
 def test_priors_come_back_to_the_last_bit(belief):
     again = described_belief(as_read(describe_belief(belief)))
     assert type(again) is type(belief)
-    for name, value in vars(belief).items():
-        np.testing.assert_array_equal(getattr(again, name), value)
+    for value, kept in zip(jax.tree.leaves(belief), jax.tree.leaves(again), strict=True):
+        np.testing.assert_array_equal(kept, value)
 
 
 @pytest.mark.parametrize(

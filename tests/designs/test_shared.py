@@ -42,15 +42,29 @@ PAIRS = [
 
 def fresh_state(design, question=QUESTIONS[0]) -> CellState:
     cells = question.cells(POOL, seed=0)
-    prior = question.prior(POOL, cells, None, None)
+    prior = question.prior(POOL, cells, "uninformative", None)
     return design.init(cells, prior, question.reward(cells, prior), question.playable(cells))
 
 
-@pytest.mark.parametrize(("design", "question"), PAIRS)
-def test_a_campaign_asks_every_item_once_and_ends_at_the_exact_answer(design, question):
+# Every pair on a prior that compiles fast, and one of every kind of belief that learns.
+RUNS = [pytest.param(*pair.values, "uninformative", id=pair.id) for pair in PAIRS] + [
+    pytest.param(design, question, "learned", id=f"{design.name}-{type(question).__name__}-learned")
+    for design, question in (
+        (ARMS["thompson"], ba.LeastAccurate()),
+        (ARMS["epsilon_greedy"], ba.GroupAccuracy()),
+        (ARMS["bayes_ucb"], ba.GroupAccuracy()),
+        (ARMS["thompson"], ba.MostCostly(COSTS)),
+        (ARMS["thompson"], ba.LeastCalibrated(bins=3)),
+        (ARMS["top_two"], ba.Compare(0, 1, by="prediction")),
+    )
+]
+
+
+@pytest.mark.parametrize(("design", "question", "prior"), RUNS)
+def test_a_campaign_asks_every_item_once_and_ends_at_the_exact_answer(design, question, prior):
     cells = question.cells(POOL, seed=0)
     asked = np.where(question.playable(cells), cells.sizes, 0)
-    played, _, state = run_campaign(design(), question, POOL, LABELS, asked.sum(), jax.random.key(3), BATCH)
+    played, _, state = run_campaign(design(), question, POOL, LABELS, asked.sum(), jax.random.key(3), BATCH, prior)
     np.testing.assert_array_equal(np.bincount(played, minlength=cells.n_cells), asked)
     full = question.full_counts(POOL, cells, LABELS, state.counts.shape[1])
     full[asked == 0] = 0
@@ -63,17 +77,18 @@ def test_a_campaign_asks_every_item_once_and_ends_at_the_exact_answer(design, qu
 def test_the_same_key_gives_the_same_choices_and_another_key_others(design, question):
     cells = question.cells(POOL, seed=0)
     n, several = cells.sizes[question.playable(cells)].sum(), question.playable(cells).sum() > 1
-    runs = [run_campaign(design(), question, POOL, LABELS, n, jax.random.key(seed), BATCH)[0] for seed in (1, 1, 2)]
+    keys = [jax.random.key(seed) for seed in (1, 1, 2)]
+    runs = [run_campaign(design(), question, POOL, LABELS, n, key, BATCH, "uninformative")[0] for key in keys]
     np.testing.assert_array_equal(runs[0], runs[1])
     assert (runs[0] != runs[2]).any() == several
 
 
-@pytest.mark.parametrize(("design", "question"), PAIRS)
-def test_a_session_takes_the_steps_of_a_simulated_campaign_in_batches(design, question):
+@pytest.mark.parametrize(("design", "question", "prior"), RUNS)
+def test_a_session_takes_the_steps_of_a_simulated_campaign_in_batches(design, question, prior):
     n = question.cells(POOL, seed=0).sizes[question.playable(question.cells(POOL, seed=0))].sum()
-    key = ba.assess(POOL, question, design=design(), seed=0)._key
-    cells, outcomes, state = run_campaign(design(), question, POOL, LABELS, n, key, BATCH)
-    a = same_session(design(), question, POOL, cells, outcomes, BATCH)
+    key = ba.assess(POOL, question, design=design(), prior="uninformative", seed=0)._key
+    cells, outcomes, state = run_campaign(design(), question, POOL, LABELS, n, key, BATCH, prior)
+    a = same_session(design(), question, POOL, cells, outcomes, BATCH, prior)
     for one, other in zip(jax.tree.leaves(a._state), jax.tree.leaves(state), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 

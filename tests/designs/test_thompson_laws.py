@@ -18,7 +18,7 @@ SEEN = np.arange(0, 160, 4)
 
 
 def state_of(question, design="thompson"):
-    a = ba.assess(POOL, question, design=design)
+    a = ba.assess(POOL, question, design=design, prior="informative")
     a.tell(POOL.ids[SEEN], LABELS[SEEN])
     return a
 
@@ -43,7 +43,7 @@ def dirichlet(rng, alpha: np.ndarray, n: int) -> np.ndarray:
 
 def test_the_most_costly_class():
     a = state_of(ba.MostCostly(COST))
-    alpha = np.asarray(ba.assess(POOL, ba.ConfusionMatrix()).prior.alpha).copy()
+    alpha = np.asarray(ba.assess(POOL, ba.ConfusionMatrix(), prior="informative").prior.alpha).copy()
     np.add.at(alpha, (POOL.predictions[SEEN], LABELS[SEEN]), 1)
     drawn = (COST * dirichlet(np.random.default_rng(0), alpha, 4 * N)).sum(-1).argmax(1)
     assert as_likely(np.bincount(first_cells(a), minlength=4), np.bincount(drawn, minlength=4))

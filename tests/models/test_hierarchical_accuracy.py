@@ -237,16 +237,10 @@ def test_few_labels_of_overconfident_groups_do_not_bluff():
     assert covered == {"learned": True, "informative": False}
 
 
-@pytest.mark.parametrize(
-    ("question", "options", "message"),
-    [
-        (ba.GroupAccuracy(), {"prior_strength": 2}, "finds its strength from the labels"),
-        (ba.ConfusionMatrix(), {}, "'learned' is of accuracies"),
-    ],
-)
-def test_the_learned_prior_is_refused_where_it_makes_no_sense(question, options, message):
-    with pytest.raises(ba.PriorError, match=message):
-        ba.assess(overconfident_pool()[0], question, prior="learned", **options)
+@pytest.mark.parametrize("question", [ba.GroupAccuracy(), ba.ConfusionMatrix(), ba.Calibration()], ids=lambda q: q.name)
+def test_the_learned_prior_has_no_strength_to_choose(question):
+    with pytest.raises(ba.PriorError, match="finds its strength from the labels"):
+        ba.assess(overconfident_pool()[0], question, prior="learned", prior_strength=2)
 
 
 def test_results_are_64_bit_and_the_setting_is_left_alone():

@@ -22,9 +22,13 @@ class TestPriors:
         a = ba.assess(POOL, ba.GroupAccuracy(), prior="uninformative")
         assert np.asarray(a.prior.a).tolist() == np.asarray(a.prior.b).tolist() == [1, 1, 1]
 
-    def test_without_a_word_scores_decide(self):
-        assert np.asarray(ba.assess(BARE, ba.GroupAccuracy()).prior.a).tolist() == [1, 1]
-        assert not np.allclose(ba.assess(POOL, ba.GroupAccuracy()).prior.a, 1)
+    def test_without_a_word_groups_learn_from_each_other(self):
+        for pool in (BARE, POOL):
+            assert isinstance(ba.assess(pool, ba.GroupAccuracy()).prior, ba.HierarchicalAccuracy)
+
+    def test_a_strength_asks_for_a_fixed_prior_which_scores_decide(self):
+        assert np.asarray(ba.assess(BARE, ba.GroupAccuracy(), prior_strength=2).prior.a).tolist() == [1, 1]
+        assert not np.allclose(ba.assess(POOL, ba.GroupAccuracy(), prior_strength=2).prior.a, 1)
 
     def test_an_informative_prior_without_scores_is_refused(self):
         with pytest.raises(ba.PriorError, match=r"has none.*prior='uninformative'"):

@@ -12,8 +12,8 @@ from questions.asked import LABELS, POOL, RIGHT
 SOME = np.arange(0, 160, 3)
 
 
-def told(question, **options):
-    a = ba.assess(POOL, question, design="random", **options)
+def told(question, prior="informative", **options):
+    a = ba.assess(POOL, question, design="random", prior=prior, **options)
     a.tell(POOL.ids[SOME], LABELS[SOME])
     return a.result()
 
@@ -94,7 +94,7 @@ def test_the_mean_absolute_gap_is_the_sum_over_the_beta_binomial_law(rest):
 def test_groups_are_binned_each_for_itself():
     found = told(ba.Calibration(5, by="site"))
     alone = ba.Pool(scores=POOL.scores[POOL.groups["site"] == "north"])
-    a = ba.assess(alone, ba.Calibration(5))
+    a = ba.assess(alone, ba.Calibration(5), prior="informative")
     inside = np.flatnonzero(POOL.groups["site"] == "north")
     known = np.isin(inside, SOME)
     a.tell(alone.ids[known], LABELS[inside[known]])

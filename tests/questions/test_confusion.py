@@ -18,7 +18,7 @@ def told(question, **options):
 
 class TestPrior:
     def test_the_informative_prior_is_the_mean_score_vector_of_every_predicted_class(self):
-        prior = ba.assess(POOL, ba.ConfusionMatrix()).prior
+        prior = ba.assess(POOL, ba.ConfusionMatrix(), prior="informative").prior
         means = [POOL.scores[POOL.predictions == k].mean(0) for k in range(4)]
         np.testing.assert_allclose(prior.alpha, means, rtol=1e-12)
         stronger = ba.assess(POOL, ba.ConfusionMatrix(), prior_strength=6).prior
@@ -29,19 +29,32 @@ class TestPrior:
 
     def test_scores_of_a_binary_classifier_are_both_columns(self):
         pool = ba.Pool(scores=[0.9, 0.7, 0.2])
-        np.testing.assert_allclose(ba.assess(pool, ba.ConfusionMatrix()).prior.alpha, [[0.8, 0.2], [0.2, 0.8]])
+        prior = ba.assess(pool, ba.ConfusionMatrix(), prior="informative").prior
+        np.testing.assert_allclose(prior.alpha, [[0.8, 0.2], [0.2, 0.8]])
 
     def test_a_confidence_alone_leaves_the_rest_to_the_other_classes_evenly(self):
         pool = ba.Pool(predictions=[0, 0, 2], confidence=[0.6, 0.8, 0.5], classes=[0, 1, 2])
         expected = [[0.7, 0.15, 0.15], [1 / 3, 1 / 3, 1 / 3], [0.25, 0.25, 0.5]]
-        np.testing.assert_allclose(ba.assess(pool, ba.ConfusionMatrix()).prior.alpha, expected)
+        prior = ba.assess(pool, ba.ConfusionMatrix(), prior="informative").prior
+        np.testing.assert_allclose(prior.alpha, expected)
 
     def test_costs_take_labels_of_equal_cost_together(self):
-        whole = ba.assess(POOL, ba.ConfusionMatrix()).prior.alpha
-        merged = ba.assess(POOL, ba.MostCostly(COST)).prior.alpha
+        whole = ba.assess(POOL, ba.ConfusionMatrix(), prior="informative").prior.alpha
+        merged = ba.assess(POOL, ba.MostCostly(COST), prior="informative").prior.alpha
         # Row 0 costs 0, 1, 1, 3: three levels in order; row 1 costs 2, 0, 2, 2: two, and a place that stays empty.
         np.testing.assert_allclose(merged[0], [whole[0, 0], whole[0, 1] + whole[0, 2], whole[0, 3]])
         np.testing.assert_allclose(merged[1], [whole[1, 1], whole[1, [0, 2, 3]].sum(), 0.0])
+
+    def test_the_agreement_is_an_outcome_of_its_own_whatever_it_costs(self):
+        whole = ba.assess(POOL, ba.ConfusionMatrix(), prior="informative").prior.alpha
+        cost = [[1, 1, 1, 3], [0, 0, 0, 0], [0, 1, 2, 3], [1, 0, 0, 1]]
+        question = ba.MostCostly(cost)
+        merged = ba.assess(POOL, question, prior="informative").prior.alpha
+        np.testing.assert_array_equal(question.levels, [[1, 1, 3, 0], [0, 0, 0, 0], [0, 1, 2, 3], [0, 1, 1, 0]])
+        np.testing.assert_allclose(merged[0], [whole[0, 0], whole[0, 1] + whole[0, 2], whole[0, 3], 0.0])
+        np.testing.assert_allclose(merged[1], [whole[1, 1], whole[1, [0, 2, 3]].sum(), 0.0, 0.0])
+        np.testing.assert_allclose(merged[2], whole[2])
+        np.testing.assert_allclose(merged[3], [whole[3, 1] + whole[3, 2], whole[3, 3], whole[3, 0], 0.0])
 
     @pytest.mark.parametrize(
         ("prior", "strength", "message"),
@@ -71,8 +84,19 @@ def test_an_entry_has_the_dirichlet_multinomial_law():
     assert law.sf(high) <= 0.025
 
 
+def test_costs_and_accuracy_of_a_learned_confusion_matrix_come_from_its_own_posterior():
+    matrix = told(ba.ConfusionMatrix(COST))
+    np.testing.assert_allclose(matrix.cost.estimate, (COST * matrix.estimate).sum(1), rtol=1e-9)
+    summary = matrix.summary()
+    accuracy = np.diagonal(matrix.estimate) @ matrix.cells.weights
+    assert f"overall accuracy {accuracy:.3f}, 95% credible interval" in summary
+    assert "Learned from all labels: groups differ by about" in summary
+
+
 def test_the_cost_of_a_confusion_matrix_is_that_of_the_question_about_costs():
-    matrix, costly = told(ba.ConfusionMatrix(COST)), told(ba.MostCostly(COST))
+    matrix, costly = (
+        told(question, prior="informative") for question in (ba.ConfusionMatrix(COST), ba.MostCostly(COST))
+    )
     np.testing.assert_allclose(matrix.cost.estimate, (COST * matrix.estimate).sum(1), rtol=1e-12)
     np.testing.assert_allclose(costly.estimate, matrix.cost.estimate, rtol=1e-12)
     np.testing.assert_array_equal(costly.draws, matrix.cost.draws)
@@ -80,8 +104,9 @@ def test_the_cost_of_a_confusion_matrix_is_that_of_the_question_about_costs():
 
 def test_draws_of_costs_have_the_exact_moments():
     """Mean and variance of the Dirichlet law, and of the Dirichlet-multinomial one for the pool."""
-    population, pool = told(ba.MostCostly(COST, target="population")), told(ba.MostCostly(COST))
-    posterior = told(ba.ConfusionMatrix()).posterior
+    population = told(ba.MostCostly(COST, target="population"), prior="informative")
+    pool = told(ba.MostCostly(COST), prior="informative")
+    posterior = told(ba.ConfusionMatrix(), prior="informative").posterior
     n = 10_000
     variance = np.asarray(posterior.cost_variance(COST))
     error = np.sqrt(variance / n)

@@ -103,7 +103,9 @@ def studies():
     found = {}
     for name, question in QUESTIONS.items():
         n = int(question.cells(POOL, 0).sizes[question.playable(question.cells(POOL, 0))].sum())
-        found[name] = ba.simulate(POOL, LABELS, question, designs=["random"], budgets=[20, n], repeats=2, seed=5)
+        found[name] = ba.simulate(
+            POOL, LABELS, question, designs=["random"], budgets=[20, n], repeats=2, seed=5, prior="uninformative"
+        )
     return found
 
 

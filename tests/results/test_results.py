@@ -13,7 +13,7 @@ POOL, LABELS = made_pool([0.9, 0.5, 0.7, 0.8], [300, 200, 150, 250])
 
 @pytest.fixture(scope="module")
 def result():
-    assessment = ba.assess(POOL, ba.LeastAccurate(m=2), seed=0)
+    assessment = ba.assess(POOL, ba.LeastAccurate(m=2), prior="informative", seed=0)
     queries = assessment.ask(120)
     assessment.tell(queries.ids, LABELS[queries.ids])
     return assessment.result(level=0.9)

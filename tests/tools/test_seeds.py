@@ -1,14 +1,17 @@
 """Seeds: what is drawn here is independent of what users draw with the same seed; answers, of choices."""
 
+import itertools
+
 import jax
 import numpy as np
 import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools.seeds import generator, jax_key, sequence
-from bayes_assess.models import BetaBernoulli, DirichletConfusion, PairedOutcomes
+from bayes_assess.models import HierarchicalAccuracy, HierarchicalCalibration, HierarchicalConfusion, PairedOutcomes
 
 M = 20_000
+MIXTURES = HierarchicalAccuracy, HierarchicalCalibration, HierarchicalConfusion
 
 
 @pytest.mark.parametrize("n_classes", [1, 7])
@@ -58,12 +61,7 @@ def test_no_key_of_an_answer_is_the_key_of_a_query(question, monkeypatch):
 
         return sample
 
-    for model, name in (
-        (BetaBernoulli, "sample"),
-        (DirichletConfusion, "sample"),
-        (PairedOutcomes, "sample"),
-        (PairedOutcomes, "sample_difference"),
-    ):
+    for model, name in itertools.product((*MIXTURES, PairedOutcomes), ("sample", "pool_draws")):
         monkeypatch.setattr(model, name, recorded(getattr(model, name)))
     sites, old = np.array(["a", "b"])[np.arange(40) // 20], np.arange(40) // 3 % 2
     scores = np.linspace(0, 1, 40)

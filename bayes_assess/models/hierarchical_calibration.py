@@ -1,0 +1,394 @@
+"""Accuracy of bins of the confidence that follow a curve, in groups whose curves are alike.
+
+Plates ``group`` (G) and ``bin`` (B): theta_gb ~ Beta(nu m_gb, nu (1 - m_gb)), logit m_gb = a + slope x_gb + tau z_g,
+where x_gb is the logit of the bin's mean confidence, and z_g ~ Normal(0, 1) is left out where there is one group only.
+(a, slope) ~ Normal((0, 1), d (1, 0.7)), independently, where the departure d is 2, 1, 0.3, 0.1 or 0.03 alike;
+log tau ~ Normal(log 0.3, 1), log nu ~ Normal(log 1000, 2). Plate ``label`` (N): z_i ~ Bernoulli(theta_{c(i)}), 1 when
+the *label* of item i agrees with its prediction; c(i) = g B + b is its cell (METHODS 12.5).
+
+A calibrated system has a = 0, slope = 1, and nu as large as can be. Small departures are what keeps the calibration
+error of such a system from being over-estimated: under a single Normal distribution, few labels would leave the curve
+as far from the diagonal as they are uncertain.
+
+Given (a, slope, tau, nu) groups are independent, and the integral over z_g is a sum over Q nodes of Gauss and Hermite,
+placed where the labels of the group put them (Naylor and Smith 1982); given the node too, the posterior is
+BetaBernoulli's. The posterior of (a, slope, tau, nu) is carried by H weighted points. (log tau, log nu) are drawn from
+a histogram on a grid of Laplace's approximations of the evidence, (a, slope) from a mixture of Gaussian approximations
+given these, one per departure, all at quasi-random points; with (x)_r = x (x + 1) ... (x + r - 1), each is weighted by
+
+    log w_h = sum_g log sum_q v_hgq prod_b (nu m)_r (nu (1 - m))_{n-r} / (nu)_n + log prior - log proposal.
+
+One more label of a cell multiplies the weight of every node of its group by (nu m + r) / (nu + n) or its complement,
+so that a campaign can go on from label to label at the cost O(H Q).
+
+Shapes: cells are K = G B; counts (..., K), points (..., H), nodes (..., H, G, Q), draws (S, ..., K). 64-bit throughout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax.typing import DTypeLike
+from jaxtyping import Array, Float, Int
+from scipy import special
+
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
+from bayes_assess.errors import PriorError
+from bayes_assess.models._numerics.beta_sampling import standard_beta
+from bayes_assess.models._numerics.calibration_points import (
+    CALIBRATED,
+    DEPARTURES,
+    LOG_SPREAD,
+    LOG_STRENGTH,
+    N_POINTS,
+    UNITS,
+    probability,
+    weighted_points,
+)
+from bayes_assess.models.belief import pool_shares
+from bayes_assess.models.beta_bernoulli import BetaBernoulli
+
+_SCORE_MARGIN = 1e-4  # logits of mean scores stay within +-9.2
+_MOST_DRAWS, _FEWEST_DRAWS, _NUMBERS = 10_000, 1_000, 4_000_000  # for quantiles: as many as fit in some numbers
+
+
+def program(cells: Int[Array, " N"], agreements: Int[Array, " N"] | None = None, *, x: Float[Array, "G B"]) -> None:
+    """Run the generative program: a curve for every group, an accuracy per bin around it, an outcome per label.
+
+    Parameters
+    ----------
+    cells : (N,) integers in 0..G*B-1
+        Cell g * B + b of every labelled item: bin b of group g.
+    agreements : (N,) zeros and ones, optional
+        1 where the label agrees with the prediction; left out, the program simulates them.
+    x : (G, B)
+        Logit of the mean confidence of every bin.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, numpyro
+    >>> seeded = numpyro.handlers.seed(program, rng_seed=0)
+    >>> trace = numpyro.handlers.trace(seeded).get_trace(jnp.array([0, 5]), x=jnp.ones((2, 3)))
+    >>> trace["group_effect"]["value"].shape, trace["theta"]["value"].shape, trace["agreement"]["value"].shape
+    ((2, 1), (2, 3), (2,))
+    """
+    x = jnp.asarray(x)
+    departure = dist.Normal(jnp.asarray(CALIBRATED), jnp.outer(jnp.asarray(DEPARTURES), jnp.asarray(UNITS)))
+    alike = dist.Categorical(probs=jnp.full(len(DEPARTURES), 1 / len(DEPARTURES)))
+    curve = dist.MixtureSameFamily(alike, departure.to_event(1))
+    coefficients = jnp.asarray(numpyro.sample("coefficients", curve))
+    logit = coefficients[0] + coefficients[1] * x
+    strength = jnp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
+    groups = numpyro.plate("group", x.shape[0], dim=-2)
+    if x.shape[0] > 1:
+        spread = jnp.exp(numpyro.sample("log_spread", dist.Normal(*LOG_SPREAD)))
+        with groups:
+            logit = logit + spread * numpyro.sample("group_effect", dist.Normal(0.0, 1.0))
+    expected = probability(logit)
+    with groups, numpyro.plate("bin", x.shape[1], dim=-1):
+        theta = numpyro.sample("theta", dist.Beta(strength * expected, strength * (1 - expected)))
+    with numpyro.plate("label", len(cells)):
+        numpyro.sample("agreement", dist.Bernoulli(probs=jnp.ravel(jnp.asarray(theta))[cells]), obs=agreements)
+
+
+_DATA = [
+    *("logit_score", "agreements", "labels", "coefficients", "log_strength", "spread", "log_weight", "shift"),
+    "log_node",
+]
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=[])
+@dataclass(frozen=True)
+class HierarchicalCalibration:
+    """A mixture of independent Beta distributions over the accuracies of bins, one part per point and nodes of groups.
+
+    Made by `from_prior`; `update_counts` adds labels.
+
+    Parameters
+    ----------
+    logit_score : (G, B)
+        Logit of the mean confidence of every bin.
+    agreements, labels : (..., K)
+        Labels that agree with their predictions, and labels in all, of cell g * B + b.
+    coefficients : (..., H, 2)
+        Intercept and slope.
+    log_strength, spread : (..., H)
+        log nu, and tau, which is 0 where there is one group only.
+    log_weight : (..., H)
+        Logarithm of each point's weight up to a constant.
+    shift, log_node : (..., H, G, Q)
+        Effects tau z_g of every group at the nodes, and the logarithm of each node's probability given the point.
+
+    Examples
+    --------
+    >>> prior = HierarchicalCalibration.from_prior(score=[0.6, 0.8, 0.95], size=[10, 20, 70])
+    >>> posterior = prior.update([4, 0, 40], [10, 0, 60])  # over-confident at both ends
+    >>> bool(prior.mean[1] > 0.65 > posterior.mean[1])
+    True
+    """
+
+    logit_score: Float[Array, "G B"] | Float[np.ndarray, "G B"]
+    agreements: FloatGroups
+    labels: FloatGroups
+    coefficients: Float[Array, "*batch H 2"] | Float[np.ndarray, "*batch H 2"]
+    log_strength: Float[Array, "*batch H"] | Float[np.ndarray, "*batch H"]
+    spread: Float[Array, "*batch H"] | Float[np.ndarray, "*batch H"]
+    log_weight: Float[Array, "*batch H"] | Float[np.ndarray, "*batch H"]
+    shift: Float[Array, "*batch H G Q"] | Float[np.ndarray, "*batch H G Q"]
+    log_node: Float[Array, "*batch H G Q"] | Float[np.ndarray, "*batch H G Q"]
+
+    @classmethod
+    @x64
+    def from_prior(cls, *, score: Any, size: Any) -> HierarchicalCalibration:
+        """Build the prior; it has no strength to choose, since that is learned.
+
+        Parameters
+        ----------
+        score : (G, B) or (B,) in [0, 1]
+            Mean confidence of every bin's items over the whole pool. That of an empty bin may be NaN.
+        size : (G, B) or (B,) integers
+            Items of every bin, labelled or not.
+
+        Raises
+        ------
+        PriorError
+            If a score lies outside [0, 1], a size is negative, or the shapes are no bins or differ.
+
+        Examples
+        --------
+        >>> prior = HierarchicalCalibration.from_prior(score=[[0.6, 0.9], [0.7, float("nan")]], size=[[3, 9], [5, 0]])
+        >>> prior.logit_score.round(2).tolist(), prior.mean.shape
+        ([[0.41, 2.2], [0.85, 0.0]], (4,))
+        """
+        score, size = np.asarray(score, np.float64), np.asarray(size)
+        if score.shape != size.shape:
+            raise PriorError(f"`score` and `size` have one entry per bin; found shapes {score.shape} and {size.shape}.")
+        if score.ndim not in (1, 2) or score.size == 0:
+            raise PriorError(
+                f"`score` has the shape (groups, bins), or (bins,) without groups; found the shape {score.shape}."
+            )
+        if not (size >= 0).all():
+            raise PriorError(f"A bin holds 0 items or more; found {show(size.min())}.")
+        score = np.where((size == 0) & np.isnan(score), 0.5, score)
+        outside = ~((score >= 0) & (score <= 1))
+        if outside.any():
+            cell = int(np.flatnonzero(outside)[0])
+            raise PriorError(f"Mean scores lie between 0 and 1; cell {cell} has {show(score.flat[cell])}.")
+        logit = special.logit(np.clip(np.atleast_2d(score), _SCORE_MARGIN, 1 - _SCORE_MARGIN))
+        return cls.fit(logit, np.zeros(score.size), np.zeros(score.size))
+
+    @classmethod
+    @x64
+    def fit(cls, logit_score: Any, agreements: Any, labels: Any) -> HierarchicalCalibration:
+        """Place points and nodes for these agreements and labels, (..., K) each: the same ones for the same counts.
+
+        Examples
+        --------
+        >>> HierarchicalCalibration.fit([[0.0, 2.0]], [[1, 3], [0, 9]], [[2, 3], [1, 9]]).mean.shape
+        (2, 2)
+        """
+        x, agreements, labels = _floats(logit_score), _floats(agreements), _floats(labels)
+        flat = (count.reshape(-1, *x.shape) for count in (agreements, labels))
+        points = weighted_points(x, *flat)
+        batch = agreements.shape[:-1]
+        return cls(x, agreements, labels, *(leaf.reshape(*batch, *leaf.shape[1:]) for leaf in points))
+
+    @x64
+    def refreshed(self) -> HierarchicalCalibration:
+        """Place points and nodes anew for the labels observed, so that their weights are even again."""
+        return self.fit(self.logit_score, self.agreements, self.labels)
+
+    @x64
+    def update(self, successes: IntGroups, trials: IntGroups) -> HierarchicalCalibration:
+        """Add `successes` agreements among `trials` labels, each (..., K), and place points and nodes anew."""
+        agreements, labels = self.agreements + _floats(successes), self.labels + _floats(trials)
+        return self.fit(self.logit_score, agreements, labels)
+
+    def update_counts(self, counts: IntGroups) -> HierarchicalCalibration:
+        """Add counts (..., K, 2) of outcomes: column 0 disagreements, column 1 agreements."""
+        counts = np.asarray(counts) if isinstance(counts, list | tuple) else counts
+        return self.update(counts[..., 1], counts.sum(-1))
+
+    @x64
+    def observe(self, cell: Int[Array, ""], outcome: Int[Array, ""]) -> HierarchicalCalibration:
+        """Learn one label, 1 if it agrees, at the cost O(H Q): points and nodes stay, weights move. Not for batches."""
+        x = jnp.asarray(self.logit_score)
+        group, log_node = cell // x.shape[1], jnp.asarray(self.log_node)
+        strength = jnp.exp(jnp.asarray(self.log_strength))[:, None]
+        intercept, slope = jnp.asarray(self.coefficients).T
+        curve = (intercept + slope * x.ravel()[cell])[:, None]
+        expected = probability(curve + jnp.asarray(self.shift)[:, group])
+        r, n = jnp.asarray(self.agreements)[cell], jnp.asarray(self.labels)[cell]
+        seen = jnp.where(outcome == 1, strength * expected + r, strength * (1 - expected) + n - r) / (strength + n)
+        moved = log_node[:, group] + jnp.log(seen)
+        gain = jax.nn.logsumexp(moved, axis=-1)
+        return replace(
+            self,
+            agreements=jnp.asarray(self.agreements).at[cell].add(outcome == 1),
+            labels=jnp.asarray(self.labels).at[cell].add(1),
+            log_weight=self.log_weight + gain,
+            log_node=log_node.at[:, group].set(moved - gain[:, None]),
+        )
+
+    @x64
+    def update_at_mean(self, n: IntGroups) -> HierarchicalCalibration:
+        """Imagine `n` more labels of every cell, (..., K), that come back at the posterior mean of that cell."""
+        n = _floats(n)
+        return replace(self, agreements=self.agreements + n * self.mean, labels=self.labels + n)
+
+    @property
+    @x64
+    def weight(self) -> Float[Array, "*batch H"]:
+        """Probability of every point, (..., H)."""
+        return jax.nn.softmax(jnp.asarray(self.log_weight), axis=-1)
+
+    @property
+    @x64
+    def mean(self) -> FloatGroups:
+        """Posterior mean of every cell, (..., K)."""
+        return _moments(self)[0]
+
+    @property
+    @x64
+    def variance(self) -> FloatGroups:
+        """Posterior variance of every cell, (..., K)."""
+        return _moments(self)[1]
+
+    @x64
+    def component(self, key: PRNGKey) -> BetaBernoulli:
+        """Draw a point and a node for every group by their weights, and return the posterior given these, over (K,).
+
+        A draw from it is a joint draw of all accuracies. Not for batches.
+        """
+        return BetaBernoulli(*(parameter[0] for parameter in _components(key, 1, self)))
+
+    @x64
+    def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch K"]:
+        """Draw `n` vectors of accuracies, (n, ..., K): a point for each, a node for every group, then Beta variables.
+
+        Examples
+        --------
+        >>> import jax
+        >>> HierarchicalCalibration.from_prior(score=[0.6, 0.9], size=[1, 2]).sample(jax.random.key(0), 5).shape
+        (5, 2)
+        """
+        return _sample(key, n, self, jnp.dtype(dtype).name)
+
+    @x64
+    def quantile(self, level: Any) -> Float[Array, "*levels_batch K"]:
+        """Quantile of every accuracy at one level, (..., K), or at (L,) of them, (L, ..., K).
+
+        Those of some thousands of draws, the same ones at every call: a distribution function of so many parts would
+        take minutes to invert. The probability below a quantile is off by some 0.005 at the median, 0.002 at 0.025.
+
+        Examples
+        --------
+        >>> prior = HierarchicalCalibration.from_prior(score=[0.5], size=[1])
+        >>> bool(0.4 < prior.quantile(0.5)[0] < 0.6)
+        True
+        """
+        level = jnp.asarray(level, jnp.float64)
+        return _quantile(self, level.ravel()).reshape(*level.shape, *jnp.shape(self.agreements))
+
+    def pool_draws(
+        self, key: PRNGKey, n: int, counts: IntGroups, sizes: Int[np.ndarray, " K"]
+    ) -> Float[np.ndarray, "S *batch K"]:
+        """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` (..., K, 2) are labelled."""
+        key_theta, key_rest = jax.random.split(key)
+        return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
+
+    @x64
+    def log_evidence(self) -> Float[Array, "*batch"]:
+        """Log probability of the labels as a sequence, everything integrated out, from the points."""
+        return jax.nn.logsumexp(jnp.asarray(self.log_weight), axis=-1) - math.log(N_POINTS)
+
+
+def _floats(counts: Any) -> Float[Array, "*batch K"]:
+    return jnp.asarray(counts).astype(jnp.float64)
+
+
+def _each(function: Callable[[Any], Any], belief: HierarchicalCalibration) -> Any:
+    """Apply a function of one campaign to all of them, one after the other, so that memory stays that of one."""
+    batch = jnp.shape(belief.log_weight)[:-1]
+    if not batch:
+        return function(belief)
+    varying = {field.name: jnp.asarray(getattr(belief, field.name)) for field in fields(belief)}
+    x = varying.pop("logit_score")
+    flat = {
+        name: jnp.broadcast_to(leaf, (*batch, *leaf.shape[len(batch) :])).reshape(-1, *leaf.shape[len(batch) :])
+        for name, leaf in varying.items()
+    }
+    found = jax.lax.map(lambda one: function(HierarchicalCalibration(x, **one)), flat)
+    return jax.tree.map(lambda leaf: leaf.reshape(*batch, *leaf.shape[1:]), found)
+
+
+def _given_point(belief: HierarchicalCalibration):
+    """Mean and variance of every cell given every point, (H, K) each; one campaign."""
+    x, node = jnp.asarray(belief.logit_score), jnp.exp(jnp.asarray(belief.log_node))
+    intercept, slope = (c[:, None, None] for c in jnp.asarray(belief.coefficients).T)
+    m = probability((intercept + slope * x)[:, :, None] + jnp.asarray(belief.shift)[..., None])  # (H, G, Q, B)
+    strength = jnp.exp(jnp.asarray(belief.log_strength))[:, None, None]
+    r, n = (jnp.asarray(count).reshape(x.shape) for count in (belief.agreements, belief.labels))
+    total = strength + n
+    expected = (node[..., None] * m).sum(2)
+    scatter = (node[..., None] * (m - expected[:, :, None]) ** 2).sum(2)
+    mean = (strength * expected + r) / total
+    between = (strength / total) ** 2 * scatter
+    within = (mean * (strength * (1 - expected) + n - r) / total - between) / (total + 1)
+    return tuple(value.reshape(len(value), -1) for value in (mean, within + between))
+
+
+@jax.jit
+def _moments(belief: HierarchicalCalibration):
+    def one(belief):
+        means, variances = _given_point(belief)
+        weight = belief.weight
+        mean = weight @ means
+        return mean, weight @ (variances + (means - mean) ** 2)
+
+    return _each(one, belief)
+
+
+@jax.jit
+def _quantile(belief: HierarchicalCalibration, level: Float[Array, " L"]):
+    """Take the quantiles of draws, (L, ..., K), one campaign after the other."""
+    key, n = jax.random.key(0), int(np.clip(_NUMBERS // belief.agreements.shape[-1], _FEWEST_DRAWS, _MOST_DRAWS))
+
+    def one(belief):
+        key_component, key_beta = jax.random.split(key)
+        return jnp.quantile(standard_beta(key_beta, *_components(key_component, n, belief)), level, axis=0)
+
+    return jnp.moveaxis(_each(one, belief), -2, 0)
+
+
+def _components(key: PRNGKey, n: int, belief: HierarchicalCalibration):
+    """Beta parameters of all cells, (n, ..., K), given points and nodes drawn by their weights."""
+    key_point, key_node = jax.random.split(key)
+    x, log_weight = jnp.asarray(belief.logit_score), jnp.asarray(belief.log_weight)
+    batch = log_weight.shape[:-1]
+    point = jax.random.categorical(key_point, log_weight, shape=(n, *batch))
+    place = (*jnp.indices(point.shape, sparse=True)[1:], point)
+    log_node = jnp.asarray(belief.log_node)[place]  # (n, ..., G, Q)
+    node = jax.random.categorical(key_node, log_node)
+    shift = jnp.take_along_axis(jnp.asarray(belief.shift)[place], node[..., None], -1)
+    beta, strength = jnp.asarray(belief.coefficients)[place], jnp.exp(jnp.asarray(belief.log_strength)[place])
+    m = probability(beta[..., :1, None] + beta[..., 1:, None] * x + shift).reshape(n, *batch, -1)
+    a = strength[..., None] * m + belief.agreements
+    return a, strength[..., None] * (1 - m) + belief.labels - belief.agreements
+
+
+@partial(jax.jit, static_argnums=(1, 3))
+def _sample(key: PRNGKey, n: int, belief: HierarchicalCalibration, dtype: str):
+    key_component, key_beta = jax.random.split(key)
+    a, b = _components(key_component, n, belief)
+    return standard_beta(key_beta, a.astype(dtype), b.astype(dtype))

@@ -1,0 +1,398 @@
+"""Confusion matrix whose rows learn from each other: how often a prediction is right, and what is taken for it.
+
+**Rows are PREDICTED classes k, columns are OUTCOMES j of a label**, one of which, own_k, is the agreement.
+Agreements theta_k,own: `HierarchicalAccuracy`, with the mean score of a row's own class as covariate. Errors:
+theta_kj = (1 - theta_k,own) phi_kj, and in the plate ``prediction`` (K), with hyperparameters that rows share,
+
+    phi_k ~ Dirichlet(kappa q_k) over j != own_k,    q_k = (1 - lambda) told_k + lambda even_k,
+
+where told_k are the mean scores of the other classes among the items predicted k, normalised, and even_k is uniform
+over the other classes: log kappa ~ Normal(log 12, 1.5) says how like q_k the rows are, logit lambda ~ Normal(-1, 1.5)
+how little the scores know of errors. Plate ``item`` (N): label_i ~ Categorical(theta_k(i)) (METHODS 12.5).
+
+Agreements and errors are independent, in the prior and so in the posterior. Given (kappa, lambda) the posterior is
+`NestedDirichlet`. The posterior of (log kappa, logit lambda) is carried by J weighted points
+(`_numerics/dirichlet_points.py`). One more error j of row k, after n_kj of them and E_k errors in all, multiplies the
+weights by (kappa q_kj + n_kj) / (kappa + E_k), so that a campaign can go on from label to label at the cost O(J).
+
+By the aggregation property of the Dirichlet distribution errors that count for the same (labels of equal cost) may be
+taken together: told and even are then sums.
+
+Shapes: counts (..., K, O), points (..., J), draws (S, ..., K, O). Everything is 64-bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax.typing import DTypeLike
+from jaxtyping import Array, Float, Int
+
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess.errors import PriorError
+from bayes_assess.models._numerics.dirichlet_points import CONCENTRATION, MIX, weighted_points
+from bayes_assess.models.belief import merge_columns, pool_shares
+from bayes_assess.models.dirichlet_confusion import FloatMatrix, IntMatrix, row_shares
+from bayes_assess.models.hierarchical_accuracy import LOG_STRENGTH, HierarchicalAccuracy
+from bayes_assess.models.nested_dirichlet import (
+    NestedDirichlet,
+    Own,
+    joined_draws,
+    joined_moments,
+    merged_own,
+    n_quantile_draws,
+    row_quantiles,
+    split_counts,
+)
+
+
+def program(
+    predictions: Int[Array, " N"],
+    labels: Int[Array, " N"] | None = None,
+    *,
+    covariates: Float[Array, "K P"],
+    location: Float[Array, " P"],
+    scale: Float[Array, " P"],
+    own: Int[Array, " K"],
+    told: Float[Array, "K O"],
+    even: Float[Array, "K O"],
+) -> None:
+    """Run the generative program: a regression of agreements, shares of errors around the scores', a label per item.
+
+    Parameters
+    ----------
+    predictions : (N,) integers in 0..K-1
+        Predicted class of every labelled item.
+    labels : (N,) integers in 0..O-1, optional
+        Outcomes; left out, the program simulates them.
+    covariates, location, scale : (K, P), (P,), (P,)
+        As in `hierarchical_accuracy.program`.
+    own, told, even : (K,), (K, O), (K, O)
+        As in `HierarchicalConfusion`; here every outcome is possible.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, numpyro
+    >>> seeded = numpyro.handlers.seed(program, rng_seed=0)
+    >>> one, even = jnp.ones((3, 1)), (1 - jnp.eye(3)) / 2
+    >>> trace = numpyro.handlers.trace(seeded).get_trace(
+    ...     jnp.array([0, 0, 2]), covariates=one, location=jnp.ones(1), scale=jnp.ones(1), own=jnp.arange(3),
+    ...     told=even, even=even,
+    ... )
+    >>> trace["theta"]["value"].shape, trace["label"]["value"].shape
+    ((3, 3), (3,))
+    """
+    covariates, own, told, even = (jnp.asarray(x) for x in (covariates, own, told, even))
+    with numpyro.plate("covariate", covariates.shape[1]):
+        coefficient = numpyro.sample("coefficient", dist.Normal(jnp.asarray(location), jnp.asarray(scale)))
+    strength = jnp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
+    kappa = jnp.exp(numpyro.sample("log_kappa", dist.Normal(*CONCENTRATION)))
+    mix = jax.nn.sigmoid(numpyro.sample("logit_mix", dist.Normal(*MIX)))
+    expected = jax.nn.sigmoid(covariates @ jnp.asarray(coefficient))
+    n_rows, n_outcomes = told.shape
+    place = (own[:, None] + 1 + jnp.arange(n_outcomes - 1)) % n_outcomes  # columns of the errors
+    q = jnp.take_along_axis((1 - mix) * told + mix * even, place, axis=1)
+    with numpyro.plate("prediction", n_rows):
+        agreement = numpyro.sample("agreement", dist.Beta(strength * expected, strength * (1 - expected)))
+        share = numpyro.sample("error_share", dist.Dirichlet(kappa * q))
+    agreement, row = jnp.asarray(agreement), jnp.arange(n_rows)
+    theta = jnp.zeros(told.shape).at[row[:, None], place].set((1 - agreement[:, None]) * jnp.asarray(share))
+    theta = numpyro.deterministic("theta", theta.at[row, own].set(agreement))
+    with numpyro.plate("item", len(predictions)):
+        numpyro.sample("label", dist.CategoricalProbs(jnp.asarray(theta)[predictions]), obs=labels)
+
+
+_TABLES = ("told", "even", "counts")
+_DATA = ["agreement", "own", "told", "even", "counts", "log_kappa", "logit_mix", "log_weight"]
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=[])
+@dataclass(frozen=True)
+class HierarchicalConfusion:
+    """A mixture of `NestedDirichlet` distributions over the rows of a confusion matrix.
+
+    Made by `from_prior`; `update_counts` adds labels.
+
+    Parameters
+    ----------
+    agreement : HierarchicalAccuracy
+        Belief on the agreements of the K predicted classes.
+    own : (K,) integers
+        Outcome that is the agreement.
+    told, even : (K, O)
+        Shares of the errors by the scores, and uniform ones; 0 for the agreement and for outcomes that are impossible.
+    counts : (..., K, O)
+        Labels by outcome.
+    log_kappa, logit_mix, log_weight : (..., J)
+        Hyperparameter points (kappa, lambda) of the errors, and the logarithms of their weights.
+
+    Examples
+    --------
+    >>> prior = HierarchicalConfusion.from_prior(n_classes=3)
+    >>> posterior = prior.update_counts([[9, 1, 0], [2, 8, 0], [0, 0, 0]])  # the third row has no label
+    >>> bool(posterior.mean[2, 2] > 0.7 > prior.mean[2, 2])
+    True
+    """
+
+    agreement: HierarchicalAccuracy
+    own: Own
+    told: Float[Array, "K O"] | Float[np.ndarray, "K O"]
+    even: Float[Array, "K O"] | Float[np.ndarray, "K O"]
+    counts: FloatMatrix
+    log_kappa: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"]
+    logit_mix: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"]
+    log_weight: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"]
+
+    @classmethod
+    @x64
+    def from_prior(cls, *, mean_scores: Any = None, n_classes: int | None = None) -> HierarchicalConfusion:
+        """Build the prior; it has no strength to choose, since that is learned.
+
+        Parameters
+        ----------
+        mean_scores : (C, C) in [0, 1], optional
+            Row k is the mean score vector of the items *predicted* k; a row of zeros stands for a class that is
+            predicted for no item, of which nothing is told.
+        n_classes : int, optional
+            C, where there are no scores.
+
+        Raises
+        ------
+        PriorError
+            If `mean_scores` is no square matrix or has a value outside [0, 1], there is one class, or neither or both
+            of `mean_scores` and `n_classes` are given.
+
+        Examples
+        --------
+        >>> scores = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0, 0, 0]]
+        >>> HierarchicalConfusion.from_prior(mean_scores=scores).told.round(2).tolist()
+        [[0.0, 0.67, 0.33], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
+        """
+        if (mean_scores is None) == (n_classes is None):
+            raise PriorError("Pass either `mean_scores`, or `n_classes` where there are no scores.")
+        shares = None if mean_scores is None else row_shares(mean_scores)
+        n = len(shares) if shares is not None else n_classes
+        if not isinstance(n, int) or n < 2 or (shares is not None and shares.shape != (n, n)):
+            found = show(n_classes) if shares is None else f"mean scores of shape {shares.shape}"
+            raise PriorError(f"A confusion matrix has a row and a column for each of 2 classes or more; found {found}.")
+        diagonal = np.eye(n, dtype=bool)
+        even = ~diagonal / (n - 1)
+        if shares is None:
+            return _with_points(HierarchicalAccuracy.from_prior(n_groups=n), np.arange(n), even, even)
+        told = np.where(diagonal, 0.0, shares)
+        told /= told.sum(1, keepdims=True)
+        right, predicted = np.diagonal(shares).copy(), np.asarray(mean_scores).sum(1) > 0
+        if predicted.any():  # of the others nothing is known: not even that their scores are low
+            right[~predicted] = right[predicted].mean()
+        return _with_points(HierarchicalAccuracy.from_prior(mean_score=right), np.arange(n), told, even)
+
+    @x64
+    def update_counts(self, counts: IntMatrix) -> HierarchicalConfusion:
+        """Add counts (..., K, O) of outcomes, and place the points anew."""
+        counts = jnp.asarray(counts).astype(jnp.float64)
+        right, _ = split_counts(counts, self.own)
+        agreement = self.agreement.update(right, counts.sum(-1))
+        return _with_points(agreement, self.own, self.told, self.even, self.counts + counts)
+
+    @x64
+    def refreshed(self) -> HierarchicalConfusion:
+        """Place the points anew, after `observe` or `update_at_mean` has moved their weights or the counts alone."""
+        return self.update_counts(jnp.zeros_like(self.counts))
+
+    @x64
+    def observe(self, cell: Int[Array, ""], outcome: Int[Array, ""]) -> HierarchicalConfusion:
+        """Learn one label at the cost O(H + J + O): points stay, their weights move. Not for batches."""
+        own, told, even, counts = (jnp.asarray(x) for x in (self.own, self.told, self.even, self.counts))
+        _, errors = split_counts(counts[cell][None], own[cell][None])
+        agrees = outcome == own[cell]
+        kappa, mix = jnp.exp(self.log_kappa), jax.nn.sigmoid(jnp.asarray(self.logit_mix))
+        chance = kappa * ((1 - mix) * told[cell, outcome] + mix * even[cell, outcome]) + errors[0, outcome]
+        likelihood = jnp.where(agrees, 1.0, chance / (kappa + errors.sum()))
+        return replace(
+            self,
+            agreement=jax.tree.map(jnp.asarray, self.agreement).observe(cell, agrees),
+            counts=counts.at[cell, outcome].add(1),
+            log_weight=self.log_weight + jnp.log(likelihood),
+        )
+
+    @x64
+    def update_at_mean(self, n: Int[Array, "*batch K"]) -> HierarchicalConfusion:
+        """Imagine `n` more labels of every predicted class, (..., K), that come back at the posterior mean."""
+        n = jnp.asarray(n, jnp.float64)
+        return replace(self, agreement=self.agreement.update_at_mean(n), counts=self.counts + n[..., None] * self.mean)
+
+    @property
+    @x64
+    def weight(self) -> Float[Array, "*batch J"]:
+        """Probability of every point, (..., J)."""
+        return jax.nn.softmax(self.log_weight, axis=-1)
+
+    @property
+    @x64
+    def mean(self) -> FloatMatrix:
+        """Posterior mean of every outcome, (..., K, O)."""
+        return _moments(self)[0]
+
+    @property
+    @x64
+    def variance(self) -> FloatMatrix:
+        """Posterior variance of every outcome, (..., K, O)."""
+        return _moments(self)[1]
+
+    @x64
+    def component(self, key: PRNGKey) -> NestedDirichlet:
+        """Draw one part of the mixture: the belief as it would be if the hyperparameters were known.
+
+        Examples
+        --------
+        >>> import jax
+        >>> HierarchicalConfusion.from_prior(n_classes=3).component(jax.random.key(0)).mean.shape
+        (3, 3)
+        """
+        return _component(key, self)
+
+    @x64
+    def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch K O"]:
+        """Draw `n` confusion matrices, (n, ..., K, O): hyperparameters for each, then its rows.
+
+        Examples
+        --------
+        >>> import jax
+        >>> HierarchicalConfusion.from_prior(n_classes=3).sample(jax.random.key(0), 5).shape
+        (5, 3, 3)
+        """
+        return _sample(key, n, self, jnp.dtype(dtype).name)
+
+    @x64
+    def quantile(self, level: Any) -> Float[Array, "*levels_batch K O"]:
+        """Quantile of every outcome at one level, (..., K, O), or at (L,) of them, (L, ..., K, O).
+
+        It is that of 4,000 draws, always the same ones, or of fewer where the matrix is large, but never below 500.
+        """
+        return _quantile(self, jnp.asarray(level, jnp.float64))
+
+    def pool_draws(
+        self, key: PRNGKey, n: int, counts: IntMatrix, sizes: Int[np.ndarray, " K"]
+    ) -> Float[np.ndarray, "S *batch K O"]:
+        """Draw `n` times the shares of outcomes in a pool of `sizes` items, `counts` (..., K, O) of them labelled."""
+        key_theta, key_rest = jax.random.split(key)
+        return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
+
+    @x64
+    def merged(self, level: Int[np.ndarray, "K C"], n_levels: int) -> HierarchicalConfusion:
+        """Count errors of equal level as one outcome, row by row; (..., K, U), by the aggregation property.
+
+        What labels have said of the hyperparameters so far is kept.
+
+        Raises
+        ------
+        PriorError
+            If an error has the level of the agreement.
+
+        Examples
+        --------
+        >>> prior = HierarchicalConfusion.from_prior(n_classes=3)
+        >>> prior.merged(np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]]), 2).even.tolist()
+        [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]
+        """
+        own = merged_own(level, self.own, np.asarray(self.even) > 0)
+        tables = {name: merge_columns(np.asarray(getattr(self, name)), level, n_levels) for name in _TABLES}
+        return replace(self, own=own, **tables)
+
+    @x64
+    def log_evidence(self) -> Float[Array, "*batch"]:
+        """Log probability of the labels as a sequence, everything integrated out, from the points."""
+        return self.agreement.log_evidence() + jax.nn.logsumexp(self.log_weight, axis=-1)
+
+
+def _with_points(agreement: HierarchicalAccuracy, own, told, even, counts=None) -> HierarchicalConfusion:
+    own, told, even = (jnp.asarray(x) for x in (own, told, even))
+    counts = jnp.zeros(told.shape) if counts is None else counts
+    points = weighted_points(told, even, split_counts(counts, own)[1])
+    return HierarchicalConfusion(agreement, own, told, even, counts, *points)
+
+
+@jax.jit
+def _moments(belief: HierarchicalConfusion):
+    """Moments of the mixture.
+
+    Under every point the mean of phi is linear in (told, even, errors), with coefficients that rows alone have, so that
+    no K x O x J array is ever made.
+    """
+    _, errors = split_counts(jnp.asarray(belief.counts), belief.own)
+    kappa, mix = jnp.exp(belief.log_kappa)[..., None, :], jax.nn.sigmoid(belief.logit_mix)[..., None, :]
+    total, w = kappa + errors.sum(-1)[..., None], belief.weight[..., None, :]  # (..., K, J), (..., 1, J)
+    part = jnp.stack([kappa * (1 - mix) / total, kappa * mix / total, 1 / total], axis=-1)  # (..., K, J, 3)
+    basis = jnp.stack([*(jnp.broadcast_to(x, errors.shape) for x in (belief.told, belief.even)), errors], axis=-1)
+    center = (w[..., None] * part).sum(-2)
+    off, narrow = part - center[..., None, :], w / (total + 1)
+    linear = (narrow[..., None] * part).sum(-2)
+    square = jnp.einsum("...j,...jp,...jq->...pq", w, off, off)
+    square -= jnp.einsum("...j,...jp,...jq->...pq", narrow, part, part)
+    share = jnp.einsum("...kop,...kp->...ko", basis, center)
+    variance = jnp.einsum("...kop,...kp->...ko", basis, linear)
+    variance += jnp.einsum("...kop,...kpq,...koq->...ko", basis, square, basis)
+    agreement = belief.agreement
+    return joined_moments(belief.own, agreement.mean, agreement.variance, share, jnp.maximum(variance, 0))
+
+
+def _parameters(belief: HierarchicalConfusion, point: Int[Array, "*S *batch"]) -> Float[Array, "*S *batch K O"]:
+    """Dirichlet parameters of the errors at chosen points."""
+    _, errors = split_counts(jnp.asarray(belief.counts), belief.own)
+    log_kappa, logit_mix = (_taken(x, point)[..., None, None] for x in (belief.log_kappa, belief.logit_mix))
+    kappa, mix = jnp.exp(log_kappa), jax.nn.sigmoid(logit_mix)
+    return kappa * ((1 - mix) * jnp.asarray(belief.told) + mix * jnp.asarray(belief.even)) + errors
+
+
+def _taken(values: Any, point: Int[Array, "*S *batch"]) -> Float[Array, "*S *batch"]:
+    """Values (..., J) at one point for every draw of every batch."""
+    values = jnp.broadcast_to(values, (*point.shape, np.shape(values)[-1]))
+    return jnp.take_along_axis(values, point[..., None], axis=-1)[..., 0]
+
+
+@jax.jit
+def _component(key: PRNGKey, belief: HierarchicalConfusion) -> NestedDirichlet:
+    key_agreement, key_errors = jax.random.split(key)
+    a, b = belief.agreement.parts
+    point = jax.random.categorical(key_agreement, belief.agreement.log_weight)[..., None, None]
+    a, b = (jnp.take_along_axis(x, point, axis=-2)[..., 0, :] for x in (a, b))
+    alpha = _parameters(belief, jax.random.categorical(key_errors, belief.log_weight))
+    return NestedDirichlet(a, b, alpha, jnp.asarray(belief.own))
+
+
+@partial(jax.jit, static_argnums=(1, 3))
+def _sample(key: PRNGKey, n: int, belief: HierarchicalConfusion, dtype: str):
+    key_agreement, key_point, key_errors = jax.random.split(key, 3)
+    point = jax.random.categorical(key_point, belief.log_weight, shape=(n, *belief.log_weight.shape[:-1]))
+    agreement = belief.agreement.sample(key_agreement, n, dtype=dtype)
+    return joined_draws(key_errors, jnp.asarray(agreement), _parameters(belief, point).astype(dtype), belief.own)
+
+
+@jax.jit
+def _quantile(belief: HierarchicalConfusion, level: Float[Array, "*levels"]):
+    shape = belief.counts.shape
+    counts = jnp.asarray(belief.counts).reshape(-1, 1, shape[-1])
+    n, n_rows = n_quantile_draws(counts.shape), shape[-2]
+    log_kappa, logit_mix, log_weight = (
+        jnp.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (belief.log_kappa, belief.logit_mix, belief.log_weight)
+    )
+    key_agreement, key_errors = jax.random.split(jax.random.key(0))
+    agreement = jnp.asarray(belief.agreement.sample(key_agreement, n)).reshape(n, -1)
+
+    def draw(row):
+        key_point, key_share = jax.random.split(jax.random.fold_in(key_errors, row))
+        own, told, even = (jnp.asarray(x)[row % n_rows][None] for x in (belief.own, belief.told, belief.even))
+        points = (x[row // n_rows] for x in (log_kappa, logit_mix, log_weight))
+        alone = HierarchicalConfusion(belief.agreement, own, told, even, counts[row], *points)
+        alpha = _parameters(alone, jax.random.categorical(key_point, alone.log_weight, shape=(n,)))
+        return joined_draws(key_share, agreement[:, row][:, None], alpha, own)[:, 0]
+
+    return row_quantiles(level, len(counts), draw).reshape(*level.shape, *shape)

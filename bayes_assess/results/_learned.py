@@ -1,0 +1,137 @@
+"""What a result says of its prior: what the labels taught it, or that they contradict it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess.models.belief import beta_marginals, is_mixture
+from bayes_assess.models.beta_bernoulli import BetaBernoulli
+from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy
+from bayes_assess.models.hierarchical_confusion import HierarchicalConfusion
+
+# If the fixed prior were right, the odds would pass this with probability 1 in 100 at most, whenever one looks and
+# however items were chosen (Markov's inequality). A number of right labels as far out, of random items, has the other
+# probability.
+_CONTRADICTED_AT, _IMPROBABLE = 100.0, 0.005
+_DRAWS = 4000
+_WAY_OUT = "Do not trust these intervals; the prior 'learned' finds out from the labels how far scores can be trusted."
+
+
+def what_was_learned(
+    posterior: Any, draws: Float[np.ndarray, "S G"], sizes: Int[np.ndarray, " G"], mean_score: Any, tails: list[float]
+) -> str | None:
+    """Say how much groups differ and how far the scores can be trusted; None where the prior learns nothing.
+
+    Parameters
+    ----------
+    posterior : Belief
+    draws : (S, G)
+        Posterior draws of the groups' accuracies.
+    sizes : (G,) integers
+        Items of every group.
+    mean_score : (G,) or None
+    tails : two probabilities
+        Of the ends of intervals.
+
+    Examples
+    --------
+    >>> posterior = HierarchicalAccuracy.from_prior(mean_score=[0.9, 0.9])
+    >>> what_was_learned(posterior, np.tile([0.6, 0.7], (9, 1)), np.array([5, 5]), np.array([0.9, 0.9]), [0.025, 0.975])
+    'Learned from all labels: groups differ by about 5 points; the scores are over-confident by about 25 (25 to 25).'
+    """
+    if not is_mixture(posterior):
+        return None
+    share = sizes / sizes.sum()
+    overall = draws @ share
+    differ = float(np.sqrt(((draws - overall[:, None]) ** 2) @ share).mean())
+    groups = f"groups differ by about {_points(differ)}" if (sizes > 0).sum() > 1 else None
+    scores = None
+    if mean_score is not None:
+        gap = float(np.asarray(mean_score) @ share) - overall
+        low, high = np.quantile(gap, tails)
+        if low > 0 or high < 0:
+            side, ends = ("over", (low, high)) if low > 0 else ("under", (-high, -low))
+            scores = f"the scores are {side}-confident by about {100 * abs(gap.mean()):.0f} ({100 * ends[0]:.0f} to "
+            scores += f"{100 * ends[1]:.0f})"
+        else:
+            scores = (
+                f"whether the scores are over- or under-confident is open ({-100 * high:+.0f} to {-100 * low:+.0f})"
+            )
+    said = "; ".join(part for part in (groups, scores) if part)
+    return f"Learned from all labels: {said}." if said else None
+
+
+def contradiction(
+    prior: Any, agreements: Int[np.ndarray, " G"], labels: Int[np.ndarray, " G"], mean_score: Any
+) -> str | None:
+    """Say that labels contradict a fixed prior of accuracies; None if they do not.
+
+    Their probability is compared with the one that groups give them which learn from each other, and their number that
+    are right with what the prior predicts of it.
+
+    Parameters
+    ----------
+    prior : Belief
+        Only independent Beta distributions of the groups' accuracies are looked at.
+    agreements, labels : (G,) integers
+    mean_score : (G,) or None
+
+    Examples
+    --------
+    >>> flat, labels = BetaBernoulli.from_prior(n_groups=20), np.full(20, 2)
+    >>> some, all_right = np.resize([0, 1, 2], 20), np.full(20, 2)
+    >>> contradiction(flat, some, labels, None) is None, contradiction(flat, all_right, labels, None) is None
+    (True, False)
+    """
+    marginals = beta_marginals(prior)
+    if marginals is None or not labels.sum():
+        return None
+    fixed = BetaBernoulli(*(np.asarray(parameter) for parameter in marginals)).log_marginal(agreements, labels)
+    learned = (
+        HierarchicalAccuracy.from_prior(n_groups=len(labels))
+        if mean_score is None
+        else HierarchicalAccuracy.from_prior(mean_score=mean_score)
+    ).update(agreements, labels)
+    log_odds = float(learned.log_evidence()) - float(np.asarray(fixed).sum())
+    if log_odds < math.log(_CONTRADICTED_AT):
+        return _improbable_number(marginals, agreements, labels)
+    times = f"{math.exp(log_odds):,.0f}" if log_odds < math.log(1e6) else "over a million"
+    odds = f"they are {times} times as probable where groups learn from each other"
+    return f"The labels contradict the prior: {odds}. {_WAY_OUT}"
+
+
+def _improbable_number(marginals: Any, agreements: Int[np.ndarray, " G"], labels: Int[np.ndarray, " G"]) -> str | None:
+    """Say that the prior predicts another number of right labels; None if it does not."""
+    told = labels > 0
+    a, b = (np.asarray(parameter)[told] for parameter in marginals)
+    rng = np.random.default_rng(np.random.SeedSequence(_DRAWS))
+    predicted = rng.binomial(labels[told], rng.beta(a, b, (_DRAWS, len(a)))).sum(1)
+    right = int(agreements.sum())
+    if 2 * min((predicted <= right).mean(), (predicted >= right).mean()) >= _IMPROBABLE:
+        return None
+    low, high = np.quantile(predicted, [0.025, 0.975]).astype(int)
+    expected = f"it expected {low:,} to {high:,} of the {int(labels.sum()):,} to be right"
+    return f"The labels contradict the prior: {expected}, and {right:,} are. {_WAY_OUT}"
+
+
+def agreement_belief(belief: Any, own: Int[np.ndarray, " K"]) -> Any:
+    """Return the belief on every predicted class's accuracy within one on outcomes, of which `own` is the agreement.
+
+    One without a closed form is returned as it is.
+    """
+    if isinstance(belief, HierarchicalConfusion):
+        return belief.agreement
+    marginals = beta_marginals(belief)
+    if marginals is None:
+        return belief
+    rows = np.arange(len(own))
+    return BetaBernoulli(*(np.asarray(parameter)[rows, own] for parameter in marginals))
+
+
+def _points(difference: float) -> str:
+    points = f"{100 * difference:.0f}"
+    return f"{points} point{'' if points == '1' else 's'}"

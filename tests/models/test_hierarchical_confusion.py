@@ -1,0 +1,394 @@
+"""Rows of a confusion matrix that learn from each other: hyperposterior of errors, mixture, and what rests on them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import pytest
+from numpyro.diagnostics import effective_sample_size
+from numpyro.infer import MCMC, NUTS
+from scipy import special, stats
+
+import bayes_assess as ba
+from bayes_assess.models._numerics import dirichlet_points
+from bayes_assess.models._numerics.special import log_rising
+from bayes_assess.models.belief import merge_columns
+from bayes_assess.models.hierarchical_confusion import HierarchicalConfusion, program
+from bayes_assess.models.nested_dirichlet import NestedDirichlet
+from sbc import ranks, uniformity
+
+SCORES = np.array([[0.70, 0.24, 0.05, 0.01], [0.06, 0.55, 0.38, 0.01], [0.02, 0.05, 0.90, 0.03], [0.3, 0.0, 0.1, 0.6]])
+PRIOR = HierarchicalConfusion.from_prior(mean_scores=SCORES)
+COUNTS = np.array([[5, 2, 1, 0], [0, 6, 4, 0], [1, 0, 9, 0], [0, 0, 0, 0]])
+POSTERIOR = PRIOR.update_counts(COUNTS)
+OFF = ~np.eye(4, dtype=bool)
+# Errors 1 and 2, and 0 and 3, count for the same, and one level of five is that of no label.
+LEVEL = np.array([[0, 1, 1, 2], [2, 0, 3, 2], [1, 1, 2, 1], [1, 0, 0, 3]])
+ALPHA = 1e-4  # false-alarm rate of one calibration test
+# A grid over 3.2 standard deviations to either side of two parameters leaves out 0.3 % of a normal distribution.
+LEFT_OUT = 4 * stats.norm.sf(3.2)
+
+
+def arguments(prior=PRIOR):
+    """Collect what the program takes besides labels."""
+    return {name: jnp.asarray(getattr(prior.agreement, name)) for name in ("covariates", "location", "scale")} | {
+        name: jnp.asarray(getattr(prior, name)) for name in ("own", "told", "even")
+    }
+
+
+def by_fine_grid(prior, counts):
+    """Evidence of the errors, and mean and variance of their shares, by a fine grid over both hyperparameters."""
+    log_kappa, logit = (x.ravel() for x in np.meshgrid(np.linspace(-6.5, 11.5, 241), np.linspace(-10, 8, 241)))
+    kappa, mix = np.exp(log_kappa)[:, None, None], special.expit(logit)[:, None, None]
+    own = np.arange(counts.shape[1]) == np.asarray(prior.own)[:, None]
+    errors, alpha = np.where(own, 0, counts), kappa * ((1 - mix) * prior.told + mix * prior.even)
+    positive = np.where(alpha > 0, alpha, 1)
+    terms = special.gammaln(positive + errors) - special.gammaln(positive)
+    total = kappa[:, :, 0] + errors.sum(1)
+    log_p = terms.sum((1, 2)) + (special.gammaln(kappa[:, :, 0]) - special.gammaln(total)).sum(1)
+    log_p += stats.norm.logpdf(log_kappa, np.log(12), 1.5) + stats.norm.logpdf(logit, -1, 1.5)
+    p = np.exp(log_p - log_p.max())
+    evidence = np.log(p.sum() * (18 / 240) ** 2) + log_p.max()
+    p /= p.sum()
+    share = (alpha + errors) / total[:, :, None]
+    mean = np.tensordot(p, share, 1)
+    within = share * (1 - share) / (total[:, :, None] + 1)
+    return evidence, mean, np.tensordot(p, within + (share - mean) ** 2, 1)
+
+
+def shares(belief):
+    """Mean and variance of the errors' shares: of the rows, were the agreements known."""
+    mean, agreement = np.asarray(belief.mean), np.asarray(belief.agreement.mean)
+    square = np.asarray(belief.agreement.variance) + (1 - agreement) ** 2
+    share = np.where(OFF, mean, 0) / (1 - agreement)[:, None]
+    variance = np.asarray(belief.variance) - np.asarray(belief.agreement.variance)[:, None] * share**2
+    return share, np.where(OFF, variance / square[:, None], 0)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [np.zeros((4, 4)), COUNTS, 20 * COUNTS, COUNTS.T, [[0, 0, 0, 9], [9, 0, 0, 0], [0, 9, 0, 0], [0, 9, 0, 0]]],
+    ids=["none", "few", "many", "other than told", "no agreement"],
+)
+def test_evidence_and_shares_of_errors_equal_a_fine_grid(counts):
+    counts = np.asarray(counts)
+    belief = PRIOR.update_counts(counts)
+    evidence, mean, variance = by_fine_grid(PRIOR, counts)
+    assert abs(belief.log_evidence() - belief.agreement.log_evidence() - evidence) < LEFT_OUT
+    found_mean, found_variance = shares(belief)
+    assert (np.abs(found_mean - mean)[OFF] < 2 * LEFT_OUT * np.sqrt(variance[OFF])).all()
+    # What lies 3.2 standard deviations away and farther has some ten times its share in the variance.
+    np.testing.assert_allclose(found_variance[OFF], variance[OFF], rtol=10 * LEFT_OUT)
+
+
+def test_the_logarithm_of_the_rising_factorial_is_right_to_the_tenth_digit():
+    x, n = (x.ravel() for x in np.meshgrid(10.0 ** np.arange(-9, 6), [0.0, 1, 2, 7.5, 30, 1000]))
+    with jax.enable_x64(True):
+        found = np.asarray(log_rising(jnp.asarray(x), jnp.asarray(n)))
+    exact = special.gammaln(x + n) - special.gammaln(x)
+    np.testing.assert_allclose(found, exact, rtol=1e-10, atol=1e-9)  # the difference of gammaln has lost digits itself
+    assert (found[n == 0] == 0).all()
+
+
+@pytest.mark.slow
+def test_nuts_on_the_program_agrees():
+    rows, columns = np.nonzero(COUNTS)
+    times = COUNTS[rows, columns]
+    with jax.enable_x64(True):
+        mcmc = MCMC(NUTS(program, target_accept_prob=0.95), num_warmup=1000, num_samples=8000, progress_bar=False)
+        mcmc.run(jax.random.key(0), np.repeat(rows, times), np.repeat(columns, times), **arguments())
+        theta = np.asarray(mcmc.get_samples(group_by_chain=True)["theta"])
+    draws = np.asarray(POSTERIOR.sample(jax.random.key(1), 40_000))
+    weight = np.asarray(POSTERIOR.agreement.weight)
+    a, b = POSTERIOR.agreement.parts
+    points = np.sqrt((weight[:, None] ** 2 * (a / (a + b) - weight @ (a / (a + b))) ** 2).sum(0))  # of the agreements
+    for power in (1, 2):
+        ours, theirs = draws**power, theta**power
+        error = np.hypot(ours.std(0) / np.sqrt(len(draws)), theirs.std((0, 1)) / np.sqrt(effective_sample_size(theirs)))
+        error = np.hypot(error, points[:, None])
+        assert (np.abs(ours.mean(0) - theirs.mean((0, 1))) < 4 * error).all()
+
+
+# -- simulation-based calibration -------------------------------------------------------------------------------------
+
+N_REPLICATES, N_LABELS, N_DRAWS = 1200, 8, 63
+
+
+@pytest.fixture(scope="module")
+def replicates():
+    """Confusion matrices and counts of labels that the program draws, (R, 4, 4) each."""
+    predictions = jnp.repeat(jnp.arange(4), N_LABELS)
+    given = arguments()
+
+    def one(key):
+        trace = numpyro.handlers.trace(numpyro.handlers.seed(program, key)).get_trace(predictions, **given)
+        return trace["theta"]["value"], jnp.zeros((4, 4), int).at[predictions, trace["label"]["value"]].add(1)
+
+    with jax.enable_x64(True):
+        theta, counts = jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(2), N_REPLICATES))
+    return np.asarray(theta), np.asarray(counts)
+
+
+FAULTS = {
+    "predictions as labels": lambda counts: PRIOR.update_counts(np.eye(4, dtype=int) * counts.sum(-1, keepdims=True)),
+    "labels as predictions": lambda counts: PRIOR.update_counts(np.swapaxes(counts, -1, -2)),
+    "every label twice": lambda counts: PRIOR.update_counts(2 * counts),
+    "rows in another order": lambda counts: PRIOR.update_counts(counts[:, ::-1, ::-1]),
+    "scores of another class": lambda counts: other_scores().update_counts(counts),
+    "errors lost": lambda counts: PRIOR.update_counts(counts * np.eye(4, dtype=int)),
+}
+CONTRAST = np.array([[0.3, 0.5, -0.5, 0.1], [-1.0, 0.1, 1.0, 0.4], [0.6, -0.4, 0.2, 0.8], [1.0, -0.6, 0.1, 0.2]])
+
+
+def other_scores():
+    """The prior by scores that change the columns of errors about."""
+    scores = SCORES.copy()
+    for k, j, i in ((0, 1, 3), (1, 2, 3), (2, 1, 3), (3, 0, 1)):
+        scores[k, [j, i]] = scores[k, [i, j]]
+    return HierarchicalConfusion.from_prior(mean_scores=scores)
+
+
+def p_value(theta, posterior):
+    """Of a contrast of the entries, one number per replicate, since those of a replicate are not independent."""
+    draws = np.einsum("s...kj,kj->s...", np.asarray(posterior.sample(jax.random.key(3), N_DRAWS)), CONTRAST)
+    return uniformity(ranks(np.einsum("rkj,kj->r", theta, CONTRAST), draws, np.random.default_rng(3)), N_DRAWS)
+
+
+def test_the_posterior_is_calibrated(replicates):
+    theta, counts = replicates
+    assert p_value(theta, PRIOR.update_counts(counts)) > ALPHA
+
+
+@pytest.mark.parametrize("fault", sorted(FAULTS))
+def test_calibration_catches_a_planted_fault(replicates, fault):
+    theta, counts = replicates
+    assert p_value(theta, FAULTS[fault](counts)) < ALPHA
+
+
+# -- learning ---------------------------------------------------------------------------------------------------------
+
+
+def test_batches_of_labels_come_to_what_all_of_them_at_once_do():
+    half = COUNTS // 2
+    twice = PRIOR.update_counts(half).update_counts(COUNTS - half)
+    np.testing.assert_array_equal(twice.mean, POSTERIOR.mean)
+
+
+def test_campaigns_of_one_batch_come_to_what_each_alone_does():
+    both = PRIOR.update_counts(np.stack([COUNTS, COUNTS.T]))
+    assert both.mean.shape == both.variance.shape == both.component(jax.random.key(0)).mean.shape == (2, 4, 4)
+    for found, counts in zip(both.mean, (COUNTS, COUNTS.T), strict=True):
+        np.testing.assert_allclose(found, PRIOR.update_counts(counts).mean, rtol=1e-9)
+
+
+def test_labels_one_by_one_come_to_what_counts_do():
+    with jax.enable_x64(True):
+        observe = jax.jit(lambda belief, cell, outcome: belief.observe(cell, outcome))
+        belief = jax.tree.map(jnp.asarray, PRIOR)
+        for cell, outcome in np.argwhere(COUNTS):
+            for _ in range(COUNTS[cell, outcome]):
+                belief = observe(belief, cell, outcome)
+    np.testing.assert_array_equal(belief.counts, COUNTS)
+    np.testing.assert_array_equal(belief.agreement.agreements, np.diag(COUNTS))
+    mean, variance = shares(POSTERIOR)
+    # The points of the prior, weighted, against points placed anew: both leave out as much.
+    assert (np.abs(shares(belief)[0] - mean)[OFF] < 4 * LEFT_OUT * np.sqrt(variance[OFF])).all()
+    np.testing.assert_array_equal(belief.refreshed().log_weight, POSTERIOR.log_weight)
+    np.testing.assert_array_equal(belief.refreshed().mean, POSTERIOR.mean)
+
+
+def test_entries_without_errors_have_nothing_to_say_of_the_points(monkeypatch):
+    monkeypatch.setattr(dirichlet_points, "_DENSE", 0)
+    monkeypatch.setattr(dirichlet_points, "_FEWEST", 1)
+    np.testing.assert_allclose(PRIOR.update_counts(COUNTS).log_kappa, POSTERIOR.log_kappa, rtol=1e-9)
+    np.testing.assert_allclose(PRIOR.update_counts(COUNTS).log_weight, POSTERIOR.log_weight, atol=1e-8)
+
+
+def test_rows_without_labels_follow_the_others():
+    share = np.where(OFF, PRIOR.told, 0)
+    like = PRIOR.update_counts(np.vstack([np.round(40 * share[:3] + 40 * np.eye(4)[:3]), np.zeros(4)]))
+    unlike = PRIOR.update_counts(np.array([[40, 0, 0, 40], [0, 40, 0, 40], [0, 0, 40, 40], [0, 0, 0, 0]]))
+    mean_like, variance_like = shares(like)
+    mean_unlike, _ = shares(unlike)
+    before, variance = shares(PRIOR)
+    assert np.abs(mean_like - share)[3].sum() < np.abs(before - share)[3].sum() < np.abs(mean_unlike - share)[3].sum()
+    assert (variance_like[3, :3] < variance[3, :3]).all()
+
+
+def test_a_class_that_is_never_predicted_is_told_nothing():
+    scores = np.array([[0.9, 0.1, 0.0], [0.2, 0.7, 0.1], [0.0, 0.0, 0.0]])
+    prior = HierarchicalConfusion.from_prior(mean_scores=scores)
+    assert prior.told[2].tolist() == [0.5, 0.5, 0.0]
+    assert prior.mean[1, 1] < prior.mean[2, 2] < prior.mean[0, 0]
+
+
+def test_imagined_labels_leave_the_means_where_they_are_and_narrow_the_posterior():
+    more = POSTERIOR.update_at_mean(np.full(4, 20))
+    assert np.abs(np.asarray(more.mean) - POSTERIOR.mean).max() < 0.05
+    assert (np.asarray(more.variance).sum(-1) < POSTERIOR.variance.sum(-1)).all()
+
+
+@pytest.mark.parametrize("counts", [50 * np.eye(4, dtype=int), 50 * OFF, 50 * np.eye(4, dtype=int)[::-1]])
+def test_everything_right_or_wrong_stays_finite(counts):
+    posterior = PRIOR.update_counts(counts)
+    assert np.isfinite(posterior.log_weight).all()
+    assert ((posterior.mean > 0) & (posterior.mean < 1) & (posterior.variance > 0)).all()
+    np.testing.assert_allclose(posterior.mean.sum(-1), 1, rtol=1e-12)
+
+
+# -- moments, quantiles, merging --------------------------------------------------------------------------------------
+
+N_MOMENTS = 40_000
+PART = POSTERIOR.component(jax.random.key(5))
+
+
+@pytest.mark.parametrize("belief", [POSTERIOR, PART, POSTERIOR.merged(LEVEL, 5)], ids=["mixture", "part", "merged"])
+def test_moments_are_those_of_the_draws(belief):
+    draws = np.asarray(belief.sample(jax.random.key(1), N_MOMENTS))
+    possible = np.asarray(belief.mean) > 0
+    np.testing.assert_array_equal(draws[:, ~possible], 0)
+    np.testing.assert_array_equal(np.asarray(belief.variance)[~possible], 0)
+    np.testing.assert_allclose(draws.sum(-1), 1, rtol=1e-12)
+    square = (draws - belief.mean) ** 2
+    for values, exact in ((draws, belief.mean), (square, belief.variance)):
+        error = values.std(0) / np.sqrt(N_MOMENTS)
+        assert (np.abs(values.mean(0) - exact) <= 4.5 * error).all()
+
+
+@pytest.mark.parametrize("belief", [POSTERIOR, PART], ids=["mixture", "part"])
+def test_quantiles_are_those_of_the_draws(belief):
+    draws = np.asarray(belief.sample(jax.random.key(4), N_MOMENTS))
+    levels = np.array([0.05, 0.5, 0.95])
+    quantiles = belief.quantile(levels)
+    assert quantiles.shape == (3, 4, 4)
+    error = np.sqrt(levels * (1 - levels) * (1 / 4000 + 1 / N_MOMENTS))[:, None, None]
+    assert (np.abs((draws[:, None] <= quantiles).mean(0) - levels[:, None, None]) < 4.5 * error).all()
+
+
+def test_draws_of_parts_are_draws_of_the_mixture():
+    keys = jax.random.split(jax.random.key(6), 4000)
+    with jax.enable_x64(True):
+        parts = jax.jit(jax.vmap(POSTERIOR.component))(keys)
+    parts = replace(parts, own=PART.own)
+    spread = np.asarray(parts.mean).std(0) / np.sqrt(len(keys))
+    assert (np.abs(np.asarray(parts.mean).mean(0) - POSTERIOR.mean) < 4.5 * spread).all()
+    total = np.asarray(parts.variance).mean(0) + np.asarray(parts.mean).var(0)
+    error = (np.asarray(parts.variance) + (np.asarray(parts.mean) - POSTERIOR.mean) ** 2).std(0) / np.sqrt(len(keys))
+    assert (np.abs(total - POSTERIOR.variance) < 4.5 * error).all()
+
+
+def test_merging_commutes_with_means_parts_and_updates():
+    merged = POSTERIOR.merged(LEVEL, 5)
+    np.testing.assert_allclose(merged.mean, merge_columns(POSTERIOR.mean, LEVEL, 5), rtol=1e-12)
+    np.testing.assert_array_equal(merged.counts, merge_columns(COUNTS, LEVEL, 5))
+    part = merged.component(jax.random.key(5))
+    np.testing.assert_allclose(part.alpha, PART.merged(LEVEL, 5).alpha, rtol=1e-12)
+    more = np.array([[0, 1, 0, 2], [1, 1, 0, 0], [0, 0, 3, 1], [1, 0, 1, 0]])
+    first, last = (part.update_counts(merge_columns(more, LEVEL, 5)), PART.update_counts(more).merged(LEVEL, 5))
+    for one, other in zip(jax.tree.leaves(first), jax.tree.leaves(last), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_merged_errors_have_the_evidence_of_a_matrix_of_their_own():
+    counts = merge_columns(COUNTS, LEVEL, 5)
+    merged = PRIOR.merged(LEVEL, 5)
+    belief = merged.update_counts(counts)
+    evidence, mean, _ = by_fine_grid(merged, counts)
+    assert abs(belief.log_evidence() - belief.agreement.log_evidence() - evidence) < LEFT_OUT
+    own = np.arange(5) == belief.own[:, None]
+    share = np.where(own, 0, belief.mean) / (1 - belief.agreement.mean)[:, None]
+    np.testing.assert_allclose(share, np.where(own, 0, mean), atol=2 * LEFT_OUT)
+
+
+def test_an_error_is_not_merged_with_the_agreement():
+    level = np.zeros((4, 4), int)
+    for belief in (PRIOR, PART):
+        with pytest.raises(ba.PriorError, match="Outcome 1 of predicted class 0 is an error and has the level 0 of"):
+            belief.merged(level, 1)
+
+
+def test_a_part_whose_errors_weigh_as_much_as_its_agreement_leaves_is_dirichlet():
+    alpha = np.array([[2.0, 0.5, 3.0], [0.2, 1.5, 0.7]])
+    whole, own = ba.DirichletConfusion(alpha), np.array([0, 1])
+    diagonal = np.arange(3) == own[:, None]
+    errors = np.where(diagonal, 0, alpha)
+    part = NestedDirichlet(alpha[diagonal], errors.sum(-1), errors, own).update_counts([[1, 2, 0], [0, 4, 1]])
+    whole = whole.update([[1, 2, 0], [0, 4, 1]])
+    for name in ("mean", "variance", "total_variance"):
+        np.testing.assert_allclose(getattr(part, name), getattr(whole, name), rtol=1e-12)
+    np.testing.assert_allclose(part.update_at_mean([5, 2]).variance, whole.update_at_mean([5, 2]).variance, rtol=1e-12)
+
+
+def test_all_labelled_pools_are_known():
+    counts = 2 * COUNTS + np.eye(4, dtype=int)
+    draws = POSTERIOR.pool_draws(jax.random.key(0), 3, counts, counts.sum(-1))
+    np.testing.assert_array_equal(draws, np.broadcast_to(counts / counts.sum(-1, keepdims=True), (3, 4, 4)))
+
+
+# -- in sessions ------------------------------------------------------------------------------------------------------
+
+
+def overconfident_pool(n=600, n_classes=6):
+    """Predictions right in 60 to 90 % of their items, whose scores all say 0.97, taken for the next class else."""
+    rng = np.random.default_rng(7)
+    predictions = np.resize(np.arange(n_classes), n)
+    right = rng.random(n) < np.linspace(0.6, 0.9, n_classes)[predictions]
+    pool = ba.Pool(predictions=predictions, confidence=np.full(n, 0.97), classes=range(n_classes))
+    return pool, np.where(right, predictions, (predictions + 1) % n_classes)
+
+
+# Agreements of class 0 cost what some of its errors do.
+COST = np.where(np.eye(6, dtype=bool), 0.0, 1.0) + np.where(np.arange(6) > 3, 2.0, 0.0)
+COST[0, 0] = 1.0
+
+
+QUESTIONS = pytest.mark.parametrize(
+    "question", [ba.ConfusionMatrix(), ba.MostCostly(COST)], ids=lambda question: question.name
+)
+
+
+@QUESTIONS
+def test_questions_on_confusion_take_the_learned_prior(question):
+    pool, labels = overconfident_pool()
+    a = ba.assess(pool, question, prior="learned")
+    ids = a.ask(12).ids
+    a.tell(ids, labels[ids])
+    result = a.result()
+    assert np.isfinite(result.estimate).all()
+    assert (result.interval[..., 0] < result.interval[..., 1]).all()
+
+
+@pytest.mark.slow
+@QUESTIONS
+def test_campaigns_are_simulated_with_the_learned_prior(question):
+    pool, labels = overconfident_pool()
+    study = ba.simulate(pool, labels, question, designs=["thompson"], budgets=[3, 6], repeats=2, prior="learned")
+    assert np.isfinite(study.scores["thompson"]["rmse"]).all()
+
+
+def test_the_learned_prior_takes_no_strength():
+    with pytest.raises(ba.PriorError, match="finds its strength from the labels"):
+        ba.assess(overconfident_pool()[0], ba.ConfusionMatrix(), prior="learned", prior_strength=2)
+
+
+def test_results_are_64_bit_and_the_setting_is_left_alone():
+    assert POSTERIOR.mean.dtype == POSTERIOR.log_weight.dtype == PART.alpha.dtype == np.float64
+    assert not jax.config.jax_enable_x64
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "either `mean_scores`, or `n_classes`"),
+        ({"n_classes": 1}, "each of 2 classes or more; found 1"),
+        ({"mean_scores": np.full((2, 3), 0.3)}, r"2 classes or more; found mean scores of shape \(2, 3\)"),
+        ({"mean_scores": [[0.5, 1.5], [0.5, 0.5]]}, "between 0 and 1; predicted class 0, label 1 has 1.5"),
+    ],
+)
+def test_bad_input_gets_one_sentence(arguments, message):
+    with pytest.raises(ba.PriorError, match=message):
+        HierarchicalConfusion.from_prior(**arguments)

@@ -1,0 +1,101 @@
+"""What results say of their priors: what was learned, and when labels contradict a fixed one."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayes_assess as ba
+from bayes_assess.results._learned import contradiction, what_was_learned
+
+N_GROUPS = 25
+
+
+def boasting_pool(seed: int = 0, n: int = 2500) -> tuple[ba.Pool, np.ndarray]:
+    """Twenty-five groups of accuracies around 0.8, of which the scores say 0.95."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, N_GROUPS, n)
+    right = rng.random(n) < np.clip(rng.normal(0.8, 0.05, N_GROUPS), 0, 1)[group]
+    pool = ba.Pool(predictions=np.zeros(n, int), confidence=np.full(n, 0.95), classes=[0, 1], groups={"site": group})
+    return pool, np.where(right, 0, 1)
+
+
+def told(prior: str, n: int, **options) -> ba.GroupResult:
+    pool, labels = boasting_pool()
+    a = ba.assess(pool, ba.GroupAccuracy(by="site"), design="random", prior=prior, **options)
+    queries = a.ask(n)
+    a.tell(queries.ids, labels[queries.ids])
+    return a.result()
+
+
+def test_the_summary_says_how_far_scores_and_groups_are_apart():
+    result = told("learned", 400)
+    sentence = result.summary().splitlines()[-1]
+    found = re.fullmatch(
+        r"Learned from all labels: groups differ by about (\d+) points?; the scores are over-confident by about (\d+) "
+        r"\((\d+) to (\d+)\)\.",
+        sentence,
+    )
+    assert found is not None, sentence
+    differ, over, low, high = map(int, found.groups())
+    assert low <= over <= high
+    pool, labels = boasting_pool()
+    assert low - 1 <= 100 * (0.95 - (labels == pool.predictions).mean()) <= high + 1  # rounded to points
+    assert over == round(100 * (0.95 - result.overall[0]))
+    assert 1 <= differ <= 12
+
+
+def test_a_fixed_prior_that_labels_contradict_is_named_and_the_way_out_too():
+    summary = told("informative", 150).summary()
+    assert "times as probable where groups learn from each other" in summary
+    assert "the prior 'learned'" in summary
+    assert "contradict" not in told("learned", 150).summary()
+
+
+def test_few_labels_contradict_a_prior_by_the_number_that_is_right():
+    boasting, one_each = ba.BetaBernoulli(np.full(25, 1.9), np.full(25, 0.1)), np.ones(25, int)
+    law = stats.binom(25, 0.95)  # one label per group
+    for right in (19, 24):
+        said = contradiction(boasting, (np.arange(25) < right).astype(int), one_each, np.full(25, 0.95))
+        assert (said is None) == (right == 24)
+        if said is not None:
+            low, high = map(int, law.ppf([0.025, 0.975]))
+            assert f"it expected {low} to {high} of the 25 to be right, and 19 are" in said
+
+
+@pytest.mark.parametrize("prior", ["learned", "informative"])
+def test_nothing_is_said_before_the_first_label_or_when_all_are_known(prior):
+    pool, labels = boasting_pool(n=200)
+    a = ba.assess(pool, ba.GroupAccuracy(by="site"), prior=prior)
+    assert not re.search("Learned|contradict", a.result().summary())
+    a.tell(pool.ids, labels)
+    assert not re.search("Learned|contradict", a.result().summary())
+
+
+def test_a_right_prior_is_hardly_ever_contradicted():
+    """The odds, a likelihood ratio, exceed 100 with probability 1/100 at most; the number adds half of that."""
+    rng, n_campaigns = np.random.default_rng(1), 200
+    prior, labels = ba.BetaBernoulli(np.full(8, 1.4), np.full(8, 0.6)), np.array([0, 1, 2, 4, 8, 8, 16, 16])
+    alarms = sum(
+        contradiction(prior, rng.binomial(labels, rng.beta(1.4, 0.6, 8)), labels, np.full(8, 0.7)) is not None
+        for _ in range(n_campaigns)
+    )
+    assert stats.binom.sf(alarms - 1, n_campaigns, 0.015) > 1e-4
+    wrong = rng.binomial(labels, 0.05)
+    assert contradiction(prior, wrong, labels, np.full(8, 0.7)) is not None  # the alarm can be heard
+
+
+def test_one_group_without_scores_has_nothing_to_say():
+    posterior = ba.HierarchicalAccuracy.from_prior(n_groups=1).update([3], [4])
+    assert what_was_learned(posterior, np.full((9, 1), 0.7), np.array([8]), None, [0.025, 0.975]) is None
+
+
+def test_raw_counts_stand_beside_the_estimates():
+    result = told("learned", 100)
+    table = result.table()
+    order = np.argsort(result.estimate, kind="stable")
+    np.testing.assert_array_equal(table["right"], result.successes[order])
+    np.testing.assert_array_equal(table["labelled"], result.labelled[order])
