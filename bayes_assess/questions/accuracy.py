@@ -36,7 +36,7 @@ class GroupAccuracy(Question):
     --------
     >>> import bayes_assess as ba
     >>> pool = ba.Pool(scores=[[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], classes=["cat", "dog"])
-    >>> assessment = ba.assess(pool, ba.GroupAccuracy(by="prediction"))
+    >>> assessment = ba.assess(pool, ba.GroupAccuracy(by="prediction"), prior="informative")
     >>> assessment.result().estimate.round(2).tolist()  # nothing labelled: the mean scores
     [0.85, 0.7]
     """

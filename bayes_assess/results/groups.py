@@ -336,7 +336,7 @@ class CostResult(GroupwiseResult):
     --------
     >>> import bayes_assess as ba
     >>> pool = ba.Pool(predictions=["cat", "cat", "dog", "dog"])
-    >>> result = ba.assess(pool, ba.MostCostly([[0, 1], [10, 0]])).result()
+    >>> result = ba.assess(pool, ba.MostCostly([[0, 1], [10, 0]]), prior="uninformative").result()
     >>> result.estimate.tolist(), result.identified.tolist()
     ([0.5, 5.0], ['dog'])
     """
