@@ -202,7 +202,7 @@ class HierarchicalAccuracy:
     @x64
     def observe(self, group: Int[Array, ""], outcome: Int[Array, ""]) -> HierarchicalAccuracy:
         """Learn one label, 1 if it agrees, at the cost O(H): points stay, their weights move. Not for batches."""
-        expected, strength = jax.nn.sigmoid(self.coefficients @ self.covariates[group]), jnp.exp(self.log_strength)
+        expected, strength = expected_accuracy(self.coefficients @ self.covariates[group]), jnp.exp(self.log_strength)
         r, n = self.agreements[group], self.labels[group]
         agreeing = jnp.where(outcome == 1, strength * expected + r, strength * (1 - expected) + n - r)
         return replace(
@@ -263,14 +263,6 @@ class HierarchicalAccuracy:
     def variance(self) -> FloatGroups:
         """Posterior variance of every group, (..., G)."""
         return _moments(self)[1]
-
-    @property
-    @x64
-    def scatter(self) -> Float[Array, "*batch"]:
-        """Posterior mean of the standard deviation of groups around the regression, averaged over groups."""
-        expected = _expected(self)
-        spread = jnp.sqrt(expected * (1 - expected) / (1 + jnp.exp(self.log_strength)[..., None]))
-        return (self.weight * spread.mean(-1)).sum(-1)
 
     @x64
     def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch G"]:

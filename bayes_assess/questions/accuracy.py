@@ -61,7 +61,7 @@ class GroupAccuracy(Question):
         return cells(pool, self.by, seed=seed)
 
     def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
-        """Build the prior of every group's accuracy, worth two labels by default."""
+        """Build the prior of every group's accuracy; a fixed one counts as two labels."""
         return accuracy_prior(cells, prior, strength, self.default_strength)
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:

@@ -42,7 +42,7 @@ class _CalibrationQuestion(Question):
         return cells(pool, cross(everything, partition(pool, as_bins(self.bins))), seed=seed)
 
     def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
-        """Build the prior of every bin's accuracy, worth two labels by default: the informative one is calibrated."""
+        """Build the prior of every bin's accuracy; a fixed one counts as two labels."""
         return calibration_prior(cells, prior, strength, self.default_strength)
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:

@@ -144,7 +144,7 @@ class ConfusionMatrix(Question):
         return cells(pool, "prediction", seed=seed)
 
     def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
-        """Build the prior of every row, worth one label by default."""
+        """Build the prior of every row; a fixed one counts as one label."""
         return confusion_prior(pool, prior, strength, self.default_strength)
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
@@ -242,7 +242,7 @@ class MostCostly(ExtremeQuestion):
         return cells(pool, "prediction", seed=seed)
 
     def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
-        """Build the prior of every row, worth one label by default, with labels of equal cost taken together."""
+        """Build the prior of every row, errors of equal cost taken together; a fixed one counts as one label."""
         return self.merged(confusion_prior(pool, prior, strength, self.default_strength))
 
     def merged(self, belief: Belief) -> Belief:

@@ -38,7 +38,7 @@ class _GroupComparison(Comparison):
         return cells(pool, self.by, seed=seed)
 
     def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
-        """Build the prior of every group's accuracy, worth two labels by default."""
+        """Build the prior of every group's accuracy; a fixed one counts as two labels."""
         return accuracy_prior(cells, prior, strength, self.default_strength)
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
