@@ -56,9 +56,8 @@ def like_cifar10(seed: int = 0) -> tuple[ba.Pool, np.ndarray]:
 
 def start(design: Design, question: Question, pool: ba.Pool, prior: str | None = None):
     """Cells of a campaign and its state without labels."""
-    cells = question.cells(pool, 0, design.strata)
-    belief = question.prior(pool, cells, prior, None)
-    return cells, design.init(cells, belief, question.reward(cells, belief), question.playable(cells))
+    setting = question.setting(pool, 0, design.strata, prior)
+    return setting.cells, design.init(*setting)
 
 
 def run_campaign(

@@ -34,10 +34,9 @@ from bayes_assess.designs import (
 )
 from bayes_assess.errors import BudgetError, DesignError, JournalError, QuestionError
 from bayes_assess.models.belief import Belief, jax_ready
-from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.labels import check_consistent, labelled_only
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import QUESTIONS, Question
+from bayes_assess.questions import QUESTIONS, Question, Setting
 from bayes_assess.results import asked_anew, make_result, measure_answer
 
 
@@ -53,17 +52,16 @@ class Assessment:
         Prior of every cell.
     """
 
-    def __init__(self, pool: Pool, question: Question, design: Design, cells: Cells, prior: Belief, seed: int):
+    def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int):
         self.pool, self.question, self.design = pool, question, design
-        self.cells, self.prior = cells, prior
+        self.cells, self.prior, _, self._playable = setting
         self.journal: Journal | None = None
         self._sequence = 0  # of the journal's last entry that this session knows
         self._seed = seed
         self._key = jax.random.key(seed)
-        self._playable = question.playable(cells)
-        self._state = design.init(cells, prior, question.reward(cells, prior), self._playable)
-        self._items = ItemBook(cells)
-        self._steps = OpenSteps(cells.n_items) if isinstance(design, WeightedDesign) else None
+        self._state = design.init(*setting)
+        self._items = ItemBook(self.cells)
+        self._steps = OpenSteps(self.cells.n_items) if isinstance(design, WeightedDesign) else None
 
     @property
     def labels_used(self) -> int:
@@ -249,8 +247,6 @@ class Assessment:
 
     def _replay(self, book: Journal) -> None:
         """Bring a fresh session to the state that the journal records; no decision is taken anew."""
-        if book.meta["cells"] != self.cells.source.fingerprint():
-            raise JournalError(f"The journal {str(book.path)!r} was written with other groups than these.")
         for event in book.events():
             items = self.pool.positions(np.asarray(event.payload["ids"]))
             self._sequence = event.sequence
@@ -452,7 +448,10 @@ def resume(
     """
     book = Journal.open(journal)
     question, design, prior, seed = read_description(book, pool, question, design)
-    assessment = Assessment(pool, question, design, _checked_cells(pool, question, seed, design), prior, seed)
+    cells = question.cells(pool, seed, design.strata)
+    if book.meta["cells"] != cells.source.fingerprint():
+        raise JournalError(f"The journal {str(book.path)!r} was written with other groups than these.")
+    assessment = Assessment(pool, question, design, question.setting_on(cells, prior), seed)
     assessment._replay(book)
     return assessment
 
@@ -466,12 +465,5 @@ def _start(pool, question, design, prior, prior_strength, seed) -> Assessment:
     if isinstance(seed, bool) or int(seed) != seed or seed < 0:
         raise DesignError(f"A seed is a whole number, 0 or more; found {show(seed)}.")
     design = find_design(question.default_design if design is None else design, question.n_sought, question.designs)
-    cells = _checked_cells(pool, question, int(seed), design)
-    belief = question.prior(pool, cells, prior, prior_strength)
-    return Assessment(pool, question, design, cells, belief, int(seed))
-
-
-def _checked_cells(pool: Pool, question: Question, seed: int, design: Design) -> Cells:
-    cells = question.cells(pool, seed, design.strata)
-    question.check(cells)
-    return cells
+    setting = question.setting(pool, int(seed), design.strata, prior, prior_strength)
+    return Assessment(pool, question, design, setting, int(seed))

@@ -27,9 +27,8 @@ from bayes_assess.designs import Design, State, WeightedDesign, find_design
 from bayes_assess.designs.step import looked_at, one_label, start_campaign
 from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.models.belief import Belief
-from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import Question
+from bayes_assess.questions import Question, Setting
 from bayes_assess.questions._scoring import proposal_divergence
 
 _DEFAULT_BUDGETS = 50
@@ -106,7 +105,7 @@ def simulate(
     codes = pool.label_space.complete_codes(labels, pool.n_items)
     plans = _plans(designs, question, pool, codes, prior, prior_strength, seed)
     one = next(iter(plans.values()))
-    looks = _checked_budgets(budgets, int(one.cells.sizes[question.playable(one.cells)].sum()))
+    looks = _checked_budgets(budgets, one.setting.n_playable)
     if isinstance(repeats, bool) or int(repeats) != repeats or repeats < 1:
         raise BudgetError(f"The number of repeats is a positive whole number; found {show(repeats)}.")
     if isinstance(batch, bool) or int(batch) != batch or batch < 1:
@@ -117,36 +116,35 @@ def simulate(
         for name, plan in plans.items():
             twin = next((other for other in campaigns if plan.chooses_as(plans[other])), None)
             if twin is None:
-                campaigns[name] = _run(plan, question, looks, int(repeats), int(batch), seed, advance)
+                campaigns[name] = _run(plan, looks, int(repeats), int(batch), seed, advance)
             else:
-                campaigns[name] = replace(campaigns[twin], prior=plan.prior)
+                campaigns[name] = replace(campaigns[twin], prior=plan.setting.prior)
                 advance(int(repeats))
-    return Study(question, one.cells, one.full, looks, campaigns, level)
+    return Study(question, one.setting.cells, one.full, looks, campaigns, level)
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """A design on its cells of the pool."""
+    """A design in its setting."""
 
     design: Design
-    prior: Belief
-    cells: Cells
+    setting: Setting
     full: Int[np.ndarray, "K O"]
 
     @property
     def n_recorded(self) -> int:
         """Numbers kept of a campaign at a look."""
         if isinstance(self.design, WeightedDesign):
-            return 7 * len(self.cells.measure.table.outputs)  # type: ignore[attr-defined]
+            return 7 * len(self.setting.reward.table.outputs)  # type: ignore[union-attr]
         return self.full.size
 
     def chooses_as(self, other: _Plan) -> bool:
         """Whether campaigns of both label the same items: their beliefs differ, but have no say."""
-        return self.design == other.design and not self.design.learns and self.cells is other.cells
+        return self.design == other.design and not self.design.learns and self.setting.cells is other.setting.cells
 
 
 def _plans(designs, question, pool, codes, prior, prior_strength, seed) -> dict[str, _Plan]:
-    """Resolve every design's name, object, cells and prior."""
+    """Resolve every design's name, object and setting; designs with the same strata share their cells."""
     designs = question.default_designs if designs is None else designs
     if isinstance(designs, str | Design):
         designs = [designs]
@@ -156,13 +154,13 @@ def _plans(designs, question, pool, codes, prior, prior_strength, seed) -> dict[
     for name, plan in designs.items():
         design, own_prior = plan if isinstance(plan, tuple) else (plan, prior)
         design = find_design(design, question.n_sought, question.designs)
-        if design.strata not in cut:
-            cells = question.cells(pool, seed, design.strata)
-            question.check(cells)
-            n_outcomes = question.reward(cells, question.prior(pool, cells, own_prior, prior_strength)).n_outcomes
-            cut[design.strata] = cells, question.full_counts(pool, cells, codes, n_outcomes)
-        cells, full = cut[design.strata]
-        plans[name] = _Plan(design, question.prior(pool, cells, own_prior, prior_strength), cells, full)
+        strata = design.strata
+        cells, full = cut.get(strata, (None, None))
+        setting = question.setting(pool, seed, strata, own_prior, prior_strength, cells=cells)
+        if full is None:
+            full = question.full_counts(pool, setting.cells, codes, setting.n_outcomes)
+            cut[strata] = setting.cells, full
+        plans[name] = _Plan(design, setting, full)
     if not plans:
         raise DesignError("simulate needs at least one design.")
     return plans
@@ -179,7 +177,6 @@ def _check_memory(n_counts: int) -> None:
 
 def _run(
     plan: _Plan,
-    question: Question,
     looks: np.ndarray,
     repeats: int,
     batch: int,
@@ -187,13 +184,13 @@ def _run(
     advance: Callable[[int], None],
 ) -> Campaigns:
     """Run all campaigns of one design, a few side by side in every thread."""
-    design, prior, cells, counts = plan.design, plan.prior, plan.cells, plan.full
+    design, setting, counts = plan.design, plan.setting, plan.full
     most = int(np.clip(2 * _LANE_CELLS // counts.size, 4, 256))
     n_chunks = _THREADS * -(-repeats // (_THREADS * most))  # as many for every thread
     lanes = -(-repeats // n_chunks)
     keys = jax.random.split(jax.random.key(seed), n_chunks * lanes).reshape(n_chunks, lanes)
     with jax.enable_x64(True):
-        state = design.init(cells, prior, question.reward(cells, prior), question.playable(cells))
+        state = design.init(*setting)
         true_counts, looks_ = jnp.asarray(counts), jnp.asarray(looks)
 
     def chunk(keys):
@@ -205,7 +202,7 @@ def _run(
     with ThreadPoolExecutor(_THREADS) as threads:
         chunks = list(threads.map(chunk, keys))
     record, far = jax.tree.map(lambda *parts: np.concatenate(parts)[:repeats], *chunks)
-    return Campaigns(record, prior, cells, counts, far)
+    return Campaigns(record, setting.prior, setting.cells, counts, far)
 
 
 @partial(jax.jit, static_argnums=(0, 1))

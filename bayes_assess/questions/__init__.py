@@ -10,6 +10,7 @@ from typing import Any
 from bayes_assess.questions._base import Question as Question
 from bayes_assess.questions._extremes import ExtremeQuestion as ExtremeQuestion
 from bayes_assess.questions._extremes import mean_reciprocal_rank as mean_reciprocal_rank
+from bayes_assess.questions._setting import Setting as Setting
 from bayes_assess.questions.accuracy import GroupAccuracy as GroupAccuracy
 from bayes_assess.questions.accuracy import LeastAccurate as LeastAccurate
 from bayes_assess.questions.accuracy import MostAccurate as MostAccurate

@@ -1,4 +1,4 @@
-"""What all questions share: a pool's cells, a prior, a reward, and scores of estimates against the truth."""
+"""What all questions share: the setting of a campaign, and scores of estimates against the truth."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.models.belief import Belief, beta_marginals
 from bayes_assess.pool.cells import Cells, label_counts
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._setting import Setting
 
 TARGETS = ("pool", "population")
 _STUDY_DRAWS = 1000  # for the intervals of many campaigns
@@ -75,6 +76,51 @@ class Question(ABC):
         """Groups that are looked for at a time."""
         return 1
 
+    def setting(
+        self,
+        pool: Pool,
+        seed: int = 0,
+        strata: Any = None,
+        prior: Any = None,
+        strength: float | None = None,
+        *,
+        cells: Cells | None = None,
+    ) -> Setting:
+        """Put the question to a pool.
+
+        Parameters
+        ----------
+        pool : Pool
+        seed : int
+            Decides the order of items within cells.
+        strata : optional
+            Those of the design, if it has any, see `Design.strata`.
+        prior, strength
+            As for `prior`.
+        cells : Cells, optional
+            Those of another setting of the same pool, seed and strata, to share them.
+
+        Raises
+        ------
+        QuestionError, PartitionError, PriorError
+            If the question or the prior does not fit the pool.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=["cat", "cat", "dog"])
+        >>> ba.GroupAccuracy().setting(pool, prior="uninformative").prior
+        BetaBernoulli(a=array([1., 1.]), b=array([1., 1.]))
+        """
+        if cells is None:
+            cells = self.cells(pool, seed, strata)
+            self.check(cells)
+        return self.setting_on(cells, self.prior(pool, cells, prior, strength))
+
+    def setting_on(self, cells: Cells, belief: Any) -> Setting:
+        """Take cells and a belief on them as they are: a belief that `prior` made before, or another posterior."""
+        return Setting(cells, belief, self.reward(cells, belief), self.playable(cells))
+
     @abstractmethod
     def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
         """Collapse the pool into this question's cells, and those of a design's strata if it has any."""
@@ -124,8 +170,9 @@ class Question(ABC):
         """
         codes = pool.label_space.complete_codes(labels, pool.n_items)
         cells = self.cells(pool, seed=0)
-        n_outcomes = self.reward(cells, self.prior(pool, cells, "uninformative", None)).n_outcomes
-        return self.truth_of_counts(cells, self.full_counts(pool, cells, codes, n_outcomes))
+        # Not checked: what no labels can answer, such as how equal systems differ, may have an exact answer.
+        setting = self.setting(pool, prior="uninformative", cells=cells)
+        return self.truth_of_counts(cells, self.full_counts(pool, cells, codes, setting.n_outcomes))
 
     @abstractmethod
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K O"]) -> Float[np.ndarray, "..."]:

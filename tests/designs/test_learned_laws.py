@@ -12,7 +12,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.designs import ARMS, refreshed, reserve_batch, update_batch
-from made import made_pool
+from made import made_pool, start
 
 POOL, LABELS = made_pool([0.9, 0.5, 0.7, 0.8], [300, 200, 100, 250])
 N_KEYS, ALPHA = 3000, 1e-4
@@ -28,16 +28,14 @@ def shares(design, state) -> np.ndarray:
 
 def learned_state(design, question, n: int):
     """State after the first `n` of a hundred labels, as they are told one after the other."""
-    cells = question.cells(POOL, 0)
-    prior = question.prior(POOL, cells, "learned", None)
-    state = design.init(cells, prior, question.reward(cells, prior))
+    _, state = start(design, question, POOL, "learned")
     rng = np.random.default_rng(0)
     at = rng.integers(0, 4, 100)
     outcomes = (rng.random(100) < np.array([0.9, 0.5, 0.7, 0.8])[at]).astype(int)
-    for start, stop in ((0, n // 2), (n // 2, n)):
+    for first, last in ((0, n // 2), (n // 2, n)):
         state = refreshed(design, state)
-        state = reserve_batch(design, state, at[start:stop])
-        state = update_batch(design, state, at[start:stop], outcomes[start:stop])
+        state = reserve_batch(design, state, at[first:last])
+        state = update_batch(design, state, at[first:last], outcomes[first:last])
     return state
 
 

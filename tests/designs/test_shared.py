@@ -11,7 +11,7 @@ from scipy import stats
 import bayes_assess as ba
 from bayes_assess.acquisition.rewards import LowAccuracy
 from bayes_assess.designs import ARMS, CellState, choose_batch, reserve_batch, update_batch
-from made import made_pool, run_campaign, same_session
+from made import made_pool, run_campaign, same_session, start
 
 POOL, LABELS = made_pool([0.9, 0.5, 0.7, 0.8], [30, 20, 1, 25])
 COSTS = [[0, 1, 1, 5], [1, 0, 1, 1], [1, 1, 0, 1], [2, 1, 1, 0]]
@@ -41,9 +41,7 @@ PAIRS = [
 
 
 def fresh_state(design, question=QUESTIONS[0]) -> CellState:
-    cells = question.cells(POOL, seed=0)
-    prior = question.prior(POOL, cells, "uninformative", None)
-    return design.init(cells, prior, question.reward(cells, prior), question.playable(cells))
+    return start(design, question, POOL, "uninformative")[1]
 
 
 # Every pair on a prior that compiles fast, and one of every kind of belief that learns.
@@ -62,8 +60,8 @@ RUNS = [pytest.param(*pair.values, "uninformative", id=pair.id) for pair in PAIR
 
 @pytest.mark.parametrize(("design", "question", "prior"), RUNS)
 def test_a_campaign_asks_every_item_once_and_ends_at_the_exact_answer(design, question, prior):
-    cells = question.cells(POOL, seed=0)
-    asked = np.where(question.playable(cells), cells.sizes, 0)
+    cells, _, _, playable = question.setting(POOL)
+    asked = np.where(playable, cells.sizes, 0)
     played, _, state = run_campaign(design(), question, POOL, LABELS, asked.sum(), jax.random.key(3), BATCH, prior)
     np.testing.assert_array_equal(np.bincount(played, minlength=cells.n_cells), asked)
     full = question.full_counts(POOL, cells, LABELS, state.counts.shape[1])
@@ -75,8 +73,8 @@ def test_a_campaign_asks_every_item_once_and_ends_at_the_exact_answer(design, qu
 
 @pytest.mark.parametrize(("design", "question"), PAIRS)
 def test_the_same_key_gives_the_same_choices_and_another_key_others(design, question):
-    cells = question.cells(POOL, seed=0)
-    n, several = cells.sizes[question.playable(cells)].sum(), question.playable(cells).sum() > 1
+    setting = question.setting(POOL)
+    n, several = setting.n_playable, setting.playable.sum() > 1
     keys = [jax.random.key(seed) for seed in (1, 1, 2)]
     runs = [run_campaign(design(), question, POOL, LABELS, n, key, BATCH, "uninformative")[0] for key in keys]
     np.testing.assert_array_equal(runs[0], runs[1])
@@ -85,7 +83,7 @@ def test_the_same_key_gives_the_same_choices_and_another_key_others(design, ques
 
 @pytest.mark.parametrize(("design", "question", "prior"), RUNS)
 def test_a_session_takes_the_steps_of_a_simulated_campaign_in_batches(design, question, prior):
-    n = question.cells(POOL, seed=0).sizes[question.playable(question.cells(POOL, seed=0))].sum()
+    n = question.setting(POOL).n_playable
     key = ba.assess(POOL, question, design=design(), prior="uninformative", seed=0)._key
     cells, outcomes, state = run_campaign(design(), question, POOL, LABELS, n, key, BATCH, prior)
     a = same_session(design(), question, POOL, cells, outcomes, BATCH, prior)
@@ -182,9 +180,8 @@ def test_bayes_ucb_plays_the_group_with_the_lowest_lower_quantile():
 def test_multiple_play_hands_out_one_item_of_each_of_m_different_groups_before_any_twice():
     pool, _ = made_pool([0.9, 0.5, 0.7, 0.8], [20, 20, 20, 20])
     question = ba.LeastAccurate(m=3)
-    design, cells = ARMS["thompson"](), question.cells(pool, seed=0)
-    prior = question.prior(pool, cells, None, None)
-    state = design.init(cells, prior, question.reward(cells, prior))
+    design = ARMS["thompson"]()
+    _, state = start(design, question, pool)
     played, _, _ = choose_batch(design, jax.random.key(2), state, 0, 12)
     turns = played[:9].reshape(3, 3)
     assert all(len(set(turn)) == 3 for turn in turns.tolist())

@@ -43,9 +43,7 @@ REPLACING = [name for name in SMALL if name != "stratified"]
 
 
 def fresh(design, question=F1):
-    cells = question.cells(POOL, 0, design.strata)
-    prior = question.prior(POOL, cells, None, None)
-    state = design.init(cells, prior, question.reward(cells, prior), question.playable(cells))
+    cells, state = start(design, question, POOL)
     with jax.enable_x64(True):
         return cells, jax.tree.map(jnp.asarray, state)
 
@@ -61,7 +59,7 @@ def test_every_registered_design_is_tested_here():
 
 @pytest.mark.parametrize("name", SMALL)
 def test_campaigns_ask_every_item_once_and_end_at_the_exact_answer(name):
-    cells = F1.cells(POOL, 0, SMALL[name].strata)
+    cells, _ = start(SMALL[name], F1, POOL)
     played, _, state = run_campaign(SMALL[name], F1, POOL, LABELS, POOL.n_items, jax.random.key(3), 9)
     np.testing.assert_array_equal(np.bincount(played, minlength=cells.n_cells), cells.sizes)
     with jax.enable_x64(True):

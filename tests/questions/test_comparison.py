@@ -233,8 +233,7 @@ def test_groups_that_do_not_exist_or_are_empty_or_one_are_refused():
 
 def test_scores_of_many_campaigns_are_those_of_each():
     question = ba.Compare("west", "east", by="site", target="population")
-    cells = question.cells(POOL, 0)
-    prior = question.prior(POOL, cells, "informative", None)
+    cells, prior, *_ = question.setting(POOL, prior="informative")
     rng = np.random.default_rng(0)
     counts = rng.integers(0, 9, (5, 3, 3, 2))
     full = question.full_counts(POOL, cells, LABELS, 2)

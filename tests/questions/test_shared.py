@@ -102,7 +102,7 @@ def studies():
     """Two campaigns of every question through to full labels."""
     found = {}
     for name, question in QUESTIONS.items():
-        n = int(question.cells(POOL, 0).sizes[question.playable(question.cells(POOL, 0))].sum())
+        n = question.setting(POOL).n_playable
         found[name] = ba.simulate(
             POOL, LABELS, question, designs=["random"], budgets=[20, n], repeats=2, seed=5, prior="uninformative"
         )

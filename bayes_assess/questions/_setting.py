@@ -1,0 +1,52 @@
+"""The setting of a campaign: what its decisions depend on before any label."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool
+
+from bayes_assess.acquisition.cell_measure import CellMeasure
+from bayes_assess.acquisition.rewards import Reward
+from bayes_assess.pool.cells import Cells
+
+
+class Setting(NamedTuple):
+    """A question put to a pool, in the order in which ``Design.init`` takes it; `Question.setting` makes it.
+
+    Attributes
+    ----------
+    cells : Cells
+        The pool's K cells.
+    prior : Belief
+        What is believed of every cell before any label.
+    reward : Reward or CellMeasure
+        What one label is worth, or what is measured.
+    playable : (K,) booleans
+        Cells whose items are worth a label.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> setting = ba.LeastAccurate().setting(ba.Pool(predictions=["cat", "cat", "dog"]))
+    >>> setting.n_playable
+    3
+    >>> ba.designs.Thompson().init(*setting).remaining.tolist()
+    [2, 1]
+    """
+
+    cells: Cells
+    prior: Any
+    reward: Reward | CellMeasure
+    playable: Bool[np.ndarray, " K"]
+
+    @property
+    def n_outcomes(self) -> int:
+        """Outcomes that a label can have."""
+        return self.reward.n_outcomes
+
+    @property
+    def n_playable(self) -> int:
+        """Items that are worth a label."""
+        return int(self.cells.sizes[self.playable].sum())
