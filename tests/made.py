@@ -56,7 +56,7 @@ def like_cifar10(seed: int = 0) -> tuple[ba.Pool, np.ndarray]:
 
 def start(design: Design, question: Question, pool: ba.Pool, prior: str | None = None):
     """Cells of a campaign and its state without labels."""
-    setting = question.setting(pool, 0, design.strata, prior)
+    setting = question.setting(pool, 0, design.strata_of(pool), prior)
     return setting.cells, design.init(*setting)
 
 

@@ -429,7 +429,7 @@ def resume(
     question : optional
         Needed only if groups or predictions were given as an array, which the journal does not hold.
     design : optional
-        Needed only if its strata were given as an array.
+        Needed only if its strata were cut from an array of scores or features, of which the journal holds a digest.
 
     Raises
     ------
@@ -448,7 +448,7 @@ def resume(
     """
     book = Journal.open(journal)
     question, design, prior, seed = read_description(book, pool, question, design)
-    cells = question.cells(pool, seed, design.strata)
+    cells = question.cells(pool, seed, design.strata_of(pool))
     if book.meta["cells"] != cells.source.fingerprint():
         raise JournalError(f"The journal {str(book.path)!r} was written with other groups than these.")
     assessment = Assessment(pool, question, design, question.setting_on(cells, prior), seed)
@@ -465,5 +465,5 @@ def _start(pool, question, design, prior, prior_strength, seed) -> Assessment:
     if isinstance(seed, bool) or int(seed) != seed or seed < 0:
         raise DesignError(f"A seed is a whole number, 0 or more; found {show(seed)}.")
     design = find_design(question.default_design if design is None else design, question.n_sought, question.designs)
-    setting = question.setting(pool, int(seed), design.strata, prior, prior_strength)
+    setting = question.setting(pool, int(seed), design.strata_of(pool), prior, prior_strength)
     return Assessment(pool, question, design, setting, int(seed))

@@ -2,7 +2,8 @@
 
 A question or a design is described by its name and its options: the parameters of its class, each turned into numbers,
 texts, lists and dictionaries. Nothing else spells an option out, so that one that is added to a class is kept by
-journals too. What a journal cannot hold are values of every item: groups, predictions of another system, features.
+journals too. What a journal cannot hold are values of every item: groups, predictions of another system, scores or
+features that strata are cut from. Of these last it holds a digest, by which others are refused.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from bayes_assess.models import (
     PairedOutcomes,
 )
 from bayes_assess.models.sampled_belief import SampledBelief
+from bayes_assess.pool._fingerprint import digest
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut, ScoreBins
 from bayes_assess.pool.pool import Pool
@@ -56,6 +58,8 @@ _CUTS: dict[str, tuple[type[Cut], str]] = {  # what names a cut in a description
     "feature_strata": (FeatureStrata, "n_strata"),
 }
 _PER_ITEM = ("by", "first", "second", "of", "features")  # options whose arrays have a value for every item
+_CUT_FROM = ("of", "features")  # those of strata, of which a digest is kept
+_DIGITS = 16
 _NEWER = "a newer release may have written it; upgrade bayes_assess to open it"
 
 
@@ -244,7 +248,8 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, Measure | PRCurve) or callable(value):
         return describe_measure(value)
     if name in _PER_ITEM:
-        return {"array": type(value).__name__}
+        kept = {"array": type(value).__name__}
+        return {**kept, "digest": digest({name: value})[:_DIGITS]} if name in _CUT_FROM else kept
     if isinstance(value, list | tuple):
         return [_plain(name, one) for one in value]
     return np.asarray(value).tolist()
@@ -256,11 +261,6 @@ def _value(value: Any) -> Any:
         return [_value(one) for one in value]
     if not isinstance(value, Mapping):
         return value
-    if "array" in value:
-        raise JournalError(
-            "Groups, predictions or features of this journal were given as an array; pass resume(..., question=...) "
-            "too, or design=... if they are the design's."
-        )
     if "measure" in value:
         return described_measure(value)
     for key, (kind, counted) in _CUTS.items():
@@ -274,7 +274,18 @@ def _made(what: str, name: str, known: Mapping[str, Callable[..., Any]], options
     """Make what has this name, with described options."""
     if name not in known:
         raise JournalError(f"There is no {what} {name!r}; {_NEWER}.")
+    for option, value in options.items():
+        if _lacks_values(value):
+            raise JournalError(
+                f"This journal's {what} has in {option}= a value of every item, given as an array; "
+                f"pass resume(journal, pool, {what}=...) with the same values, which journals do not keep."
+            )
     return _checked(f"{what} {name!r}", known[name], {option: _value(value) for option, value in options.items()})
+
+
+def _lacks_values(plain: Any) -> bool:
+    """Whether a description leaves out values of items."""
+    return isinstance(plain, Mapping) and ("array" in plain or any(map(_lacks_values, plain.values())))
 
 
 def _checked(what: str, make: Callable[..., Any], options: Mapping[str, Any]) -> Any:
@@ -286,26 +297,35 @@ def _checked(what: str, make: Callable[..., Any], options: Mapping[str, Any]) ->
 
 
 def _is_described(made: Any, description: Mapping[str, Any]) -> bool:
-    """Whether a question or design is that of a description, apart from values of items, which it does not hold."""
+    """Whether a question or design is that of a description, as far as that holds values of items."""
     mine = describe_question(made) if isinstance(made, Question) else describe_design(made)
     if any(mine.get(name) != description.get(name) for name in ("question", "name")):
         return False
     mine, kept = (one.get("options", one) for one in (mine, description))
     standard = {name: option.default for name, option in inspect.signature(type(made)).parameters.items()}
     return all(
-        _comparable(mine.get(name, standard.get(name))) == _comparable(kept.get(name, standard.get(name)))
+        _alike(mine.get(name, standard.get(name)), kept.get(name, standard.get(name)))
         for name in mine.keys() | kept.keys()
     )
 
 
-def _comparable(plain: Any) -> Any:
-    """Take arrays of items for the same, and a number of bins for that many bins of equal width."""
+def _alike(mine: Any, kept: Any) -> bool:
+    """Whether options are the same; arrays of items are if their digests are, or either has none."""
+    mine, kept = _in_todays_form(mine), _in_todays_form(kept)
+    if not isinstance(mine, Mapping) or not isinstance(kept, Mapping):
+        return mine == kept
+    if "array" in mine and "array" in kept:
+        return len({mine.get("digest"), kept.get("digest")} - {None}) < 2
+    return all(_alike(mine.get(name), kept.get(name)) for name in mine.keys() | kept.keys())
+
+
+def _in_todays_form(plain: Any) -> Any:
+    """Take that many bins of equal width for a number of bins, and the array of the first journals' strata apart."""
     if not isinstance(plain, Mapping):
         return plain
-    if plain.keys() == {"array"}:
-        return "array"
     if plain.keys() == {"bins", "kind"} and plain["kind"] == "width":
         return plain["bins"]
-    if "array" in plain:  # strata, as the first journals had them
-        plain = {**plain, "of": {"array": plain["array"]}}
-    return {name: _comparable(value) for name, value in plain.items() if name != "array"}
+    if "array" in plain and "strata" in plain:
+        options = {name: value for name, value in plain.items() if name != "array"}
+        return {**options, "of": {"array": plain["array"]}}
+    return plain

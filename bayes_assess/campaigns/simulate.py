@@ -154,7 +154,7 @@ def _plans(designs, question, pool, codes, prior, prior_strength, seed) -> dict[
     for name, plan in designs.items():
         design, own_prior = plan if isinstance(plan, tuple) else (plan, prior)
         design = find_design(design, question.n_sought, question.designs)
-        strata = design.strata
+        strata = design.strata_of(pool)
         cells, full = cut.get(strata, (None, None))
         setting = question.setting(pool, seed, strata, own_prior, prior_strength, cells=cells)
         if full is None:

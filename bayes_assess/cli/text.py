@@ -87,7 +87,8 @@ def _asked(assessment: Assessment) -> tuple[str, str]:
     if isinstance(question, TwoSystems):
         return f"of {' and '.join(question.names())}", f", and they differ on {cells.sizes[1]:,} of them"
     if isinstance(question, Metric):
-        strata = f" in {cells.parts[0].description}{note}" if assessment.design.strata is not None else ""
+        whole = assessment.design.strata_of(assessment.pool) is None
+        strata = "" if whole else f" in {cells.parts[0].description}{note}"
         few = assessment.n_remaining < assessment.pool.n_items
         matter = f", of which {assessment.n_remaining:,} can matter" if few else ""
         systems = f"of {' and '.join(question.systems)}" if question.systems else ""

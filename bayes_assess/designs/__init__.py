@@ -13,6 +13,7 @@ from bayes_assess.designs._registry import WEIGHTED as WEIGHTED
 from bayes_assess.designs._registry import find_design as find_design
 from bayes_assess.designs._weighted import WeightedDesign as WeightedDesign
 from bayes_assess.designs._weighted import WeightedState as WeightedState
+from bayes_assess.designs._with_replacement import WithReplacement as WithReplacement
 from bayes_assess.designs.bandits import BayesUCB as BayesUCB
 from bayes_assess.designs.bandits import EpsilonGreedy as EpsilonGreedy
 from bayes_assess.designs.bandits import Thompson as Thompson

@@ -20,6 +20,8 @@ from jaxtyping import Array, Bool, Int
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.pool.cells import Cells
+from bayes_assess.pool.groups import Cut
+from bayes_assess.pool.pool import Pool
 
 State = Any  # a pytree of 64-bit arrays of fixed shapes
 
@@ -49,7 +51,10 @@ class Design(ABC):
     name: ClassVar[str]
     max_round: ClassVar[int | None] = None  # the greatest number of arms per round it can play; None: any
     learns: ClassVar[bool] = True  # whether prior or labels have a say in what a campaign chooses or records
-    strata: ClassVar[Any] = None  # what the pool is cut by besides what the question needs, see `partition`
+
+    def strata_of(self, pool: Pool) -> Cut | None:
+        """Return what a pool is cut by besides what the question needs: nothing for most designs."""
+        return None
 
     @abstractmethod
     def init(self, cells: Cells, prior: Any, reward: Any, playable: Bool[np.ndarray, " K"] | None = None) -> State:

@@ -11,7 +11,9 @@ from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import x64
 from bayes_assess.acquisition.importance import blockwise_proposal, deterministic_proposal, stochastic_proposal
-from bayes_assess.designs._weighted import StratifyingDesign, WeightedDesign, WeightedState
+from bayes_assess.designs._stratifying import Stratifying
+from bayes_assess.designs._weighted import WeightedState
+from bayes_assess.designs._with_replacement import WithReplacement
 from bayes_assess.errors import DesignError
 from bayes_assess.models.dirichlet_tree import DirichletTree, Tree, fit_latent, latent_prior, refresh
 
@@ -22,7 +24,7 @@ _NEWTON_STEPS = 2
 
 
 @dataclass(frozen=True)
-class Passive(WeightedDesign):
+class Passive(WithReplacement):
     """Uniformly random items, with replacement ([NH] Definition 3).
 
     Examples
@@ -39,13 +41,17 @@ class Passive(WeightedDesign):
 
 
 @dataclass(frozen=True)
-class Importance(StratifyingDesign):
+class Importance(Stratifying, WithReplacement):
     """Static importance sampling: the best proposal if scores were probabilities of labels ([SAW], [NH] Remark 4).
 
     Parameters
     ----------
     n_strata : int
         Cells are finer than strata of the scores by the predictions; within a cell, items are drawn alike.
+    kind : str
+        How the scores are cut, see `Strata`.
+    strata : Strata or FeatureStrata, optional
+        Other strata, in the place of `n_strata` and `kind`.
     epsilon : float
         Floor of ||Dg l|| where l != 0, as a share of the greatest one.
     floor : float in (0, 1]
@@ -54,7 +60,7 @@ class Importance(StratifyingDesign):
     Examples
     --------
     >>> Importance(n_strata=1024)
-    Importance(delta=0.0, n_strata=1024, kind='csf', epsilon=0.001, floor=0.1)
+    Importance(delta=0.0, n_strata=1024, kind='csf', strata=None, epsilon=0.001, floor=0.1)
     """
 
     epsilon: float = _EPSILON
@@ -83,7 +89,7 @@ class _Oracle(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Adaptive(StratifyingDesign):
+class Adaptive(Stratifying, WithReplacement):
     """Adaptive importance sampling with a Dirichlet-tree model of the oracle ([NH] Algorithm 1, Proposition 2, sec. 4).
 
     Parameters
@@ -92,6 +98,8 @@ class Adaptive(StratifyingDesign):
         Blocks of the model, at most.
     kind : str
         How the scores are cut into blocks, see `Strata`.
+    strata : Strata or FeatureStrata, optional
+        Other blocks, in the place of `n_strata` and `kind`; the tree takes those side by side for alike.
     depth : int, optional
         Depth of the tree; 1 is a flat one. By default as deep as binary branching makes it.
     branching : int

@@ -11,7 +11,9 @@ from jaxtyping import Array, Float, Int
 from bayes_assess._tools.arrays import show
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import f_measure_masses
-from bayes_assess.designs._weighted import StratifyingDesign, WeightedState
+from bayes_assess.designs._stratifying import Stratifying
+from bayes_assess.designs._weighted import WeightedState
+from bayes_assess.designs._with_replacement import WithReplacement
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import weighted_value
 
@@ -27,7 +29,7 @@ class _Strata(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Oasis(StratifyingDesign):
+class Oasis(Stratifying, WithReplacement):
     """Strata of the scores, one Beta posterior each, and the best proposal over strata for an F-measure ([OASIS]).
 
     Items are drawn alike within a stratum. An item that is drawn again counts in the estimate, but not again in the
@@ -39,6 +41,8 @@ class Oasis(StratifyingDesign):
         Strata, at most.
     kind : str
         How the scores are cut, see `Strata`.
+    strata : Strata or FeatureStrata, optional
+        Other strata, in the place of `n_strata` and `kind`.
     epsilon : float in (0, 1]
         Share of draws from strata in proportion to their sizes, so that every item can be drawn.
     strength : float

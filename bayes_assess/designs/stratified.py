@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess.designs._base import Draw
-from bayes_assess.designs._weighted import StratifyingDesign, WeightedState, draw_cell
-from bayes_assess.estimators.stratified import Collapsed, collapsed
+from bayes_assess.designs._stratifying import Stratifying
+from bayes_assess.designs._weighted import WeightedState, covering, draw_cell
+from bayes_assess.estimators.stratified import stratified_draws, stratum_sizes
+from bayes_assess.estimators.weighted import Draws
 
 
 @dataclass(frozen=True)
-class Stratified(StratifyingDesign):
+class Stratified(Stratifying):
     """Items in proportion to the sizes of strata, one at a time and without replacement ([DRUCK]).
 
     Every stratum gets its share of the labels so far, as nearly as whole labels allow. The estimate weighs every
@@ -30,24 +31,26 @@ class Stratified(StratifyingDesign):
         Strata, at most.
     kind : str
         How the scores are cut, see `Strata`.
+    strata : Strata or FeatureStrata, optional
+        Other strata, in the place of `n_strata` and `kind`; the order of their groups says which are neighbours.
 
     Examples
     --------
     >>> Stratified(n_strata=30).name
     'stratified'
+    >>> import bayes_assess as ba
+    >>> Stratified(strata=ba.FeatureStrata([[0.0], [1.0], [1.0]], n_strata=2))
+    Stratified(n_strata=256, kind='csf', strata=FeatureStrata(features=3 x 1, n_strata=2, kind='k_d_tree', seed=0))
     """
 
     name: ClassVar[str] = "stratified"
-
-    def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
-        """Propose all items alike; what is drawn next is in `allocation`."""
-        return jnp.ones_like(state.draws.proposal)
 
     def allocation(self, state: WeightedState) -> Float[Array, " K"]:
         """Compute by what the next item is drawn, (K,) per item: how far every stratum is behind its share."""
         measure = state.measure
         taken = state.draws.new.sum(-1) + state.pending
-        taken, left, size = (measure.by_block(x) for x in (taken, state.remaining, self._size(state)))
+        taken, left = measure.by_block(taken), measure.by_block(state.remaining)
+        size = stratum_sizes(measure, state.draws, state.counts)
         behind = (taken.sum() + 1) * size / jnp.maximum(size.sum(), 1) - taken
         behind = jnp.where(left > 0, jnp.maximum(behind, 0), 0)
         # Strata may all be exhausted that are behind, if labels were told that nobody asked for.
@@ -58,31 +61,8 @@ class Stratified(StratifyingDesign):
         """Draw a stratum that is behind its share, and an item of it uniformly."""
         cell = draw_cell(key, state.remaining * self.allocation(state))
         draw = Draw(weight=jnp.ones(()), p_new=jnp.ones(()), p_pending=jnp.zeros(()))
-        return cell, draw, self.reserve(state, cell)
+        return cell, draw, self.reserve(covering(state, state.measure.nonzero.any(-1)), cell)
 
-    def weighed(self, state: WeightedState) -> WeightedState:
-        """Weigh all labels anew."""
-        draws, strata = state.draws, self._collapsed(state)
-        in_cell = strata.group[state.measure.block][:, None]
-        n: Float[Array, ""] = jnp.asarray(draws.n_new)
-        known = state.counts - draws.new  # items that nobody asked for
-        weights = n / state.n_items * (known + draws.new * strata.per_label[in_cell])
-        squares = (n / state.n_items) ** 2 * draws.new * strata.spread[in_cell]
-        return replace(state, draws=draws._replace(n=n, weights=weights, squares=squares))
-
-    def centres(self, state: WeightedState) -> Float[Array, "H D"]:
-        """Compute what `Draws.squares` are centred by, (B, D): a row for every collapsed stratum."""
-        draws, measure, strata = state.draws, state.measure, self._collapsed(state)
-        group = strata.group[measure.block]
-        scale = draws.n_new / state.n_items * strata.centre
-        apart = jnp.where((group == jnp.arange(measure.n_blocks)[:, None])[:, :, None], draws.new, 0.0)
-        return jax.vmap(measure.risk)(scale[:, None, None] * apart)
-
-    def _collapsed(self, state: WeightedState) -> Collapsed:
-        by_block = state.measure.by_block
-        return collapsed(by_block(state.draws.new.sum(-1)), by_block(self._size(state)))
-
-    def _size(self, state: WeightedState) -> Int[Array, " K"]:
-        """Items of every cell whose labels can matter and that were not told without having been asked for."""
-        volunteered = state.counts.sum(-1) - state.draws.new.sum(-1)
-        return jnp.where(state.measure.nonzero.any(-1), state.measure.size - volunteered, 0)
+    def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "B D"]]:
+        """Weigh all labels anew by the strata that they collapse, see `stratified_draws`."""
+        return stratified_draws(state.measure, state.draws, state.counts)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
+
+from bayes_assess.acquisition.cell_measure import CellMeasure
+from bayes_assess.estimators.weighted import Draws
 
 _LEAST = 2  # labels of a stratum, below which its variance is unknown
 
@@ -104,3 +108,42 @@ def collapsed(labels: Int[Array, " B"], size: Int[Array, " B"]) -> Collapsed:
         spread=jnp.where(some, spread, 0.0),
         centre=jnp.where(n > 1, jnp.sqrt(spread / jnp.maximum(n, 1)), 0.0),
     )
+
+
+def stratum_sizes(measure: CellMeasure, draws: Draws, counts: Int[Array, "K C"]) -> Float[Array, " B"]:
+    """Count the items of every stratum whose labels can matter and that were not told without having been asked for."""
+    volunteered = counts.sum(-1) - draws.new.sum(-1)
+    return measure.by_block(jnp.where(measure.nonzero.any(-1), measure.size - volunteered, 0))
+
+
+def stratified_draws(
+    measure: CellMeasure, draws: Draws, counts: Int[Array, "K C"]
+) -> tuple[Draws, Float[Array, "B D"]]:
+    """Weigh all labels of a stratified sample by the sizes of the collapsed strata, see `collapsed`.
+
+    Parameters
+    ----------
+    measure : CellMeasure
+        Its blocks are the strata.
+    draws : Draws
+        Of items that were asked for, each with the weight 1 in `new`.
+    counts : (K, C) integers
+        Labelled items, those that nobody asked for included: they are known, but stand for no others.
+
+    Returns
+    -------
+    draws : Draws
+        With weights and squares.
+    centres : (B, D)
+        What the squares are centred by, a row for every collapsed stratum.
+    """
+    strata = collapsed(measure.by_block(draws.new.sum(-1)), stratum_sizes(measure, draws, counts))
+    group = strata.group[measure.block]
+    n: Float[Array, ""] = jnp.asarray(draws.n_new)
+    n_items = measure.size.sum()
+    known = counts - draws.new  # items that nobody asked for
+    weights = n / n_items * (known + draws.new * strata.per_label[group][:, None])
+    squares = (n / n_items) ** 2 * draws.new * strata.spread[group][:, None]
+    scale = draws.n_new / n_items * strata.centre
+    apart = jnp.where((group == jnp.arange(measure.n_blocks)[:, None])[:, :, None], draws.new, 0.0)
+    return draws._replace(n=n, weights=weights, squares=squares), jax.vmap(measure.risk)(scale[:, None, None] * apart)

@@ -78,7 +78,7 @@ class Draws(NamedTuple):
         Sum of the weights p / q of all draws, by cell and label.
     squares : (K, C)
         Second moments: the covariance of the sum of weighted losses is the sum of squares * l l' less the sum of c c'
-        over the rows of `WeightedDesign.centres`.
+        over the rows of the centres that `WeightedDesign.weighed` returns.
     proposal : (K, C + 1)
         Probability of one item under the next proposal, labelled y or unlabelled.
     covered : (K,) booleans

@@ -275,6 +275,19 @@ class FeatureStrata(Cut):
         shape = " x ".join(f"{size:,}" for size in self.features.shape)
         return f"FeatureStrata(features={shape}, n_strata={self.n_strata}, kind={self.kind!r}, seed={self.seed})"
 
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, FeatureStrata)
+            and self._options() == other._options()
+            and np.array_equal(self.features, other.features)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._options())
+
+    def _options(self) -> tuple[Any, ...]:
+        return self.features.shape, self.features.dtype.str, self.n_strata, self.kind, int(self.seed)
+
     def cut(self, pool: Pool) -> Partition:
         """Return the strata of a pool, as `partition` does.
 

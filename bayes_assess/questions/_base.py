@@ -94,7 +94,7 @@ class Question(ABC):
         seed : int
             Decides the order of items within cells.
         strata : optional
-            Those of the design, if it has any, see `Design.strata`.
+            Those of the design, if it has any, see `Design.strata_of`.
         prior, strength
             As for `prior`.
         cells : Cells, optional

@@ -346,8 +346,8 @@ def _cell_of_items(cells: Cells) -> Int[np.ndarray, " M"]:
 
 
 def _blocks(pool: Pool, strata: Any) -> Partition:
-    """Cut the pool into strata, or leave it whole where no design asks for them or there are no scores."""
-    if strata is None or (pool.scores is None and pool.confidence is None and getattr(strata, "of", None) is None):
+    """Cut the pool into strata, or leave it whole where no design asks for them."""
+    if strata is None:
         return Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
     return partition(pool, strata)
 

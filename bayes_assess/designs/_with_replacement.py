@@ -1,0 +1,115 @@
+"""Designs that draw items with replacement ([NH] Algorithm 1): the steps of their campaigns.
+
+The oracle always gives an item the same label, so that an item drawn again costs nothing: only distinct items count as
+labels. A step of a campaign ends with a new item. What it draws before that, items that are known, enters at its
+expectation (see `add_steps`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess.acquisition.cell_measure import CellMeasure
+from bayes_assess.acquisition.importance import floored, normalised
+from bayes_assess.designs._base import Draw
+from bayes_assess.designs._weighted import WeightedDesign, WeightedState, covering, draw_cell
+from bayes_assess.errors import DesignError
+from bayes_assess.estimators.weighted import Draws, Steps
+from bayes_assess.pool.cells import Cells
+
+
+@dataclass(frozen=True)
+class WithReplacement(WeightedDesign):
+    """Base of designs that draw with replacement: subclasses say what the next proposal is.
+
+    Parameters
+    ----------
+    delta : float in [0, 1)
+        Share of uniform draws mixed into every proposal, so that the draws can serve other measures too ([NH] 3.3.1).
+    """
+
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.delta < 1:
+            raise DesignError(f"The delta of {self.name} lies in [0, 1); found {show(self.delta)}.")
+        for option in ("epsilon", "floor"):  # a proposal without a floor could exclude items that matter
+            value = getattr(self, option, 1.0)
+            if not 0 < value <= 1:
+                raise DesignError(f"The {option} of {self.name} lies above 0, up to 1; found {show(value)}.")
+
+    @x64
+    def init(
+        self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
+    ) -> WeightedState:
+        """Start a campaign, with the memory of the design and the first proposal; see `WeightedDesign.init`."""
+        return _begun(self, super().init(cells, prior, reward, playable))
+
+    def choose(self, key: PRNGKey, state: WeightedState) -> tuple[Int[Array, ""], Draw, WeightedState]:
+        """Draw a new item; what would be drawn before it is known and enters at its expectation."""
+        one = state.draws.proposal[:, -1]
+        mass = state.remaining * one
+        cell = draw_cell(key, mass)
+        draw = Draw(
+            weight=1 / (state.n_items * one[cell]),
+            p_new=jnp.minimum(mass.sum(), 1.0),
+            p_pending=(state.pending * one).sum(),
+        )
+        possible = (one > 0) & state.measure.nonzero.any(-1)
+        return cell, draw, self.reserve(covering(state, possible), cell)
+
+    def update(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> WeightedState:
+        """Learn the label of one pending item of a cell."""
+        state = super().update(state, cell, outcome)
+        return replace(state, memory=self.update_memory(state, cell, outcome))
+
+    def settle(self, state: WeightedState, steps: Steps, last: bool = True) -> WeightedState:
+        """Count steps whose labels are learned, and propose what is drawn next; see `WeightedDesign.settle`."""
+        state = super().settle(state, steps, last)
+        return self._refreshed(replace(state, memory=self.update_memory_from_draws(state)))
+
+    def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "1 D"]]:
+        """Return the draws, to which every step has added its weight p / q, centred by the mean of all new items."""
+        draws = state.draws
+        return draws, state.measure.risk(draws.new / jnp.sqrt(jnp.maximum(draws.n_new, 1)))[None]
+
+    def _refreshed(self, state: WeightedState) -> WeightedState:
+        items, measure = state.items, state.measure
+        proposal = normalised(self.propose(state), items, self.delta)
+        floor = getattr(self, "floor", 0.0)
+        if floor:
+            proposal = floored(proposal, items[:, -1] * measure.nonzero.any(-1), floor)
+        return replace(state, draws=state.draws._replace(proposal=proposal))
+
+    @abstractmethod
+    def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
+        """Return the probability of one item of every cell, labelled y or unlabelled, up to a factor."""
+
+    def init_memory(self, state: WeightedState) -> Any:
+        """Build what the design itself carries from step to step."""
+        return ()
+
+    def update_memory(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Any:
+        """Refresh what the design carries after a label in `cell`; `state` has the label already."""
+        return state.memory
+
+    def update_memory_from_draws(self, state: WeightedState) -> Any:
+        """Refresh what the design carries after `state.draws` has changed."""
+        return state.memory
+
+
+@partial(jax.jit, static_argnums=0)
+def _begun(design: WithReplacement, state: WeightedState) -> WeightedState:
+    """Give a fresh campaign the memory of its design and the first proposal."""
+    return design._refreshed(replace(state, memory=design.init_memory(state)))
