@@ -54,6 +54,13 @@ def like_cifar10(seed: int = 0) -> tuple[ba.Pool, np.ndarray]:
     return made_pool(accuracies, rng.integers(900, 1100, 10).tolist(), seed=seed)
 
 
+def cost_moments(alpha: np.ndarray, cost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of the cost sum_j c_kj theta_kj of every row k of Dirichlet variables."""
+    total = alpha.sum(-1)
+    mean = (cost * alpha).sum(-1) / total
+    return mean, (alpha * (cost - mean[:, None]) ** 2).sum(-1) / (total * (total + 1))
+
+
 def start(design: Design, question: Question, pool: ba.Pool, prior: str | None = None):
     """Cells of a campaign and its state without labels."""
     setting = question.setting(pool, 0, design.strata_of(pool), prior)

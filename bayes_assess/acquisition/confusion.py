@@ -15,8 +15,8 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import x64
+from bayes_assess.errors import QuestionError
 from bayes_assess.models._numerics.dirichlet_sampling import others
-from bayes_assess.models.dirichlet_confusion import as_cost
 
 
 @x64
@@ -189,7 +189,24 @@ def cost_reward(theta: Float[Array, "*batch K C"], cost: Float[Array, "K C"]) ->
     [0.25, 5.0]
     """
     theta = jnp.asarray(theta, jnp.float64)
-    return (theta * as_cost(cost, theta.shape)).sum(-1)
+    return (theta * _checked_cost(cost, theta.shape)).sum(-1)
+
+
+def _checked_cost(cost: Float[Array, "K C"], shape: tuple[int, ...]) -> Float[Array, "K C"]:
+    """Take a cost matrix as floats if it fits confusion matrices of `shape` (..., K, C); under 64-bit types.
+
+    Raises
+    ------
+    QuestionError
+        If it has another shape; a square matrix the wrong way round cannot be told.
+    """
+    matrix = jnp.asarray(cost, jnp.float64)
+    if matrix.shape != tuple(shape[-2:]):
+        raise QuestionError(
+            "A cost matrix has a row per predicted class and a column per label, "
+            f"here {tuple(shape[-2:])}; found shape {matrix.shape}."
+        )
+    return matrix
 
 
 @jax.jit  # `map` would compile anew at every call

@@ -25,6 +25,7 @@ from jaxtyping import Array, Float, Int
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
 from bayes_assess.errors import PriorError
+from bayes_assess.models._mean_scores import mean_scores
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
 from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.special import log_beta
@@ -118,12 +119,7 @@ class BetaBernoulli:
         if mean_score is None:
             half = jnp.full(n_groups, strength / 2, jnp.float64)
             return cls(half, half)
-        score = np.asarray(mean_score, np.float64)
-        outside = ~((score >= 0) & (score <= 1))
-        if outside.any():
-            group = int(np.flatnonzero(outside)[0])
-            raise PriorError(f"Mean scores lie between 0 and 1; group {group} has {show(score.flat[group])}.")
-        score = jnp.asarray(np.clip(score, _SCORE_MARGIN, 1 - _SCORE_MARGIN))
+        score = jnp.asarray(np.clip(mean_scores(mean_score), _SCORE_MARGIN, 1 - _SCORE_MARGIN))
         return cls(strength * score, strength * (1 - score))
 
     @x64

@@ -19,23 +19,16 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jax import lax
 from jaxtyping import Array, Float, Int
-from scipy import special
 
-from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
-from bayes_assess.errors import PriorError
 from bayes_assess.models import beta_bernoulli
-from bayes_assess.models._numerics.beta_kernel import log_beta_kernel
-from bayes_assess.models._numerics.beta_sampling import standard_beta
+from bayes_assess.models._mean_scores import binned_scores
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 
 FloatBins = Float[Array, "*batch B"] | Float[np.ndarray, "*batch B"]
 FloatGroupsOfBins = Float[Array, "*batch"] | Float[np.ndarray, "*batch"]
 IntBins = Int[Array, "*batch B"] | Int[np.ndarray, "*batch B"]
-
-_BLOCK = 1 << 18  # draws of single bins at a time, where only their sums are kept
 
 
 def program(cells: Int[Array, " N"], agreements: Int[Array, " N"] | None = None, *, a: FloatBins, b: FloatBins) -> None:
@@ -89,8 +82,8 @@ class CalibrationBins:
     >>> posterior = prior.update(successes=[3, 5], trials=[4, 10])
     >>> posterior.gap.round(3).tolist()  # the first bin is under-confident, the second over-confident
     [0.1, -0.333]
-    >>> round(float(posterior.mean_calibration_error), 3)
-    0.284
+    >>> round(float(posterior.calibration_error(posterior.mean)), 3)
+    0.263
     """
 
     accuracy: BetaBernoulli
@@ -128,12 +121,7 @@ class CalibrationBins:
         >>> prior.accuracy.a.tolist(), prior.weight.tolist()
         ([[1.0, 1.5]], [[0.25, 0.75]])
         """
-        score, size = np.asarray(score, np.float64), np.asarray(size)
-        if score.shape != size.shape or score.ndim == 0:
-            raise PriorError(f"`score` and `size` have one entry per bin; found shapes {score.shape} and {size.shape}.")
-        if not (size >= 0).all():
-            raise PriorError(f"A bin holds 0 items or more; found {show(size.min())}.")
-        score = np.where((size == 0) & np.isnan(score), 0.5, score)
+        score, size = binned_scores(score, size)
         accuracy = BetaBernoulli.from_prior(strength, mean_score=score)
         if not informative:
             half = jnp.full(score.shape, strength / 2, jnp.float64)
@@ -175,29 +163,6 @@ class CalibrationBins:
         """Posterior mean accuracy less mean confidence, (..., G, B): positive where the system is under-confident."""
         return self.accuracy.mean - self.score
 
-    @property
-    @x64
-    def mean_absolute_gap(self) -> FloatBins:
-        """Posterior mean of |theta_gb - s_gb|, (..., G, B), exactly; on the host, not inside compiled code.
-
-        E|theta - s| = (m - s) (1 - 2 I_s(a, b)) + 2 s^a (1 - s)^b / ((a + b) B(a, b)) for theta ~ Beta(a, b) with
-        mean m, where I is the regularised incomplete beta function.
-        """
-        # SciPy's incomplete beta function keeps its digits at any size; JAX's loses them all beyond 10^6 labels.
-        a, b, s = (np.asarray(x, np.float64) for x in (self.accuracy.a, self.accuracy.b, self.score))
-        kernel = jnp.exp(log_beta_kernel(jnp.log(s), jnp.log1p(-s), jnp.asarray(a), jnp.asarray(b)))
-        below = special.betainc(a, b, s)
-        return jnp.asarray((a / (a + b) - s) * (1 - 2 * below)) + 2 * kernel / (a + b)
-
-    @property
-    @x64
-    def mean_calibration_error(self) -> FloatGroupsOfBins:
-        """Posterior mean of the expected calibration error, (..., G), exactly; on the host.
-
-        It is not the calibration error of the posterior means, which is smaller: uncertainty has no sign here.
-        """
-        return (self.weight * jnp.asarray(self.mean_absolute_gap)).sum(-1)
-
     @x64
     def calibration_error(self, theta: FloatBins) -> FloatGroupsOfBins:
         """Compute ECE_g = sum_b p_gb |theta_gb - s_gb| of accuracies (..., G, B), as (..., G).
@@ -211,46 +176,9 @@ class CalibrationBins:
         return expected_calibration_error(theta, self.score, self.weight)
 
     @x64
-    def maximum_calibration_error(self, theta: FloatBins) -> FloatGroupsOfBins:
-        """Greatest |theta_gb - s_gb| over the bins that have items, (..., G); 0 for a group without items."""
-        gap = jnp.abs(jnp.asarray(theta, jnp.float64) - self.score)
-        return jnp.where(jnp.asarray(self.weight) > 0, gap, 0.0).max(-1)
-
-    @x64
-    def overall_calibration_error(
-        self, theta: Float[Array, "*batch G B"], share: Float[Array, " G"]
-    ) -> Float[Array, "*batch"]:
-        """ECE of the whole pool with every bin of every group for itself: sum_g p_g ECE_g, (...).
-
-        It is at least the ECE of bins that pool the groups, in which errors of opposite sign cancel.
-
-        Parameters
-        ----------
-        theta : (..., G, B)
-        share : (G,)
-            Share p_g of the pool's items in every group.
-        """
-        return (self.calibration_error(theta) * jnp.asarray(share, jnp.float64)).sum(-1)
-
-    @x64
     def sample(self, key: PRNGKey, n: int) -> Float[Array, "S *batch B"]:
         """Draw `n` independent arrays of accuracies, shape (n, ..., G, B)."""
         return self.accuracy.sample(key, n)
-
-    @x64
-    def sample_calibration_error(self, key: PRNGKey, n: int) -> Float[Array, "S *batch"]:
-        """Draw `n` expected calibration errors of every group, shape (n, ..., G).
-
-        Draws of the bins are summed up as they come, a block at a time; there is never an array (n, ..., G, B).
-
-        Examples
-        --------
-        >>> import jax
-        >>> prior = CalibrationBins.from_prior(score=[[0.6, 0.9]] * 3, size=[[30, 70]] * 3)
-        >>> prior.sample_calibration_error(jax.random.key(0), 5).shape
-        (5, 3)
-        """
-        return _sample_calibration_error(key, n, self)
 
     @x64
     def log_prob(self, theta: FloatBins) -> FloatBins:
@@ -311,17 +239,3 @@ def statistics(
     """
     successes, trials = beta_bernoulli.statistics(cells, agreements, int(np.prod(shape)))
     return successes.reshape(shape), trials.reshape(shape)
-
-
-@partial(jax.jit, static_argnums=1)
-def _sample_calibration_error(key: PRNGKey, n: int, belief: CalibrationBins) -> Float[Array, "S *batch"]:
-    a, b = jnp.asarray(belief.accuracy.a), jnp.asarray(belief.accuracy.b)
-    block = min(n, max(1, _BLOCK // max(a.size, 1)))
-    shape = (block, *a.shape)
-
-    def one_block(key):
-        theta = standard_beta(key, jnp.broadcast_to(a, shape), jnp.broadcast_to(b, shape))
-        return expected_calibration_error(theta, belief.score, belief.weight)
-
-    error = lax.map(one_block, jax.random.split(key, -(-n // block)))
-    return error.reshape(-1, *a.shape[:-1])[:n]

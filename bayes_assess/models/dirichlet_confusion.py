@@ -21,20 +21,18 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jax import lax
 from jax.scipy.special import xlogy
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
-from bayes_assess.errors import LabelError, PriorError, QuestionError
+from bayes_assess.errors import LabelError, PriorError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
 from bayes_assess.models._numerics.dirichlet_sampling import (
     log_multivariate_beta,
     others,
     sample_dirichlet,
-    standard_dirichlet,
 )
 from bayes_assess.models.belief import merge_columns, pool_shares
 
@@ -44,7 +42,6 @@ FloatRows = Float[Array, "*batch K"] | Float[np.ndarray, "*batch K"]
 
 # Scores of exactly 0 would rule a label out for ever; the smallest share of a row is this over the number of classes.
 _LEAST_ROW_SHARE = 1e-6
-_BLOCK = 2**18  # numbers of one block of draws of a cost
 
 
 def program(
@@ -182,12 +179,6 @@ class DirichletConfusion:
         total = alpha.sum(-1, keepdims=True)
         return (alpha / total) * (others(alpha) / total) / (total + 1)
 
-    @property
-    @x64
-    def total_variance(self) -> FloatRows:
-        """Sum of a row's component variances, V_k = (1 - sum_j m_kj^2) / (A_k + 1), (..., K) ([ABA] Table 1)."""
-        return jnp.asarray(self.variance).sum(-1)
-
     @x64
     def quantile(self, level: Any) -> FloatMatrix:
         """Quantile of every probability at one level, (..., K, C), or at (L,) of them, (L, ..., K, C).
@@ -237,27 +228,6 @@ class DirichletConfusion:
         return sample_dirichlet(key, n, jnp.asarray(self.alpha, dtype))
 
     @x64
-    def sample_row(self, key: PRNGKey, n: int, row: int) -> Float[Array, "S *batch C"]:
-        """Draw the distribution of labels of predicted class `row` alone `n` times, shape (n, ..., C).
-
-        Raises
-        ------
-        IndexError
-            If there is no such row.
-
-        Examples
-        --------
-        >>> import jax
-        >>> prior = DirichletConfusion.from_prior(n_predictions=3, n_classes=4)
-        >>> prior.sample_row(jax.random.key(0), 5, row=2).shape
-        (5, 4)
-        """
-        n_rows = self.alpha.shape[-2]
-        if not -n_rows <= row < n_rows:  # JAX would clamp it
-            raise IndexError(f"Predicted classes are 0..{n_rows - 1}; found row {row}.")
-        return sample_dirichlet(key, n, self.alpha[..., row, :])
-
-    @x64
     def log_prob(self, theta: FloatMatrix) -> FloatRows:
         """Log density at confusion matrices `theta` (..., K, C), with respect to the first C - 1 entries of a row."""
         alpha, theta = jnp.asarray(self.alpha), jnp.asarray(theta, jnp.float64)
@@ -278,76 +248,6 @@ class DirichletConfusion:
         """
         posterior = jnp.asarray(self.update(counts).alpha)
         return log_multivariate_beta(posterior) - log_multivariate_beta(jnp.asarray(self.alpha))
-
-    @x64
-    def expected_cost(self, cost: Float[Array, "K C"]) -> FloatRows:
-        """Compute the posterior mean of every predicted class's cost, sum_j c_kj m_kj, exactly.
-
-        Parameters
-        ----------
-        cost : (K, C)
-            Cost of an item predicted k (ROW) whose label is j (COLUMN): in our axes, the transpose of [ABA]'s c_jk.
-
-        Returns
-        -------
-        (..., K)
-
-        Raises
-        ------
-        QuestionError
-            If `cost` does not have the shape of the confusion matrix.
-
-        Examples
-        --------
-        >>> belief = DirichletConfusion.from_prior(n_predictions=2, n_classes=2).update([[3, 1], [0, 0]])
-        >>> belief.expected_cost([[0, 1], [10, 0]]).tolist()  # to predict 1 where the label is 0 costs 10
-        [0.3, 5.0]
-        """
-        return (as_cost(cost, self.alpha.shape) * self.mean).sum(-1)
-
-    @x64
-    def cost_variance(self, cost: Float[Array, "K C"]) -> FloatRows:
-        """Compute the posterior variance of every predicted class's cost exactly.
-
-        It is sum_j m_kj (c_kj - E C_k)^2 / (A_k + 1), with E C_k the `expected_cost`; `cost` and what is raised are
-        as there.
-
-        Examples
-        --------
-        >>> belief = DirichletConfusion.from_prior(2, n_predictions=1, n_classes=2)  # uniform: variance 1/12
-        >>> round(float(belief.cost_variance([[0, 6]])[0]), 12)  # 36/12
-        3.0
-        """
-        matrix = as_cost(cost, self.alpha.shape)
-        deviation = matrix - (matrix * self.mean).sum(-1, keepdims=True)
-        return (self.mean * deviation**2).sum(-1) / (self.alpha.sum(-1) + 1)
-
-    @x64
-    def sample_cost(self, key: PRNGKey, n: int, cost: Float[Array, "K C"]) -> Float[Array, "S *batch K"]:
-        """Draw every predicted class's cost `n` times: sum_j c_kj theta_kj, theta from the posterior.
-
-        Rows are drawn and summed in blocks, so that memory holds the result and some 2^18 components (or one row),
-        never n x K x C.
-
-        Parameters
-        ----------
-        key : PRNG key
-        n : int
-        cost : (K, C)
-            Rows = predicted class, columns = label, as in `expected_cost`.
-
-        Returns
-        -------
-        (n, ..., K)
-
-        Examples
-        --------
-        >>> import jax, jax.numpy as jnp
-        >>> belief = DirichletConfusion.from_prior(n_predictions=3, n_classes=3)
-        >>> belief.sample_cost(jax.random.key(0), 5, 1 - jnp.eye(3)).shape
-        (5, 3)
-        """
-        return _sample_cost(key, n, jnp.asarray(self.alpha), as_cost(cost, self.alpha.shape))
 
 
 def statistics(
@@ -387,23 +287,6 @@ def statistics(
     return cells.reshape(n_predictions, n_classes)
 
 
-def as_cost(cost: Float[Array, "K C"], shape: tuple[int, ...]) -> Float[Array, "K C"]:
-    """Take a cost matrix as floats if it fits confusion matrices of `shape` (..., K, C); under 64-bit types.
-
-    Raises
-    ------
-    QuestionError
-        If it has another shape; a square matrix the wrong way round cannot be told.
-    """
-    matrix = jnp.asarray(cost, jnp.float64)
-    if matrix.shape != tuple(shape[-2:]):
-        raise QuestionError(
-            "A cost matrix has a row per predicted class and a column per label, "
-            f"here {tuple(shape[-2:])}; found shape {matrix.shape}."
-        )
-    return matrix
-
-
 def row_shares(mean_scores: Float[np.ndarray, "K C"]) -> Float[np.ndarray, "K C"]:
     """Scores as positive rows that sum to 1; a row of zeros becomes uniform."""
     scores = np.asarray(mean_scores, np.float64)
@@ -422,18 +305,3 @@ def row_shares(mean_scores: Float[np.ndarray, "K C"]) -> Float[np.ndarray, "K C"
     shares = np.divide(scores, total, out=np.ones_like(scores), where=total > 0)
     shares = np.maximum(shares, _LEAST_ROW_SHARE / scores.shape[1])
     return shares / shares.sum(-1, keepdims=True)
-
-
-@partial(jax.jit, static_argnums=1)
-def _sample_cost(key: PRNGKey, n: int, alpha: Float[Array, "*batch K C"], cost: Float[Array, "K C"]):
-    rows = alpha.reshape(-1, alpha.shape[-1])
-    n_values = n * len(rows)
-    size = max(1, min(n_values, _BLOCK // rows.shape[1]))
-
-    def one_block(block: Int[Array, ""]) -> Float[Array, " size"]:
-        place = block * size + jnp.arange(size)  # in the flattened result; the last block runs over its end
-        theta = standard_dirichlet(jax.random.fold_in(key, block), rows[place % len(rows)])
-        return (theta * cost[place % len(cost)]).sum(-1)
-
-    values = lax.map(one_block, jnp.arange(-(-n_values // size)))
-    return values.ravel()[:n_values].reshape(n, *alpha.shape[:-1])

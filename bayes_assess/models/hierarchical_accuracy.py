@@ -34,10 +34,10 @@ import numpyro.distributions as dist
 from jax.scipy.special import betainc
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
-from scipy import special
 
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
 from bayes_assess.errors import PriorError
+from bayes_assess.models._mean_scores import logits, mean_scores
 from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.regression_points import (
     LOG_STRENGTH,
@@ -51,7 +51,6 @@ from bayes_assess.models.beta_bernoulli import BetaBernoulli
 
 # Priors of METHODS 12.5. Without scores the intercept alone says how accurate a group is.
 _INTERCEPT, _INTERCEPT_WITH_SCORES, _SLOPE, _OTHER = (1.0, 2.0), (0.0, 2.0), (1.0, 0.7), (0.0, 0.7)
-_SCORE_MARGIN = 1e-4  # logits of mean scores stay within +-9.2
 _HALVINGS = 40
 
 
@@ -172,7 +171,7 @@ class HierarchicalAccuracy:
         intercept = _INTERCEPT if mean_score is None else _INTERCEPT_WITH_SCORES
         columns, priors = [], [intercept]
         if mean_score is not None:
-            columns.append(_logit_score(mean_score))
+            columns.append(logits(mean_scores(mean_score)))
             priors.append(_SLOPE)
             n_groups = len(columns[0])
         for name, values in (covariates or {}).items():
@@ -305,15 +304,6 @@ class HierarchicalAccuracy:
     def log_evidence(self) -> Float[Array, "*batch"]:
         """Log probability of the labels as a sequence, everything integrated out, from the points."""
         return jax.nn.logsumexp(self.log_weight, axis=-1) - math.log(N_POINTS)
-
-
-def _logit_score(mean_score: Any) -> np.ndarray:
-    score = np.asarray(mean_score, np.float64)
-    outside = ~((score >= 0) & (score <= 1))
-    if outside.any():
-        group = int(np.flatnonzero(outside)[0])
-        raise PriorError(f"Mean scores lie between 0 and 1; group {group} has {float(score.flat[group])!r}.")
-    return special.logit(np.clip(score, _SCORE_MARGIN, 1 - _SCORE_MARGIN))
 
 
 def _standardised(name: str, values: Any, n_groups: int | None) -> np.ndarray:

@@ -39,11 +39,9 @@ import numpyro
 import numpyro.distributions as dist
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
-from scipy import special
 
-from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
-from bayes_assess.errors import PriorError
+from bayes_assess.models._mean_scores import binned_scores, logits
 from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.calibration_points import (
     CALIBRATED,
@@ -58,7 +56,6 @@ from bayes_assess.models._numerics.calibration_points import (
 from bayes_assess.models.belief import pool_shares
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 
-_SCORE_MARGIN = 1e-4  # logits of mean scores stay within +-9.2
 _MOST_DRAWS, _FEWEST_DRAWS, _NUMBERS = 10_000, 1_000, 4_000_000  # for quantiles: as many as fit in some numbers
 
 
@@ -170,22 +167,8 @@ class HierarchicalCalibration:
         >>> prior.logit_score.round(2).tolist(), prior.mean.shape
         ([[0.41, 2.2], [0.85, 0.0]], (4,))
         """
-        score, size = np.asarray(score, np.float64), np.asarray(size)
-        if score.shape != size.shape:
-            raise PriorError(f"`score` and `size` have one entry per bin; found shapes {score.shape} and {size.shape}.")
-        if score.ndim not in (1, 2) or score.size == 0:
-            raise PriorError(
-                f"`score` has the shape (groups, bins), or (bins,) without groups; found the shape {score.shape}."
-            )
-        if not (size >= 0).all():
-            raise PriorError(f"A bin holds 0 items or more; found {show(size.min())}.")
-        score = np.where((size == 0) & np.isnan(score), 0.5, score)
-        outside = ~((score >= 0) & (score <= 1))
-        if outside.any():
-            cell = int(np.flatnonzero(outside)[0])
-            raise PriorError(f"Mean scores lie between 0 and 1; cell {cell} has {show(score.flat[cell])}.")
-        logit = special.logit(np.clip(np.atleast_2d(score), _SCORE_MARGIN, 1 - _SCORE_MARGIN))
-        return cls.fit(logit, np.zeros(score.size), np.zeros(score.size))
+        score, _ = binned_scores(score, size)
+        return cls.fit(logits(np.atleast_2d(score)), np.zeros(score.size), np.zeros(score.size))
 
     @classmethod
     @x64

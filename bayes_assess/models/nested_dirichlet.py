@@ -90,12 +90,6 @@ class NestedDirichlet:
         """Posterior variance of every outcome, (..., K, O)."""
         return _moments(self)[1]
 
-    @property
-    @x64
-    def total_variance(self) -> FloatRows:
-        """Sum of a row's variances, (..., K)."""
-        return jnp.asarray(self.variance).sum(-1)
-
     @x64
     def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch K O"]:
         """Draw `n` confusion matrices, (n, ..., K, O)."""

@@ -32,7 +32,6 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
-from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.dirichlet_sampling import log_multivariate_beta, others, sample_dirichlet
 from bayes_assess.models.belief import pool_shares
 
@@ -88,7 +87,7 @@ class PairedOutcomes:
     >>> posterior = PairedOutcomes.from_prior().update([60, 12, 4, 23])
     >>> posterior.mean.round(4).tolist()
     [0.6025, 0.1225, 0.0425, 0.2325]
-    >>> round(float(posterior.difference_mean), 3)  # the first system is better by 8 points
+    >>> round(float(posterior.mean[1] - posterior.mean[2]), 3)  # the first system is better by 8 points
     0.08
     """
 
@@ -175,23 +174,6 @@ class PairedOutcomes:
         total = self.alpha.sum(-1, keepdims=True)
         return (self.alpha / total) * ((total - self.alpha) / total) / (total + 1)
 
-    @property
-    @x64
-    def difference_mean(self) -> FloatBatch:
-        """Posterior mean m_1 - m_2 of the difference D of the accuracies, first less second, (...)."""
-        return (self.alpha[..., 1] - self.alpha[..., 2]) / self.alpha.sum(-1)
-
-    @property
-    @x64
-    def difference_variance(self) -> FloatBatch:
-        """Posterior variance (m_1 + m_2 - (m_1 - m_2)^2) / (A + 1) of the difference D, (...)."""
-        total = self.alpha.sum(-1)
-        only_first, only_second = self.alpha[..., 1] / total, self.alpha[..., 2] / total
-        either = only_first + only_second
-        same = (self.alpha[..., 0] + self.alpha[..., 3]) / total
-        # e - d^2 = e (1 - e) + 4 m_1 m_2 for e = m_1 + m_2 and d = m_1 - m_2: nothing cancels.
-        return (either * same + 4 * only_first * only_second) / (total + 1)
-
     @x64
     def quantile(self, level: Any) -> FloatOutcomes:
         """Quantile of every probability at one level, (..., 4), or at (L,) of them, (L, ..., 4).
@@ -232,15 +214,6 @@ class PairedOutcomes:
         return sample_dirichlet(key, n, jnp.asarray(self.alpha, dtype))
 
     @x64
-    def sample_difference(self, key: PRNGKey, n: int) -> Float[Array, "S *batch"]:
-        """Draw `n` differences of the accuracies, first less second, shape (n, ...).
-
-        Systems differ on a share e ~ Beta(alpha_1 + alpha_2, alpha_0 + alpha_3), and independently of it the first
-        wins a share w ~ Beta(alpha_1, alpha_2) of that: D = e (2 w - 1).
-        """
-        return _sample_difference(key, n, self.alpha)
-
-    @x64
     def log_prob(self, theta: FloatOutcomes) -> FloatBatch:
         """Log density at probabilities `theta` (..., 4) that sum to 1, as (...)."""
         return xlogy(self.alpha - 1, jnp.asarray(theta, jnp.float64)).sum(-1) - log_multivariate_beta(
@@ -259,32 +232,6 @@ class PairedOutcomes:
         """
         posterior = self.update(counts)
         return log_multivariate_beta(jnp.asarray(posterior.alpha)) - log_multivariate_beta(jnp.asarray(self.alpha))
-
-
-@x64
-def difference(theta: FloatOutcomes) -> FloatBatch:
-    """Difference of the accuracies, P(only the first) - P(only the second), of distributions (..., 4), as (...).
-
-    Examples
-    --------
-    >>> round(float(difference([0.6, 0.2, 0.1, 0.1])), 3)
-    0.1
-    """
-    theta = jnp.asarray(theta, jnp.float64)
-    return theta[..., 1] - theta[..., 2]
-
-
-@x64
-def accuracies(theta: FloatOutcomes) -> Float[Array, "*batch 2"]:
-    """Accuracies of the first and the second system under distributions (..., 4), as (..., 2).
-
-    Examples
-    --------
-    >>> accuracies([0.6, 0.2, 0.1, 0.1]).round(3).tolist()
-    [0.8, 0.7]
-    """
-    theta = jnp.asarray(theta, jnp.float64)
-    return theta[..., :1] + theta[..., 1:3]
 
 
 def outcomes_of(first: np.ndarray, second: np.ndarray, labels: np.ndarray) -> Int[np.ndarray, " N"]:
@@ -321,13 +268,3 @@ def statistics(groups: np.ndarray, outcomes: np.ndarray, n_groups: int) -> Int[n
     """
     cells = 4 * np.asarray(groups, np.int64) + np.asarray(outcomes, np.int64)
     return np.bincount(cells, minlength=4 * n_groups).reshape(n_groups, 4)
-
-
-@partial(jax.jit, static_argnums=1)
-def _sample_difference(key: PRNGKey, n: int, alpha: Float[Array, "*batch 4"]) -> Float[Array, "S *batch"]:
-    key_either, key_winner = jax.random.split(key)
-    both, first, second, neither = (
-        jnp.broadcast_to(alpha[..., j], (n, *alpha.shape[:-1])) for j in range(len(OUTCOMES))
-    )
-    either = standard_beta(key_either, first + second, both + neither)
-    return either * (2 * standard_beta(key_winner, first, second) - 1)

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from bayes_assess.errors import LabelError, PriorError, QuestionError
+from bayes_assess.errors import LabelError, PriorError
 from bayes_assess.models.dirichlet_confusion import DirichletConfusion, statistics
 
 # Two predicted classes (rows), three labels (columns).
 ALPHA = np.array([[2.0, 0.3, 1.2], [0.05, 4.0, 30.0]])
-COST = np.array([[0.0, 1.0, 5.0], [10.0, 0.0, -2.0]])
 
 
 # -- priors ----------------------------------------------------------------------------------------------------------
@@ -124,15 +123,7 @@ def test_counts_of_any_integer_kind_are_taken(kind):
 def test_batches_of_counts_give_batches_of_posteriors():
     posterior = DirichletConfusion(ALPHA).update(np.arange(30).reshape(5, 2, 3))
     assert posterior.alpha.shape == posterior.mean.shape == posterior.variance.shape == (5, 2, 3)
-    assert posterior.total_variance.shape == posterior.expected_cost(COST).shape == (5, 2)
-    key = jax.random.key(0)
-    assert posterior.sample(key, 7).shape == (7, 5, 2, 3)
-    assert posterior.sample_row(key, 7, 1).shape == (7, 5, 3)
-    costs = posterior.sample_cost(key, 4000, COST)
-    assert costs.shape == (4000, 5, 2)
-    # 10 means, 5 standard errors each: 6e-6.
-    error = np.sqrt(posterior.cost_variance(COST) / 4000)
-    assert (np.abs(costs.mean(0) - posterior.expected_cost(COST)) < 5 * error).all()
+    assert posterior.sample(jax.random.key(0), 7).shape == (7, 5, 2, 3)
 
 
 def test_imagined_labels_at_the_mean_leave_the_mean_and_add_their_number():
@@ -153,15 +144,13 @@ def test_moments_equal_scipy_row_by_row():
         law = stats.dirichlet(alpha)
         np.testing.assert_allclose(belief.mean[k], law.mean(), rtol=1e-14)
         np.testing.assert_allclose(belief.variance[k], law.var(), rtol=1e-12)
-        assert belief.total_variance[k] == pytest.approx(np.trace(law.cov()), rel=1e-12)
-        assert belief.expected_cost(COST)[k] == pytest.approx(COST[k] @ law.mean(), rel=1e-13)
-        assert belief.cost_variance(COST)[k] == pytest.approx(COST[k] @ law.cov() @ COST[k], rel=1e-12)
+        assert belief.variance[k].sum() == pytest.approx(np.trace(law.cov()), rel=1e-12)
 
 
-def test_total_variance_is_the_published_formula():
+def test_the_total_variance_of_a_row_is_the_published_formula():
     belief = DirichletConfusion(ALPHA)
     expected = (1 - (belief.mean**2).sum(-1)) / (ALPHA.sum(-1) + 1)
-    np.testing.assert_allclose(belief.total_variance, expected, rtol=1e-14)
+    np.testing.assert_allclose(belief.variance.sum(-1), expected, rtol=1e-14)
 
 
 def test_moments_at_a_billion_labels_keep_their_digits():
@@ -172,39 +161,10 @@ def test_moments_at_a_billion_labels_keep_their_digits():
         total = sum(alpha)
         assert belief.alpha[k].tolist() == alpha
         spread = sum(a * (total - a) for a in alpha)
-        assert belief.total_variance[k] == pytest.approx(spread / (total**2 * (total + 1)), rel=1e-14)
+        assert belief.variance[k].sum() == pytest.approx(spread / (total**2 * (total + 1)), rel=1e-14)
         for j in range(3):
             expected = alpha[j] * (total - alpha[j]) / (total**2 * (total + 1))
             assert belief.variance[k, j] == pytest.approx(expected, rel=1e-14)
-
-
-def test_a_cost_of_agreement_alone_has_the_moments_of_a_beta_law():
-    belief = DirichletConfusion(ALPHA)
-    law = stats.beta(ALPHA[:, 1], ALPHA.sum(-1) - ALPHA[:, 1])
-    cost = np.tile([0.0, 1.0, 0.0], (2, 1))
-    np.testing.assert_allclose(belief.expected_cost(cost), law.mean(), rtol=1e-14)
-    np.testing.assert_allclose(belief.cost_variance(cost), law.var(), rtol=1e-12)
-
-
-def test_a_cost_that_does_not_depend_on_the_label_has_no_variance():
-    belief = DirichletConfusion(ALPHA)
-    np.testing.assert_allclose(belief.cost_variance(np.full((2, 3), 1e6)), 0, atol=1e-15)
-    np.testing.assert_allclose(belief.sample_cost(jax.random.key(0), 10, np.full((2, 3), 7.0)), 7, rtol=1e-14)
-
-
-def test_rows_of_the_cost_are_predictions_so_a_transposed_cost_gives_another_answer():
-    belief = DirichletConfusion(np.array([[9.0, 1.0], [5.0, 5.0]]))
-    cost = np.array([[0.0, 1.0], [10.0, 0.0]])  # predicted 1, label 0: 10
-    np.testing.assert_allclose(belief.expected_cost(cost), [0.1, 5.0])
-    np.testing.assert_allclose(belief.expected_cost(cost.T), [1.0, 0.5])
-
-
-@pytest.mark.parametrize("wrong", [COST.T, COST[0], COST[None]])
-def test_a_cost_of_another_shape_is_refused_and_never_broadcast(wrong):
-    belief = DirichletConfusion(ALPHA)
-    for take in (belief.expected_cost, belief.cost_variance, lambda c: belief.sample_cost(jax.random.key(0), 2, c)):
-        with pytest.raises(QuestionError, match=r"row per predicted class .* here \(2, 3\)"):
-            take(wrong)
 
 
 # -- densities -------------------------------------------------------------------------------------------------------
@@ -257,20 +217,10 @@ def test_a_posterior_is_a_pytree():
     assert jax.tree.unflatten(structure, leaves).alpha is ALPHA
 
 
-def test_costs_pass_through_jit_and_types_are_never_promoted():
+def test_types_are_never_promoted():
     belief = DirichletConfusion(ALPHA)
-
-    def everything(belief, cost, key):
-        return belief.expected_cost(cost), belief.cost_variance(cost), belief.sample_cost(key, 3, cost)
-
-    with jax.enable_x64(True), jax.numpy_dtype_promotion("strict"):
-        compiled = jax.jit(everything)(belief, COST, jax.random.key(0))
     with jax.numpy_dtype_promotion("strict"):
-        plain = everything(belief, COST, jax.random.key(0))
-        assert belief.total_variance.dtype == belief.update_at_mean(np.array([1, 2])).alpha.dtype == np.float64
-    for one, other in zip(compiled, plain, strict=True):
-        assert one.dtype == other.dtype == np.float64
-        np.testing.assert_allclose(one, other, rtol=1e-12)
+        assert belief.variance.dtype == belief.update_at_mean(np.array([1, 2])).alpha.dtype == np.float64
 
 
 def test_the_prior_predicts_labels_at_its_mean():

@@ -303,7 +303,7 @@ def test_paired_masses_at_the_ends():
     np.testing.assert_allclose(masses[:, 1], 0, atol=1e-12)
     assert masses[0, 2] == pytest.approx(stats.beta.sf(0.5, 3, 2))
     assert masses[1].tolist() == pytest.approx([0.5, 0, 0.5])
-    draws = ba.PairedOutcomes(alpha[1]).sample_difference(jax.random.key(0), 100_000)
-    expected = np.mean(np.asarray(draws) > 0.1)
+    shares = np.asarray(ba.PairedOutcomes(alpha[1]).sample(jax.random.key(0), 100_000))
+    expected = np.mean(shares[:, 1] - shares[:, 2] > 0.1)
     error = np.sqrt(expected * (1 - expected) / 100_000)
     assert abs(paired_rope_masses(alpha[1], 0.1)[2] - expected) < 5 * error

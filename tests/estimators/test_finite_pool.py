@@ -1,0 +1,42 @@
+"""Answers on the values of cells, in the population and in a finite pool."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from bayes_assess.estimators.finite_pool import mean_absolute_gap
+from bayes_assess.models import BetaBernoulli
+
+
+def population_gap(a, b, s):
+    counts = np.zeros((1, 2), int)
+    return mean_absolute_gap(BetaBernoulli(np.array([a]), np.array([b])), counts, None, np.array([s]))[0]
+
+
+def absolute_gap(a, b, s):
+    """E|theta - s| as the areas under the distribution function up to s and under the survival function from s."""
+    law = stats.beta(a, b)
+    points = law.ppf([1e-12, 1e-6, 1e-3, 0.05, 0.3, 0.5, 0.7, 0.95, 1 - 1e-3, 1 - 1e-6])
+
+    def area(function, low, high):
+        ends = np.unique(np.concatenate([[low], points[(points > low) & (points < high)], [high]]))
+        return sum(integrate.quad(function, *ends[i : i + 2], epsabs=1e-13)[0] for i in range(len(ends) - 1))
+
+    return area(law.cdf, 0.0, s) + area(law.sf, s, 1.0)
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(st.floats(-1, 6), st.floats(-1, 6), st.floats(0.001, 0.999))
+def test_the_mean_absolute_gap_equals_quadrature(log_a, log_b, s):
+    a, b = 10.0**log_a, 10.0**log_b
+    assert population_gap(a, b, s) == pytest.approx(absolute_gap(a, b, s), abs=1e-10)
+
+
+def test_the_mean_absolute_gap_of_a_narrow_law_is_that_of_a_normal_one():
+    n = 1e9
+    # sqrt(2 / pi) standard deviations; the next term is of the relative order 1 / n.
+    assert population_gap(n, n, 0.5) == pytest.approx(np.sqrt(2 / np.pi / (4 * (2 * n + 1))), rel=1e-7)
