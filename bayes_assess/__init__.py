@@ -69,8 +69,8 @@ _OWNERS = {
     "Journal": "campaigns.journal",
     "OutputError": "errors",
     "UnknownColumnError": "errors",
-    "assess": "campaigns.assessment",
-    "resume": "campaigns.assessment",
+    "assess": "campaigns.start",
+    "resume": "campaigns.start",
     "Study": "campaigns.study",
     "simulate": "campaigns.simulate",
 }

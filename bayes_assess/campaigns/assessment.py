@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from os import PathLike
 from typing import Any
 
 import jax
@@ -12,13 +10,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
-from bayes_assess.campaigns.description import describe, read_description
 from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.queries import Queries as Queries
 from bayes_assess.designs import (
-    DESIGNS,
     ArmDesign,
     CellState,
     Design,
@@ -26,7 +22,6 @@ from bayes_assess.designs import (
     WeightedDesign,
     carried,
     choose_batch,
-    find_design,
     refreshed,
     reserve_batch,
     settle_batch,
@@ -36,7 +31,7 @@ from bayes_assess.errors import BudgetError, DesignError, JournalError, Question
 from bayes_assess.models.belief import Belief, jax_ready
 from bayes_assess.pool.labels import check_consistent, labelled_only
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import QUESTIONS, Question, Setting
+from bayes_assess.questions import Question, Setting
 from bayes_assess.results import asked_anew, make_result, measure_answer
 
 
@@ -345,125 +340,3 @@ class Assessment:
         self._items.set_labels(items, codes)
         if later is not None:
             self._state = settle_batch(self.design, self._state, later, last=False)
-
-
-def assess(
-    pool: Pool,
-    question: Question,
-    *,
-    design: str | Design | None = None,
-    prior: str | Belief | None = None,
-    prior_strength: float | None = None,
-    seed: int = 0,
-    journal: str | PathLike[str] | None = None,
-    source: Mapping[str, Any] | None = None,
-) -> Assessment:
-    """Start to assess a pool.
-
-    Parameters
-    ----------
-    pool : Pool
-        Predictions to be assessed.
-    question : Question
-        What is asked: `GroupAccuracy`, `LeastAccurate`, `MostAccurate`, `ConfusionMatrix`, `MostCostly`,
-        `Calibration`, `LeastCalibrated`, `Compare`, `Metric` or `PRCurve`.
-    design : str or Design, optional
-        How items are chosen: ``"thompson"`` (the default), ``"top_two"``, ``"epsilon_greedy"``, ``"bayes_ucb"``,
-        ``"random"``, ``"random_group"``; for measures ``"adaptive"`` (the default), ``"oasis"``, ``"importance"``,
-        ``"stratified"``, ``"passive"``; or a design object with options.
-    prior : {"learned", "informative", "uninformative"} or Belief, optional
-        By default groups learn from each other, and from all labels how far scores can be trusted
-        (`HierarchicalAccuracy` and its like); the other two are fixed, as published. A belief of your own is of one
-        value per cell: a `BetaBernoulli` over cells, a `DirichletConfusion` for confusion matrices and costs, a
-        `PairedOutcomes` for two systems, or any `bayes_assess.models.belief.Belief` of that shape, such as
-        `SampledBelief` over prior draws of a NumPyro program.
-    prior_strength : float, optional
-        Labels per cell that a fixed prior counts as; by default 2 for accuracies, 1 for the others.
-    seed : int
-        Decides the order of items within cells and every random choice.
-    journal : path, optional
-        A new file that records every ask and tell, so that `resume` can go on from it.
-    source : mapping, optional
-        How the pool was read, kept in the journal for the command line; nothing else looks at it.
-
-    Returns
-    -------
-    Assessment
-
-    Raises
-    ------
-    QuestionError, DesignError, PriorError, PartitionError, JournalError
-        If the question, design or prior does not fit the pool, or the journal exists already.
-
-    Examples
-    --------
-    >>> import bayes_assess as ba
-    >>> pool = ba.Pool(predictions=["cat", "cat", "dog", "dog"])
-    >>> a = ba.assess(pool, ba.LeastAccurate(by="prediction"), design="thompson", seed=0)
-    >>> queries = a.ask(3)
-    >>> a.tell(queries.ids, ["cat"] * 3)
-    >>> a.result().identified.tolist()
-    ['dog']
-    """
-    assessment = _start(pool, question, design, prior, prior_strength, seed)
-    if journal is not None:
-        if type(assessment.design) is not DESIGNS.get(assessment.design.name):
-            raise DesignError(
-                f"A journal can bring back the designs {', '.join(DESIGNS)}; {show(assessment.design)} is none of them."
-            )
-        kept = describe(pool, question, assessment.design, assessment.prior, assessment.cells, seed, source)
-        assessment.journal = Journal.create(journal, kept)
-    return assessment
-
-
-def resume(
-    journal: str | PathLike[str], pool: Pool, question: Question | None = None, design: Design | None = None
-) -> Assessment:
-    """Go on with an assessment from its journal, exactly where it stopped.
-
-    Parameters
-    ----------
-    journal : path
-    pool : Pool
-        The same pool as before.
-    question : optional
-        Needed only if groups or predictions were given as an array, which the journal does not hold.
-    design : optional
-        Needed only if its strata were cut from an array of scores or features, of which the journal holds a digest.
-
-    Raises
-    ------
-    JournalError
-        If the file is no journal, belongs to another pool, question or design, or contradicts itself.
-
-    Examples
-    --------
-    >>> import bayes_assess as ba, tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "run.db")
-    >>> pool = ba.Pool(predictions=[0, 0, 1, 1])
-    >>> a = ba.assess(pool, ba.GroupAccuracy(), journal=path)
-    >>> a.tell(a.ask(2).ids, [0, 0])
-    >>> ba.resume(path, pool).labels_used
-    2
-    """
-    book = Journal.open(journal)
-    question, design, prior, seed = read_description(book, pool, question, design)
-    cells = question.cells(pool, seed, design.strata_of(pool))
-    if book.meta["cells"] != cells.source.fingerprint():
-        raise JournalError(f"The journal {str(book.path)!r} was written with other groups than these.")
-    assessment = Assessment(pool, question, design, question.setting_on(cells, prior), seed)
-    assessment._replay(book)
-    return assessment
-
-
-def _start(pool, question, design, prior, prior_strength, seed) -> Assessment:
-    if not isinstance(pool, Pool):
-        raise QuestionError(f"assess takes a Pool first; found {type(pool).__name__}. Make one with ba.Pool(...).")
-    if not isinstance(question, Question):
-        names = ", ".join(QUESTIONS)
-        raise QuestionError(f"A question is one of {names}; found {type(question).__name__}.")
-    if isinstance(seed, bool) or int(seed) != seed or seed < 0:
-        raise DesignError(f"A seed is a whole number, 0 or more; found {show(seed)}.")
-    design = find_design(question.default_design if design is None else design, question.n_sought, question.designs)
-    setting = question.setting(pool, int(seed), design.strata_of(pool), prior, prior_strength)
-    return Assessment(pool, question, design, setting, int(seed))

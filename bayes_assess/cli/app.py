@@ -127,7 +127,7 @@ def start(
     reading: dict[str, Any],
 ) -> None:
     """Start to assess a pool of predictions."""
-    from bayes_assess.campaigns.assessment import assess
+    from bayes_assess.campaigns.start import assess
     from bayes_assess.cli import files, text
     from bayes_assess.pool.readers import read_pool
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import import_arviz
-from bayes_assess.campaigns.assessment import assess
 from bayes_assess.campaigns.simulate import Study, simulate
+from bayes_assess.campaigns.start import assess
 from bayes_assess.cli.files import save_figure
 from bayes_assess.errors import BayesAssessError, OutputError
 from bayes_assess.pool.pool import Pool

@@ -45,7 +45,7 @@ def source_of(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def reopen(run: Path, moved_to: Path | None) -> Assessment:
     """Read the pool of a journal as it was read before, and go on with the assessment."""
-    from bayes_assess.campaigns.assessment import resume
+    from bayes_assess.campaigns.start import resume
 
     with Journal.open(run) as journal:
         meta = journal.meta

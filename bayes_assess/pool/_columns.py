@@ -9,7 +9,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import first_missing, first_nested, frame_of, frozen, listing, show, values_of
 from bayes_assess.errors import PoolError
-from bayes_assess.pool._classes import check_predictions
+from bayes_assess.pool._classes import check_predictions, code_predictions
 from bayes_assess.pool._scores import check_unit
 
 RESERVED = "prediction"  # `by="prediction"` means the predicted class
@@ -42,6 +42,28 @@ def check_systems(systems: Any, n_items: int) -> dict[str, tuple[np.ndarray, boo
             raise PoolError(f"System {name!r} has {len(values):,} predictions, but the pool has {n_items:,} items.")
         checked[name] = values, boolean
     return checked
+
+
+def check_alike(predictions: np.ndarray, systems: Mapping[str, tuple[np.ndarray, bool]]) -> None:
+    """Refuse a system that shares no class with the pool's own: some other column would make its values classes."""
+    own = np.unique(predictions)
+    for name, (values, _) in systems.items():
+        if own.dtype.kind == values.dtype.kind == "U" and not np.isin(np.unique(values), own).any():
+            raise PoolError(
+                f"System {name!r} does not hold the predictions of a system: none of its values ({listing(values, 3)}) "
+                f"is predicted by the pool's own ({listing(own)}). If it is one, pass all classes as classes=[...]."
+            )
+
+
+def code_systems(systems: Mapping[str, tuple[np.ndarray, bool]], classes: np.ndarray) -> dict[str, np.ndarray]:
+    """Return predictions of other systems, checked, as codes into `classes`."""
+    coded = {}
+    for name, (values, _) in systems.items():
+        try:
+            coded[name] = frozen(code_predictions(values, classes))
+        except PoolError as error:
+            raise PoolError(f"In system {name!r}: {error}") from None
+    return coded
 
 
 def _named_columns(columns: Any, what: str, example: str, one: str) -> dict[str, Any]:

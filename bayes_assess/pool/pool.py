@@ -20,7 +20,14 @@ from bayes_assess.pool._classes import (
     infer_classes,
     score_classes,
 )
-from bayes_assess.pool._columns import RESERVED, check_confidence, check_groups, check_systems
+from bayes_assess.pool._columns import (
+    RESERVED,
+    check_alike,
+    check_confidence,
+    check_groups,
+    check_systems,
+    code_systems,
+)
 from bayes_assess.pool._ids import IdIndex, check_ids, find_ids
 from bayes_assess.pool._scores import both_columns, check_positive, check_rows, read_scores
 from bayes_assess.pool.labels import LabelSpace
@@ -120,7 +127,7 @@ class Pool:
             codes = check_positive(array) if array.ndim == 1 else check_rows(array)
         if values is not None:
             if names is None:
-                _check_alike(values, others)
+                check_alike(values, others)
                 names = infer_classes(values, boolean, others.values())
             codes = code_predictions(values, names)
         assert codes is not None and names is not None  # noqa: PT018 - one of the two was given
@@ -133,7 +140,7 @@ class Pool:
             _given_confidence=check_confidence(confidence, len(codes), scored=array is not None),
             _given_ids=None if index is None else frozen(index),
             _groups=check_groups(groups, len(codes)),
-            _systems=_coded(others, names),
+            _systems=code_systems(others, names),
         )
         if self._index is not None:
             self._index.check_unique()
@@ -214,7 +221,7 @@ class Pool:
         if name not in self._groups:
             known = listing([RESERVED, *self._systems], 30)
             raise PoolError(f"The pool has no system {name!r}; it has {known}. Pass others to it as systems={{...}}.")
-        coded = _coded(check_systems({name: self._groups[name]}, self.n_items), self.classes)[name]
+        coded = code_systems(check_systems({name: self._groups[name]}, self.n_items), self.classes)[name]
         warnings.warn(
             f"Pass the predictions of system {name!r} to the pool as systems={{...}}, not as groups={{...}}.",
             DeprecationWarning,
@@ -376,27 +383,6 @@ class Pool:
         fields |= {f"group {name}": array for name, array in sorted(self._groups.items())}
         fields |= {f"system {name}": array for name, array in sorted(self._systems.items())}
         return digest(fields)
-
-
-def _check_alike(predictions: np.ndarray, systems: Mapping[str, tuple[np.ndarray, bool]]) -> None:
-    """Refuse a system that shares no class with the pool's own: some other column would make its values classes."""
-    own = np.unique(predictions)
-    for name, (values, _) in systems.items():
-        if own.dtype.kind == values.dtype.kind == "U" and not np.isin(np.unique(values), own).any():
-            raise PoolError(
-                f"System {name!r} does not hold the predictions of a system: none of its values ({listing(values, 3)}) "
-                f"is predicted by the pool's own ({listing(own)}). If it is one, pass all classes as classes=[...]."
-            )
-
-
-def _coded(systems: Mapping[str, tuple[np.ndarray, bool]], classes: np.ndarray) -> dict[str, np.ndarray]:
-    coded = {}
-    for name, (values, _) in systems.items():
-        try:
-            coded[name] = frozen(code_predictions(values, classes))
-        except PoolError as error:
-            raise PoolError(f"In system {name!r}: {error}") from None
-    return coded
 
 
 def _plural(count: int, one: str, many: str | None = None) -> str:
