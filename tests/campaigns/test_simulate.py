@@ -196,3 +196,18 @@ def test_designs_that_do_not_learn_are_run_once_whatever_the_prior(design):
     np.testing.assert_array_equal(both.campaigns["scores"].counts, alone.campaigns["scores"].counts)
     np.testing.assert_array_equal(both.estimates["scores"], alone.estimates["scores"])
     assert (both.estimates["scores"] != both.estimates["flat"]).any()
+
+
+def test_a_study_makes_cells_once_and_every_design_s_prior_once(monkeypatch):
+    pool, labels = made_pool([0.9, 0.6], [20, 20])
+    question, made = ba.GroupAccuracy(), []
+    for name in ("cells", "prior"):
+        own = getattr(ba.GroupAccuracy, name)
+
+        def counting(self, *arguments, name=name, own=own):
+            made.append(name)
+            return own(self, *arguments)
+
+        monkeypatch.setattr(ba.GroupAccuracy, name, counting)
+    ba.simulate(pool, labels, question, designs=["random", "random_group"], budgets=[5], repeats=2)
+    assert sorted(made) == ["cells", "prior", "prior"]
