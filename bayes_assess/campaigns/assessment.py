@@ -19,6 +19,7 @@ from bayes_assess.designs import (
     CellState,
     Design,
     Draw,
+    VarianceReduction,
     WeightedDesign,
     carried,
     choose_batch,
@@ -32,7 +33,7 @@ from bayes_assess.models.belief import Belief, jax_ready
 from bayes_assess.pool.labels import check_consistent, labelled_only
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
-from bayes_assess.results import asked_anew, make_result, measure_answer
+from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer
 
 
 class Assessment:
@@ -56,7 +57,7 @@ class Assessment:
         self._key = jax.random.key(seed)
         self._state = design.init(*setting)
         self._items = ItemBook(self.cells)
-        self._steps = OpenSteps(self.cells.n_items) if isinstance(design, WeightedDesign) else None
+        self._steps = OpenSteps(self.cells.n_items) if design.settles else None
 
     @property
     def labels_used(self) -> int:
@@ -220,6 +221,10 @@ class Assessment:
             if question is not None:
                 asked, cells, state = asked_anew(self.pool, cells, state, question)
             extra = measure_answer(self.design, state)
+        elif isinstance(self.design, VarianceReduction):
+            if question is not None:
+                asked, cells, state = events_anew(self.pool, cells, state, question)
+            extra = belief_answer(self.design, state, self._seed, level)
         elif question is not None:
             raise QuestionError(f"Design {self.design.name!r} answers the question that it was started with, no other.")
         return make_result(
@@ -277,7 +282,7 @@ class Assessment:
         items, state = self._items, self._state
         labelled, pending = np.flatnonzero(items.label >= 0), np.flatnonzero(items.pending)
         counts = np.zeros(state.counts.shape, np.int64)
-        outcomes = self.question.outcomes(self.pool, labelled, items.label[labelled])
+        outcomes = self.question.outcomes_on(self.cells, self.pool, labelled, items.label[labelled])
         np.add.at(counts, (items.cells_of(labelled), outcomes), 1)
         for what, counted, found in (
             ("labels", state.counts, counts),
@@ -330,7 +335,7 @@ class Assessment:
         if unasked.any():
             self._items.accept(items[unasked])
             self._state = reserve_batch(self.design, self._state, cells[unasked])
-        outcomes = self.question.outcomes(self.pool, items, codes)
+        outcomes = self.question.outcomes_on(self.cells, self.pool, items, codes)
         settled = later = None
         if self._steps is not None:
             self._steps.volunteer(items[unasked], cells[unasked])

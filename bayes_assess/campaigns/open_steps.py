@@ -43,7 +43,8 @@ class OpenSteps:
 
     def ask(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw) -> None:
         """Append a batch of items that are handed out."""
-        q = 1 / (self._n_items * np.asarray(draws.weight, np.float64))
+        weight = np.asarray(draws.weight, np.float64)
+        q = np.divide(1, self._n_items * weight, out=np.zeros(len(weight)), where=weight > 0)
         upto = self._pending + np.cumsum(q)
         self._append(items, cells, np.stack([draws.weight, draws.p_new, draws.p_pending, q, upto - q], axis=-1))
         self._pending = float(upto[-1])

@@ -34,6 +34,7 @@ from bayes_assess.questions._scoring import proposal_divergence
 _DEFAULT_BUDGETS = 50
 # Campaigns that one compiled call runs side by side: enough to hide its overhead, few enough to stay in cache.
 _LANE_CELLS = 8192
+_ONE_BY_ONE = 10  # campaigns of a call that runs them one after another: little is kept before it is digested
 _THREADS = os.cpu_count() or 2
 _MOST_COUNTS = 2_000_000_000  # 8 GB
 
@@ -116,7 +117,7 @@ def simulate(
         for name, plan in plans.items():
             twin = next((other for other in campaigns if plan.chooses_as(plans[other])), None)
             if twin is None:
-                campaigns[name] = _run(plan, looks, int(repeats), int(batch), seed, advance)
+                campaigns[name] = _run(plan, looks, int(repeats), int(batch), seed, level, advance)
             else:
                 campaigns[name] = replace(campaigns[twin], prior=plan.setting.prior)
                 advance(int(repeats))
@@ -145,7 +146,7 @@ class _Plan:
 
 def _plans(designs, question, pool, codes, prior, prior_strength, seed) -> dict[str, _Plan]:
     """Resolve every design's name, object and setting; designs with the same strata share their cells."""
-    designs = question.default_designs if designs is None else designs
+    designs = question.default_designs_on(pool) if designs is None else designs
     if isinstance(designs, str | Design):
         designs = [designs]
     if not isinstance(designs, Mapping):
@@ -181,11 +182,12 @@ def _run(
     repeats: int,
     batch: int,
     seed: int,
+    level: float,
     advance: Callable[[int], None],
 ) -> Campaigns:
     """Run all campaigns of one design, a few side by side in every thread."""
     design, setting, counts = plan.design, plan.setting, plan.full
-    most = int(np.clip(2 * _LANE_CELLS // counts.size, 4, 256))
+    most = _ONE_BY_ONE if design.one_by_one else int(np.clip(2 * _LANE_CELLS // counts.size, 4, 256))
     n_chunks = _THREADS * -(-repeats // (_THREADS * most))  # as many for every thread
     lanes = -(-repeats // n_chunks)
     keys = jax.random.split(jax.random.key(seed), n_chunks * lanes).reshape(n_chunks, lanes)
@@ -195,9 +197,12 @@ def _run(
 
     def chunk(keys):
         with jax.enable_x64(True):
-            found = jax.device_get(_campaigns(design, min(batch, int(looks[-1])), keys, state, true_counts, looks_))
+            record, far = jax.device_get(
+                _campaigns(design, min(batch, int(looks[-1])), keys, state, true_counts, looks_)
+            )
+        record = design.digest(record, setting, seed, level)
         advance(lanes)
-        return found
+        return record, far
 
     with ThreadPoolExecutor(_THREADS) as threads:
         chunks = list(threads.map(chunk, keys))
@@ -220,7 +225,7 @@ def _campaigns(
 
         return lax.scan(until, start, looks)[1]
 
-    return jax.vmap(campaign)(keys)
+    return lax.map(campaign, keys) if design.one_by_one else jax.vmap(campaign)(keys)
 
 
 def _kept(design: Design, state: State, left: Int[Array, "K O"]) -> tuple[Any, Array | None]:

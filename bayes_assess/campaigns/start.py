@@ -39,7 +39,8 @@ def assess(
         `Calibration`, `LeastCalibrated`, `Compare`, `Metric` or `PRCurve`.
     design : str or Design, optional
         How items are chosen: ``"thompson"`` (the default), ``"top_two"``, ``"epsilon_greedy"``, ``"bayes_ucb"``,
-        ``"random"``, ``"random_group"``; for measures ``"adaptive"`` (the default), ``"oasis"``, ``"importance"``,
+        ``"random"``, ``"random_group"``; for measures ``"variance_reduction"`` (the
+        default where one event of a label decides), ``"adaptive"``, ``"oasis"``, ``"importance"``,
         ``"stratified"``, ``"passive"``; or a design object with options.
     prior : {"learned", "informative", "uninformative"} or Belief, optional
         By default groups learn from each other, and from all labels how far scores can be trusted
@@ -134,6 +135,8 @@ def _start(pool, question, design, prior, prior_strength, seed) -> Assessment:
         raise QuestionError(f"A question is one of {names}; found {type(question).__name__}.")
     if isinstance(seed, bool) or int(seed) != seed or seed < 0:
         raise DesignError(f"A seed is a whole number, 0 or more; found {show(seed)}.")
-    design = find_design(question.default_design if design is None else design, question.n_sought, question.designs)
+    design = find_design(
+        question.default_design_on(pool) if design is None else design, question.n_sought, question.designs
+    )
     setting = question.setting(pool, int(seed), design.strata_of(pool), prior, prior_strength)
     return Assessment(pool, question, design, setting, int(seed))

@@ -12,7 +12,6 @@ from jaxtyping import Float, Int
 
 from bayes_assess._tools.tables import Table
 from bayes_assess.errors import BudgetError, QuestionError
-from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import Question
@@ -59,7 +58,7 @@ class Campaigns:
     @property
     def n_repeats(self) -> int:
         """Number of campaigns, R."""
-        return len(self.record.value if isinstance(self.record, Estimate) else self.record)
+        return len(self.record[0] if isinstance(self.record, tuple) else self.record)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +127,14 @@ class Study:
     def intervals(self) -> Mapping[str, Float[np.ndarray, "R B ... 2"]]:
         """Intervals by design, (repeats, budgets, *answer, 2)."""
         return _Lazy(self.campaigns, lambda c: self.question.study_intervals(c, self.level))
+
+    @cached_property
+    def design_intervals(self) -> Mapping[str, Float[np.ndarray, "R B ... 2"] | None]:
+        """Intervals that lean on random items alone, by design, (repeats, budgets, *answer, 2), or None.
+
+        They hold at all budgets at once with the probability `level`, whatever the scores are worth.
+        """
+        return _Lazy(self.campaigns, self.question.study_design_intervals)
 
     @cached_property
     def scores(self) -> Mapping[str, Mapping[str, Float[np.ndarray, "R B"]]]:
@@ -214,6 +221,8 @@ class Study:
                 error = values.std(0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.zeros(len(chosen))
                 columns.setdefault(score, []).extend(values.mean(0))
                 columns.setdefault(f"{score}_se", []).extend(error)
+        unknown = [name for name, values in columns.items() if name != "design" and np.isnan(values).all()]
+        columns = {name: values for name, values in columns.items() if name.removesuffix("_se") not in unknown}
         formats = {name: ".4f" for name in columns if name not in ("design", "labels")}
         return Table(columns, title=f"{self.question.name}, {self._n_repeats} campaigns", formats=formats)
 

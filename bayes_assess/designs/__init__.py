@@ -30,3 +30,4 @@ from bayes_assess.designs.step import update_batch as update_batch
 from bayes_assess.designs.stratified import Stratified as Stratified
 from bayes_assess.designs.uniform import RandomGroup as RandomGroup
 from bayes_assess.designs.uniform import RandomItem as RandomItem
+from bayes_assess.designs.variance_reduction import VarianceReduction as VarianceReduction

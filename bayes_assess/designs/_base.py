@@ -50,6 +50,8 @@ class Design(ABC):
 
     name: ClassVar[str]
     max_round: ClassVar[int | None] = None  # the greatest number of arms per round it can play; None: any
+    one_by_one: ClassVar[bool] = False  # whether campaigns run one after another, as branches need
+    settles: ClassVar[bool] = False  # whether it counts steps when their labels are known, see `settle`
     learns: ClassVar[bool] = True  # whether prior or labels have a say in what a campaign chooses or records
 
     def strata_of(self, pool: Pool) -> Cut | None:
@@ -127,6 +129,10 @@ class Design(ABC):
     def record(self, state: State) -> Any:
         """Return what a simulated campaign keeps at a look."""
         return state.counts.astype(np.int32)
+
+    def digest(self, record: Any, setting: Any, seed: int, level: float) -> Any:
+        """Reduce what campaigns keep, arrays (campaigns, looks, ...), on the host."""
+        return record
 
 
 def reserve(state: State, cell: Int[Array, ""]) -> State:

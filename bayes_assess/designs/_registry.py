@@ -12,13 +12,15 @@ from bayes_assess.designs.importance import Adaptive, Importance, Passive
 from bayes_assess.designs.oasis import Oasis
 from bayes_assess.designs.stratified import Stratified
 from bayes_assess.designs.uniform import RandomGroup, RandomItem
+from bayes_assess.designs.variance_reduction import VarianceReduction
 from bayes_assess.errors import DesignError
 
 _ARM_DESIGNS: tuple[type[ArmDesign], ...] = (Thompson, TopTwo, EpsilonGreedy, BayesUCB, RandomItem, RandomGroup)
 _WEIGHTED_DESIGNS: tuple[type[WeightedDesign], ...] = (Adaptive, Oasis, Importance, Stratified, Passive)
 ARMS: dict[str, type[ArmDesign]] = {design.name: design for design in _ARM_DESIGNS}
 WEIGHTED: dict[str, type[WeightedDesign]] = {design.name: design for design in _WEIGHTED_DESIGNS}
-DESIGNS: dict[str, type[Design]] = {**ARMS, **WEIGHTED}
+BELIEVING: dict[str, type[Design]] = {VarianceReduction.name: VarianceReduction}
+DESIGNS: dict[str, type[Design]] = {**ARMS, **WEIGHTED, **BELIEVING}
 
 
 def find_design(design: str | Design, m: int = 1, serving: Sequence[str] | None = None) -> Design:

@@ -42,6 +42,9 @@ def tell_items(
     return lax.fori_loop(0, n, lambda i, state: design.update(state, cells[i], outcomes[i]), state)
 
 
+_LENGTH = 64  # of the shortest arrays of items in compiled calls
+
+
 class Campaign(NamedTuple):
     """A simulated campaign between two labels."""
 
@@ -114,8 +117,12 @@ def choose_batch(
     state : State
     """
     state = refreshed(design, state)
-    *chosen, state = _choose(design, _padded_length(n), key, state, first, n)
-    cells, draws = jax.tree.map(lambda x: x[:n], jax.device_get(chosen))
+    parts = []
+    for start in range(0, n, _piece(design, n)):
+        size = min(_piece(design, n), n - start)
+        *chosen, state = _choose(design, _padded_length(size), key, state, first + start, size)
+        parts.append(jax.tree.map(lambda x, size=size: x[:size], jax.device_get(chosen)))
+    cells, draws = jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
     return cells, draws, state
 
 
@@ -135,6 +142,10 @@ def update_batch(
     settled: Steps | None = None,
 ) -> State:
     """Learn the outcomes of `n` pending items, and count the steps that they settle, if any."""
+    if design.one_by_one:
+        for piece in _pieces(design, len(cells)):
+            state = _update(design, state, *_padded(cells[piece], outcomes[piece]), len(cells[piece]))
+        return state if settled is None else settle_batch(design, state, settled)
     told = *_padded(cells, outcomes), len(cells)
     if settled is None or not len(settled.cell):
         return _update(design, state, *told)
@@ -146,7 +157,9 @@ def settle_batch(design: Design, state: State, steps: Steps, last: bool = True) 
     """Count steps whose labels are learned, see `Design.settle`."""
     if not len(steps.cell) or type(design).settle is Design.settle:
         return state
-    return _settle(design, last, state, _padded_steps(steps))
+    for piece in _pieces(design, len(steps.cell)):
+        state = _settle(design, last, state, _padded_steps(Steps(*(column[piece] for column in steps))))
+    return state
 
 
 @x64
@@ -155,9 +168,19 @@ def reserve_batch(design: Design, state: State, cells: Int[np.ndarray, " n"]) ->
     return _reserve(design, state, *_padded(cells), len(cells))
 
 
+def _piece(design: Design, n: int) -> int:
+    """Return how many items a compiled call takes: steps that take long to compile are compiled for one length."""
+    return _LENGTH if design.one_by_one else max(n, 1)
+
+
+def _pieces(design: Design, n: int) -> list[slice]:
+    size = _piece(design, n)
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
 def _padded_length(n: int) -> int:
     """Return the least of 64, 1,024, 16,384, ... that is not below `n`."""
-    length = 64
+    length = _LENGTH
     while length < n:
         length *= 16
     return length

@@ -66,6 +66,14 @@ class Question(ABC):
         """What the question is called."""
         return type(self).__name__
 
+    def default_design_on(self, pool: Pool) -> str:
+        """Return the design that a session on this pool takes by default."""
+        return self.default_design
+
+    def default_designs_on(self, pool: Pool) -> tuple[str, ...]:
+        """Return the designs that a study on this pool compares by default."""
+        return self.default_designs
+
     @property
     @abstractmethod
     def scores(self) -> tuple[str, ...]:
@@ -157,7 +165,11 @@ class Question(ABC):
 
     def full_counts(self, pool: Pool, cells: Cells, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:
         """Count the outcomes of every cell at full labels, (K, O)."""
-        return label_counts(cells, self.outcomes(pool, np.arange(pool.n_items), codes), n_outcomes)
+        return label_counts(cells, self.outcomes_on(cells, pool, np.arange(pool.n_items), codes), n_outcomes)
+
+    def outcomes_on(self, cells: Cells, pool: Pool, items: Any, labels: Any) -> np.ndarray:
+        """Return the outcomes of labels on the cells of a setting: `outcomes`, unless a design has others."""
+        return self.outcomes(pool, items, labels)
 
     def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from all labels of a pool, (M,) class names.
@@ -197,6 +209,10 @@ class Question(ABC):
         """Compute the intervals of simulated campaigns, (R, B, *answer, 2)."""
         interval = partial(self.interval, campaigns.cells, campaigns.prior)
         return np.concatenate([interval(counts, level) for counts in _blocks(campaigns)])
+
+    def study_design_intervals(self, campaigns: Any) -> np.ndarray | None:
+        """Return intervals that lean on random items alone, (R, B, *answer, 2); None where there are none."""
+        return None
 
     def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns."""

@@ -19,12 +19,28 @@ from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs import WEIGHTED
 from bayes_assess.errors import PriorError, QuestionError
 from bayes_assess.estimators.intervals import measure_interval
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.measures import Measure, combine, curve_scores, positive_code, pr_curve, table_for
+from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition, block_means, partition
 from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.rank_strata import RankStrata
 from bayes_assess.questions._base import Question
+from bayes_assess.questions._events import (
+    MOST_CLASSES,
+    CellEvents,
+    Subject,
+    can_believe,
+    coordinates_of,
+    error_labels,
+    has_event,
+    merged,
+    strata_codes,
+    subject_of,
+)
 
+_MOST, _FEWEST = 1024, 4  # cells where a measure tells many kinds of items apart, and strata at least
 _F_MEASURES = {"precision": 1.0, "recall": 0.0, "f1": 0.5}
 
 
@@ -47,6 +63,19 @@ class MetricCells(Cells):
     """Cells on which all losses of a measure are constant, and the measure on them."""
 
     measure: CellMeasure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EventCells(MetricCells):
+    """Cells of a design with a belief on one event of every label, which is all that the measure depends on."""
+
+    events: CellEvents
+
+    def outcomes(self, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
+        """Whether the labels of these items are the event, or the labels where all of them is needed."""
+        if not self.events.subject.decides:
+            return labels
+        return (labels == self.events.subject.event[items]).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +114,9 @@ class Metric(Question):
     average: str | None = field(default=None, kw_only=True)
     target: str = field(default="pool", init=False, repr=False)
 
-    default_design: ClassVar[str] = "adaptive"
-    default_designs: ClassVar[tuple[str, ...]] = ("passive", "adaptive")
+    default_design: ClassVar[str] = "variance_reduction"
+    default_designs: ClassVar[tuple[str, ...]] = ("passive", "variance_reduction")
+    is_curve: ClassVar[bool] = False
     quantity: ClassVar[str] = "measure"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"mse": True, "bias": True, "divergence": True}
     goals: ClassVar[Mapping[str, float]] = {"mse": 1e-3, "bias": 0.01, "divergence": 0.5}
@@ -106,10 +136,19 @@ class Metric(Question):
         """Mean squared error, bias, and divergence of the proposal from the best one."""
         return ("mse", "bias", "divergence")
 
+    def default_design_on(self, pool: Pool) -> str:
+        """Return ``"variance_reduction"`` for measures of predictions and labels, else ``"adaptive"``."""
+        return self.default_design if self._is_believable(pool) else "adaptive"
+
+    def default_designs_on(self, pool: Pool) -> tuple[str, ...]:
+        """Return random items, and the default design."""
+        return ("passive", self.default_design_on(pool))
+
     @property
     def designs(self) -> tuple[str, ...]:  # type: ignore[override]
         """Designs that draw with known probabilities; OASIS for F-measures only."""
-        return tuple(name for name, kind in WEIGHTED.items() if self.f_alpha is not None or not kind.needs_f_measure)
+        weighted = (name for name, kind in WEIGHTED.items() if self.f_alpha is not None or not kind.needs_f_measure)
+        return tuple(weighted) if self.is_curve else (*weighted, "variance_reduction")
 
     @property
     def f_alpha(self) -> float | None:
@@ -124,6 +163,8 @@ class Metric(Question):
 
     def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
         """Collapse the pool into what the losses and the strata tell apart."""
+        if isinstance(strata, RankStrata):
+            return self._event_cells(pool, seed, strata)
         codes, table = self.losses(pool)
         attributes = Partition(codes, np.arange(table.n_attributes), "losses")
         blocks = _blocks(pool, strata)
@@ -153,6 +194,72 @@ class Metric(Question):
         )
         return MetricCells(**vars(plain), measure=measure)
 
+    def _event_cells(self, pool: Pool, seed: int, strata: RankStrata) -> EventCells:
+        """Collapse the pool for a belief on one event of every label."""
+        subject = self.subject(pool)
+        codes, table = self.losses(pool)
+        if subject.decides:
+            pairs, table = merged(codes, table, subject)
+            kinds = np.arange(table.n_attributes)
+        else:  # cells that are alike to the measure, and have the same prediction
+            kinds, pairs = np.unique(codes * np.int64(pool.n_classes) + subject.event, return_inverse=True)
+            kinds = kinds // pool.n_classes
+        strata = strata if len(kinds) <= 1 else RankStrata(max(_FEWEST, min(strata.n_strata, _MOST // len(kinds))))
+        blocks = strata_codes(pool, subject, strata)
+        if blocks is None:
+            blocks = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
+        both = blocks.codes.astype(np.int64) * len(kinds) + pairs
+        found, cell = np.unique(both, return_inverse=True)
+        block, kind = np.divmod(found, len(kinds))
+        attribute = kinds[kind]
+        names = np.array([f"{blocks.names[b]}, {a}" for b, a in zip(block, kind, strict=True)])
+        joint = Partition(cell.astype(np.min_scalar_type(len(found) - 1)), names, blocks.description, note=blocks.note)
+        plain = cells(pool, joint, seed=seed)
+        measure = CellMeasure(
+            table=table,
+            attribute=attribute.astype(np.int64),
+            block=block.astype(np.int64),
+            size=plain.sizes,
+            predicted=np.zeros(plain.n_cells),
+            n_attributes=table.n_attributes,
+            n_blocks=blocks.n_groups,
+            n_outcomes=2 if subject.decides else pool.n_classes,
+        )
+        event = subject.event[plain.one_of_each()].astype(np.int64)
+        if subject.decides:
+            about = np.ones_like(event), np.zeros_like(event), ErrorLabels.none()
+        else:
+            about = event, event, error_labels(pool)
+        events = CellEvents(subject, coordinates_of(subject, cell, plain.sizes), *about)
+        return EventCells(**vars(plain), measure=measure, events=events)
+
+    def subject(self, pool: Pool) -> Subject:
+        """Find the event that the measure is about.
+
+        Raises
+        ------
+        QuestionError
+            If it is about more than one event of a label.
+        """
+        if not self._is_believable(pool):
+            raise QuestionError(
+                f"Design 'variance_reduction' serves measures of predictions and labels, of up to {MOST_CLASSES} "
+                f"classes; {self.name} is none of them. 'adaptive' can serve it."
+            )
+        return subject_of(pool, combine(self.measure), self._positive_of_event(pool), len(self.systems))
+
+    def _positive_of_event(self, pool: Pool) -> int | None:
+        return positive_code(pool, self.positive) if _binary(combine(self.measure)) else None
+
+    def _is_believable(self, pool: Pool) -> bool:
+        specs = combine(self.measure)
+        one = has_event(specs, self._positive_of_event(pool), len(self.systems), pool.n_classes)
+        return one or can_believe(specs, pool.n_classes)
+
+    def outcomes_on(self, cells: Cells, pool: Pool, items: Any, labels: Any) -> np.ndarray:
+        """Take labels as they are, or whether they are the event that the cells are about."""
+        return cells.outcomes(items, labels) if isinstance(cells, EventCells) else labels
+
     def playable(self, cells: Cells) -> np.ndarray:
         """Cells whose labels can matter: some label has a loss."""
         worth: np.ndarray = np.atleast_1d(np.asarray(_cell_measure(cells).nonzero).any(-1))
@@ -160,6 +267,8 @@ class Metric(Question):
 
     def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> ScorePrior:
         """Take the mean scores of every cell, or equal probabilities."""
+        if isinstance(cells, EventCells):
+            return self._event_prior(cells, prior, strength)
         if strength is not None:
             raise PriorError(f"{self.name} takes no prior_strength: the design decides what its prior is worth.")
         if isinstance(prior, ScorePrior):
@@ -184,6 +293,16 @@ class Metric(Question):
         if prior == "uninformative" or not informative:
             return ScorePrior(np.full((cells.n_cells, pool.n_classes), 1 / pool.n_classes))
         return ScorePrior(_mean_scores(pool, cells))
+
+    def _event_prior(self, cells: EventCells, prior: Any, strength: float | None) -> ScorePrior:
+        """Return a placeholder: the belief has a prior of its own, and learns what the scores mean."""
+        if strength is not None or not (prior is None or (isinstance(prior, str) and prior == "learned")):
+            raise PriorError(
+                f"Design 'variance_reduction' learns what scores mean: it takes no prior_strength, and no prior but "
+                f"'learned'; found {show(prior)}. Fixed priors are for the other designs, such as 'adaptive'."
+            )
+        n_outcomes = cells.measure.n_outcomes
+        return ScorePrior(np.full((cells.n_cells, n_outcomes), 1 / n_outcomes))
 
     def reward(self, cells: Cells, prior: Any) -> CellMeasure:
         """Return what is estimated."""
@@ -227,17 +346,29 @@ class Metric(Question):
     def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
         """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
         table = cells_table(campaigns.cells)
-        ends = measure_interval(campaigns.record, table.ranges, level)
+        if isinstance(campaigns.record, PosteriorMeasure):
+            ends = campaigns.record.interval(level)
+        else:
+            ends = measure_interval(campaigns.record, table.ranges, level)
         return ends[..., 0, :] if self._is_scalar(table) else ends
+
+    def study_design_intervals(self, campaigns: Any) -> np.ndarray | None:
+        """Return the intervals from random items alone, (R, B, *answer, 2); None where the design keeps none."""
+        ends = getattr(campaigns.record, "design_interval", None)
+        if ends is None:
+            return None
+        return ends[..., 0, :] if self._is_scalar(cells_table(campaigns.cells)) else ends
 
     def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each."""
         truth = np.atleast_1d(self.truth_of_counts(campaigns.cells, campaigns.full))
         error = campaigns.record.value - truth
+        far = campaigns.divergence
         return {
             "mse": (error**2).mean(-1),
             "bias": error.mean(-1),
-            "divergence": campaigns.divergence,
+            # Designs that decide without a proposal have none to diverge.
+            "divergence": np.full(error.shape[:-1], np.nan) if far is None else far,
         }
 
     def shaped(self, table: Any, values: np.ndarray) -> np.ndarray:
@@ -286,6 +417,10 @@ class PRCurve(Metric):
 
     measure: Any = field(init=False, repr=False)
     thresholds: Any = 1024
+
+    default_design: ClassVar[str] = "adaptive"
+    default_designs: ClassVar[tuple[str, ...]] = ("passive", "adaptive")
+    is_curve: ClassVar[bool] = True
 
     def __init__(self, thresholds: Any = 1024, positive: Any = None):
         thresholds = int(thresholds) if isinstance(thresholds, np.integer) else thresholds
@@ -339,6 +474,10 @@ def _cell_measure(cells: Cells) -> CellMeasure:
     if not isinstance(cells, MetricCells):
         raise QuestionError("These cells were made for another question.")
     return cells.measure
+
+
+def _binary(specs: Sequence[Any]) -> bool:
+    return any(isinstance(one, Measure) and one.binary for one in specs)
 
 
 def _cell_of_items(cells: Cells) -> Int[np.ndarray, " M"]:

@@ -15,6 +15,9 @@ from bayes_assess.questions import (
     TwoSystems,
 )
 from bayes_assess.results._base import Result as Result
+from bayes_assess.results.belief_metric import BeliefMetricResult as BeliefMetricResult
+from bayes_assess.results.belief_metric import belief_answer as belief_answer
+from bayes_assess.results.belief_metric import events_anew as events_anew
 from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
 from bayes_assess.results.comparison import CompareResult as CompareResult
 from bayes_assess.results.comparison import PairsResult as PairsResult
@@ -44,4 +47,6 @@ _RESULTS: dict[type[Question], type[Result]] = {
 def make_result(question: Question, **fields: Any) -> Any:
     """Make the result that belongs to a question; `fields` are those of `Result`."""
     kind = next(kind for asked, kind in _RESULTS.items() if isinstance(question, asked))
+    if "found" in fields:
+        kind = BeliefMetricResult
     return kind(question=question, **fields)

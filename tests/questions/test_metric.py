@@ -373,6 +373,11 @@ def test_passive_intervals_hold_the_truth_as_often_as_they_say():
 # -- bad input ---------------------------------------------------------------------------------------------------------
 
 
+def adaptive(pool, question=ba.Metric("f1"), **options):  # noqa: B008 - questions do not change
+    """Start a session of a design with a fixed prior."""
+    return ba.assess(pool, question, design="adaptive", **options)
+
+
 @pytest.mark.parametrize(
     ("ask", "error", "said"),
     [
@@ -382,9 +387,11 @@ def test_passive_intervals_hold_the_truth_as_often_as_they_say():
         (lambda: ba.assess(POOL, ba.Metric("f1", positive="cat")), ba.QuestionError, "not a class"),
         (lambda: ba.assess(POOL, ba.Metric("f1", systems=["none"])), ba.QuestionError, "none"),
         (lambda: ba.assess(POOL, ba.Metric("f1", by="shop")), ba.QuestionError, "shop"),
-        (lambda: ba.assess(POOL, ba.Metric("f1"), prior_strength=3), ba.PriorError, "takes no prior_strength"),
+        (lambda: ba.assess(POOL, ba.Metric("f1"), prior_strength=3), ba.PriorError, "no prior_strength"),
         (lambda: ba.assess(POOL, ba.Metric("f1"), prior="good"), ba.PriorError, "'good'"),
-        (lambda: ba.assess(ba.Pool(predictions=[0, 1]), ba.Metric("f1"), prior="informative"), ba.PriorError, "none"),
+        (lambda: ba.assess(POOL, ba.Metric("f1"), prior="informative"), ba.PriorError, "for the other designs"),
+        (lambda: adaptive(ba.Pool(predictions=[0, 1]), prior="informative"), ba.PriorError, "none"),
+        (lambda: adaptive(POOL, prior_strength=3), ba.PriorError, "takes no prior_strength"),
         (lambda: ba.PRCurve([0.5, 0.2]), ba.QuestionError, "increase"),
         (lambda: ba.PRCurve(1), ba.QuestionError, "2 thresholds"),
         (lambda: ba.assess(ba.Pool(predictions=[0, 1]), ba.PRCurve(4)), ba.QuestionError, "scores"),
@@ -408,4 +415,4 @@ def test_a_posterior_for_arviz_is_refused_with_a_reason():
 def test_a_prior_of_no_probabilities_is_refused():
     pool = ba.Pool(predictions=[0, 1, 1])
     with pytest.raises(ba.PriorError, match=r"lie between 0 and 1; that of cell 1, label 0 is 1\.5"):
-        ba.assess(pool, ba.Metric("accuracy"), prior=ScorePrior(np.array([[0.5, 0.5], [1.5, -0.5]])))
+        adaptive(pool, ba.Metric("accuracy"), prior=ScorePrior(np.array([[0.5, 0.5], [1.5, -0.5]])))

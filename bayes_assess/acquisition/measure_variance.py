@@ -1,0 +1,107 @@
+r"""The label that is expected to reduce the posterior variance of a measure most (METHODS 12.3).
+
+A belief is given by S weighted draws of the rates p_sc of an event in every cell c; given a draw, the rate of a cell is
+a Beta variable worth A_c labels. The measure is linear near the plug-in: a label with the event adds a_c more to it
+than one without. With U_c unlabelled items and T_s = sum_c a_c U_c p_sc,
+
+.. math::
+    \mathrm{gain}_c = \frac{1}{p_c (1 - p_c)} \Big[ a_c \mathrm{E}_s [p_{sc} (1 - p_{sc})]
+                      \Big(1 + \frac{U_c - 1}{A_c + 1}\Big) + \mathrm{Cov}_s(T_s, p_{sc}) \Big]^2 ,
+
+the square of the covariance of the label with the measure over the variance of the label. The first part is what a
+label says of its own cell within a draw, the second what it says of the draws, and so of all cells. Items that are
+handed out already count as labelled at their mean, and as one more observation each of the ensemble of draws: an update
+of a square-root Kalman filter, which takes out of every draw what that observation will tell.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+_TAILS = 0.2  # share of T_s on either side that is clipped: the covariance would chase draws of the tails
+
+
+def expected_reduction(
+    rates: Float[Array, "S K"],
+    strength: Float[Array, " S"],
+    log_weight: Float[Array, " S"],
+    counts: Float[Array, "K 2"],
+    unlabelled: Int[Array, " K"],
+    pending: Int[Array, " K"],
+    influence: Float[Array, "K J"],
+    extra: Float[Array, "K J"] | float = 0.0,
+) -> Float[Array, " K"]:
+    """Compute the expected reduction of the variance of J measures by a label of every cell, (K,).
+
+    Parameters
+    ----------
+    rates : (S, K)
+        Draws of the curve, the means of the Beta variables before any label of the cell.
+    strength : (S,)
+        Labels that every draw's curve is worth in a cell.
+    log_weight : (S,)
+        Of the draws.
+    counts : (K, 2)
+        Labelled items without and with the event.
+    unlabelled, pending : (K,)
+        Items without a label, and those of them that are handed out.
+    influence : (K, J)
+        By how much an item with the event raises every measure beyond one without. Of several measures the sum of the
+        reductions is returned, each relative to the measure's variance.
+    extra : (K, J), optional
+        What a label reduces the variances by beyond that.
+    """
+    weight = jax.nn.softmax(log_weight)
+    total = counts.sum(1)
+    nu = strength[:, None]
+    p = (nu * rates + counts[:, 1]) / (nu + total)
+    mean = weight @ p
+    spread = mean * (1 - mean)
+    worth = 1 / (weight @ (1 / (nu + total))) + pending
+    within = jnp.maximum(spread - weight @ (p - mean) ** 2, 0.0)  # variance of a label within a draw
+    away = _observed(p - mean, weight, spread, pending)
+    left = jnp.maximum(unlabelled - pending, 0).astype(p.dtype)
+    alike = within * (1 + jnp.maximum(left - 1, 0) / (worth + 1))
+
+    def reduction(influence: Float[Array, " K"]) -> tuple[Float[Array, " K"], Float[Array, ""]]:
+        totals = away @ (influence * left)
+        covariance = influence * alike + (weight * _clipped(totals, weight)) @ away
+        inner = (influence**2 * left * alike).sum()
+        return covariance**2 / jnp.maximum(spread, 1e-12), inner + weight @ totals**2
+
+    gains, variances = jax.vmap(reduction, in_axes=1)(influence)
+    gains = gains + jnp.asarray(extra).T
+    return (gains / jnp.maximum(variances, 1e-30)[:, None]).sum(0)
+
+
+def _clipped(values: Float[Array, " S"], weight: Float[Array, " S"]) -> Float[Array, " S"]:
+    """Clip values at their weighted quantiles, and centre them."""
+    order = jnp.argsort(values)
+    upto = jnp.cumsum(weight[order])
+    ends = (upto < jnp.array([_TAILS, 1 - _TAILS], upto.dtype)[:, None]).sum(1)
+    low, high = values[order][jnp.minimum(ends, len(values) - 1)]
+    clipped = jnp.clip(values, low, high)
+    return clipped - weight @ clipped
+
+
+def _observed(
+    away: Float[Array, "S K"], weight: Float[Array, " S"], spread: Float[Array, " K"], pending: Int[Array, " K"]
+) -> Float[Array, "S K"]:
+    """Take out of an ensemble, centred, what the labels of pending items will tell it."""
+    order = jnp.argsort(pending == 0, stable=True)
+    # Variance of a label within a draw, which no observation of the draws changes.
+    within = jnp.maximum(spread - weight @ away**2, 1e-12)
+
+    def observe(i, away):
+        cell = order[i]
+        column = away[:, cell]
+        covariance = (weight * column) @ away
+        signal = covariance[cell]
+        noise = within[cell] / pending[cell]
+        share = 1 / (1 + jnp.sqrt(noise / (signal + noise)))
+        return away - share * column[:, None] * covariance / (signal + noise)
+
+    return lax.fori_loop(0, (pending > 0).sum(), observe, away)

@@ -1,0 +1,428 @@
+"""The design that labels what is expected to reduce the posterior variance of a measure most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.seeds import generator
+from bayes_assess.acquisition.cell_measure import CellMeasure
+from bayes_assess.acquisition.measure_variance import expected_reduction
+from bayes_assess.designs._base import Design, Draw, reserve
+from bayes_assess.errors import DesignError
+from bayes_assess.estimators import betting
+from bayes_assess.estimators.betting import Betting
+from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
+from bayes_assess.estimators.ratio_losses import ratio_losses
+from bayes_assess.estimators.weighted import Steps
+from bayes_assess.models.calibration_curve import CurveState, drawn, start
+from bayes_assess.models.error_labels import ErrorLabels
+from bayes_assess.pool.cells import Cells
+from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.rank_strata import RankStrata
+
+_N_LOOK = 512  # posterior draws at a look of a simulated campaign
+_N_RESULT = 4000  # of a session's result
+
+
+class Audit(NamedTuple):
+    """What random items alone say of the measures that are ratios.
+
+    Attributes
+    ----------
+    f, g : (J, K, O)
+        Losses of the ratios sum f / sum g.
+    bets : Betting of arrays (J, ...)
+    known : (K, O) integers
+        Labelled items that no item without a label was asked for before; items that cannot matter are among them.
+    believed : (K, O)
+        Probability of every outcome, as it was believed when no item was pending last.
+    counts : (K, O) integers
+        Labels of random items.
+    """
+
+    f: Any
+    g: Any
+    bets: Betting
+    known: Any
+    believed: Any
+    counts: Any
+
+
+class Posterior(NamedTuple):
+    """What a session knows of its measures; on the host.
+
+    Attributes
+    ----------
+    draws : (n, k)
+        Of the measures of the pool.
+    curves : (n, K)
+        Of the curve.
+    strength : (n,)
+        Labels that the curve is worth in every cell.
+    design_interval : (k, 2)
+        Intervals that lean on random items alone.
+    audits : (K, 2) integers
+        Random items without and with the event.
+    events : (K, 2) integers
+        Labelled items without and with the event.
+    members : (B,)
+        Posterior probabilities of the curves that the belief mixes.
+    exact : bool
+        Whether every item is labelled that can matter.
+    """
+
+    draws: Any
+    curves: Any
+    strength: Any
+    design_interval: Any
+    audits: Any
+    events: Any
+    members: Any
+    exact: Any
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=[
+        *("measure", "playable", "event", "row", "counts", "pending", "remaining"),
+        *("belief", "errors", "audit"),
+    ],
+    meta_fields=[],
+)
+@dataclass(frozen=True)
+class BeliefState:
+    """Everything a campaign knows, cell by cell.
+
+    Attributes
+    ----------
+    measure : CellMeasure
+    playable : (K,) booleans
+        Cells whose labels can matter.
+    event : (K,) integers
+        The outcome that is the event.
+    row : (K,) integers
+        What the outcomes of items without the event depend on, such as the predicted class.
+    counts : (K, O) integers
+        Labelled items by outcome.
+    pending, remaining : (K,) integers
+        Items handed out and not labelled yet, and items that may be asked for.
+    belief : CurveState
+        On the event.
+    errors : ErrorLabels
+        On the outcomes of items without it.
+    audit : Audit
+    """
+
+    measure: CellMeasure
+    playable: Bool[Array, " K"]
+    event: Int[Array, " K"]
+    row: Int[Array, " K"]
+    counts: Int[Array, "K O"]
+    pending: Int[Array, " K"]
+    remaining: Int[Array, " K"]
+    belief: CurveState
+    errors: ErrorLabels
+    audit: Audit
+
+    @property
+    def unlabelled(self) -> Int[Array, " K"]:
+        """Items without a label, pending ones included."""
+        return self.measure.size - self.counts.sum(-1)
+
+    @property
+    def complete(self) -> Bool[Array, ""]:
+        """Whether every item that can matter is labelled."""
+        return (self.remaining.sum() + self.pending.sum()) == 0
+
+    @property
+    def settled_counts(self) -> Int[Array, "K O"]:
+        """Labelled items, with those that cannot matter as if their labels were known."""
+        return jnp.where(self.playable[:, None], self.counts, _any_label(self.measure.size, self.counts.shape[1]))
+
+    @property
+    def is_event(self) -> Bool[Array, "K O"]:
+        """Which outcome is the event."""
+        return self.event[:, None] == jnp.arange(self.counts.shape[1])
+
+    def probabilities(self) -> Float[Array, "K O"]:
+        """Believed probability of every outcome of an unlabelled item."""
+        rates = believed_rates(self.belief)[:, None].astype(jnp.float64)
+        return jnp.where(self.is_event, rates, (1 - rates) * self.errors.mean[self.row])
+
+    def masses(self, probabilities: Float[Array, "K O"]) -> Float[Array, "K O"]:
+        """Share of the pool in every cell with every outcome, unlabelled items by their probabilities."""
+        return (self.counts + self.unlabelled[:, None] * probabilities) / self.measure.size.sum()
+
+
+@dataclass(frozen=True)
+class VarianceReduction(Design):
+    """Items whose labels are expected to reduce the posterior variance of a measure most (METHODS 12.2 to 12.4).
+
+    The belief is a mixture of calibration curves that learns from all labels together, see
+    `bayes_assess.models.calibration_curve`. Some items are drawn at random; they audit the belief.
+
+    Parameters
+    ----------
+    n_strata : int
+        Ranges of the score, at most; the belief tells their items apart by nothing but the prediction.
+    audit : float in [0, 1)
+        Share of uniformly random items among those asked for.
+
+    Examples
+    --------
+    >>> VarianceReduction(audit=0.1).name
+    'variance_reduction'
+    """
+
+    n_strata: int = 128
+    audit: float = 0.05
+
+    name: ClassVar[str] = "variance_reduction"
+    one_by_one: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.audit < 1:
+            raise DesignError(f"The audit of {self.name} lies in [0, 1); found {show(self.audit)}.")
+
+    def strata_of(self, pool: Pool) -> RankStrata:
+        """Return strata of the ranks of the scores; the question says of which."""
+        return RankStrata(self.n_strata)
+
+    @x64
+    def init(
+        self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
+    ) -> BeliefState:
+        """Start a campaign; `cells` know what the belief is about, and `reward` is the `CellMeasure`."""
+        events: Any = cells.events  # type: ignore[attr-defined]
+        size = jnp.asarray(cells.sizes, jnp.int64)
+        playable = np.ones(cells.n_cells, bool) if playable is None else np.asarray(playable)
+        belief = start(0, events.members, events.coordinates)
+        return BeliefState(
+            measure=jax.tree.map(jnp.asarray, reward),
+            playable=jnp.asarray(playable),
+            event=jnp.asarray(events.outcome),
+            row=jnp.asarray(events.row),
+            counts=jnp.zeros((cells.n_cells, reward.n_outcomes), jnp.int64),
+            pending=jnp.zeros_like(size),
+            remaining=jnp.where(jnp.asarray(playable), size, 0),
+            belief=belief,
+            errors=jax.tree.map(jnp.asarray, events.errors),
+            audit=_first_audit(reward, playable),
+        )
+
+    def choose(self, key: PRNGKey, state: BeliefState) -> tuple[Int[Array, ""], Draw, BeliefState]:
+        """Choose the item that teaches most, or with a small probability a random one, whose weight is 1."""
+        coin, place = jax.random.uniform(key, (2,))
+        gain = jnp.where(state.remaining > 0, gains(state), -1.0)
+        audits = coin < self.audit
+        upto = jnp.cumsum(state.remaining)
+        cell = jnp.where(audits, (upto <= place * upto[-1]).sum(), jnp.argmax(gain))
+        draw = Draw(weight=audits.astype(jnp.float64), p_new=jnp.ones(()), p_pending=jnp.zeros(()))
+        return cell, draw, self.reserve(state, cell)
+
+    def update(self, state: BeliefState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> BeliefState:
+        """Learn the label of one pending item of a cell."""
+        return replace(
+            state,
+            counts=state.counts.at[cell, outcome].add(1),
+            pending=state.pending.at[cell].add(-1),
+            belief=state.belief.observe(cell, outcome == state.event[cell]),
+            errors=state.errors.observe(state.row[cell], outcome, outcome != state.event[cell]),
+        )
+
+    def settle(self, state: BeliefState, steps: Steps, last: bool = True) -> BeliefState:
+        """Count the bets on random items, in the order of asking and as far as no label is missing."""
+        if not last:
+            return state
+        sizes = jnp.where(state.playable, state.measure.size, 0)
+        n_outputs = state.audit.f.shape[0]
+
+        def one(i, audit):
+            cell, outcome, random = steps.cell[i], steps.outcome[i], steps.weight[i] > 0
+            open_ = jnp.where(state.playable, sizes - audit.known.sum(-1), 0)
+
+            def bet(audit):
+                bets = jax.vmap(
+                    lambda bets, f, g: betting.update(bets, f, g, audit.known, open_, audit.believed, cell, outcome)
+                )(audit.bets, audit.f, audit.g)
+                return audit._replace(bets=bets)
+
+            audit = lax.cond(random, bet, lambda same: same, audit) if n_outputs else audit
+            return audit._replace(
+                known=audit.known.at[cell, outcome].add(state.playable[cell]),
+                counts=audit.counts.at[cell, outcome].add(random),
+            )
+
+        return replace(state, audit=lax.fori_loop(0, (steps.outcome >= 0).sum(), one, state.audit))
+
+    def reserve(self, state: BeliefState, cell: Int[Array, ""]) -> BeliefState:
+        """Mark one item of a cell as handed out."""
+        # Fixed while items are pending, so that what is believed of an item does not depend on its label.
+        believed = jnp.where(state.pending.sum() == 0, state.probabilities(), state.audit.believed)
+        return reserve(replace(state, audit=state.audit._replace(believed=believed)), cell)
+
+    def journal_entry(self, state: BeliefState) -> Mapping[str, Array]:
+        """Return nothing: handing out items is all that a choice changes."""
+        return {}
+
+    def restore(self, state: BeliefState, entry: Mapping[str, np.ndarray]) -> BeliefState:
+        """Put nothing back."""
+        return state
+
+    def record(self, state: BeliefState) -> Any:
+        """Return what the answer is computed from."""
+        share, strength = state.belief.weighted(_N_LOOK)
+        errors = state.errors.counts, state.errors.log_weight
+        events = state.belief.counts.astype(jnp.int64)
+        return share, strength, events, *errors, state.counts, state.settled_counts, state.audit.bets, state.complete
+
+    @x64
+    def digest(self, record: Any, setting: Any, seed: int, level: float) -> PosteriorMeasure:
+        """Turn curves into posteriors of the measure, and bets into intervals."""
+        rng = generator(seed, "posterior of a measure")
+        shape = record[-1].shape
+        *drawn, settled, bets, complete = jax.tree.map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
+        about = setting.cells.events
+        found = []
+        for share, strength, events, counts, log_weight, labels, exact in zip(*drawn, complete, strict=True):
+            errors = replace(about.errors, counts=counts, log_weight=log_weight)
+            completed = Completion(about.outcome, about.row, errors, labels)
+            draws = measure_draws(rng, setting.reward, share, strength, events, completed)
+            found.append(posterior_measure(draws, exact))
+        quantiles, exact = np.stack([one.quantiles for one in found]), np.stack([one.exact for one in found])
+        audit = _first_audit(setting.reward, setting.playable)
+        ends = design_intervals(audit, bets, settled, setting.reward, level)
+        return PosteriorMeasure(*(part.reshape(*shape, *part.shape[1:]) for part in (quantiles, exact, ends)))
+
+    @x64
+    def posterior(self, state: BeliefState, seed: int, level: float, n: int = _N_RESULT) -> Posterior:
+        """Draw curves and measures of the pool from their posterior, and compute the intervals of the audit."""
+        share, strength = drawn(state.belief, n)
+        audit, events = state.audit, np.asarray(state.belief.counts).astype(np.int64)
+        errors = jax.tree.map(np.asarray, state.errors)
+        completed = Completion(np.asarray(state.event), np.asarray(state.row), errors, np.asarray(state.counts))
+        hits = np.take_along_axis(np.asarray(audit.counts), np.asarray(state.event)[:, None], 1)[:, 0]
+        rng = generator(seed, "posterior of a measure")
+        bets, settled = (
+            jax.tree.map(lambda part: np.asarray(part)[None], part) for part in (audit.bets, state.settled_counts)
+        )
+        return Posterior(
+            draws=measure_draws(rng, state.measure, share, strength, events, completed),
+            curves=share,
+            strength=strength,
+            design_interval=design_intervals(audit, bets, settled, state.measure, level)[0],
+            audits=np.stack([np.asarray(audit.counts).sum(1) - hits, hits], axis=-1),
+            events=events,
+            members=np.asarray(state.belief.member_weights),
+            exact=bool(state.complete),
+        )
+
+
+def gains(state: BeliefState) -> Float[Array, " K"]:
+    """Compute the expected reduction of the variance by one more label of every cell."""
+    few, counts = state.belief.deciding, state.belief.counts
+    influence, extra = _influence(state)
+    return expected_reduction(
+        few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending, influence, extra
+    )
+
+
+def believed_rates(belief: CurveState) -> Float[Array, " K"]:
+    """Posterior mean of the rate of the event in every cell."""
+    few, counts = belief.deciding, belief.counts
+    nu = few.strength[:, None]
+    return jax.nn.softmax(few.log_weight) @ ((nu * few.share + counts[:, 1]) / (nu + counts.sum(1)))
+
+
+@x64
+def design_intervals(
+    audit: Audit, bets: Betting, counts: Int[np.ndarray, "N K O"], measure: CellMeasure, level: float
+) -> Float[np.ndarray, "N k 2"]:
+    """Compute the intervals that lean on random items alone; the whole range for measures that are no ratios.
+
+    Parameters
+    ----------
+    audit : Audit
+        Losses.
+    bets : Betting of arrays (N, J, ...)
+    counts : (N, K, O) integers
+        Labelled items, see `BeliefState.settled_counts`.
+    measure : CellMeasure
+    level : float in (0, 1)
+    """
+    ends = np.tile(np.array(measure.table.ranges, np.float64), (len(counts), 1, 1))
+    if audit.f.shape[0]:
+        outputs = ratio_losses(measure.table)[0]
+        ends[:, outputs] = _intervals(audit.f, audit.g, bets, counts, np.asarray(measure.size), level)
+    return ends
+
+
+@jax.jit
+def _intervals(f, g, bets, counts, size, level):
+    def one(bets, counts):
+        open_ = size - counts.sum(-1)
+        return jax.vmap(lambda bets, f, g: betting.interval(bets, f, g, counts, open_, level))(bets, f, g)
+
+    return jax.vmap(one)(bets, counts)
+
+
+def _first_audit(measure: CellMeasure, playable: Bool[np.ndarray, " K"]) -> Audit:
+    outputs, f, g = ratio_losses(measure.table)
+    attribute, ranges = np.asarray(measure.attribute), np.array(measure.table.ranges)[outputs]
+    started = [betting.start(low, high) for low, high in ranges]
+    bets = jax.tree.map(lambda *parts: jnp.stack(parts), *started) if started else betting.start()
+    size = np.asarray(measure.size)
+    return Audit(
+        f=jnp.asarray(f[:, attribute]),
+        g=jnp.asarray(g[:, attribute]),
+        bets=bets,
+        known=jnp.where(jnp.asarray(playable)[:, None], 0, _any_label(size, measure.n_outcomes)),
+        believed=jnp.zeros((len(size), measure.n_outcomes)),
+        counts=jnp.zeros((len(size), measure.n_outcomes), jnp.int64),
+    )
+
+
+def _any_label(size: Any, n_outcomes: int) -> Int[Array, "K O"]:
+    """Return counts of labels that make no odds."""
+    return jnp.zeros((len(size), n_outcomes), jnp.int64).at[:, 0].set(size)
+
+
+def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K J"]]:
+    """Compute what outcomes say of the outputs, at the plug-in.
+
+    Returns
+    -------
+    influence : (K, J)
+        By how much an item with the event raises every output beyond one without.
+    extra : (K, J)
+        By how much the outcome of an item without the event is expected to reduce the variance: it says of itself, and
+        of all items of its row without the event, which outcomes they have.
+    """
+    measure, believed = state.measure, state.probabilities()
+    errors = state.errors.mean.astype(jnp.float64)
+    directions = jnp.asarray(measure.table.directions(measure.risk(state.masses(believed)))) / measure.size.sum()
+    directions = directions[measure.attribute]  # (K, O, J)
+    wrong = errors[state.row]
+    at_event = jnp.take_along_axis(directions, state.event[:, None, None], axis=1)[:, 0]
+    otherwise = (wrong[:, :, None] * directions).sum(1)
+    influence = (at_event - otherwise).astype(jnp.float32)
+    if measure.n_outcomes == 2:
+        return influence, jnp.zeros_like(influence)
+    apart = directions - otherwise[:, None]
+    unlike = 1 - jnp.take_along_axis(believed, state.event[:, None], axis=1)[:, 0]
+    left = (state.unlabelled - state.pending) * unlike
+    by_row = jnp.zeros((errors.shape[0], *apart.shape[1:])).at[state.row].add(left[:, None, None] * apart)
+    shown = apart + (by_row / (state.errors.strength[:, None, None] + 1))[state.row]
+    return influence, (unlike[:, None] * (wrong[:, :, None] * shown**2).sum(1)).astype(jnp.float32)

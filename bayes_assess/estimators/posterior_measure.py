@@ -1,0 +1,176 @@
+"""The posterior of a finite pool's measure, from draws of a belief on an event.
+
+Labelled items are as they are. A draw of the belief gives every cell a curve m and a strength nu; the cell's own rate
+is Beta(nu m + k, nu (1 - m) + n - k), and the unlabelled items show the event a binomial number of times
+(METHODS 12.3). With everything labelled, every draw is the exact measure.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.axes import x64
+from bayes_assess.acquisition.cell_measure import CellMeasure
+from bayes_assess.models.error_labels import ErrorLabels
+
+_N_QUANTILES = 400
+_LEAST_PARAMETER = 1e-9
+
+
+class PosteriorMeasure(NamedTuple):
+    """Posterior of k measures.
+
+    Attributes
+    ----------
+    quantiles : (..., k, Q)
+        Quantiles at the probabilities (i + 1/2) / Q.
+    exact : (...) booleans
+        Whether every item is labelled that can matter.
+    design_interval : (..., k, 2), optional
+        Intervals that lean on random items alone.
+    """
+
+    quantiles: Any
+    exact: Any
+    design_interval: Any = None
+
+    @property
+    def value(self) -> Float[np.ndarray, "*batch k"]:
+        """Posterior medians."""
+        return _at(self.quantiles, 0.5)
+
+    def interval(self, level: float) -> Float[np.ndarray, "*batch k 2"]:
+        """Equal-tailed credible intervals, with the shortest ones where these reach further.
+
+        An equal-tailed interval leaves out the ends of the range, where the truth may well be: that a recall is 1, say.
+        """
+        tail = (1 - level) / 2
+        low, high = _at(self.quantiles, tail), _at(self.quantiles, 1 - tail)
+        starts = np.linspace(0, 1 - level, 41)
+        lows = np.stack([_at(self.quantiles, p) for p in starts], axis=-1)
+        highs = np.stack([_at(self.quantiles, p + level) for p in starts], axis=-1)
+        best = np.argmin(highs - lows, axis=-1)[..., None]
+        shortest = [np.take_along_axis(ends, best, -1)[..., 0] for ends in (lows, highs)]
+        return np.stack([np.minimum(low, shortest[0]), np.maximum(high, shortest[1])], axis=-1)
+
+
+def posterior_measure(draws: Float[np.ndarray, "n k"], exact: bool) -> PosteriorMeasure:
+    """Keep quantiles of posterior draws, (n, k)."""
+    at = (np.arange(_N_QUANTILES) + 0.5) / _N_QUANTILES
+    return PosteriorMeasure(np.quantile(draws, at, axis=0).T.astype(np.float64), np.asarray(exact))
+
+
+class Completion(NamedTuple):
+    """What becomes of the items of a pool that do not show the event.
+
+    Attributes
+    ----------
+    event, row : (K,) integers
+        Outcome that is the event, and row of `errors`.
+    errors : ErrorLabels
+    counts : (K, O) integers
+        Labelled items.
+    """
+
+    event: Any
+    row: Any
+    errors: ErrorLabels
+    counts: Any
+
+
+def measure_draws(
+    rng: np.random.Generator,
+    measure: CellMeasure,
+    curves: Float[np.ndarray, "n K"],
+    strength: Float[np.ndarray, " n"],
+    counts: Int[np.ndarray, "K 2"],
+    completion: Completion | None = None,
+) -> Float[np.ndarray, "n k"]:
+    """Draw the pool's measures, one for every curve.
+
+    Parameters
+    ----------
+    rng : Generator
+    measure : CellMeasure
+    curves, strength : (n, K), (n,)
+        Draws of the belief.
+    counts : (K, 2)
+        Labelled items without and with the event.
+    completion : Completion, optional
+        Where there are more outcomes than the two.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> from bayes_assess.pool.rank_strata import RankStrata
+    >>> pool = ba.Pool(scores=[0.2, 0.4, 0.6, 0.8])
+    >>> setting = ba.Metric("f1").setting(pool, strata=RankStrata(4))
+    >>> full = np.eye(2, dtype=int)[[0, 1, 0, 1]]
+    >>> measure_draws(np.random.default_rng(0), setting.reward, np.full((3, 4), 0.5), np.ones(3), full).tolist()
+    [[0.5], [0.5], [0.5]]
+    """
+    size = np.asarray(measure.size)
+    rest = size - counts.sum(-1)
+    curves, nu = np.asarray(curves, np.float64), np.asarray(strength, np.float64)[:, None]
+    a = np.maximum(nu * curves + counts[:, 1], _LEAST_PARAMETER)
+    b = np.maximum(nu * (1 - curves) + counts[:, 0], _LEAST_PARAMETER)
+    open_ = np.flatnonzero(rest > 0)
+    rate = rng.beta(a[:, open_], b[:, open_])
+    found = np.zeros(curves.shape, np.int64)
+    found[:, open_] = rng.binomial(rest[open_], rate)
+    if completion is None or completion.errors.is_trivial:
+        events = found + counts[:, 1]
+        return _measure_values(measure, np.stack([size - events, events], axis=-1))
+    return _completed(rng, measure, found, rest - found, completion)
+
+
+def _completed(
+    rng: np.random.Generator,
+    measure: CellMeasure,
+    events: Int[np.ndarray, "n K"],
+    others: Int[np.ndarray, "n K"],
+    completion: Completion,
+) -> Float[np.ndarray, "n k"]:
+    """Draw the outcomes of items without the event, and compute the measures."""
+    attribute, n_outcomes = np.asarray(measure.attribute), measure.n_outcomes
+    labelled = np.zeros((measure.n_attributes, n_outcomes))
+    np.add.at(labelled, attribute, completion.counts)
+    items = np.tile(labelled, (len(events), 1, 1))
+    theta = completion.errors.drawn(rng, len(events))
+    # Cells of one attribute, event and row are alike.
+    kinds, kind = np.unique(np.stack([attribute, completion.event, completion.row]), axis=1, return_inverse=True)
+    for i, (a, event, row) in enumerate(kinds.T):
+        alike = kind.ravel() == i
+        items[:, a, event] += events[:, alike].sum(1)
+        items[:, a] += rng.multinomial(others[:, alike].sum(1), theta[:, row])
+    return _by_attribute(measure, items)
+
+
+def _measure_values(measure: CellMeasure, items: Float[np.ndarray, "n K O"]) -> Float[np.ndarray, "n k"]:
+    """Compute the measures from the numbers of items of every cell with every outcome."""
+    attribute = np.asarray(measure.attribute)
+    to_attribute = np.zeros((len(attribute), measure.n_attributes))
+    to_attribute[np.arange(len(attribute)), attribute] = 1
+    return _by_attribute(measure, np.einsum("nko,ka->nao", items, to_attribute))
+
+
+@x64
+def _by_attribute(measure: CellMeasure, items: Float[np.ndarray, "n A O"]) -> Float[np.ndarray, "n k"]:
+    return np.asarray(_values(measure.table, items / np.asarray(measure.size).sum()))
+
+
+@jax.jit
+def _values(table: Any, share: Any) -> Any:
+    return table.value(table.mean(share))
+
+
+def _at(quantiles: Float[np.ndarray, "*batch Q"], probability: float) -> Float[np.ndarray, "*batch"]:
+    """Interpolate between quantiles."""
+    n = quantiles.shape[-1]
+    place = np.clip(probability * n - 0.5, 0, n - 1)
+    below = min(int(place), n - 2)
+    return quantiles[..., below] + (place - below) * (quantiles[..., below + 1] - quantiles[..., below])

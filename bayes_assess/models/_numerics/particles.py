@@ -1,0 +1,161 @@
+"""Sequential Monte Carlo over labels for several models at once, whose parameters are standard normal before any label.
+
+Every model holds S particles. A label multiplies their weights by its probability, and the mean factor is the label's
+probability under the model, so that the evidence of the models comes with it. When the weights of a model have become
+uneven, its particles are resampled and moved by Metropolis steps that leave its posterior as it is (iterated batch
+importance sampling, Chopin 2002, Biometrika 89). Steps alternate: an autoregressive one in the Gaussian fitted to the
+other half of the particles, and a random walk in it.
+
+Everything is of 32 bits: sums of a few hundred logarithms lose 1e-4 of one.
+
+Shapes: models B, particles S, parameters D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+_N_MOVES = 13  # the first one only looks where the particles are
+_PERSISTENCE = np.array([0.5, 0.8, 0.95], np.float32)  # of autoregressive steps
+_STEPS = np.array([0.6, 0.25, 0.1], np.float32)  # of random walks, in standard deviations of the particles
+_RIDGE = 1e-3  # variance added to that of the particles
+_UNEVEN = 0.5  # effective share of the particles below which they are resampled
+_NEGLIGIBLE = 1e-7  # weight of a model below which nobody sees whether its particles are even
+
+
+class Particles(NamedTuple):
+    """Weighted particles of several models.
+
+    Attributes
+    ----------
+    place : (B, S, D) floats
+        Parameters, standard normal before any label.
+    log_weight : (B, S) floats
+        Up to a constant per model.
+    log_evidence : (B,) floats
+        Log probability of all labels so far under every model.
+    """
+
+    place: Any
+    log_weight: Any
+    log_evidence: Any
+
+
+def start(rng: np.random.Generator, shape: tuple[int, int, int]) -> Particles:
+    """Draw particles before any label, (B, S, D), on the host."""
+    place = rng.standard_normal(shape, np.float32)
+    return Particles(place, np.zeros(shape[:2], np.float32), np.zeros(shape[:1], np.float32))
+
+
+def observe(particles: Particles, log_probability: Float[Array, "B S"]) -> Particles:
+    """Weigh particles by the log probability that each gives to what was seen, whose mean is the models' evidence."""
+    weight = particles.log_weight + log_probability
+    gained = jax.nn.logsumexp(weight, 1) - jax.nn.logsumexp(particles.log_weight, 1)
+    return particles._replace(log_weight=weight, log_evidence=particles.log_evidence + gained)
+
+
+def log_joint_weight(particles: Particles, log_prior: Float[Array, " B"]) -> Float[Array, "B S"]:
+    """Return the log weight of every particle among those of all models; the weights sum to 1."""
+    within = jax.nn.log_softmax(particles.log_weight, 1)
+    return jax.nn.log_softmax(log_prior + particles.log_evidence)[:, None] + within
+
+
+def uneven(particles: Particles, log_prior: Float[Array, " B"]) -> Bool[Array, " B"]:
+    """Tell which models' particles are to be resampled and moved."""
+    weight = jax.nn.softmax(particles.log_weight, 1)
+    effective = 1 / (weight**2).sum(1)
+    counts = jax.nn.softmax(log_prior + particles.log_evidence) > _NEGLIGIBLE
+    return counts & (effective < _UNEVEN * weight.shape[1])
+
+
+def resampled(offset: Any, log_weight: Float[Array, " S"], n: int) -> Int[Array, " n"]:
+    """Draw `n` particles by their weights, systematically: each as often as n times its weight, up to one.
+
+    `offset` is uniform in [0, 1), or 1/2 where it need not be random.
+    """
+    upto = jnp.cumsum(jax.nn.softmax(log_weight))
+    places = (offset + jnp.arange(n, dtype=jnp.float32)) / n
+    found = jnp.searchsorted(upto / upto[-1], places, method="compare_all")
+    return jnp.minimum(found, len(log_weight) - 1)
+
+
+def n_random(n_particles: int, dimension: int) -> int:
+    """Return how many uniform numbers `moved` takes."""
+    return 1 + _N_MOVES * n_particles * (dimension + 1)
+
+
+def moved(
+    uniform: Float[Array, " N"],
+    place: Float[Array, "S D"],
+    log_weight: Float[Array, " S"],
+    log_likelihood: Callable[[Float[Array, "S D"]], Float[Array, " S"]],
+) -> Float[Array, "S D"]:
+    """Resample particles, and move them by Metropolis steps that leave their posterior as it is.
+
+    Each half of the particles takes the steps of the Gaussian that is fitted to the other half, as it was before the
+    round. Fitted to the particles that it moves it would draw them together, by a share of about D / S of their
+    variance per round. Copies of one particle lie side by side, so that halves have hardly any in common.
+
+    Parameters
+    ----------
+    uniform : (`n_random`,)
+        Random numbers in (0, 1).
+    place : (S, D)
+        Two at least.
+    log_weight : (S,)
+    log_likelihood : callable
+        Log probability of all labels so far at each of S parameters.
+    """
+    n, dimension = place.shape
+    place = place[resampled(uniform[0], log_weight, n)]
+    half = n // 2
+    gaussians = _gaussian(place[half:]), _gaussian(place[:half])
+
+    def by_half(function, x):
+        parts = x[..., :half, :], x[..., half:, :]
+        return jnp.concatenate([function(part, *one) for part, one in zip(parts, gaussians, strict=True)], axis=-2)
+
+    random = uniform[1:].reshape(_N_MOVES, n, dimension + 1)
+    # Before the loop: within it the compiler would compute them anew for every cell of the likelihood.
+    noise = by_half(lambda x, centre, factor, whiten: x @ factor.T, jax.scipy.special.ndtri(random[..., 1:]))
+    threshold = jnp.log(random[..., 0])
+    centre = by_half(lambda x, centre, factor, whiten: jnp.broadcast_to(centre, x.shape), place)
+
+    def whitened(place):
+        return by_half(lambda x, centre, factor, whiten: (x - centre) @ whiten, place)
+
+    def distance(place):
+        return 0.5 * (whitened(place) ** 2).sum(1)
+
+    def step(carry, random):
+        place, value = carry
+        i, noise, threshold = random
+        autoregressive = i % 2 == 1
+        rho, width = jnp.asarray(_PERSISTENCE)[(i // 2) % 3], jnp.asarray(_STEPS)[(i // 2) % 3]
+        towards = centre + rho * (place - centre) + jnp.sqrt(1 - rho**2) * noise
+        proposed = jnp.where(autoregressive, towards, place + width * noise)
+        proposed = jnp.where(i == 0, place, proposed)  # where they are: their likelihood is not known yet
+        proposed_value = log_likelihood(proposed)
+        prior = 0.5 * ((place**2).sum(1) - (proposed**2).sum(1))
+        reversal = jnp.where(autoregressive, distance(proposed) - distance(place), 0.0)
+        accepted = (threshold < proposed_value - value + prior + reversal) | (i == 0)
+        return (jnp.where(accepted[:, None], proposed, place), jnp.where(accepted, proposed_value, value)), None
+
+    steps = jnp.arange(_N_MOVES), noise, threshold
+    return lax.scan(step, (place, jnp.zeros(n, place.dtype)), steps)[0][0]
+
+
+def _gaussian(place: Float[Array, "S D"]) -> tuple[Float[Array, " D"], Float[Array, "D D"], Float[Array, "D D"]]:
+    """Fit a Gaussian: its mean, the Cholesky factor L of its covariance, and L^-T."""
+    centre = place.mean(0)
+    spread = (place - centre).T @ (place - centre) / len(place) + _RIDGE * jnp.eye(place.shape[1], dtype=place.dtype)
+    factor = jnp.linalg.cholesky(spread)
+    whiten = jax.scipy.linalg.solve_triangular(factor, jnp.eye(len(factor), dtype=factor.dtype), lower=True).T
+    return centre, factor, whiten

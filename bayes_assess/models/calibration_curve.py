@@ -1,0 +1,537 @@
+"""The calibration curve of a score: how the probability of an event rises with it, whatever the score means.
+
+An event is a positive label, or a prediction that is right. Cell c holds items of about one score. A curve says how
+probable the event is there, m_c, and cells scatter around it:
+
+    p_c ~ Beta(nu m_c, nu (1 - m_c)),   k_c ~ Binomial(n_c, p_c)
+    m_c = gamma + (1 - gamma) (1 - lambda) sigmoid(eta_c)
+    eta_c = a + b (bend_kappa(x_c) - tau) + delta f_c + zeta z_c + s sum_j e_j h_j(x_c)
+
+x is a coordinate of the score, f a feature such as the prediction, z another coordinate in standard units, h_j are
+smooth functions of x. gamma = phi F / M with the share phi of events that no score announces, and lambda is the share
+of the surest items without the event: a psychometric function with lapses. Every parameter is a function of a standard
+normal variable, so that models of different shape, the *members*, are rows of one table of constants, and their
+evidence decides between them.
+
+Particles (`_numerics.particles`) stand for the posterior of every member; given a particle, cells are independent
+Beta distributions. `CurveState` is a label model: it is carried from label to label inside compiled steps.
+
+Shapes: members B, particles S, cells K, parameters D.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+from scipy import special
+
+from bayes_assess._tools.seeds import generator, jax_key
+from bayes_assess.models._numerics import particles as smc
+from bayes_assess.models._numerics.particles import Particles
+
+N_SMOOTH = 8  # smooth functions
+PARAMETERS = ("shift", "slope", "prediction", "score", "unannounced", "lapse", "roughness", "strength", "bend")
+_DIMENSION = len(PARAMETERS) + N_SMOOTH
+
+_N_PARTICLES = 256
+_N_DECIDING = 128  # of all members together, on which decisions are taken
+_BLOCK = 32  # labelled cells whose likelihood is computed at once
+_NEVER = -30.0  # logit of a share that is 0
+
+
+class Coordinates(NamedTuple):
+    """What the curve knows of the cells of a pool; 32-bit.
+
+    Attributes
+    ----------
+    place : (X, K)
+        Coordinates of the score, such as the logit of its rank and the logit of itself.
+    standard : (X, K)
+        For every coordinate another one in standard units, by which the curve may deviate.
+    smooth : (X, K, J)
+        For every coordinate the smooth functions.
+    feature : (K,)
+        Such as the share of items that are predicted positive, less 1/2.
+    unit : (X,)
+        Standard deviation of every coordinate over the items.
+    log_odds : ()
+        Log odds of the share of predicted positives.
+    share : ()
+        Share of predicted positives, F / M.
+    """
+
+    place: Any
+    standard: Any
+    smooth: Any
+    feature: Any
+    unit: Any
+    log_odds: Any
+    share: Any
+
+
+@dataclass(frozen=True)
+class Members:
+    """Priors of curves of several shapes, a row of constants each; arrays (B,).
+
+    Attributes
+    ----------
+    prior : probability of the member.
+    coordinate : which of `Coordinates.place`.
+    intercept, intercept_sd : of a; `from_log_odds` times the log odds of predicted positives is added.
+    shift_sd : of tau.
+    slope, slope_sd : median of b, and standard deviation of log b.
+    either_slope : standard deviation of a slope of either sign, per standard deviation of the coordinate, added to b.
+    bend, bend_sd : of kappa; 1 is straight.
+    prediction, prediction_sd : of delta.
+    score_sd : of zeta.
+    unannounced, unannounced_sd : of logit phi.
+    lapse, lapse_sd : of logit lambda.
+    roughness, roughness_sd : of log s.
+    strength, strength_sd : of log nu.
+    heavy : how heavy the tails of log b and delta are: sinh(heavy u) / heavy in the place of a normal u; 0: normal.
+    names : what the members are called.
+    """
+
+    prior: Any
+    coordinate: Any
+    intercept: Any
+    intercept_sd: Any
+    from_log_odds: Any
+    shift_sd: Any
+    slope: Any
+    slope_sd: Any
+    either_slope: Any
+    bend: Any
+    bend_sd: Any
+    prediction: Any
+    prediction_sd: Any
+    score_sd: Any
+    unannounced: Any
+    unannounced_sd: Any
+    lapse: Any
+    lapse_sd: Any
+    roughness: Any
+    roughness_sd: Any
+    strength: Any
+    strength_sd: Any
+    heavy: Any
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, **members: dict[str, float]) -> Members:
+        """Build the table from a dictionary of constants per member; what is left out is 0, and kappa is 1."""
+        columns = [field.name for field in fields(cls) if field.name != "names"]
+        default = dict.fromkeys(columns, 0.0) | {"bend": 1.0, "unannounced": _NEVER, "lapse": _NEVER}
+        rows = [default | constants for constants in members.values()]
+        table = {name: np.array([row[name] for row in rows], np.float32) for name in columns}
+        return cls(**table | {"coordinate": table["coordinate"].astype(np.int32)}, names=tuple(members))
+
+    def __getitem__(self, which: Any) -> Members:
+        """Return one member, or some."""
+        return jax.tree.map(lambda column: column[which], self)
+
+
+jax.tree_util.register_dataclass(
+    Members, [field.name for field in fields(Members) if field.name != "names"], meta_fields=["names"]
+)
+
+
+def _logit(share: float) -> float:
+    return math.log(share / (1 - share))
+
+
+_CURVE = {
+    "prior": 0.5,
+    "shift_sd": 1.0,
+    "slope": 4.0,
+    "slope_sd": 0.7,
+    "prediction_sd": 2.0,
+    "score_sd": 0.3,
+    "unannounced": _logit(0.002),
+    "unannounced_sd": 2.0,
+    "lapse": _logit(0.001),
+    "lapse_sd": 2.5,
+    "roughness": math.log(0.5),
+    "roughness_sd": 1.0,
+    "strength": math.log(300.0),
+    "strength_sd": 1.5,
+    "heavy": 0.8,
+}
+
+POSITIVES = Members.of(
+    curve=_CURVE,
+    bent=_CURVE | {"prior": 0.15, "bend": 0.6, "bend_sd": 0.25},
+    hidden=_CURVE | {"prior": 0.2, "unannounced": _logit(0.1), "unannounced_sd": 1.5},
+    score=_CURVE
+    | {"prior": 0.05, "coordinate": 1, "shift_sd": 1.5, "slope": 2.0, "slope_sd": 1.0, "unannounced": _logit(0.001)},
+    weak={
+        "prior": 0.1,
+        "from_log_odds": 1.0,
+        "intercept_sd": 1.5,
+        "either_slope": 3.0,
+        "prediction": 3.0,
+        "prediction_sd": 3.0,
+        "score_sd": 0.1,
+        "roughness": math.log(0.7),
+        "roughness_sd": 0.7,
+        "strength": math.log(300.0),
+        "strength_sd": 1.5,
+        "heavy": 0.8,
+    },
+)
+"""How positive labels rise with the score; METHODS 12.2."""
+
+_RANK = {
+    "prior": 0.28,
+    "intercept_sd": 1.5,
+    "slope": 8.0,
+    "slope_sd": 0.8,
+    "prediction": 0.5,
+    "prediction_sd": 1.0,
+    "strength": math.log(100.0),
+    "strength_sd": 1.0,
+}
+_CALIBRATED = {
+    "prior": 0.28,
+    "coordinate": 1,
+    "intercept_sd": 1.0,
+    "slope": 0.7,
+    "slope_sd": 0.5,
+    "roughness": math.log(0.7),
+    "strength": math.log(100.0),
+    "strength_sd": 1.0,
+}
+
+AGREEMENT = Members.of(
+    rank=_RANK,
+    calibrated=_CALIBRATED,
+    both=_CALIBRATED | {"prior": 0.17, "slope_sd": 0.7, "prediction_sd": 0.7},
+    flat={
+        "prior": 0.17,
+        "intercept": 1.5,
+        "intercept_sd": 1.5,
+        "either_slope": 0.7,
+        "roughness": math.log(0.4),
+        "strength": math.log(100.0),
+        "strength_sd": 1.0,
+    },
+    lapses=_RANK | {"prior": 0.1, "lapse": _logit(0.02), "lapse_sd": 1.2},
+)
+"""How agreement with the prediction rises with the confidence; METHODS 12.3."""
+
+UNSCORED = Members.of(
+    level={"prior": 1.0, "intercept_sd": 1.6, "strength": math.log(30.0), "strength_sd": 1.5},
+)
+"""Agreement where there is no confidence: a level that is about uniform, and cells that scatter around it."""
+
+
+def rates(
+    place: Float[Array, "S D"], member: Members, coordinates: Coordinates, xp: Any = jnp
+) -> tuple[Float[Array, "S K"], Float[Array, " S"]]:
+    """Compute the curve m at every cell, (S, K), and nu, (S,), from standard normal parameters of one member.
+
+    `xp` is the module of the arrays, JAX's or NumPy.
+    """
+
+    def sigmoid(x):
+        return 1 / (1 + xp.exp(-xp.clip(x, -80.0, 80.0)))  # to full relative precision where it is small
+
+    at = {name: place[:, i] for i, name in enumerate(PARAMETERS)}
+    heavy = xp.maximum(member.heavy, 1e-3)  # sinh(h u) / h is u in the limit
+    which = member.coordinate
+    x, z = coordinates.place[which], coordinates.standard[which]
+
+    def tails(u):
+        return xp.sinh(heavy * u) / heavy
+
+    slope = member.slope * xp.exp(member.slope_sd * tails(at["slope"]))
+    slope = slope + member.either_slope * at["slope"] / coordinates.unit[which]
+    intercept = member.intercept + member.from_log_odds * coordinates.log_odds + member.intercept_sd * at["shift"]
+    intercept = intercept - slope * member.shift_sd * at["shift"]
+    delta = member.prediction + member.prediction_sd * tails(at["prediction"])
+    kappa = xp.clip(member.bend + member.bend_sd * at["bend"], 0.1, 1.6)
+    roughness = xp.exp(member.roughness + member.roughness_sd * at["roughness"])
+    wave = (roughness[:, None] * place[:, len(PARAMETERS) :]) @ coordinates.smooth[which].T
+    phi = sigmoid(member.unannounced + member.unannounced_sd * at["unannounced"])
+    lapse = sigmoid(member.lapse + member.lapse_sd * at["lapse"])
+    gamma = xp.minimum(phi * coordinates.share, 0.5)
+    strength = xp.exp(xp.clip(member.strength + member.strength_sd * at["strength"], -2.0, 16.0))
+    by_particle = intercept, slope, delta, member.score_sd * at["score"], gamma, (1 - gamma) * (1 - lapse), kappa
+    intercept, slope, delta, zeta, gamma, rest, kappa = (x[:, None] for x in by_particle)
+    size = xp.log1p(xp.abs(x))
+    bent = xp.where(member.bend_sd > 0, xp.sign(x) * xp.expm1(kappa * size) / kappa, x)
+    eta = intercept + slope * bent + delta * coordinates.feature + zeta * z + wave
+    return xp.clip(gamma + rest * sigmoid(eta), 1e-7, 1 - 1e-6), strength
+
+
+def program(
+    coordinates: Coordinates,
+    member: Members,
+    n: Int[Array, " K"],
+    k: Int[Array, " K"] | None = None,
+) -> None:
+    """Run the generative program of one member: a curve, and the events among the labelled items of every cell.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+        Of K cells.
+    member : Members
+        One of them.
+    n : (K,)
+        Labelled items of every cell.
+    k : (K,), optional
+        How many of them show the event; left out, they are simulated.
+    """
+    values = [numpyro.sample(name, dist.Normal(0.0, 1.0)) for name in PARAMETERS]
+    with numpyro.plate("smooth", N_SMOOTH):
+        deviation = numpyro.sample("deviation", dist.Normal(0.0, 1.0))
+    place = jnp.concatenate([jnp.stack([jnp.asarray(value) for value in values]), jnp.asarray(deviation)])
+    share, strength = rates(place[None], member, coordinates)
+    curve = jnp.asarray(numpyro.deterministic("curve", share[0]))
+    nu = jnp.asarray(numpyro.deterministic("nu", strength[0]))
+    with numpyro.plate("cell", len(n)):
+        numpyro.sample("k", dist.BetaBinomial(nu * curve, nu * (1 - curve), n), obs=k)
+
+
+def log_likelihood(
+    share: Float[Array, "S K"], strength: Float[Array, " S"], k: Float[Array, " K"], n: Float[Array, " K"]
+) -> Float[Array, " S"]:
+    """Compute the log probability of labels in one order, cells' own rates integrated out, (S,)."""
+    inverse = 1 / strength[:, None]
+    seen = _log_rising(share, inverse, k) + _log_rising(1 - share, inverse, n - k)
+    return jnp.where(n > 0, seen - _log_rising(jnp.ones_like(share), inverse, n), 0.0).sum(1)
+
+
+def _log_rising(start: Float[Array, "S K"], step: Float[Array, "S 1"], n: Float[Array, " K"]) -> Float[Array, "S K"]:
+    """Compute log of start (start + step) ... (start + (n - 1) step), in 32 bits: no large numbers cancel."""
+    product = jnp.where(n > 0, start, 1.0)
+    for i in range(1, 4):
+        product = product * jnp.where(n > i, start + i * step, 1.0)
+    # From the fifth factor on by Stirling's series, log Gamma(y + rest) - log Gamma(y).
+    rest = jnp.maximum(n - 4, 0.0)
+    y = start / step + 4
+    z = y + rest
+    series = (1 / 12 - 1 / (360 * z * z)) / z - (1 / 12 - 1 / (360 * y * y)) / y
+    return jnp.log(product) + (y - 0.5) * jnp.log1p(rest / y) + rest * (jnp.log(z * step) - 1) + series
+
+
+class Deciding(NamedTuple):
+    """A few particles of all members together, by their weights: what decisions look at.
+
+    Attributes
+    ----------
+    share : (S, K)
+    strength : (S,)
+    log_weight : (S,)
+    """
+
+    share: Any
+    strength: Any
+    log_weight: Any
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["members", "coordinates", "key", "n_moved", "counts", "particles", "share", "strength", "deciding"],
+    meta_fields=[],
+)
+@dataclass(frozen=True)
+class CurveState:
+    """Posterior of the curves after some labels; 32-bit arrays of fixed shapes, a pytree.
+
+    Attributes
+    ----------
+    members : Members
+    coordinates : Coordinates
+    key : PRNG key
+        Of all moves: the same labels in the same order give the same state.
+    n_moved : integer
+        How often particles were moved.
+    counts : (K, 2)
+        Labelled items without and with the event.
+    particles : Particles
+    share : (B, S, K)
+        The curve of every particle.
+    strength : (B, S)
+        nu of every particle.
+    deciding : Deciding
+    """
+
+    members: Members
+    coordinates: Coordinates
+    key: Any
+    n_moved: Any
+    counts: Any
+    particles: Particles
+    share: Any
+    strength: Any
+    deciding: Deciding
+
+    @property
+    def log_prior(self) -> Float[Array, " B"]:
+        """Log prior probability of every member."""
+        return jnp.log(self.members.prior)
+
+    @property
+    def member_weights(self) -> Float[Array, " B"]:
+        """Posterior probability of every member."""
+        return jax.nn.softmax(self.log_prior + self.particles.log_evidence)
+
+    def observe(self, cell: Int[Array, ""], event: Bool[Array, ""]) -> CurveState:
+        """Learn one label of a cell."""
+        count = self.counts[cell]
+        total = count.sum()
+
+        def log_probability(share, strength):
+            # Not 1 less the other: of an improbable label nothing would be left in 32 bits.
+            worth = jnp.where(event, strength * share + count[1], strength * (1 - share) + count[0])
+            return jnp.log(worth / (strength + total))
+
+        seen = smc.observe(self.particles, log_probability(self.share[:, :, cell], self.strength))
+        few = self.deciding
+        few = few._replace(log_weight=few.log_weight + log_probability(few.share[:, cell], few.strength))
+        counts = self.counts.at[cell, event.astype(jnp.int32)].add(1)
+        learned = replace(self, counts=counts, particles=seen, deciding=few)
+        uneven = smc.uneven(seen, self.log_prior)
+        return lax.cond(uneven.any(), lambda state: _moved(state, uneven), lambda state: state, learned)
+
+    def weighted(self, n: int) -> tuple[Float[Array, "n K"], Float[Array, " n"]]:
+        """Draw `n` curves with their strengths by their weights, (n, K) and (n,)."""
+        weight = smc.log_joint_weight(self.particles, self.log_prior)
+        chosen = smc.resampled(0.5, weight.ravel(), n)
+        return self.share.reshape(-1, self.share.shape[-1])[chosen], self.strength.ravel()[chosen]
+
+
+def start(seed: int, members: Members, coordinates: Coordinates, n_particles: int = _N_PARTICLES) -> CurveState:
+    """Return the belief before any label; computed on the host, as nothing needs to be compiled for it.
+
+    Parameters
+    ----------
+    seed : int
+    members : Members
+    coordinates : Coordinates
+        Of K cells.
+    n_particles : int
+        Per member.
+    """
+    n_members, n_cells = len(members.prior), len(coordinates.feature)
+    first = smc.start(generator(seed, "calibration curve"), (n_members, n_particles, _DIMENSION))
+    curves = [rates(place, members[i], coordinates, np) for i, place in enumerate(first.place)]
+    share, strength = (np.stack(part).astype(np.float32) for part in zip(*curves, strict=True))
+    chosen = _by_weight(_log_joint_weight(members, first), _N_DECIDING)
+    deciding = Deciding(_flat(share)[chosen], strength.ravel()[chosen], np.zeros(_N_DECIDING, np.float32))
+    state = CurveState(
+        members=members,
+        coordinates=coordinates,
+        key=jax_key(seed, "calibration curve"),
+        n_moved=np.zeros((), np.int32),
+        counts=np.zeros((n_cells, 2), np.float32),
+        particles=first,
+        share=share,
+        strength=strength,
+        deciding=deciding,
+    )
+    return jax.tree.map(jnp.asarray, state)
+
+
+def drawn(state: CurveState, n: int) -> tuple[Float[np.ndarray, "n K"], Float[np.ndarray, " n"]]:
+    """Draw `n` curves with their strengths by their weights, on the host: what `CurveState.weighted` does."""
+    held, members = jax.device_get((state.particles, state.members))
+    chosen = _by_weight(_log_joint_weight(members, held), n)
+    share, strength = jax.device_get((state.share, state.strength))
+    return _flat(share)[chosen], strength.ravel()[chosen]
+
+
+def _flat(share: Float[np.ndarray, "B S K"]) -> Float[np.ndarray, "N K"]:
+    return share.reshape(-1, share.shape[-1])
+
+
+def _log_joint_weight(members: Members, particles: Particles) -> Float[np.ndarray, "B S"]:
+    """Compute `smc.log_joint_weight` on the host."""
+    weight = np.asarray(particles.log_weight, np.float64)
+    within = weight - special.logsumexp(weight, axis=1, keepdims=True)
+    return (np.log(members.prior) + particles.log_evidence)[:, None] + within
+
+
+def _by_weight(log_weight: Float[np.ndarray, "B S"], n: int) -> Int[np.ndarray, " n"]:
+    """Draw systematically, from the middle of every n-th part of the weight."""
+    weight = np.exp(log_weight - log_weight.max()).ravel()
+    upto = np.cumsum(weight)
+    return np.minimum(np.searchsorted(upto / upto[-1], (0.5 + np.arange(n)) / n), len(upto) - 1)
+
+
+def _deciding(state: CurveState) -> Deciding:
+    share, strength = state.weighted(_N_DECIDING)
+    return Deciding(share, strength, jnp.zeros(_N_DECIDING, jnp.float32))
+
+
+def _moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
+    """Resample and move the particles of some members."""
+    n_members, n_particles, dimension = state.particles.place.shape
+    key = jax.random.fold_in(state.key, state.n_moved)
+    # One call for all members: every call of the generator costs compile time.
+    bits = jax.random.bits(key, (n_members, smc.n_random(n_particles, dimension)), jnp.uint32)
+    uniform = ((bits >> 9).astype(jnp.float32) + 0.5) * 2.0**-23
+    n = state.counts.sum(1)
+    # Cells with labels first, so that only their blocks are looked at.
+    order = jnp.argsort(n == 0, stable=True)
+    spare = -len(n) % _BLOCK
+    order = jnp.concatenate([order, jnp.full(spare, order[-1])])
+    k, n = (jnp.where(jnp.arange(len(order)) < len(x), x[order], 0.0) for x in (state.counts[:, 1], n))
+    inputs = _permuted(state.coordinates, order)
+    n_blocks = -(-(n > 0).sum() // _BLOCK)
+
+    def likelihood(place, member):
+        def block(i, total):
+            def part(x, axis):
+                return lax.dynamic_slice_in_dim(x, i * _BLOCK, _BLOCK, axis)
+
+            share, strength = rates(place, member, _sliced(inputs, part))
+            return total + log_likelihood(share, strength, part(k, 0), part(n, 0))
+
+        return lax.fori_loop(0, n_blocks, block, jnp.zeros(len(place), jnp.float32))
+
+    def one(inputs):
+        due, uniform, member, place, weight, share, strength = inputs
+
+        def move():
+            fresh = smc.moved(uniform, place, weight, lambda place: likelihood(place, member))
+            return fresh, jnp.zeros_like(weight), *rates(fresh, member, state.coordinates)
+
+        return lax.cond(due, move, lambda: (place, weight, share, strength))
+
+    held = state.particles
+    parts = which, uniform, state.members, held.place, held.log_weight, state.share, state.strength
+    place, weight, share, strength = lax.map(one, parts)
+    moved = replace(
+        state,
+        n_moved=state.n_moved + 1,
+        particles=held._replace(place=place, log_weight=weight),
+        share=share,
+        strength=strength,
+    )
+    return replace(moved, deciding=_deciding(moved))
+
+
+def _permuted(inputs: Coordinates, order: Int[Array, " K"]) -> Coordinates:
+    return _sliced(inputs, lambda x, axis: jnp.take(x, order, axis))
+
+
+def _sliced(inputs: Coordinates, part: Any) -> Coordinates:
+    return inputs._replace(
+        place=part(inputs.place, 1),
+        standard=part(inputs.standard, 1),
+        smooth=part(inputs.smooth, 1),
+        feature=part(inputs.feature, 0),
+    )

@@ -1,0 +1,136 @@
+"""Which label an item has whose prediction is wrong: a Dirichlet distribution for every predicted class.
+
+    h ~ Categorical(1/H),  theta_r ~ Dirichlet(kappa_h s_hr)  for every predicted class r,  label ~ Categorical(theta_r)
+
+Hypothesis h says which labels errors have and what that is worth: as the scores of the other classes say, or all alike,
+each worth 1, 4, 16 or 64 labels. Given h the posterior is a Dirichlet distribution again, and the evidence decides
+between hypotheses.
+
+Shapes: hypotheses H, predicted classes (rows) R, labels C.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jaxtyping import Array, Bool, Float, Int
+
+_STRENGTHS = (1.0, 4.0, 16.0, 64.0)
+_EVEN = 0.05  # of every base distribution, so that no label is impossible
+
+
+def program(
+    base: Float[Array, "H R C"],
+    row: Int[Array, " N"],
+    labels: Int[Array, " N"] | None = None,
+) -> None:
+    """Run the generative program of the labels of wrong predictions.
+
+    Parameters
+    ----------
+    base : (H, R, C)
+        Parameters of the Dirichlet distributions; 0 where the label is the prediction.
+    row : (N,) integers
+        Predicted class of every item.
+    labels : (N,) integers, optional
+        Left out, they are simulated.
+    """
+    n_hypotheses, n_rows, _ = base.shape
+    hypothesis = numpyro.sample("hypothesis", dist.CategoricalProbs(jnp.full(n_hypotheses, 1 / n_hypotheses)))
+    with numpyro.plate("predicted", n_rows):
+        theta = jnp.asarray(numpyro.sample("theta", dist.Dirichlet(jnp.maximum(base[hypothesis], 1e-9))))
+    with numpyro.plate("item", len(row)):
+        numpyro.sample("label", dist.CategoricalProbs(theta[row]), obs=labels)
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["base", "counts", "log_weight"], meta_fields=[])
+@dataclass(frozen=True)
+class ErrorLabels:
+    """Belief on the labels of wrong predictions, a mixture of Dirichlet distributions per predicted class.
+
+    Attributes
+    ----------
+    base : (H, R, C)
+        Parameters before any label; 0 where the label is the prediction.
+    counts : (R, C)
+        Labelled items whose prediction is wrong.
+    log_weight : (H,)
+        Of the hypotheses, up to a constant.
+
+    Examples
+    --------
+    >>> belief = ErrorLabels.from_scores(np.array([[0.8, 0.15, 0.05], [0.1, 0.8, 0.1], [0.0, 0.2, 0.8]]))
+    >>> np.asarray(belief.mean[0], float).round(2).tolist()  # errors of predictions of the first class
+    [0.0, 0.62, 0.38]
+    """
+
+    base: Any
+    counts: Any
+    log_weight: Any
+
+    @classmethod
+    def none(cls) -> ErrorLabels:
+        """Return the belief of an event that is all that a label says: outcome 1, and outcome 0 otherwise."""
+        return cls(np.array([[[1.0, 0.0]]], np.float32), np.zeros((1, 2), np.float32), np.zeros(1, np.float32))
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether there is but one label without the event."""
+        return self.base.shape[0] == 1
+
+    @classmethod
+    def from_scores(cls, scores: Float[np.ndarray, "R C"] | None = None, n_classes: int | None = None) -> ErrorLabels:
+        """Build the belief before any label.
+
+        Parameters
+        ----------
+        scores : (C, C), optional
+            Mean scores of the items of every predicted class.
+        n_classes : int, optional
+            C, where there are no scores.
+        """
+        size = len(scores) if scores is not None else int(n_classes or 0)
+        others = 1.0 - np.eye(size)
+        even = others / max(size - 1, 1)
+        shares = [even]
+        if scores is not None:
+            total = (scores * others).sum(1, keepdims=True)
+            given = np.divide(scores * others, total, out=even.copy(), where=total > 0)
+            shares.append((1 - _EVEN) * given + _EVEN * even)
+        base = np.stack([strength * share for share in shares for strength in _STRENGTHS]).astype(np.float32)
+        return cls(base, np.zeros((size, size), np.float32), np.zeros(len(base), np.float32))
+
+    def observe(self, row: Int[Array, ""], label: Int[Array, ""], wrong: Bool[Array, ""]) -> ErrorLabels:
+        """Learn one label of a predicted class, if the prediction is wrong."""
+        count = self.counts[row]
+        base = self.base[:, row]
+        seen = (base[:, label] + count[label]) / jnp.maximum(base.sum(1) + count.sum(), 1e-9)
+        gained = jnp.where(wrong, jnp.log(jnp.where(wrong, seen, 1.0)), 0.0)
+        counts = self.counts.at[row, label].add(wrong.astype(self.counts.dtype))
+        return replace(self, counts=counts, log_weight=self.log_weight + gained)
+
+    @property
+    def mean(self) -> Float[Array, "R C"]:
+        """Probability of every label of the next wrong prediction of every class."""
+        parameters = self.base + self.counts
+        total = jnp.maximum(parameters.sum(-1, keepdims=True), 1e-9)
+        return jnp.einsum("h,hrc->rc", jax.nn.softmax(self.log_weight), parameters / total)
+
+    @property
+    def strength(self) -> Float[Array, " R"]:
+        """Labels that the belief on every class is worth."""
+        return jax.nn.softmax(self.log_weight) @ (self.base.sum(-1) + self.counts.sum(-1))
+
+    def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n R C"]:
+        """Draw `n` distributions of labels for every predicted class, on the host."""
+        weight = np.exp(np.asarray(self.log_weight, np.float64) - np.max(self.log_weight))
+        hypothesis = rng.choice(len(weight), n, p=weight / weight.sum())
+        gamma = rng.standard_gamma(np.asarray(self.base)[hypothesis] + np.asarray(self.counts))
+        return gamma / np.maximum(gamma.sum(-1, keepdims=True), 1e-300)

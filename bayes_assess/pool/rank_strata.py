@@ -1,0 +1,124 @@
+"""Strata of the ranks of a score, and the coordinates of a score that need no probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from bayes_assess._tools.arrays import frozen
+from bayes_assess.errors import PartitionError
+from bayes_assess.pool._cuts import check_count
+from bayes_assess.pool.groups import Cut, Partition
+from bayes_assess.pool.pool import Pool
+
+_BELOW, _ABOVE = 6.0, 5.0  # log odds of ranks around the cut where strata are of equal width
+_STEEP = 4.0  # of the confidence's strata: the lowest e-fold fraction of items has as many strata as the next
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankedScore:
+    """A score of every item, and how many items it is to announce.
+
+    Parameters
+    ----------
+    score : (M,)
+        Finite.
+    announced : (M,) booleans, optional
+        Whether an item is predicted positive, by which equal scores are ranked; None where the score is a confidence,
+        whose lowest values matter most.
+    """
+
+    score: Float[np.ndarray, " M"]
+    announced: Bool[np.ndarray, " M"] | None = None
+
+    @property
+    def share(self) -> float:
+        """Share of items announced, F / M, less than half an item from neither 0 nor 1."""
+        n_items = len(self.score)
+        announced = 0 if self.announced is None else int(self.announced.sum())
+        return float(np.clip(announced, 0.5, n_items - 0.5)) / n_items
+
+    def fractions(self) -> Float[np.ndarray, " M"]:
+        """Rank of every item from below as a fraction, in (0, 1): the middle rank of those that tie."""
+        order = np.argsort(self.score, kind="stable")
+        if self.announced is not None:
+            order = np.lexsort((self.announced, self.score))
+        ordered = self.score[order]
+        new = np.ones(len(order), bool)
+        new[1:] = ordered[1:] != ordered[:-1]
+        if self.announced is not None:
+            new[1:] |= self.announced[order][1:] != self.announced[order][:-1]
+        first = np.flatnonzero(new)
+        size = np.diff(np.append(first, len(order)))
+        middle = np.repeat(first + size / 2, size)
+        fraction = np.empty(len(order))
+        fraction[order] = middle / len(order)
+        return fraction
+
+
+@dataclass(frozen=True)
+class RankStrata(Cut):
+    """Strata of the ranks of a score: many where a few items decide, whatever the score means.
+
+    Half of the cumulated density is that of the square root of frequencies of the logit of the rank (METHODS 12.2),
+    the other half spreads evenly over the logits around the rank where predicted positives end. Of a confidence, the
+    lowest ranks have the narrowest strata (METHODS 12.3).
+
+    Parameters
+    ----------
+    n_strata : int
+        How many, at most.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> strata = ba.partition(ba.Pool(scores=[0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]), RankStrata(4))
+    >>> strata.codes.tolist()
+    [0, 0, 1, 1, 2, 2, 3, 3]
+    """
+
+    n_strata: int = 128
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_strata", check_count("n_strata", self.n_strata))
+
+    def cut(self, pool: Pool) -> Partition:
+        """Return the strata of a pool's P(positive), or of its confidence."""
+        if pool.scores is not None and pool.n_classes == 2:
+            score = pool.scores[:, 1] if pool.scores.ndim == 2 else pool.scores
+            return self.of(RankedScore(score, pool.predictions == 1))
+        if pool.confidence is None:
+            raise PartitionError("Strata of ranks need scores; pass scores or confidence to the pool.")
+        return self.of(RankedScore(pool.confidence))
+
+    def of(self, ranked: RankedScore) -> Partition:
+        """Return the strata of a score."""
+        u = ranked.fractions()
+        if ranked.announced is None:
+            place = -np.expm1(-_STEEP * u) / -np.expm1(-_STEEP)
+            n_strata = min(self.n_strata, _CONFIDENCE_STRATA)
+        else:
+            n_strata = self.n_strata
+            t = np.log(u) - np.log1p(-u)
+            cut = -_logit(ranked.share)
+            low, high = max(t.min(), cut - _BELOW), min(t.max(), cut + _ABOVE)
+            near = np.clip((t - low) / (high - low), 0, 1) if high > low else np.zeros(len(t))
+            place = (np.arcsin(np.sqrt(u)) * 2 / np.pi + near) / 2
+        least, most = place.min(), place.max()
+        if most > least:
+            place = (place - least) / (most - least)
+        codes = np.minimum((place * n_strata).astype(np.int64), n_strata - 1)
+        found, codes = np.unique(codes, return_inverse=True)
+        names = np.array([f"stratum {i}" for i in range(len(found))])
+        note = None if len(found) == n_strata else f"{len(found)} of {n_strata} strata: ranks tie"
+        kind = np.min_scalar_type(max(len(found) - 1, 0))
+        return Partition(frozen(codes.astype(kind)), frozen(names), f"{len(found)} rank strata", note=note)
+
+
+_CONFIDENCE_STRATA = 32
+
+
+def _logit(share: float) -> float:
+    return float(np.log(share) - np.log1p(-share))

@@ -1,0 +1,283 @@
+"""Measures from a belief on an event: posterior, and the interval that leans on nothing beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from bayes_assess._tools.tables import Table
+from bayes_assess._tools.to_arviz import to_arviz
+from bayes_assess.designs.variance_reduction import BeliefState, VarianceReduction
+from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.posterior_measure import posterior_measure
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions import Metric
+from bayes_assess.questions._events import merged
+from bayes_assess.questions.metric import EventCells, cells_table
+from bayes_assess.results._base import Result
+from bayes_assess.results.plots import forest
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LINES = 12  # of a summary
+_DIGITS = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BeliefMetricResult(Result):
+    """Measures, such as F1, from a belief that learns what the scores mean.
+
+    Attributes
+    ----------
+    estimate : float, or (k,) for a list of measures
+        Posterior median of the measure of this pool.
+    interval : (2,) or (k, 2)
+        Credible interval given the belief. Where the random items contradict the belief, it holds the interval of the
+        random items too.
+    credible_interval : (2,) or (k, 2)
+        Given the belief, whatever the random items say.
+    design_interval : (2,) or (k, 2)
+        From the random items alone, valid at any time whatever the scores are worth; the range of the measure where
+        that is no ratio of sums.
+    contradicted : bool, or (k,) booleans
+        Whether the two have no value in common.
+    assumption : str
+        What estimate and interval lean on.
+    draws : (4000, k)
+        Posterior draws of the measures.
+    guarantee : str
+        ``"credible"``; ``"anytime"`` where the random items contradict the belief, and ``"exact"`` once all items are
+        labelled that can matter.
+    """
+
+    found: Any = field(kw_only=True)
+
+    @property
+    def guarantee(self) -> str:
+        """What the interval promises."""
+        if self.found.exact:
+            return "exact"
+        return "anytime" if np.any(self._contradicted) else "credible"
+
+    @property
+    def assumption(self) -> str:
+        """What estimate and interval lean on."""
+        if self.found.exact:
+            return "Nothing is assumed: every item is labelled that can matter."
+        if np.any(self._contradicted):
+            return "Nothing is assumed of the scores: random items contradict what the other labels suggest."
+        if self._scored:
+            return f"The scores are taken to rank the items as the {self.labels_used:,} labels suggest."
+        return f"Items of a cell are taken to be alike, as the {self.labels_used:,} labels suggest."
+
+    @cached_property
+    def estimate(self) -> Any:
+        """Posterior medians."""
+        return self._shaped(self._posterior.value)
+
+    @cached_property
+    def draws(self) -> Float[np.ndarray, "S k"]:  # type: ignore[override]
+        """Posterior draws of the measures."""
+        return self.found.draws
+
+    @cached_property
+    def interval(self) -> Float[np.ndarray, "... 2"]:  # type: ignore[override]
+        """Credible intervals, wider where random items contradict them."""
+        return self._shaped(self._ends_of_all())
+
+    @property
+    def credible_interval(self) -> Float[np.ndarray, "... 2"]:
+        """Intervals given the belief."""
+        return self._shaped(self._credible)
+
+    @property
+    def design_interval(self) -> Float[np.ndarray, "... 2"]:
+        """Intervals from random items alone."""
+        return self._shaped(self._design)
+
+    @property
+    def contradicted(self) -> Any:
+        """Whether credible interval and design interval have no value in common."""
+        return self._shaped(self._contradicted)
+
+    @property
+    def posterior(self) -> Any:  # type: ignore[override]
+        """Draws of the rate of the event in every cell, (S, K), to take for any other purpose."""
+        nu, counts = self.found.strength[:, None], self.found.events
+        return (nu * self.found.curves + counts[:, 1]) / (nu + counts.sum(1))
+
+    @property
+    def standard_error(self) -> Any:
+        """Posterior standard deviations."""
+        return self._shaped(self.found.draws.std(0))
+
+    def table(self) -> Table:
+        """Tabulate all measures."""
+        ends, design = self._ends_of_all(), self._design
+        columns = {
+            "measure": self.groups,
+            "estimate": np.atleast_1d(self.estimate),
+            "lower": ends[:, 0],
+            "upper": ends[:, 1],
+            "design_lower": design[:, 0],
+            "design_upper": design[:, 1],
+        }
+        title = f"{self.question.name}, {self.level:.0%} {self.guarantee} intervals"
+        return Table(columns, title=title, formats=dict.fromkeys(list(columns)[1:], ".4f"))
+
+    def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw estimates with intervals, and the intervals of the random items as pale bars.
+
+        Parameters
+        ----------
+        truth : array, optional
+            Exact answer to mark.
+        ax : Axes, optional
+        """
+        truth = None if truth is None else np.atleast_1d(truth)
+        title = f"{self.question.name}: {self._progress()}"
+        ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
+        names = self.groups.tolist()
+        return forest(names, value, ends, prior=self._design, truth=truth, order="given", xlabel="", title=title, ax=ax)
+
+    def to_arviz(self) -> Any:
+        """Return posterior draws of the measures and of the rate of the event in every cell as an ArviZ object."""
+        counts = self.found.events
+        return to_arviz(
+            {"measure": self.found.draws, "rate": self.posterior, "strength": self.found.strength},
+            dims={"measure": ["output"], "rate": ["cell"], "labels": ["cell"], "events": ["cell"]},
+            coords={"output": self.groups, "cell": self.cells.names},
+            observed_data={"labels": counts.sum(1), "events": counts[:, 1]},
+            attrs=self._attributes(),
+        )
+
+    def _answer(self) -> list[str]:
+        ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
+        if self.found.exact:
+            return [f"{name} {one:.{_DIGITS}f} (exact)." for name, one in zip(self.groups, value, strict=True)][:_LINES]
+        lines = []
+        if np.any(self._contradicted):
+            named = ", ".join(self.groups[self._contradicted][:3])
+            lines.append(
+                f"Random items contradict the scores: what they say of {named} and what the other labels suggest have "
+                "no value in common. The interval holds both."
+            )
+        if_scores = "if the scores rank as" if self._scored else "if items of a cell are alike, as"
+        for i, (name, one, (low, high)) in enumerate(zip(self.groups, value, ends, strict=True)):
+            given = "" if self._contradicted[i] else f", {if_scores} the {self.labels_used:,} labels suggest"
+            lines.append(f"{name} {one:.3f}, {self.level:.0%} {self._kind(i)} interval [{low:.3f}, {high:.3f}]{given}.")
+        if len(lines) > _LINES:
+            lines = [*lines[:_LINES], f"And {len(value) - _LINES:,} more."]
+        return [*lines, self._without_trust()]
+
+    def _kind(self, i: int) -> str:
+        return "anytime" if self._contradicted[i] else "credible"
+
+    def _without_trust(self) -> str:
+        """Say what random items alone tell."""
+        design = self._design
+        if len(design) == 1:
+            whole = np.array(cells_table(self.cells).ranges[0])
+            ends = (
+                f"Without trusting the scores: [{design[0, 0]:.3f}, {design[0, 1]:.3f}]"
+                if (design[0] != whole).any()
+                else "Without trusting the scores, nothing can be said yet"
+            )
+        else:
+            ends = "Without trusting the scores: see design_interval"
+        events, audits, size = self._events, self.found.audits, self.cells.sizes
+        if events.about_agreement:
+            n, wrong = int(audits.sum()), int(audits[:, 0].sum())
+            return f"{ends}; {_number(n, 'random label')} found {_number(wrong, 'error')}."
+        quiet = events.coordinates.feature < 0
+        n, hits = int(audits[quiet].sum()), int(audits[quiet, 1].sum())
+        among = f"{int(size[quiet].sum()):,} items not predicted positive"
+        return f"{ends}; {_number(n, 'random label')} among {among} found {_number(hits, 'positive')}."
+
+    @property
+    def _events(self) -> Any:
+        cells: Any = self.cells
+        return cells.events
+
+    @property
+    def _scored(self) -> bool:
+        return self._events.subject.ranked is not None
+
+    @cached_property
+    def _posterior(self) -> Any:
+        return posterior_measure(self.found.draws, self.found.exact)
+
+    @cached_property
+    def _credible(self) -> Float[np.ndarray, "k 2"]:
+        if self.found.exact:
+            value = self._posterior.value
+            return np.stack([value, value], axis=-1)
+        return self._posterior.interval(self.level)
+
+    @cached_property
+    def _design(self) -> Float[np.ndarray, "k 2"]:
+        return self._credible if self.found.exact else self.found.design_interval
+
+    @cached_property
+    def _contradicted(self) -> np.ndarray:
+        design, credible = self._design, self._credible
+        return (design[:, 0] > credible[:, 1]) | (design[:, 1] < credible[:, 0])
+
+    def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
+        design, credible = self._design, self._credible
+        both = np.stack([np.minimum(design[:, 0], credible[:, 0]), np.maximum(design[:, 1], credible[:, 1])], axis=-1)
+        return np.where(self._contradicted[:, None], both, credible)
+
+    def _shaped(self, values: np.ndarray) -> Any:
+        scalar = len(values) == 1 and not isinstance(self.question.measure, list | tuple)
+        return values[0] if scalar else values
+
+    @property
+    def _use_of_volunteered(self) -> str:
+        return "the belief takes them for random items of their cells; the interval without trust knows them, no more."
+
+
+def _number(n: int, what: str) -> str:
+    return f"no {what}" if n == 0 else f"{n:,} {what}{'s' * (n != 1)}"
+
+
+def belief_answer(design: VarianceReduction, state: BeliefState, seed: int, level: float) -> dict[str, Any]:
+    """Answer the question of a session, or `events_anew`'s: fields of `BeliefMetricResult`."""
+    return {"found": design.posterior(state, seed, level)}
+
+
+def events_anew(pool: Pool, cells: Any, state: BeliefState, question: Any) -> tuple[Metric, EventCells, BeliefState]:
+    """Put another measure of the same event in the place of a session's own.
+
+    Raises
+    ------
+    QuestionError
+        If the belief is about another event, or cells do not tell apart what the measure tells apart.
+    """
+    if not isinstance(question, Metric):
+        raise QuestionError(f"This belief answers measures, Metric(...); found {question!r}.")
+    subject = cells.events.subject
+    asked = question.subject(pool)
+    if asked.decides and subject.decides and not np.array_equal(asked.event, subject.event):
+        raise QuestionError(f"{question.name} depends on another event than this session's measure; start a session.")
+    if subject.decides and not asked.decides:
+        raise QuestionError(f"{question.name} needs more of a label than this session has kept; start a session.")
+    codes, table = question.losses(pool)
+    if subject.decides:
+        codes, table = merged(codes, table, subject)
+    attribute = codes[cells.one_of_each()]
+    if (codes != attribute[cells.source.cells_of(np.arange(cells.n_items))]).any():
+        raise QuestionError(
+            f"{question.name} depends on what the cells of this session do not tell apart; start a session with it, "
+            "or with a list of measures that contains it."
+        )
+    measure = replace(cells.measure, table=table, attribute=attribute, n_attributes=table.n_attributes)
+    matters = np.asarray(measure.nonzero).any(-1)
+    remaining = np.where(matters, np.asarray(state.unlabelled) - np.asarray(state.pending), 0)
+    state = replace(state, measure=measure, remaining=remaining, audit=state.audit._replace(f=state.audit.f[:0]))
+    return question, replace(cells, measure=measure), state

@@ -1,0 +1,252 @@
+"""The design that reduces the posterior variance of a measure: sessions, simulated campaigns, audits, answers."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess.campaigns.simulate import _THREADS
+from bayes_assess.designs import VarianceReduction
+from bayes_assess.designs.step import one_label, start_campaign
+from bayes_assess.designs.variance_reduction import gains
+from bayes_assess.errors import DesignError, PriorError, QuestionError
+
+RNG = np.random.default_rng(7)
+SCORES = RNG.beta(0.3, 3.0, 600)
+LABELS = (RNG.random(600) < SCORES).astype(int)
+POOL = ba.Pool(scores=np.stack([1 - SCORES, SCORES], axis=1))
+SMALL = VarianceReduction(n_strata=12)
+
+
+def told(n: int, question=None, pool=POOL, labels=LABELS, batch: int = 20, **options):
+    """Return a session with so many labels."""
+    a = ba.assess(pool, ba.Metric("f1") if question is None else question, design=SMALL, **options)
+    while n:
+        queries = a.ask(min(batch, n))
+        a.tell(queries.ids, labels[queries.ids])
+        n -= len(queries)
+    return a
+
+
+def test_it_is_the_default_for_measures_of_predictions_and_labels():
+    assert ba.assess(POOL, ba.Metric("f1")).design.name == "variance_reduction"
+    assert ba.assess(POOL, ba.Metric("accuracy")).design.name == "variance_reduction"
+    many = ba.Pool(predictions=[0, 1, 2, 2])
+    assert ba.assess(many, ba.Metric("recall", positive=2)).design.name == "variance_reduction"
+    assert ba.assess(many, ba.Metric("f1_macro")).design.name == "variance_reduction"
+    assert ba.assess(POOL, ba.Metric("brier_score_loss")).design.name == "adaptive"
+    assert ba.assess(POOL, ba.PRCurve(4)).design.name == "adaptive"
+
+
+def test_the_answer_is_exact_once_everything_is_labelled():
+    for question in (ba.Metric("f1"), ba.Metric(["precision", "recall"]), ba.Metric("accuracy")):
+        a = told(600, question, batch=200)
+        result = a.result()
+        truth = np.atleast_1d(question.truth(POOL, LABELS))
+        np.testing.assert_allclose(np.atleast_1d(result.estimate), truth, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            np.reshape(result.interval, (-1, 2)), np.stack([truth, truth], 1), rtol=0, atol=1e-12
+        )
+        assert result.guarantee == "exact"
+        np.testing.assert_allclose(np.reshape(result.design_interval, (-1, 2)), np.stack([truth, truth], 1), atol=1e-12)
+
+
+def test_an_interval_holds_its_estimate_and_lies_in_the_range_of_the_measure():
+    for n in (0, 1, 20, 60):
+        a = told(n)
+        result = a.result()
+        for low, high in (result.interval, result.credible_interval):
+            assert 0 <= low <= result.estimate <= high <= 1
+            assert low < high
+        assert 0 <= result.design_interval[0] <= result.design_interval[1] <= 1
+
+
+def test_asking_alone_moves_no_answer():
+    a = told(40)
+    before = a.result()
+    a.ask(30)
+    after = a.result()
+    assert before.estimate == after.estimate
+    np.testing.assert_array_equal(before.interval, after.interval)
+    np.testing.assert_array_equal(before.design_interval, after.design_interval)
+
+
+@pytest.mark.parametrize("batch", [1, 7])
+def test_a_simulated_campaign_is_the_steps_of_a_session(batch):
+    question, n = ba.Metric("f1"), 21
+    study = ba.simulate(POOL, LABELS, question, designs=[SMALL], budgets=[n], repeats=1, seed=3, batch=batch)
+    record = next(iter(study.campaigns.values())).record
+    setting = question.setting(POOL, 3, SMALL.strata_of(POOL))
+    first = jax.random.split(jax.random.key(3), _THREADS)[0]
+    with jax.enable_x64(True):
+        full = jax.numpy.asarray(question.full_counts(POOL, setting.cells, LABELS, 2))
+        campaign = start_campaign(batch, jax.random.split(first), SMALL.init(*setting), full)
+        step = jax.jit(lambda campaign: one_label(SMALL, campaign))
+        for _ in range(n):
+            campaign = step(campaign)
+        mine = SMALL.record(campaign.state)
+        found = SMALL.digest(jax.tree.map(lambda x: np.asarray(x)[None, None], mine), setting, 3, 0.95)
+    np.testing.assert_allclose(found.quantiles[0, 0], record.quantiles[0, 0], rtol=0, atol=1e-3)
+
+
+def test_a_journal_brings_back_the_same_state(tmp_path):
+    kept, a = told(50, journal=tmp_path / "run.db"), told(50)
+    kept.ask(10), a.ask(10)
+    kept.journal.close()
+    b = ba.resume(tmp_path / "run.db", POOL)
+    assert b.result().estimate == a.result().estimate
+    np.testing.assert_array_equal(b.result().design_interval, a.result().design_interval)
+    np.testing.assert_array_equal(b.ask(15).ids, a.ask(15).ids)
+
+
+def test_labels_of_a_batch_may_come_in_any_order_and_in_parts():
+    a, b = ba.assess(POOL, ba.Metric("f1"), design=SMALL), ba.assess(POOL, ba.Metric("f1"), design=SMALL)
+    ids = a.ask(40).ids
+    np.testing.assert_array_equal(ids, b.ask(40).ids)
+    a.tell(ids, LABELS[ids])
+    for part in (ids[25:], ids[:10], ids[10:25]):
+        b.tell(part, LABELS[part])
+    with jax.enable_x64(True):
+        audits = [np.asarray(x._state.audit.bets.capital) for x in (a, b)]
+    np.testing.assert_allclose(audits[0], audits[1], rtol=1e-9)
+    np.testing.assert_array_equal(a._state.counts, b._state.counts)
+    # The particles moved at other times, so the two answers differ by Monte Carlo error alone.
+    assert abs(a.result().estimate - b.result().estimate) < 4 * 0.15 * a.result().standard_error
+
+
+def test_a_part_of_a_batch_settles_no_bets_before_the_first_label_has_come():
+    a = ba.assess(POOL, ba.Metric("f1"), design=VarianceReduction(n_strata=12, audit=0.5))
+    ids = a.ask(20).ids
+    a.tell(ids[1:], LABELS[ids[1:]])
+    assert int(a._state.audit.counts.sum()) == 0
+    a.tell(ids[:1], LABELS[ids[:1]])
+    weights = a.pool.n_items  # every random item of the batch counts now
+    assert 0 < int(a._state.audit.counts.sum()) < weights
+
+
+def test_labels_that_nobody_asked_for_are_known_and_audit_nothing():
+    a = ba.assess(POOL, ba.Metric("f1"), design=SMALL)
+    a.tell(np.arange(30), LABELS[:30])
+    assert a.labels_used == 30
+    assert int(a._state.audit.counts.sum()) == 0
+    assert int(a._state.audit.known.sum()) == 30
+    assert "takes them for random items" in a.result().summary()
+
+
+def test_random_items_are_a_uniform_sample():
+    """Shares of 1,200 random items agree with the sizes of at most 4 cells (chi-squared, 3 degrees, p = 1e-4)."""
+    design = VarianceReduction(n_strata=2, audit=0.9999)
+    setting = ba.Metric("f1").setting(POOL, 0, design.strata_of(POOL))
+    with jax.enable_x64(True):
+        state = design.init(*setting)
+        cells = jax.jit(jax.vmap(lambda key: design.choose(key, state)[0]))(jax.random.split(jax.random.key(0), 1200))
+    n = np.bincount(np.asarray(cells), minlength=setting.cells.n_cells)
+    expected = 1200 * setting.cells.weights
+    assert ((n - expected) ** 2 / expected).sum() < 21.1
+
+
+def test_the_label_asked_for_is_the_one_that_teaches_most():
+    design = VarianceReduction(n_strata=12, audit=0.0)
+    a = ba.assess(POOL, ba.Metric("recall"), design=design)
+    a.tell(np.arange(60), LABELS[:60])
+    with jax.enable_x64(True):
+        gain = np.where(np.asarray(a._state.remaining) > 0, np.asarray(gains(a._state)), -1)
+    assert gain[a.ask(1).cells[0]] > (1 - 1e-3) * gain.max()  # compiled or not, to rounding
+
+
+@pytest.mark.parametrize("kind", ["all negative", "all positive", "constant scores", "five scores", "no scores"])
+def test_pools_without_information_are_answered_without_nan(kind):
+    labels = {"all negative": np.zeros(600, int), "all positive": np.ones(600, int)}.get(kind, LABELS)
+    scores = {"constant scores": np.full(600, 0.4), "five scores": np.round(SCORES * 4) / 4}.get(kind, SCORES)
+    pool = ba.Pool(scores=np.stack([1 - scores, scores], axis=1))
+    if kind == "no scores":
+        pool = ba.Pool(predictions=(SCORES > 0.3).astype(int), classes=[0, 1])
+    result = told(60, ba.Metric(["f1", "accuracy"]), pool, labels).result()
+    assert np.isfinite(result.estimate).all()
+    assert np.isfinite(result.interval).all()
+    assert np.isfinite(result.design_interval).all()
+    truth = ba.Metric(["f1", "accuracy"]).truth(pool, labels)
+    assert (result.interval[:, 0] <= truth + 1e-9).all()
+    assert (truth <= result.interval[:, 1] + 1e-9).all()
+
+
+@pytest.mark.parametrize("n_items", [1, 3])
+def test_tiny_pools_are_answered(n_items):
+    pool = ba.Pool(scores=np.linspace(0.2, 0.9, n_items))
+    a = ba.assess(pool, ba.Metric("f1"), design=SMALL)
+    assert np.isfinite(a.result().estimate)
+    ids = a.ask(n_items).ids
+    a.tell(ids, np.ones(n_items, int))
+    assert a.result().guarantee == "exact"
+    assert a.result().estimate == pytest.approx(ba.Metric("f1").truth(pool, np.ones(n_items, int)), abs=1e-12)
+
+
+def test_another_measure_of_the_same_event_is_answered_from_the_same_labels():
+    a = told(80)
+    both = a.result(question=ba.Metric(["precision", "recall", "f1"]))
+    assert both.estimate[2] == pytest.approx(float(a.result().estimate), abs=0.01)
+    np.testing.assert_array_equal(both.design_interval, [[0.0, 1.0]] * 3)  # bets were on F1 alone
+    with pytest.raises(QuestionError, match="another event"):
+        a.result(question=ba.Metric("recall", positive=0))
+
+
+MANY = np.random.default_rng(3).dirichlet([0.5] * 4, 300)
+MANY_LABELS = np.array([np.random.default_rng(i).choice(4, p=row) for i, row in enumerate(MANY)])
+
+
+def test_measures_of_many_classes_are_exact_once_everything_is_labelled():
+    pool = ba.Pool(scores=MANY, systems={"other": (MANY.argmax(1) + 1) % 4})
+    measures = ["f1_macro", "matthews_corrcoef", "balanced_accuracy", "cohen_kappa", "accuracy"]
+    question = ba.Metric(measures, systems=["prediction", "other"])
+    a = told(300, question, pool, MANY_LABELS, batch=150)
+    truth = question.truth(pool, MANY_LABELS)
+    np.testing.assert_allclose(a.result().estimate, truth, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(a.result().design_interval, np.stack([truth, truth], axis=1), rtol=0, atol=1e-12)
+
+
+def test_measures_of_many_classes_are_estimated_from_a_few_labels():
+    question = ba.Metric(["f1_macro", "accuracy"])
+    result = told(100, question, ba.Pool(scores=MANY), MANY_LABELS).result()
+    truth = question.truth(ba.Pool(scores=MANY), MANY_LABELS)
+    assert (result.interval[:, 0] < truth).all()
+    assert (truth < result.interval[:, 1]).all()
+    assert (result.interval[:, 1] - result.interval[:, 0] < 0.35).all()
+    with pytest.raises(QuestionError, match="more of a label"):
+        told(20, ba.Metric("accuracy"), ba.Pool(scores=MANY), MANY_LABELS).result(question=question)
+
+
+def test_what_it_cannot_serve_is_refused():
+    with pytest.raises(QuestionError, match="'adaptive' can serve it"):
+        ba.assess(POOL, ba.Metric("brier_score_loss"), design="variance_reduction")
+    with pytest.raises(PriorError, match="no prior but 'learned'"):
+        ba.assess(POOL, ba.Metric("f1"), prior="informative")
+    with pytest.raises(DesignError, match="audit"):
+        VarianceReduction(audit=1.0)
+    with pytest.raises(DesignError, match="model of its own"):
+        told(1).result(posterior=np.full((10, 3), 0.5))
+
+
+@pytest.mark.slow
+def test_intervals_cover_on_pools_that_follow_no_member_of_the_belief():
+    """Over 5 pools x 40 campaigns x 3 budgets, 93 % on average, less two standard errors of 200 campaigns."""
+    covered, without = [], []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        score = rng.normal(0, 1, 3000) + rng.exponential(1.0, 3000)
+        rate = 1 / (1 + np.exp(-(rng.uniform(0.6, 3) * score - rng.uniform(3, 6) + np.sin(3 * score) * 0.5)))
+        labels = (rng.random(3000) < rate).astype(int)
+        predictions = (score > np.quantile(score, 1 - max(labels.mean(), 0.01))).astype(int)
+        squashed = 1 / (1 + np.exp(-0.3 * score))
+        pool = ba.Pool(predictions=predictions, scores=np.stack([1 - squashed, squashed], axis=1))
+        study = ba.simulate(
+            pool, labels, ba.Metric("f1"), designs=["variance_reduction"], budgets=[50, 150, 400], repeats=40, seed=seed
+        )
+        covered.append(study.coverage["variance_reduction"])
+        design = study.design_intervals["variance_reduction"]
+        without.append(((design[..., 0] <= study.truth) & (study.truth <= design[..., 1])).all(1).mean())
+    error = np.sqrt(0.93 * 0.07 / 200)
+    assert (np.mean(covered, axis=0) > 0.93 - 2 * error).all()
+    # At all budgets at once, 95 % less two standard errors.
+    assert np.mean(without) > 0.95 - 2 * np.sqrt(0.95 * 0.05 / 200)

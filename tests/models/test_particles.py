@@ -1,0 +1,224 @@
+"""Sequential Monte Carlo on targets that are known: weights, resampling, and moves that leave a posterior as it is."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+
+from bayes_assess.models._numerics import particles as smc
+from bayes_assess.models._numerics.particles import (
+    Particles,
+    log_joint_weight,
+    n_random,
+    observe,
+    resampled,
+    start,
+    uneven,
+)
+
+ALPHA = 1e-4  # false-alarm rate of one test
+EPS = 2.0**-24
+S = 20_000
+
+
+def moved(key, place, log_likelihood):
+    """Move particles of equal weights, each of which is kept once."""
+    uniform = jax.random.uniform(key, (n_random(*place.shape),), jnp.float32, 2.0**-24, 1.0)
+    return smc.moved(uniform, place, jnp.zeros(len(place), place.dtype), log_likelihood)
+
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+SEEN = np.float32([0.3, 1.2, -0.5, 2.0])  # y_i ~ N(x, 1), x ~ N(0, 1)
+
+
+def test_evidence_of_a_normal_mean_is_that_of_its_formula():
+    particles = start(np.random.default_rng(0), (2, S, 1))
+    for y in SEEN:
+        particles = observe(particles, jax.scipy.stats.norm.logpdf(y, particles.place[..., 0]))
+    exact = stats.multivariate_normal.logpdf(SEEN, cov=np.eye(4) + 1)
+    likelihood = stats.norm.logpdf(SEEN, np.float64(particles.place)).sum(-1)
+    mean = np.exp(likelihood).mean(1)
+    np.testing.assert_allclose(particles.log_evidence, np.log(mean), atol=1e-5)  # however the labels were told
+    error = np.exp(likelihood).std(1) / np.sqrt(S) / np.exp(exact)
+    assert (np.abs(mean / np.exp(exact) - 1) < 4 * error).all()
+    assert (error < 0.02).all()
+    weight = special.softmax(np.float64(particles.log_weight), axis=1)
+    mean = (weight * particles.place[..., 0]).sum(1)
+    assert (np.abs(mean - SEEN.sum() / 5) < 4 * np.sqrt(0.2 * (weight**2).sum(1))).all()
+
+
+def test_evidence_goes_on_from_weights_that_were_reset():
+    place = jax.random.normal(jax.random.key(1), (1, 100, 1))
+    held = Particles(place, jnp.full((1, 100), -7.0), jnp.float32([-3.0]))
+    after = observe(held, jnp.log(jnp.full((1, 100), 0.25)))
+    np.testing.assert_allclose(after.log_evidence, -3 + np.log(0.25), rtol=16 * EPS)
+
+
+def test_weights_of_all_particles_are_those_of_their_models():
+    log_weight = np.float32([[0.0, 1.0, 2.0], [-900.0, -900.0, -901.0]])
+    held = Particles(jnp.zeros((2, 3, 1)), log_weight, np.float32([-50.0, -48.0]))
+    log_prior = np.log(np.float32([0.8, 0.2]))
+    weight = np.exp(np.float64(log_joint_weight(held, log_prior)))
+    model = special.softmax(log_prior + held.log_evidence)
+    np.testing.assert_allclose(weight, model[:, None] * special.softmax(log_weight, axis=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("n_even", "due"), [(49, True), (51, False)])
+def test_particles_are_due_below_half_of_their_number(n_even, due):
+    log_weight = np.where(np.arange(100) < n_even, 0.0, -50.0)[None].repeat(2, 0).astype(np.float32)
+    held = Particles(jnp.zeros((2, 100, 1)), jnp.asarray(log_weight), jnp.float32([0.0, -30.0]))
+    # Nobody sees whether the particles of a model that has lost are even.
+    assert uneven(held, jnp.log(jnp.float32([0.5, 0.5]))).tolist() == [due, False]
+
+
+# -- resampling -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("size", "n"), [(256, 256), (7, 50), (1280, 128), (5, 1), (1, 4)])
+def test_every_particle_is_drawn_as_often_as_expected_rounded_up_or_down(size, n):
+    rng = np.random.default_rng(size)
+    log_weight = np.float32(rng.normal(0, 2, size) - 1e3)
+    log_weight[rng.random(size) < 0.2] = -np.inf
+    log_weight[0] = -1e3
+    expected = n * special.softmax(np.float64(log_weight))
+    keys = jax.random.split(jax.random.key(2), 400)
+    drawn = np.asarray(jax.vmap(lambda key: resampled(jax.random.uniform(key), log_weight, n))(keys))
+    counts = np.stack([np.bincount(one, minlength=size) for one in drawn])
+    slack = 4 * EPS * n * np.sqrt(size)  # of the cumulated weights
+    assert (counts >= np.floor(expected - slack)).all()
+    assert (counts <= np.ceil(expected + slack)).all()
+    assert not counts[:, np.isneginf(log_weight)].any()
+    # Rounded up as often as the fraction says: so many independent keys, so many particles.
+    fraction = expected % 1
+    error = np.sqrt(np.maximum(fraction * (1 - fraction), 1e-3) / len(keys))
+    z = (counts.mean(0) - expected) / error
+    assert np.abs(z).max() < stats.norm.isf(ALPHA / 2 / size) + slack / error.min()
+
+
+# -- moves ------------------------------------------------------------------------------------------------------------
+
+DESIGN = np.float32([[2.0, 0.0, 0.5], [1.0, -1.0, 0.0]])
+ANSWER = np.float32([3.0, -1.0])
+COVARIANCE = np.linalg.inv(np.eye(3) + DESIGN.T @ DESIGN)
+MEAN = COVARIANCE @ DESIGN.T @ ANSWER
+
+
+def gaussian(place):
+    return -0.5 * ((ANSWER - place @ DESIGN.T) ** 2).sum(1)
+
+
+def standardised(place):
+    """Coordinates that are independent and standard normal under the posterior."""
+    return np.linalg.solve(np.linalg.cholesky(COVARIANCE), (np.float64(place) - MEAN).T).T
+
+
+def moments_agree(place):
+    z = standardised(place)
+    away = np.abs(z.mean(0)).max() * np.sqrt(len(z))
+    second = z.T @ z / len(z) - np.eye(3)
+    return max(away, np.abs(second / np.sqrt(1 + np.eye(3))).max() * np.sqrt(len(z))) < 4.5
+
+
+@pytest.fixture(scope="module")
+def exact_draws():
+    z = np.random.default_rng(3).normal(size=(S, 3))
+    return np.float32(MEAN + z @ np.linalg.cholesky(COVARIANCE).T)
+
+
+def test_moves_leave_a_gaussian_posterior_as_it_is(exact_draws):
+    after = np.asarray(moved(jax.random.key(3), exact_draws, gaussian))
+    assert moments_agree(exact_draws)
+    assert moments_agree(after)
+    # All have gone, and far: half of the steps forget 1 - rho each, and nearly all of them are taken.
+    assert (after != exact_draws).any(1).mean() > 0.99
+    correlation = [
+        np.corrcoef(a, b)[0, 1] for a, b in zip(standardised(exact_draws).T, standardised(after).T, strict=True)
+    ]
+    assert np.abs(correlation).max() < 0.4
+
+
+WRONG = {
+    "no labels": lambda place: 0 * gaussian(place),
+    "labels twice": lambda place: 2 * gaussian(place),
+    "labels of the other sign": lambda place: gaussian(-place),
+    "slightly off": lambda place: 1.1 * gaussian(place),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_moves_by_a_wrong_likelihood_are_seen(name, exact_draws):
+    assert not moments_agree(moved(jax.random.key(3), exact_draws, WRONG[name]))
+
+
+def test_moves_bring_particles_from_elsewhere_to_the_posterior():
+    place = jax.random.normal(jax.random.key(4), (S, 3)) * 0.3 - 1
+    assert not moments_agree(place)
+    for key in jax.random.split(jax.random.key(5), 12):
+        place = moved(key, place, gaussian)
+    assert moments_agree(place)
+
+
+def skewed(place):
+    """Twelve events of twelve, a Poisson count of 2, and nothing on the third parameter."""
+    return 12 * jax.nn.log_sigmoid(2 * place[:, 0]) + 2 * place[:, 1] * 1.5 - jnp.exp(1.5 * place[:, 1])
+
+
+def distribution(log_likelihood):
+    """Draws of one parameter and its distribution function, by quadrature."""
+    x = np.linspace(-8, 8, 40_001)
+    density = np.exp(log_likelihood(x) - 0.5 * x**2)
+    upto = integrate.cumulative_trapezoid(density, x, initial=0)
+    upto /= upto[-1]
+    return lambda rng: np.interp(rng.random(S), upto, x), lambda values: np.interp(values, x, upto)
+
+
+def test_moves_leave_a_skewed_posterior_as_it_is():
+    rng = np.random.default_rng(6)
+    parts = (
+        distribution(lambda x: -12 * np.log1p(np.exp(-2 * x))),
+        distribution(lambda x: 3 * x - np.exp(1.5 * x)),
+        distribution(lambda x: 0 * x),
+    )
+    place = np.float32(np.stack([draw(rng) for draw, _ in parts], axis=1))
+    after = np.asarray(moved(jax.random.key(6), place, skewed))
+    for column, (_, upto) in zip(after.T, parts, strict=True):
+        assert stats.kstest(upto(np.float64(column)), "uniform").pvalue > ALPHA / 3
+    # Independent they stay, too.
+    u = np.stack([upto(np.float64(column)) for column, (_, upto) in zip(after.T, parts, strict=True)])
+    assert np.abs(np.corrcoef(u)[np.triu_indices(3, 1)]).max() < 4.5 / np.sqrt(S)
+    # A posterior that is not quite this one is told from it.
+    other = np.asarray(moved(jax.random.key(6), place, lambda place: 0.9 * skewed(place)))
+    assert stats.kstest(parts[0][1](np.float64(other[:, 0])), "uniform").pvalue < ALPHA
+
+
+@pytest.mark.parametrize("n_distinct", [1, 2])
+def test_copies_of_a_few_particles_move_apart_and_stay_finite(n_distinct):
+    place = np.resize(np.float32(np.random.default_rng(7).normal(size=(n_distinct, 3))), (64, 3))
+    after = np.asarray(moved(jax.random.key(7), place, gaussian))
+    assert np.isfinite(after).all()
+    assert len(np.unique(after, axis=0)) > 32
+
+
+def test_what_is_impossible_is_never_moved_to(exact_draws):
+    inside = exact_draws[np.abs(exact_draws - MEAN).max(1) < 0.7]
+    centre = jnp.asarray(MEAN, jnp.float32)
+    after = moved(
+        jax.random.key(8), inside, lambda x: jnp.where(jnp.abs(x - centre).max(1) < 0.7, gaussian(x), -jnp.inf)
+    )
+    assert np.abs(np.asarray(after) - np.float32(MEAN)).max() < 0.7
+
+
+def test_few_particles_in_many_dimensions_are_not_drawn_together():
+    """Steps fitted to the particles that they move take 5 % of the variance here."""
+    n_runs, n_particles, n_dimensions = 150, 64, 9
+    place = np.random.default_rng(9).normal(size=(n_runs, n_particles, n_dimensions)).astype(np.float32)
+    keys = jax.random.split(jax.random.key(9), n_runs)
+    after = jax.lax.map(lambda run: moved(*run, lambda place: jnp.zeros(len(place))), (keys, place))
+    square = (np.float64(after) ** 2).sum(-1).mean(1)
+    error = square.std(ddof=1) / np.sqrt(n_runs)
+    assert abs(square.mean() - n_dimensions) < 4 * error
+    assert error < 0.01 * n_dimensions  # the check has teeth
