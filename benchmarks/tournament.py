@@ -25,7 +25,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,19 +37,8 @@ MEASURES = ("f1", "precision", "recall", "accuracy", "balanced_accuracy", "matth
 OF_ALL_CLASSES = ("accuracy", "balanced_accuracy", "matthews_corrcoef")
 BUDGETS = (50, 100, 250, 500, 1000, 2000)
 CLASSES = (0, 3, 5)
-COLUMNS = (
-    "pool",
-    "measure",
-    "design",
-    "labels",
-    "truth",
-    "rmse",
-    "coverage",
-    "width",
-    "design_ok",
-    "design_width",
-    "s",
-)
+FOUND = ("pool", "measure", "design", "labels", "truth", "rmse", "coverage", "width")
+COLUMNS = (*FOUND, "design_ok", "design_width", "s")
 _FLOOR = 1e-4  # of a root mean squared error, in ratios: errors below do not matter
 
 
@@ -118,6 +107,11 @@ def adversarial(name: str, honest: Binary) -> Iterator[tuple[str, Binary]]:
     yield f"{name} blind", Binary(labels, (blind < labels.mean()).astype(int), 1 - blind)
 
 
+def shown(value: Any) -> str:
+    """Write a value as tables have it."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def compete(name: str, pool: ba.Pool, labels: np.ndarray, measure: str, options: argparse.Namespace) -> list[dict]:
     """Run all designs on one measure of one pool."""
     rows = []
@@ -137,18 +131,13 @@ def compete(name: str, pool: ba.Pool, labels: np.ndarray, measure: str, options:
         coverage, ends = study.coverage[design], study.design_intervals[design]
         seconds = (time.perf_counter() - begin) / options.campaigns
         for b, budget in enumerate(budgets):
-            row = dict(
-                zip(COLUMNS, (name, measure, design, budget, float(study.truth), error[b], coverage[b], width[b]))
-            )
+            found = name, measure, design, budget, float(study.truth), error[b], coverage[b], width[b]
+            row: dict[str, Any] = dict(zip(FOUND, found, strict=True)) | {"s": seconds}
             if ends is not None:
                 held = (ends[..., 0] <= study.truth + 1e-12) & (study.truth <= ends[..., 1] + 1e-12)
                 row |= {"design_ok": held[:, : b + 1].all(1).mean(), "design_width": np.diff(ends[:, b]).mean()}
-            rows.append(row | {"s": seconds})
-            print(
-                ",".join(
-                    f"{row.get(c, ''):.4g}" if isinstance(row.get(c), float) else str(row.get(c, "")) for c in COLUMNS
-                )
-            )
+            rows.append(row)
+            print(",".join(shown(row.get(column, "")) for column in COLUMNS))
         sys.stdout.flush()
     return rows
 
