@@ -18,12 +18,11 @@ from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.seeds import generator
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.measure_variance import expected_reduction
+from bayes_assess.designs._audit import Audit, any_label, design_intervals, first_audit
 from bayes_assess.designs._base import Design, Draw, reserve
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators import betting
-from bayes_assess.estimators.betting import Betting
 from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
-from bayes_assess.estimators.ratio_losses import ratio_losses
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.models.calibration_curve import CurveState, drawn, start
 from bayes_assess.models.error_labels import ErrorLabels
@@ -33,30 +32,6 @@ from bayes_assess.pool.rank_strata import RankStrata
 
 _N_LOOK = 512  # posterior draws at a look of a simulated campaign
 _N_RESULT = 4000  # of a session's result
-
-
-class Audit(NamedTuple):
-    """What random items alone say of the measures that are ratios.
-
-    Attributes
-    ----------
-    f, g : (J, K, O)
-        Losses of the ratios sum f / sum g.
-    bets : Betting of arrays (J, ...)
-    known : (K, O) integers
-        Labelled items that no item without a label was asked for before; items that cannot matter are among them.
-    believed : (K, O)
-        Probability of every outcome, as it was believed when no item was pending last.
-    counts : (K, O) integers
-        Labels of random items.
-    """
-
-    f: Any
-    g: Any
-    bets: Betting
-    known: Any
-    believed: Any
-    counts: Any
 
 
 class Posterior(NamedTuple):
@@ -78,6 +53,8 @@ class Posterior(NamedTuple):
         Labelled items without and with the event.
     members : (B,)
         Posterior probabilities of the curves that the belief mixes.
+    audited : bool
+        Whether random items have been counted for these measures.
     exact : bool
         Whether every item is labelled that can matter.
     """
@@ -89,6 +66,7 @@ class Posterior(NamedTuple):
     audits: Any
     events: Any
     members: Any
+    audited: Any
     exact: Any
 
 
@@ -148,7 +126,7 @@ class BeliefState:
     @property
     def settled_counts(self) -> Int[Array, "K O"]:
         """Labelled items, with those that cannot matter as if their labels were known."""
-        return jnp.where(self.playable[:, None], self.counts, _any_label(self.measure.size, self.counts.shape[1]))
+        return jnp.where(self.playable[:, None], self.counts, any_label(self.measure.size, self.counts.shape[1]))
 
     @property
     def is_event(self) -> Bool[Array, "K O"]:
@@ -219,7 +197,7 @@ class VarianceReduction(Design):
             remaining=jnp.where(jnp.asarray(playable), size, 0),
             belief=belief,
             errors=jax.tree.map(jnp.asarray, events.errors),
-            audit=_first_audit(reward, playable),
+            audit=first_audit(reward, playable),
         )
 
     def choose(self, key: PRNGKey, state: BeliefState) -> tuple[Int[Array, ""], Draw, BeliefState]:
@@ -302,7 +280,7 @@ class VarianceReduction(Design):
             draws = measure_draws(rng, setting.reward, share, strength, events, completed)
             found.append(posterior_measure(draws, exact))
         quantiles, exact = np.stack([one.quantiles for one in found]), np.stack([one.exact for one in found])
-        audit = _first_audit(setting.reward, setting.playable)
+        audit = first_audit(setting.reward, setting.playable)
         ends = design_intervals(audit, bets, settled, setting.reward, level)
         return PosteriorMeasure(*(part.reshape(*shape, *part.shape[1:]) for part in (quantiles, exact, ends)))
 
@@ -326,6 +304,7 @@ class VarianceReduction(Design):
             audits=np.stack([np.asarray(audit.counts).sum(1) - hits, hits], axis=-1),
             events=events,
             members=np.asarray(state.belief.member_weights),
+            audited=bool(audit.f.shape[0]),
             exact=bool(state.complete),
         )
 
@@ -344,59 +323,6 @@ def believed_rates(belief: CurveState) -> Float[Array, " K"]:
     few, counts = belief.deciding, belief.counts
     nu = few.strength[:, None]
     return jax.nn.softmax(few.log_weight) @ ((nu * few.share + counts[:, 1]) / (nu + counts.sum(1)))
-
-
-@x64
-def design_intervals(
-    audit: Audit, bets: Betting, counts: Int[np.ndarray, "N K O"], measure: CellMeasure, level: float
-) -> Float[np.ndarray, "N k 2"]:
-    """Compute the intervals that lean on random items alone; the whole range for measures that are no ratios.
-
-    Parameters
-    ----------
-    audit : Audit
-        Losses.
-    bets : Betting of arrays (N, J, ...)
-    counts : (N, K, O) integers
-        Labelled items, see `BeliefState.settled_counts`.
-    measure : CellMeasure
-    level : float in (0, 1)
-    """
-    ends = np.tile(np.array(measure.table.ranges, np.float64), (len(counts), 1, 1))
-    if audit.f.shape[0]:
-        outputs = ratio_losses(measure.table)[0]
-        ends[:, outputs] = _intervals(audit.f, audit.g, bets, counts, np.asarray(measure.size), level)
-    return ends
-
-
-@jax.jit
-def _intervals(f, g, bets, counts, size, level):
-    def one(bets, counts):
-        open_ = size - counts.sum(-1)
-        return jax.vmap(lambda bets, f, g: betting.interval(bets, f, g, counts, open_, level))(bets, f, g)
-
-    return jax.vmap(one)(bets, counts)
-
-
-def _first_audit(measure: CellMeasure, playable: Bool[np.ndarray, " K"]) -> Audit:
-    outputs, f, g = ratio_losses(measure.table)
-    attribute, ranges = np.asarray(measure.attribute), np.array(measure.table.ranges)[outputs]
-    started = [betting.start(low, high) for low, high in ranges]
-    bets = jax.tree.map(lambda *parts: jnp.stack(parts), *started) if started else betting.start()
-    size = np.asarray(measure.size)
-    return Audit(
-        f=jnp.asarray(f[:, attribute]),
-        g=jnp.asarray(g[:, attribute]),
-        bets=bets,
-        known=jnp.where(jnp.asarray(playable)[:, None], 0, _any_label(size, measure.n_outcomes)),
-        believed=jnp.zeros((len(size), measure.n_outcomes)),
-        counts=jnp.zeros((len(size), measure.n_outcomes), jnp.int64),
-    )
-
-
-def _any_label(size: Any, n_outcomes: int) -> Int[Array, "K O"]:
-    """Return counts of labels that make no odds."""
-    return jnp.zeros((len(size), n_outcomes), jnp.int64).at[:, 0].set(size)
 
 
 def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K J"]]:

@@ -38,7 +38,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy import stats
 
 # Two fixed shares of the largest admissible bet, in both directions, without control variate: they win on rare labels
 # and on few draws. Three plug-in bets, one without and two with control variate: they win on spread. All chosen by
@@ -254,40 +253,6 @@ def interval(
     level : float in (0, 1)
     """
     return _interval(state, f, g, counts, unlabelled, level)
-
-
-def largest_share(n_found: int, n_draws: int, n_items: int, level: float = 0.95) -> float:
-    """Compute the upper confidence bound of the share of items with a property, from uniform draws.
-
-    The greatest share D / n_items for which n_found or fewer in n_draws have a probability above 1 - level
-    (hypergeometric; the bound of Clopper and Pearson for a finite set). It holds at one time that was fixed beforehand.
-
-    Parameters
-    ----------
-    n_found : int
-        Drawn items with the property.
-    n_draws : int
-        Items drawn without replacement from a set that was fixed beforehand.
-    n_items : int
-        Items of the set, drawn ones included.
-    level : float in (0, 1)
-
-    Examples
-    --------
-    >>> round(largest_share(0, 30, 53_000), 4)
-    0.095
-    >>> largest_share(0, 3, 3), largest_share(0, 0, 5)
-    (0.0, 1.0)
-    """
-    if n_draws == 0:
-        return 1.0
-    found = np.arange(n_found + 1)
-    least, beyond = n_found, n_items - n_draws + n_found + 1  # possible; impossible
-    while beyond - least > 1:
-        middle = (least + beyond) // 2
-        possible = stats.hypergeom.pmf(found, n_items, middle, n_draws).sum() > 1 - level
-        least, beyond = (middle, beyond) if possible else (least, middle)
-    return least / n_items
 
 
 # Compiled as they stand, since `cond` and `while_loop` would compile anew at every call.

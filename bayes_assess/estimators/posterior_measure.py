@@ -58,6 +58,25 @@ class PosteriorMeasure(NamedTuple):
         return np.stack([np.minimum(low, shortest[0]), np.maximum(high, shortest[1])], axis=-1)
 
 
+def contradicted(credible: Float[np.ndarray, "*batch 2"], design: Float[np.ndarray, "*batch 2"]) -> np.ndarray:
+    """Tell where two intervals have no value in common."""
+    return (design[..., 0] > credible[..., 1]) | (design[..., 1] < credible[..., 0])
+
+
+def widened(
+    credible: Float[np.ndarray, "*batch 2"], design: Float[np.ndarray, "*batch 2"]
+) -> Float[np.ndarray, "*batch 2"]:
+    """Return credible intervals, and where random items contradict them the hull of both.
+
+    Examples
+    --------
+    >>> widened(np.array([[0.2, 0.4], [0.2, 0.4]]), np.array([[0.1, 0.9], [0.5, 0.9]])).tolist()
+    [[0.2, 0.4], [0.2, 0.9]]
+    """
+    low, high = np.minimum(design[..., 0], credible[..., 0]), np.maximum(design[..., 1], credible[..., 1])
+    return np.where(contradicted(credible, design)[..., None], np.stack([low, high], axis=-1), credible)
+
+
 def posterior_measure(draws: Float[np.ndarray, "n k"], exact: bool) -> PosteriorMeasure:
     """Keep quantiles of posterior draws, (n, k)."""
     at = (np.arange(_N_QUANTILES) + 0.5) / _N_QUANTILES
@@ -123,8 +142,7 @@ def measure_draws(
     found = np.zeros(curves.shape, np.int64)
     found[:, open_] = rng.binomial(rest[open_], rate)
     if completion is None or completion.errors.is_trivial:
-        events = found + counts[:, 1]
-        return _measure_values(measure, np.stack([size - events, events], axis=-1))
+        return measure_values(measure, found + counts[:, 1])
     return _completed(rng, measure, found, rest - found, completion)
 
 
@@ -150,9 +168,10 @@ def _completed(
     return _by_attribute(measure, items)
 
 
-def _measure_values(measure: CellMeasure, items: Float[np.ndarray, "n K O"]) -> Float[np.ndarray, "n k"]:
-    """Compute the measures from the numbers of items of every cell with every outcome."""
-    attribute = np.asarray(measure.attribute)
+def measure_values(measure: CellMeasure, events: Int[np.ndarray, "n K"]) -> Float[np.ndarray, "n k"]:
+    """Compute measures of one event from the number of items of every cell that show it."""
+    attribute, size = np.asarray(measure.attribute), np.asarray(measure.size)
+    items = np.stack([size - events, events], axis=-1)
     to_attribute = np.zeros((len(attribute), measure.n_attributes))
     to_attribute[np.arange(len(attribute)), attribute] = 1
     return _by_attribute(measure, np.einsum("nko,ka->nao", items, to_attribute))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -40,6 +41,7 @@ class RankedScore:
         announced = 0 if self.announced is None else int(self.announced.sum())
         return float(np.clip(announced, 0.5, n_items - 0.5)) / n_items
 
+    @cached_property
     def fractions(self) -> Float[np.ndarray, " M"]:
         """Rank of every item from below as a fraction, in (0, 1): the middle rank of those that tie."""
         order = np.argsort(self.score, kind="stable")
@@ -95,7 +97,7 @@ class RankStrata(Cut):
 
     def of(self, ranked: RankedScore) -> Partition:
         """Return the strata of a score."""
-        u = ranked.fractions()
+        u = ranked.fractions
         if ranked.announced is None:
             place = -np.expm1(-_STEEP * u) / -np.expm1(-_STEEP)
             n_strata = min(self.n_strata, _CONFIDENCE_STRATA)

@@ -19,28 +19,16 @@ from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs import WEIGHTED
 from bayes_assess.errors import PriorError, QuestionError
 from bayes_assess.estimators.intervals import measure_interval
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure, widened
 from bayes_assess.measures import Measure, combine, curve_scores, positive_code, pr_curve, table_for
-from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition, block_means, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankStrata
 from bayes_assess.questions._base import Question
-from bayes_assess.questions._events import (
-    MOST_CLASSES,
-    CellEvents,
-    Subject,
-    can_believe,
-    coordinates_of,
-    error_labels,
-    has_event,
-    merged,
-    strata_codes,
-    subject_of,
-)
+from bayes_assess.questions._event_cells import EventCells, MetricCells, event_cells
+from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, subject_of
 
-_MOST, _FEWEST = 1024, 4  # cells where a measure tells many kinds of items apart, and strata at least
 _F_MEASURES = {"precision": 1.0, "recall": 0.0, "f1": 0.5}
 
 
@@ -56,26 +44,6 @@ class ScorePrior:
     """
 
     mean: Any
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MetricCells(Cells):
-    """Cells on which all losses of a measure are constant, and the measure on them."""
-
-    measure: CellMeasure
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class EventCells(MetricCells):
-    """Cells of a design with a belief on one event of every label, which is all that the measure depends on."""
-
-    events: CellEvents
-
-    def outcomes(self, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
-        """Whether the labels of these items are the event, or the labels where all of them is needed."""
-        if not self.events.subject.decides:
-            return labels
-        return (labels == self.events.subject.event[items]).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +132,8 @@ class Metric(Question):
     def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
         """Collapse the pool into what the losses and the strata tell apart."""
         if isinstance(strata, RankStrata):
-            return self._event_cells(pool, seed, strata)
+            subject, ranked = self._subject(pool)
+            return event_cells(pool, subject, ranked, *self.losses(pool), strata, seed)
         codes, table = self.losses(pool)
         attributes = Partition(codes, np.arange(table.n_attributes), "losses")
         blocks = _blocks(pool, strata)
@@ -194,53 +163,17 @@ class Metric(Question):
         )
         return MetricCells(**vars(plain), measure=measure)
 
-    def _event_cells(self, pool: Pool, seed: int, strata: RankStrata) -> EventCells:
-        """Collapse the pool for a belief on one event of every label."""
-        subject = self.subject(pool)
-        codes, table = self.losses(pool)
-        if subject.decides:
-            pairs, table = merged(codes, table, subject)
-            kinds = np.arange(table.n_attributes)
-        else:  # cells that are alike to the measure, and have the same prediction
-            kinds, pairs = np.unique(codes * np.int64(pool.n_classes) + subject.event, return_inverse=True)
-            kinds = kinds // pool.n_classes
-        strata = strata if len(kinds) <= 1 else RankStrata(max(_FEWEST, min(strata.n_strata, _MOST // len(kinds))))
-        blocks = strata_codes(pool, subject, strata)
-        if blocks is None:
-            blocks = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
-        both = blocks.codes.astype(np.int64) * len(kinds) + pairs
-        found, cell = np.unique(both, return_inverse=True)
-        block, kind = np.divmod(found, len(kinds))
-        attribute = kinds[kind]
-        names = np.array([f"{blocks.names[b]}, {a}" for b, a in zip(block, kind, strict=True)])
-        joint = Partition(cell.astype(np.min_scalar_type(len(found) - 1)), names, blocks.description, note=blocks.note)
-        plain = cells(pool, joint, seed=seed)
-        measure = CellMeasure(
-            table=table,
-            attribute=attribute.astype(np.int64),
-            block=block.astype(np.int64),
-            size=plain.sizes,
-            predicted=np.zeros(plain.n_cells),
-            n_attributes=table.n_attributes,
-            n_blocks=blocks.n_groups,
-            n_outcomes=2 if subject.decides else pool.n_classes,
-        )
-        event = subject.event[plain.one_of_each()].astype(np.int64)
-        if subject.decides:
-            about = np.ones_like(event), np.zeros_like(event), ErrorLabels.none()
-        else:
-            about = event, event, error_labels(pool)
-        events = CellEvents(subject, coordinates_of(subject, cell, plain.sizes), *about)
-        return EventCells(**vars(plain), measure=measure, events=events)
-
     def subject(self, pool: Pool) -> Subject:
-        """Find the event that the measure is about.
+        """Find the event that a belief on the measure is about.
 
         Raises
         ------
         QuestionError
-            If it is about more than one event of a label.
+            If no belief on labels can answer it.
         """
+        return self._subject(pool)[0]
+
+    def _subject(self, pool: Pool) -> tuple[Subject, Any]:
         if not self._is_believable(pool):
             raise QuestionError(
                 f"Design 'variance_reduction' serves measures of predictions and labels, of up to {MOST_CLASSES} "
@@ -347,7 +280,8 @@ class Metric(Question):
         """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
         table = cells_table(campaigns.cells)
         if isinstance(campaigns.record, PosteriorMeasure):
-            ends = campaigns.record.interval(level)
+            ends, design = campaigns.record.interval(level), campaigns.record.design_interval
+            ends = ends if design is None else widened(ends, design)
         else:
             ends = measure_interval(campaigns.record, table.ranges, level)
         return ends[..., 0, :] if self._is_scalar(table) else ends

@@ -13,11 +13,12 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.designs.variance_reduction import BeliefState, VarianceReduction
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.posterior_measure import posterior_measure
+from bayes_assess.estimators.posterior_measure import contradicted, posterior_measure, widened
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Metric
+from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._events import merged
-from bayes_assess.questions.metric import EventCells, cells_table
+from bayes_assess.questions.metric import cells_table
 from bayes_assess.results._base import Result
 from bayes_assess.results.plots import forest
 
@@ -181,7 +182,9 @@ class BeliefMetricResult(Result):
     def _without_trust(self) -> str:
         """Say what random items alone tell."""
         design = self._design
-        if len(design) == 1:
+        if not self.found.audited:
+            ends = "Without trusting the scores, nothing can be said: the session kept account of its own measure alone"
+        elif len(design) == 1:
             whole = np.array(cells_table(self.cells).ranges[0])
             ends = (
                 f"Without trusting the scores: [{design[0, 0]:.3f}, {design[0, 1]:.3f}]"
@@ -206,7 +209,7 @@ class BeliefMetricResult(Result):
 
     @property
     def _scored(self) -> bool:
-        return self._events.subject.ranked is not None
+        return self._events.subject.is_scored
 
     @cached_property
     def _posterior(self) -> Any:
@@ -225,13 +228,10 @@ class BeliefMetricResult(Result):
 
     @cached_property
     def _contradicted(self) -> np.ndarray:
-        design, credible = self._design, self._credible
-        return (design[:, 0] > credible[:, 1]) | (design[:, 1] < credible[:, 0])
+        return contradicted(self._credible, self._design)
 
     def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
-        design, credible = self._design, self._credible
-        both = np.stack([np.minimum(design[:, 0], credible[:, 0]), np.maximum(design[:, 1], credible[:, 1])], axis=-1)
-        return np.where(self._contradicted[:, None], both, credible)
+        return widened(self._credible, self._design)
 
     def _shaped(self, values: np.ndarray) -> Any:
         scalar = len(values) == 1 and not isinstance(self.question.measure, list | tuple)

@@ -10,9 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
 
-from bayes_assess.estimators.betting import certain_bounds, increments, interval, largest_share, start, update
+from bayes_assess.estimators.betting import certain_bounds, increments, interval, start, update
 
 LEVEL = 0.9
 N_CAMPAIGNS = 500
@@ -335,22 +334,3 @@ def test_the_bound_of_a_billion_items_is_about_that_of_a_thousand():
         ends = interval(state, f, g, counts, size - counts.sum(1))
         assert ends[0] == 0
         assert -np.log(0.05) / 40 < ends[1] < 0.15  # the rule of three is for one time, fixed beforehand
-
-
-# --- the bound of a share ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("n_draws", "n_items"), [(1, 5), (4, 12), (12, 12), (7, 40)])
-def test_the_largest_share_covers_exactly(n_draws, n_items):
-    found = np.arange(n_draws + 1)
-    for positives in range(n_items + 1):
-        chance = stats.hypergeom.pmf(found, n_items, positives, n_draws)
-        covered = [
-            p > 0 and largest_share(int(k), n_draws, n_items, LEVEL) >= positives / n_items
-            for k, p in zip(found, chance, strict=True)
-        ]
-        assert chance[covered].sum() >= LEVEL - 1e-12
-
-
-def test_the_largest_share_of_a_large_set_is_that_of_clopper_and_pearson():
-    assert largest_share(2, 50, 10**9) == pytest.approx(stats.beta.ppf(0.95, 3, 48), rel=1e-4)

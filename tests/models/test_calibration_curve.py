@@ -18,18 +18,8 @@ from scipy import special, stats
 import bayes_assess as ba
 from bayes_assess.estimators.posterior_measure import measure_draws, measure_values
 from bayes_assess.models._numerics import particles as smc
-from bayes_assess.models.calibration_curve import (
-    AGREEMENT,
-    N_SMOOTH,
-    PARAMETERS,
-    POSITIVES,
-    UNSCORED,
-    Members,
-    log_likelihood,
-    program,
-    rates,
-    start,
-)
+from bayes_assess.models.calibration_curve import N_SMOOTH, PARAMETERS, log_likelihood, program, rates, start
+from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, UNSCORED, Members
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
 from bayes_assess.questions._events import Subject, coordinates_of
 from sbc import ranks, uniformity

@@ -37,15 +37,15 @@ def order_of(one):
 def test_fractions_are_middle_ranks_of_the_score_then_the_prediction(pairs, announced):
     one = ranked(pairs, announced)
     expected = (stats.rankdata(order_of(one), "average") - 0.5) / len(pairs)
-    np.testing.assert_allclose(one.fractions(), expected, rtol=1e-12)
-    assert one.fractions().mean() == pytest.approx(0.5)
-    assert ((one.fractions() > 0) & (one.fractions() < 1)).all()
+    np.testing.assert_allclose(one.fractions, expected, rtol=1e-12)
+    assert one.fractions.mean() == pytest.approx(0.5)
+    assert ((one.fractions > 0) & (one.fractions() < 1)).all()
 
 
 def test_equal_scores_are_ranked_by_the_prediction_and_share_their_middle():
     one = RankedScore(np.array([0.5, 0.5, 0.2, 0.5, 0.9]), np.array([True, False, True, True, False]))
-    assert (one.fractions() * 10).round(9).tolist() == [6, 3, 1, 6, 9]
-    assert (RankedScore(one.score).fractions() * 10).round(9).tolist() == [5, 5, 1, 5, 9]
+    assert (one.fractions * 10).round(9).tolist() == [6, 3, 1, 6, 9]
+    assert (RankedScore(one.score).fractions * 10).round(9).tolist() == [5, 5, 1, 5, 9]
 
 
 @pytest.mark.parametrize(("n_announced", "share"), [(0, 0.05), (1, 0.1), (4, 0.4), (9, 0.9), (10, 0.95)])
@@ -100,7 +100,7 @@ def test_no_stratum_is_wider_than_twice_its_part_of_either_density(n_items, n_an
     n_strata = 40
     one = RankedScore(np.random.default_rng(0).permutation(n_items).astype(float), None)
     one = RankedScore(one.score, one.score >= n_items - n_announced)
-    codes, u = RankStrata(n_strata).of(one).codes, one.fractions()
+    codes, u = RankStrata(n_strata).of(one).codes, one.fractions
     root, t = np.arcsin(np.sqrt(u)) / (np.pi / 2), special.logit(u)
     cut = -special.logit(one.share)
     low, high = max(t.min(), cut - 6), min(t.max(), cut + 5)
@@ -136,7 +136,7 @@ def test_strata_of_a_confidence_are_those_of_the_methods():
 @pytest.mark.parametrize("announced", [None, np.zeros(1, bool), np.ones(1, bool)])
 def test_one_item_is_one_stratum(announced):
     one = RankedScore(np.array([0.3]), announced)
-    assert one.fractions().tolist() == [0.5]
+    assert one.fractions.tolist() == [0.5]
     assert RankStrata(5).of(one).codes.tolist() == [0]
 
 

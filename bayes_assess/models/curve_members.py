@@ -1,0 +1,168 @@
+"""Priors of calibration curves of several shapes, which `calibration_curve` mixes by their evidence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import jax
+import numpy as np
+
+_NEVER = -30.0  # logit of a share that is 0
+
+
+@dataclass(frozen=True)
+class Members:
+    """Priors of curves of several shapes, a row of constants each; arrays (B,).
+
+    Attributes
+    ----------
+    prior : probability of the member.
+    coordinate : which of `Coordinates.place`.
+    intercept, intercept_sd : of a; `from_log_odds` times the log odds of predicted positives is added.
+    shift_sd : of tau.
+    slope, slope_sd : median of b, and standard deviation of log b.
+    either_slope : standard deviation of a slope of either sign, per standard deviation of the coordinate, added to b.
+    bend, bend_sd : of kappa; 1 is straight.
+    prediction, prediction_sd : of delta.
+    score_sd : of zeta.
+    unannounced, unannounced_sd : of logit phi.
+    lapse, lapse_sd : of logit lambda.
+    roughness, roughness_sd : of log s.
+    strength, strength_sd : of log nu.
+    heavy : how heavy the tails of log b and delta are: sinh(heavy u) / heavy in the place of a normal u; 0: normal.
+    names : what the members are called.
+    """
+
+    prior: Any
+    coordinate: Any
+    intercept: Any
+    intercept_sd: Any
+    from_log_odds: Any
+    shift_sd: Any
+    slope: Any
+    slope_sd: Any
+    either_slope: Any
+    bend: Any
+    bend_sd: Any
+    prediction: Any
+    prediction_sd: Any
+    score_sd: Any
+    unannounced: Any
+    unannounced_sd: Any
+    lapse: Any
+    lapse_sd: Any
+    roughness: Any
+    roughness_sd: Any
+    strength: Any
+    strength_sd: Any
+    heavy: Any
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, **members: dict[str, float]) -> Members:
+        """Build the table from a dictionary of constants per member; what is left out is 0, and kappa is 1."""
+        columns = [field.name for field in fields(cls) if field.name != "names"]
+        default = dict.fromkeys(columns, 0.0) | {"bend": 1.0, "unannounced": _NEVER, "lapse": _NEVER}
+        rows = [default | constants for constants in members.values()]
+        table = {name: np.array([row[name] for row in rows], np.float32) for name in columns}
+        return cls(**table | {"coordinate": table["coordinate"].astype(np.int32)}, names=tuple(members))
+
+    def __getitem__(self, which: Any) -> Members:
+        """Return one member, or some."""
+        return jax.tree.map(lambda column: column[which], self)
+
+
+jax.tree_util.register_dataclass(
+    Members, [field.name for field in fields(Members) if field.name != "names"], meta_fields=["names"]
+)
+
+
+def _logit(share: float) -> float:
+    return math.log(share / (1 - share))
+
+
+_CURVE = {
+    "prior": 0.5,
+    "shift_sd": 1.0,
+    "slope": 4.0,
+    "slope_sd": 0.7,
+    "prediction_sd": 2.0,
+    "score_sd": 0.3,
+    "unannounced": _logit(0.002),
+    "unannounced_sd": 2.0,
+    "lapse": _logit(0.001),
+    "lapse_sd": 2.5,
+    "roughness": math.log(0.5),
+    "roughness_sd": 1.0,
+    "strength": math.log(300.0),
+    "strength_sd": 1.5,
+    "heavy": 0.8,
+}
+
+POSITIVES = Members.of(
+    curve=_CURVE,
+    bent=_CURVE | {"prior": 0.15, "bend": 0.6, "bend_sd": 0.25},
+    hidden=_CURVE | {"prior": 0.2, "unannounced": _logit(0.1), "unannounced_sd": 1.5},
+    score=_CURVE
+    | {"prior": 0.05, "coordinate": 1, "shift_sd": 1.5, "slope": 2.0, "slope_sd": 1.0, "unannounced": _logit(0.001)},
+    weak={
+        "prior": 0.1,
+        "from_log_odds": 1.0,
+        "intercept_sd": 1.5,
+        "either_slope": 3.0,
+        "prediction": 3.0,
+        "prediction_sd": 3.0,
+        "score_sd": 0.1,
+        "roughness": math.log(0.7),
+        "roughness_sd": 0.7,
+        "strength": math.log(300.0),
+        "strength_sd": 1.5,
+        "heavy": 0.8,
+    },
+)
+"""How positive labels rise with the score; METHODS 12.2."""
+
+_RANK = {
+    "prior": 0.28,
+    "intercept_sd": 1.5,
+    "slope": 8.0,
+    "slope_sd": 0.8,
+    "prediction": 0.5,
+    "prediction_sd": 1.0,
+    "strength": math.log(100.0),
+    "strength_sd": 1.0,
+}
+_CALIBRATED = {
+    "prior": 0.28,
+    "coordinate": 1,
+    "intercept_sd": 1.0,
+    "slope": 0.7,
+    "slope_sd": 0.5,
+    "roughness": math.log(0.7),
+    "strength": math.log(100.0),
+    "strength_sd": 1.0,
+}
+
+AGREEMENT = Members.of(
+    rank=_RANK,
+    calibrated=_CALIBRATED,
+    both=_CALIBRATED | {"prior": 0.17, "slope_sd": 0.7, "prediction_sd": 0.7},
+    flat={
+        "prior": 0.17,
+        "intercept": 1.5,
+        "intercept_sd": 1.5,
+        "either_slope": 0.7,
+        "roughness": math.log(0.4),
+        "strength": math.log(100.0),
+        "strength_sd": 1.0,
+    },
+    lapses=_RANK | {"prior": 0.1, "lapse": _logit(0.02), "lapse_sd": 1.2},
+)
+"""How agreement with the prediction rises with the confidence; METHODS 12.3."""
+
+UNSCORED = Members.of(
+    level={"prior": 1.0, "intercept_sd": 1.6, "strength": math.log(30.0), "strength_sd": 1.5},
+)
+"""Agreement where there is no confidence: a level that is about uniform, and cells that scatter around it."""

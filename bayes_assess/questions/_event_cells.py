@@ -1,0 +1,101 @@
+"""Cells of measures, and those of a belief on an event of every label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int
+
+from bayes_assess.acquisition.cell_measure import CellMeasure
+from bayes_assess.measures import LossTable
+from bayes_assess.models.error_labels import ErrorLabels
+from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.groups import Partition
+from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.rank_strata import RankedScore, RankStrata
+from bayes_assess.questions._curve_coordinates import coordinates_of
+from bayes_assess.questions._events import CellEvents, Subject, error_labels, merged
+
+_MOST, _FEWEST = 1024, 4  # cells where a measure tells many kinds of items apart, and strata at least
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MetricCells(Cells):
+    """Cells on which all losses of a measure are constant, and the measure on them."""
+
+    measure: CellMeasure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EventCells(MetricCells):
+    """Cells of a design with a belief on one event of every label, which is all that the measure depends on."""
+
+    events: CellEvents
+
+    def outcomes(self, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
+        """Whether the labels of these items are the event, or the labels where all of them is needed."""
+        if not self.events.subject.decides:
+            return labels
+        return (labels == self.events.subject.event[items]).astype(np.int64)
+
+
+def event_cells(
+    pool: Pool,
+    subject: Subject,
+    ranked: RankedScore | None,
+    codes: Int[np.ndarray, " M"],
+    table: LossTable,
+    strata: RankStrata,
+    seed: int,
+) -> EventCells:
+    """Collapse a pool for a belief on one event of every label.
+
+    Parameters
+    ----------
+    pool : Pool
+    subject : Subject
+        What the belief is about.
+    ranked : RankedScore, optional
+        The score that announces the event.
+    codes : (M,) integers
+        Attribute of every item, by which the losses in `table` differ.
+    table : LossTable
+    strata : RankStrata
+    seed : int
+        Decides the order of items within cells.
+    """
+    if subject.decides:
+        codes, table = merged(codes, table, subject)
+        attributes = np.arange(table.n_attributes)
+    else:  # items of one attribute that have the same prediction
+        pairs, codes = np.unique(codes * np.int64(pool.n_classes) + subject.event, return_inverse=True)
+        attributes = pairs // pool.n_classes
+    n_kinds = len(attributes)
+    if ranked is None:
+        blocks = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
+    else:
+        n_strata = strata.n_strata if n_kinds == 1 else max(_FEWEST, min(strata.n_strata, _MOST // n_kinds))
+        blocks = RankStrata(n_strata).of(ranked)
+    found, cell = np.unique(blocks.codes.astype(np.int64) * n_kinds + codes, return_inverse=True)
+    block, kind = np.divmod(found, n_kinds)
+    names = np.array([f"{blocks.names[b]}, {a}" for b, a in zip(block, kind, strict=True)])
+    joint = Partition(cell.astype(np.min_scalar_type(len(found) - 1)), names, blocks.description, note=blocks.note)
+    plain = cells(pool, joint, seed=seed)
+    measure = CellMeasure(
+        table=table,
+        attribute=attributes[kind].astype(np.int64),
+        block=block.astype(np.int64),
+        size=plain.sizes,
+        predicted=np.zeros(plain.n_cells),
+        n_attributes=table.n_attributes,
+        n_blocks=blocks.n_groups,
+        n_outcomes=2 if subject.decides else pool.n_classes,
+    )
+    event = subject.event[plain.one_of_each()].astype(np.int64)
+    if subject.decides:
+        about = np.ones_like(event), np.zeros_like(event), ErrorLabels.none()
+    else:
+        about = event, event, error_labels(pool)
+    events = CellEvents(subject, coordinates_of(ranked, cell, plain.sizes), *about)
+    return EventCells(**vars(plain), measure=measure, events=events)
