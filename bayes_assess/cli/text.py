@@ -23,6 +23,7 @@ from bayes_assess.questions import (
     TwoSystems,
 )
 from bayes_assess.results import (
+    BeliefMetricResult,
     CompareResult,
     ConfusionResult,
     GroupwiseResult,
@@ -128,6 +129,8 @@ def narrow(result: Result) -> list[Table]:
         return [_verdict(result), _sides(result)]
     if isinstance(result, PairsResult):
         return [_pairs(result)]
+    if isinstance(result, BeliefMetricResult):
+        return [_believed(result)]
     if isinstance(result, MetricResult):
         return [_curve(result) if isinstance(result.question, PRCurve) else _measures(result)]
     full = result.table()
@@ -231,6 +234,18 @@ def _measures(result: MetricResult) -> Table:
     return _fitted(columns, f"Measures, {result.level:.0%} {result.guarantee} intervals", ("estimate",))
 
 
+def _believed(result: BeliefMetricResult) -> Table:
+    full = result.table()
+    design = Table({"lower": full["design_lower"], "upper": full["design_upper"]})
+    columns = {
+        "measure": full["measure"],
+        "estimate": full["estimate"],
+        "interval": _intervals(full),
+        "without scores": _intervals(design),
+    }
+    return _fitted(columns, f"Measures, {result.level:.0%} {result.guarantee} intervals", ("estimate",))
+
+
 def _curve(result: MetricResult) -> Table:
     full = result.table()
     rows = np.unique(np.linspace(0, len(full) - 1, _THRESHOLDS).round().astype(int))
@@ -280,7 +295,11 @@ def labels_to(study: Study) -> str:
     for score in study.question.scores:
         side = "at most" if study.question.lower_is_better[score] else "above"
         goal = f"{side} {study.question.goals[score]:g}"
-        found = study.labels_to(score)
+        found = {
+            name: n for name, n in study.labels_to(score).items() if not np.isnan(study.scores[name][score]).all()
+        }  # designs without a proposal have none to diverge from the best
+        if not found:
+            continue
         needs = ", ".join(f"{name} {'not reached' if n is None else f'{n:,}'}" for name, n in found.items())
         lines.append(f"Labels until the mean {score} is {goal} and stays there: {needs}.")
     return "\n".join(lines)

@@ -196,11 +196,11 @@ class BeliefMetricResult(Result):
         events, audits, size = self._events, self.found.audits, self.cells.sizes
         if events.about_agreement:
             n, wrong = int(audits.sum()), int(audits[:, 0].sum())
-            return f"{ends}; {_number(n, 'random label')} found {_number(wrong, 'error')}."
+            return f"{ends}; {_found(n, '', wrong, 'error')}."
         quiet = events.coordinates.feature < 0
         n, hits = int(audits[quiet].sum()), int(audits[quiet, 1].sum())
-        among = f"{int(size[quiet].sum()):,} items not predicted positive"
-        return f"{ends}; {_number(n, 'random label')} among {among} found {_number(hits, 'positive')}."
+        among = f" among {int(size[quiet].sum()):,} items not predicted positive"
+        return f"{ends}; {_found(n, among, hits, 'positive')}."
 
     @property
     def _events(self) -> Any:
@@ -240,6 +240,11 @@ class BeliefMetricResult(Result):
     @property
     def _use_of_volunteered(self) -> str:
         return "the belief takes them for random items of their cells; the interval without trust knows them, no more."
+
+
+def _found(n: int, among: str, hits: int, what: str) -> str:
+    """Say what random labels found."""
+    return f"{_number(n, 'random label')}{among} found {_number(hits, what)}" if n else f"no random label{among} yet"
 
 
 def _number(n: int, what: str) -> str:

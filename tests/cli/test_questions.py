@@ -139,6 +139,13 @@ QUESTIONS = [
 
 MEASURES = [
     (
+        "variance_reduction",
+        ["metric", "--measure", "f1", "--positive", "dog"],
+        ba.Metric("f1", "dog"),
+        ["Metric(f1), design variance_reduction: 40 items in ", "the positive class is dog."],
+        ["f1 0.", "95% credible interval", "Without trusting the scores", "Measures, 95% credible intervals"],
+    ),
+    (
         "adaptive",
         ["metric", "--measure", "f1", "--positive", "dog"],
         ba.Metric("f1", "dog"),
@@ -193,7 +200,7 @@ def test_a_session_of_every_question_agrees_with_the_library(
     columns, pool_file = (scored, scored_file) if weighted else (columns, pool_file)
     run, table, figure = tmp_path / "run.db", tmp_path / "table.csv", tmp_path / "figure.png"
     options = [cost_file if option == "COST" else option for option in asked]
-    chosen = [] if design == "adaptive" else ["--design", design]  # which is the default
+    chosen = [] if design == "variance_reduction" else ["--design", design]  # which is the default
     out = done("start", pool_file, "--question", *options, *chosen, "--seed", 3, "--out", run)
     assert all(text in out for text in begun)
     to_label = tmp_path / "to_label.csv"
