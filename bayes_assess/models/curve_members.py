@@ -84,7 +84,7 @@ def _logit(share: float) -> float:
 
 
 _CURVE = {
-    "prior": 0.5,
+    "prior": 0.45,
     "shift_sd": 1.0,
     "slope": 4.0,
     "slope_sd": 0.7,
@@ -104,7 +104,7 @@ _CURVE = {
 POSITIVES = Members.of(
     curve=_CURVE,
     bent=_CURVE | {"prior": 0.15, "bend": 0.6, "bend_sd": 0.25},
-    hidden=_CURVE | {"prior": 0.2, "unannounced": _logit(0.1), "unannounced_sd": 1.5},
+    hidden=_CURVE | {"prior": 0.25, "unannounced": _logit(0.1), "unannounced_sd": 1.8},
     score=_CURVE
     | {"prior": 0.05, "coordinate": 1, "shift_sd": 1.5, "slope": 2.0, "slope_sd": 1.0, "unannounced": _logit(0.001)},
     weak={
@@ -122,7 +122,10 @@ POSITIVES = Members.of(
         "heavy": 0.8,
     },
 )
-"""How positive labels rise with the score; METHODS 12.2."""
+"""How positive labels rise with the score; METHODS 12.2.
+
+Hidden positives weigh more here than there: intervals cover them more often, and are about a tenth wider elsewhere.
+"""
 
 _RANK = {
     "prior": 0.28,
