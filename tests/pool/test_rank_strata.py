@@ -39,7 +39,7 @@ def test_fractions_are_middle_ranks_of_the_score_then_the_prediction(pairs, anno
     expected = (stats.rankdata(order_of(one), "average") - 0.5) / len(pairs)
     np.testing.assert_allclose(one.fractions, expected, rtol=1e-12)
     assert one.fractions.mean() == pytest.approx(0.5)
-    assert ((one.fractions > 0) & (one.fractions() < 1)).all()
+    assert ((one.fractions > 0) & (one.fractions < 1)).all()
 
 
 def test_equal_scores_are_ranked_by_the_prediction_and_share_their_middle():
