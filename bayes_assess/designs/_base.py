@@ -51,7 +51,6 @@ class Design(ABC):
     name: ClassVar[str]
     max_round: ClassVar[int | None] = None  # the greatest number of arms per round it can play; None: any
     one_by_one: ClassVar[bool] = False  # whether campaigns run one after another, as branches need
-    settles: ClassVar[bool] = False  # whether it counts steps when their labels are known, see `settle`
     learns: ClassVar[bool] = True  # whether prior or labels have a say in what a campaign chooses or records
 
     def strata_of(self, pool: Pool) -> Cut | None:
@@ -105,6 +104,11 @@ class Design(ABC):
             Whether no label is missing among them, so that they are settled from now on.
         """
         return state
+
+    @property
+    def settles(self) -> bool:
+        """Whether steps are counted when their labels are known: whether the design has a `settle` of its own."""
+        return type(self).settle is not Design.settle
 
     def due(self, state: State) -> Bool[Array, ""] | bool:
         """Whether the state is to be refreshed before items are asked for; never for most designs."""

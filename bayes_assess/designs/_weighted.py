@@ -84,7 +84,6 @@ class WeightedDesign(Design):
     """Base of designs that draw items with known probabilities: subclasses say how, and how labels are weighed."""
 
     needs_f_measure: ClassVar[bool] = False
-    settles: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the options; every class checks its own and passes on."""

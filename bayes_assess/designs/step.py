@@ -118,9 +118,9 @@ def choose_batch(
     """
     state = refreshed(design, state)
     parts = []
-    for start in range(0, n, _piece(design, n)):
-        size = min(_piece(design, n), n - start)
-        *chosen, state = _choose(design, _padded_length(size), key, state, first + start, size)
+    for piece in _pieces(design, n):
+        size = piece.stop - piece.start
+        *chosen, state = _choose(design, _padded_length(size), key, state, first + piece.start, size)
         parts.append(jax.tree.map(lambda x, size=size: x[:size], jax.device_get(chosen)))
     cells, draws = jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
     return cells, draws, state
@@ -155,7 +155,7 @@ def update_batch(
 @x64
 def settle_batch(design: Design, state: State, steps: Steps, last: bool = True) -> State:
     """Count steps whose labels are learned, see `Design.settle`."""
-    if not len(steps.cell) or type(design).settle is Design.settle:
+    if not len(steps.cell) or not design.settles:
         return state
     for piece in _pieces(design, len(steps.cell)):
         state = _settle(design, last, state, _padded_steps(Steps(*(column[piece] for column in steps))))
@@ -168,13 +168,9 @@ def reserve_batch(design: Design, state: State, cells: Int[np.ndarray, " n"]) ->
     return _reserve(design, state, *_padded(cells), len(cells))
 
 
-def _piece(design: Design, n: int) -> int:
-    """Return how many items a compiled call takes: steps that take long to compile are compiled for one length."""
-    return _LENGTH if design.one_by_one else max(n, 1)
-
-
 def _pieces(design: Design, n: int) -> list[slice]:
-    size = _piece(design, n)
+    """Return the items of every compiled call: steps that take long to compile are compiled for one length."""
+    size = _LENGTH if design.one_by_one else max(n, 1)
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 

@@ -114,7 +114,7 @@ class Metric(Question):
 
     @property
     def designs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Designs that draw with known probabilities; OASIS for F-measures only."""
+        """Designs that draw with known probabilities, OASIS for F-measures only; and the one with a belief."""
         weighted = (name for name, kind in WEIGHTED.items() if self.f_alpha is not None or not kind.needs_f_measure)
         return tuple(weighted) if self.is_curve else (*weighted, "variance_reduction")
 
