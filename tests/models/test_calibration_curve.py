@@ -21,7 +21,7 @@ from bayes_assess.models._numerics import particles as smc
 from bayes_assess.models.calibration_curve import N_SMOOTH, PARAMETERS, log_likelihood, program, rates, start
 from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, UNSCORED, Members
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
-from bayes_assess.questions._events import Subject, coordinates_of
+from bayes_assess.questions._curve_coordinates import coordinates_of
 from sbc import ranks, uniformity
 
 DIMENSION = len(PARAMETERS) + N_SMOOTH
@@ -508,8 +508,7 @@ def test_scores_that_are_no_probabilities_give_numbers(unit):
     score = unit * rng.normal(size=60) + (5 if unit == 0 else 0)
     ranked = RankedScore(score, rng.random(60) < 0.4)
     cell = RankStrata(10).of(ranked).codes
-    subject = Subject(np.ones(60, int), ranked, POSITIVES)
-    coordinates = padded(coordinates_of(subject, cell, np.bincount(cell)))
+    coordinates = padded(coordinates_of(ranked, cell, np.bincount(cell)))
     assert all(np.isfinite(part).all() for part in coordinates)
     state = start(9, POSITIVES, coordinates)
     assert finite(learned(state, cell, rng.random(60) < 0.5))
