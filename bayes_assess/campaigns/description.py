@@ -33,7 +33,15 @@ from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut, ScoreBins
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.strata import FeatureStrata, Strata
-from bayes_assess.questions import QUESTIONS, AllPairs, Question, ScorePrior, TwoGroups, TwoSystems
+from bayes_assess.questions import (
+    QUESTIONS,
+    AllPairs,
+    MeasureComparison,
+    Question,
+    ScorePrior,
+    TwoGroups,
+    TwoSystems,
+)
 
 _BELIEFS = {
     belief.__name__: belief
@@ -126,7 +134,8 @@ def describe_question(question: Question) -> dict[str, Any]:
     >>> describe_question(ba.LeastAccurate(ba.ScoreBins(5), m=2))
     {'question': 'LeastAccurate', 'by': {'bins': 5, 'kind': 'width'}, 'm': 2, 'target': 'pool'}
     """
-    kind = "Compare" if isinstance(question, AllPairs | TwoGroups | TwoSystems) else type(question).__name__
+    compares = isinstance(question, AllPairs | MeasureComparison | TwoGroups | TwoSystems)
+    kind = "Compare" if compares else type(question).__name__
     if kind not in QUESTIONS:
         raise QuestionError(f"A journal keeps the questions {', '.join(QUESTIONS)}; {kind} is none of them.")
     return {"question": kind, **_options(question)}

@@ -27,6 +27,7 @@ from bayes_assess.results import (
     CompareResult,
     ConfusionResult,
     GroupwiseResult,
+    MeasureVerdict,
     MetricResult,
     PairsResult,
     Result,
@@ -127,6 +128,8 @@ def narrow(result: Result) -> list[Table]:
         return [_confusions(result), *costs]
     if isinstance(result, CompareResult):
         return [_verdict(result), _sides(result)]
+    if isinstance(result, MeasureVerdict):
+        return [result.verdict_table(), result.table()]
     if isinstance(result, PairsResult):
         return [_pairs(result)]
     if isinstance(result, BeliefMetricResult):

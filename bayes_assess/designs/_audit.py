@@ -58,8 +58,13 @@ def design_intervals(
     """
     ends = np.tile(np.array(measure.table.ranges, np.float64), (len(counts), 1, 1))
     if audit.f.shape[0]:
-        outputs = ratio_losses(measure.table)[0]
-        ends[:, outputs] = _intervals(audit.f, audit.g, bets, counts, np.asarray(measure.size), level)
+        ratios = ratio_losses(measure.table)
+        together = np.bincount(ratios.outputs)[ratios.outputs]  # ratios of an output, all of which are to be held
+        each = 1 - (1 - level) / together
+        found = np.asarray(_intervals(audit.f, audit.g, bets, counts, np.asarray(measure.size), each))
+        found = np.where(ratios.sign[:, None] < 0, -found[..., ::-1], found)
+        for output in np.unique(ratios.outputs):
+            ends[:, output] = found[:, ratios.outputs == output].sum(1)
     return ends
 
 
@@ -67,21 +72,20 @@ def design_intervals(
 def _intervals(f, g, bets, counts, size, level):
     def one(bets, counts):
         open_ = size - counts.sum(-1)
-        return jax.vmap(lambda bets, f, g: betting.interval(bets, f, g, counts, open_, level))(bets, f, g)
+        return jax.vmap(lambda bets, f, g, level: betting.interval(bets, f, g, counts, open_, level))(bets, f, g, level)
 
     return jax.vmap(one)(bets, counts)
 
 
 def first_audit(measure: CellMeasure, playable: Bool[np.ndarray, " K"]) -> Audit:
     """Return the audit before any label."""
-    outputs, f, g = ratio_losses(measure.table)
-    attribute, ranges = np.asarray(measure.attribute), np.array(measure.table.ranges)[outputs]
-    started = [betting.start(low, high) for low, high in ranges]
+    ratios, attribute = ratio_losses(measure.table), np.asarray(measure.attribute)
+    started = [betting.start(low, high) for low, high in ratios.ranges.tolist()]
     bets = jax.tree.map(lambda *parts: jnp.stack(parts), *started) if started else betting.start()
     size = np.asarray(measure.size)
     return Audit(
-        f=jnp.asarray(f[:, attribute]),
-        g=jnp.asarray(g[:, attribute]),
+        f=jnp.asarray(ratios.f[:, attribute]),
+        g=jnp.asarray(ratios.g[:, attribute]),
         bets=bets,
         known=jnp.where(jnp.asarray(playable)[:, None], 0, any_label(size, measure.n_outcomes)),
         believed=jnp.zeros((len(size), measure.n_outcomes)),

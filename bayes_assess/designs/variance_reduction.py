@@ -24,6 +24,7 @@ from bayes_assess.errors import DesignError
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
 from bayes_assess.estimators.weighted import Steps
+from bayes_assess.measures import PRCurveTable
 from bayes_assess.models.calibration_curve import CurveState, drawn, start
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.pool.cells import Cells
@@ -32,6 +33,7 @@ from bayes_assess.pool.rank_strata import RankStrata
 
 _N_LOOK = 512  # posterior draws at a look of a simulated campaign
 _N_RESULT = 4000  # of a session's result
+_MOST_THRESHOLDS = 32  # of a curve that decisions look at
 
 
 class Posterior(NamedTuple):
@@ -337,8 +339,12 @@ def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K
     """
     measure, believed = state.measure, state.probabilities()
     errors = state.errors.mean.astype(jnp.float64)
-    directions = jnp.asarray(measure.table.directions(measure.risk(state.masses(believed)))) / measure.size.sum()
-    directions = directions[measure.attribute]  # (K, O, J)
+    risk = measure.risk(state.masses(believed))
+    if isinstance(measure.table, PRCurveTable):
+        directions = measure.table.directions(risk, every=-(-len(measure.table.thresholds) // _MOST_THRESHOLDS))
+    else:
+        directions = jnp.asarray(measure.table.directions(risk))
+    directions = directions[measure.attribute] / measure.size.sum()  # (K, O, J)
     wrong = errors[state.row]
     at_event = jnp.take_along_axis(directions, state.event[:, None, None], axis=1)[:, 0]
     otherwise = (wrong[:, :, None] * directions).sum(1)

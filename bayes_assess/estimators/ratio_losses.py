@@ -1,9 +1,12 @@
-"""Measures that are a ratio of two sums over the items of a pool, or a mean: those that audits alone can answer."""
+"""Measures that are a mean, a ratio of two sums over the items of a pool, or a difference of two such ratios.
+
+Those are the measures that audits alone can answer.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,75 +14,125 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.axes import x64
-from bayes_assess.measures import LossTable
+from bayes_assess.measures import Difference, LossTable, PRCurveTable
 
-_PLACES = np.array([[0.31, 0.73], [0.12, 0.94], [0.55, 0.58], [0.02, 0.41]])  # where g is looked at
-_MOST = 8  # outputs that bets are kept for
+_PLACES = np.array([0.31, 0.73, 0.12, 0.94, 0.55, 0.58, 0.02, 0.41, 0.27, 0.66, 0.83])  # where g is looked at
+_N_PLACES, _MOST_LOSSES = 12, 8
+_MOST = 8  # ratios that bets are kept for
+
+
+class Ratios(NamedTuple):
+    """Ratios sum f / sum g over items, of which outputs are the sum or the difference.
+
+    Attributes
+    ----------
+    outputs : (J,) integers
+        The output that every ratio belongs to.
+    sign : (J,)
+        1, or -1 where it is subtracted.
+    ranges : (J, 2)
+        Where it lies.
+    f, g : (J, A, O)
+        Of an item of every attribute with every outcome; g >= 0.
+    """
+
+    outputs: Int[np.ndarray, " J"]
+    sign: Float[np.ndarray, " J"]
+    ranges: Float[np.ndarray, "J 2"]
+    f: Float[np.ndarray, "J A O"]
+    g: Float[np.ndarray, "J A O"]
 
 
 @x64
-def ratio_losses(
-    table: LossTable,
-) -> tuple[Int[np.ndarray, " J"], Float[np.ndarray, "J A O"], Float[np.ndarray, "J A O"]]:
-    """Write outputs as ratios sum f / sum g over items, those that are one.
+def ratio_losses(table: LossTable | PRCurveTable) -> Ratios:
+    """Write outputs as ratios sum f / sum g over items, those that are one or a difference of two.
 
     Parameters
     ----------
-    table : LossTable
-        With dense losses.
+    table : LossTable with dense losses, or PRCurveTable
 
     Returns
     -------
-    outputs : (J,) integers
-        Which outputs are ratios with g >= 0 and a bounded range; the first eight.
-    f, g : (J, A, O)
-        Of an item of every attribute with every outcome.
+    Ratios
+        With a bounded range; the first eight, or of curves eight spread over them.
 
     Examples
     --------
     >>> import bayes_assess as ba
     >>> from bayes_assess.measures import table_for
     >>> _, table = table_for(["f1", "matthews_corrcoef"], ba.Pool(predictions=[0, 0, 1, 1]))
-    >>> outputs, f, g = ratio_losses(table)
-    >>> outputs.tolist(), f[0].tolist(), g[0].tolist()  # rows = predicted class, columns = label
+    >>> found = ratio_losses(table)
+    >>> found.outputs.tolist(), found.f[0].tolist(), found.g[0].tolist()  # rows = predicted class, columns = label
     ([0], [[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.5], [0.5, 1.0]])
     """
+    if isinstance(table, PRCurveTable):
+        return _of_curve(table)
     values = np.asarray(table.losses.values)  # type: ignore[union-attr]
-    shape = values.shape[:2]
-    outputs, tops, bottoms = [], [], []
+    found: list[tuple[int, float, tuple[float, float], np.ndarray, np.ndarray]] = []
     at = 0
     for part in table.parts:
         n_outputs = jax.eval_shape(part.value, jax.ShapeDtypeStruct((part.size,), jnp.float64)).shape[0]
         for copy in range(len(part.starts)):
-            pair = _ratio(part, values[..., part.places[copy]]) if n_outputs == 1 and part.averaged == 1 else None
-            bounded = np.isfinite(table.ranges[at]).all() if at < len(table.ranges) else False
-            if pair is not None and bounded and (pair[1] >= 0).all():
-                outputs.append(at)
-                tops.append(pair[0])
-                bottoms.append(pair[1])
+            if n_outputs == 1 and part.averaged == 1 and at < len(table.ranges):
+                found += [(at, *one) for one in _ratios(part, values[..., part.places[copy]], table.ranges[at])]
             at += n_outputs
-    n = min(len(outputs), _MOST)
-    f, g = (np.array(part[:n]).reshape(n, *shape) for part in (tops, bottoms))
-    return np.array(outputs[:n], np.int64), f, g
+    found = found[:_MOST]
+    if not found:
+        nothing = np.zeros((0, *values.shape[:2]))
+        return Ratios(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2)), nothing, nothing)
+    return Ratios(*(np.array(column) for column in zip(*found, strict=True)))
 
 
-def _ratio(part: Any, losses: Float[np.ndarray, "A O D"]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return f and g of a part that is a mean or a ratio, found by looking at its function."""
-    if part.size == 1:
-        at = np.append([0.0, 1.0], _PLACES[:, 0])
-        low, high, *_ = values = _values(part, at[:, None])
-        if np.allclose(values, low + (high - low) * at, rtol=0, atol=1e-9):
-            top = low + (high - low) * losses[..., 0]
-            return top, np.ones_like(top)
-    if part.size == 2 and np.allclose(_values(part, _PLACES), _PLACES[:, 0] / _PLACES[:, 1], rtol=0, atol=1e-9):
+def _ratios(part: Any, losses: Float[np.ndarray, "A O D"], range: tuple[float, float]) -> list[tuple]:
+    """Return sign, range, f and g of the ratios that make an output, none if it is no such thing."""
+    pairs = [(1.0, range, _ratio(part.g, losses))]
+    if pairs[0][2] is None and isinstance(part.g, Difference):
+        halves = part.g.halves(np.moveaxis(losses, -1, 0))
+        pairs = [
+            (sign, part.g.range, _ratio(part.g.of, np.moveaxis(half, 0, -1)))
+            for sign, half in zip((1.0, -1.0), halves, strict=True)
+        ]
+    known = all(pair is not None and np.isfinite(ends).all() and (pair[1] >= 0).all() for _, ends, pair in pairs)
+    return [(sign, ends, *pair) for sign, ends, pair in pairs if pair is not None] if known else []
+
+
+def _of_curve(table: PRCurveTable) -> Ratios:
+    """Return precision and recall at some thresholds."""
+    size = len(table.thresholds)
+    some = np.unique(((np.arange(_MOST // 2) + 0.5) / (_MOST // 2) * size).astype(np.int64))
+    above = np.arange(table.n_attributes) > some[:, None]
+    positive = np.arange(table.n_classes) == table.positive
+    hits = (above[:, :, None] & positive).astype(float)
+    announced, whole = np.ones_like(hits) * above[:, :, None], np.ones_like(hits) * positive
+    f, g = np.concatenate([hits, hits]), np.concatenate([announced, whole])
+    outputs = np.concatenate([some, size + some])
+    return Ratios(outputs, np.ones(len(outputs)), np.tile([0.0, 1.0], (len(outputs), 1)), f, g)
+
+
+def _ratio(g: Any, losses: Float[np.ndarray, "A O D"]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return f and g of a function that is affine or a ratio, found by looking at it."""
+    size = losses.shape[-1]
+    if size > _MOST_LOSSES:
+        return None
+    places = np.resize(_PLACES, (_N_PLACES, size))
+    zero, *ones = values = _values(g, np.vstack([np.zeros(size), np.eye(size), places]))
+    steps, values = np.array(ones[:size]) - zero, values[1 + size :]
+    if np.allclose(values, zero + places @ steps, rtol=0, atol=1e-9):
+        top = zero + losses @ steps
+        return top, np.ones_like(top)
+    if size == 2 and np.allclose(values, places[:, 0] / places[:, 1], rtol=0, atol=1e-9):
         return losses[..., 0], losses[..., 1]
     return None
 
 
 @lru_cache(maxsize=256)
-def _looked_at(part: Any) -> Any:
-    return jax.jit(jax.vmap(lambda risk: jnp.ravel(jnp.asarray(part.g(risk)))[0]))
+def _looked_at(g: Any) -> Any:
+    def value(risk: Any) -> Any:
+        found = jnp.ravel(jnp.asarray(g(risk), jnp.float64))[0]
+        return jnp.where(jnp.isfinite(found), found, 0.0)
+
+    return jax.jit(jax.vmap(value))
 
 
-def _values(part: Any, risks: Float[np.ndarray, "N D"]) -> Float[np.ndarray, " N"]:
-    return np.asarray(_looked_at(part)(risks))
+def _values(g: Any, risks: Float[np.ndarray, "N D"]) -> Float[np.ndarray, " N"]:
+    return np.asarray(_looked_at(g)(risks))

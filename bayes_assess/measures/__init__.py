@@ -5,6 +5,8 @@ turns it, on a pool, into a `LossTable` over the few attributes of items on whic
 samplers and simulators take means, values, gradients and variances. `value_of` is the exact value from all labels.
 """
 
+from bayes_assess.measures._difference import Difference as Difference
+from bayes_assess.measures._difference import difference_table as difference_table
 from bayes_assess.measures._full_labels import item_losses as item_losses
 from bayes_assess.measures._full_labels import pool_value as pool_value
 from bayes_assess.measures._full_labels import value_of as value_of

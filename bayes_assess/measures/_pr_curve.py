@@ -171,11 +171,12 @@ class PRCurveTable:
         return jnp.concatenate([upper, lower])
 
     @x64
-    def directions(self, risk: Float[Array, " D"]) -> Float[Array, "A C K"]:
-        """Compute Dg(R) l(a, y), (A, C, K): O(L^2) numbers, for few thresholds."""
+    def directions(self, risk: Float[Array, " D"], every: int = 1) -> Float[Array, "A C K"]:
+        """Compute Dg(R) l(a, y), (A, C, K): O(L^2) numbers, for few thresholds, or some of them: one in `every`."""
         precision, recall, inverse, whole = self._curves(risk)
-        precision, recall, inverse, whole = (curve[None, None] for curve in (precision, recall, inverse, whole))
-        reached = jnp.arange(self.n_attributes)[:, None, None] > jnp.arange(len(self.thresholds))[None, None]
+        precision, recall, inverse = (curve[None, None, every // 2 :: every] for curve in (precision, recall, inverse))
+        thresholds = jnp.arange(len(self.thresholds))[None, None, every // 2 :: every]
+        reached = jnp.arange(self.n_attributes)[:, None, None] > thresholds
         label = (jnp.arange(self.n_classes) == self.positive).astype(jnp.float64)[None, :, None]
         return jnp.concatenate(
             [

@@ -29,10 +29,13 @@ class RankedScore:
     announced : (M,) booleans, optional
         Whether an item is predicted positive, by which equal scores are ranked; None where the score is a confidence,
         whose lowest values matter most.
+    seconded : (M,), optional
+        Other systems that predict it positive, less half of them.
     """
 
     score: Float[np.ndarray, " M"]
     announced: Bool[np.ndarray, " M"] | None = None
+    seconded: Float[np.ndarray, " M"] | float = 0.0
 
     @property
     def share(self) -> float:

@@ -5,17 +5,19 @@ Whatever else a label says is lost on such a measure, so that a belief on the pr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayes_assess.measures import LossTable, Measure
+from bayes_assess.measures import LossTable, Measure, PRCurve, PRCurveTable
 from bayes_assess.measures._losses import DenseLosses
 from bayes_assess.models.calibration_curve import Coordinates
 from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, UNSCORED, Members
 from bayes_assess.models.error_labels import ErrorLabels
+from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore
 
@@ -103,10 +105,10 @@ def _is_plain(one: Any, n_classes: int) -> bool:
 
 
 def subject_of(
-    pool: Pool, specs: tuple[Any, ...], positive: int | None, n_systems: int
+    pool: Pool, specs: tuple[Any, ...], positive: int | None, systems: Sequence[str]
 ) -> tuple[Subject, RankedScore | None]:
     """Find the event that decides these measures, else agreement, which helps; and the score that announces it."""
-    decides = has_event(specs, positive, n_systems, pool.n_classes)
+    decides = has_event(specs, positive, len(systems), pool.n_classes)
     if _about_agreement(specs) or not decides:
         if pool.confidence is None:
             return Subject(pool.predictions, UNSCORED, decides), None
@@ -118,7 +120,10 @@ def subject_of(
     else:
         score = pool.scores[:, code] if pool.scores.ndim == 2 else pool.scores
         score = 1 - score if pool.scores.ndim == 1 and code == 0 else score
-    return Subject(np.full(pool.n_items, code, pool.predictions.dtype), POSITIVES), RankedScore(score, announced)
+    others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
+    seconded = np.sum(others, axis=0) - len(others) / 2 if others else 0.0
+    subject = Subject(np.full(pool.n_items, code, pool.predictions.dtype), POSITIVES)
+    return subject, RankedScore(score, announced, seconded)
 
 
 def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:
@@ -132,19 +137,25 @@ def _about_agreement(specs: tuple[Any, ...]) -> bool:
 
 
 def _about_positive(specs: tuple[Any, ...], positive: int | None, n_classes: int) -> bool:
+    if isinstance(specs[0], PRCurve):
+        return n_classes == 2 or positive is not None
     plain = all(_is_plain(one, n_classes) for one in specs)
     return plain and (n_classes == 2 or (positive is not None and all(one.binary for one in specs)))
 
 
-def merged(codes: Int[np.ndarray, " M"], table: LossTable, subject: Subject) -> tuple[Int[np.ndarray, " M"], LossTable]:
+def merged(
+    codes: Int[np.ndarray, " M"], table: LossTable | PRCurveTable, subject: Subject
+) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
     """Write losses as functions of the event: outcome 0 without and 1 with it, and attributes that differ in neither.
 
     Returns
     -------
     codes : (M,) integers
         New attribute of every item.
-    table : LossTable of two outcomes
+    table : LossTable or PRCurveTable of two outcomes
     """
+    if isinstance(table, PRCurveTable):
+        return codes, replace(table, n_classes=2, positive=1)
     n_attributes, n_classes = np.shape(table.nonzero)
     # Items of one attribute may differ in the label that is their event.
     pairs, pair = np.unique(codes * np.int64(n_classes) + subject.event, return_inverse=True)

@@ -10,19 +10,28 @@ from bayes_assess._tools.arrays import show
 from bayes_assess.acquisition.rope import checked_rope
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool._columns import RESERVED
+from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import check_target
 from bayes_assess.questions._comparison import Comparison
 from bayes_assess.questions.group_comparison import AllPairs, TwoGroups
+from bayes_assess.questions.measure_comparison import MeasureComparison
 from bayes_assess.questions.system_comparison import TwoSystems
 
 
 def Compare(
-    first: Any = None, second: Any = None, by: Any = None, rope: float = 0.05, *, target: str = "pool"
-) -> Comparison:
-    """Is one more accurate than the other, by more than what counts as equal? See [ABA] "Comparison".
+    first: Any = None,
+    second: Any = None,
+    by: Any = None,
+    rope: float = 0.05,
+    *,
+    measure: Any = "accuracy",
+    positive: Any = None,
+    target: str = "pool",
+) -> Comparison | MeasureComparison:
+    """Is one better than the other, by more than what counts as equal? See [ABA] "Comparison".
 
-    D = accuracy of the first less that of the second lies below, inside or above the region of practical equivalence
-    [-rope, rope]. The verdict is the most probable of the three, with its posterior probability.
+    D = accuracy (or another measure) of the first less that of the second lies below, inside or above the region of
+    practical equivalence [-rope, rope]. The verdict is the most probable of the three, with its posterior probability.
 
     Parameters
     ----------
@@ -35,13 +44,18 @@ def Compare(
         The groups, as for `GroupAccuracy`.
     rope : float in [0, 1)
         Half-width of the region of practical equivalence.
+    measure : str or Measure
+        Accuracy, or any other measure of one value that `Metric` takes, such as ``"f1"``: then `first` and `second` are
+        names, of systems of the pool (``"prediction"`` is its own) or of groups of the column `by`.
+    positive : class name, optional
+        Positive class of two-class measures, as for `Metric`.
     target : {"pool", "population"}
         Whether D is that of the items of this pool, which is known once those that are compared are labelled, or of
         the population that the pool was drawn from, as in [ABA].
 
     Returns
     -------
-    TwoGroups, AllPairs or TwoSystems
+    TwoGroups, AllPairs, TwoSystems or MeasureComparison
 
     Raises
     ------
@@ -62,6 +76,8 @@ def Compare(
     """
     checked_rope(rope)
     check_target(target)
+    if not (isinstance(measure, str) and measure == "accuracy"):
+        return _measures_compared(first, second, by, rope, measure=measure, positive=positive, target=target)
     if by is None:
         if second is None:
             raise QuestionError(
@@ -81,3 +97,18 @@ def Compare(
     if first == second:
         raise QuestionError(f"Group {show(first)} is compared with itself; name two different groups.")
     return TwoGroups(by, rope, first, second, target=target)
+
+
+def _measures_compared(first: Any, second: Any, by: Any, rope: float, **options: Any) -> MeasureComparison:
+    """Check the sides of a comparison of measures."""
+    if by is None:
+        first = RESERVED if first is None else first
+    elif not isinstance(by, str):
+        raise QuestionError("Measures are compared between groups of a column: give its name, by=...")
+    if first is None or second is None:
+        raise QuestionError("Compare needs two sides for a measure: names of systems, or of groups with by=...")
+    if np.ndim(first) or np.ndim(second) or isinstance(first, Pool) or isinstance(second, Pool):
+        raise QuestionError("Give the predictions of systems to the pool, systems={...}, and compare them by name.")
+    if first == second:
+        raise QuestionError(f"{show(first)} is compared with itself; name two different sides.")
+    return MeasureComparison(first, second, by, rope, **options)

@@ -116,7 +116,7 @@ class Metric(Question):
     def designs(self) -> tuple[str, ...]:  # type: ignore[override]
         """Designs that draw with known probabilities, OASIS for F-measures only; and the one with a belief."""
         weighted = (name for name, kind in WEIGHTED.items() if self.f_alpha is not None or not kind.needs_f_measure)
-        return tuple(weighted) if self.is_curve else (*weighted, "variance_reduction")
+        return (*weighted, "variance_reduction")
 
     @property
     def f_alpha(self) -> float | None:
@@ -131,10 +131,10 @@ class Metric(Question):
 
     def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
         """Collapse the pool into what the losses and the strata tell apart."""
+        codes, table = self.losses(pool)
         if isinstance(strata, RankStrata):
             subject, ranked = self._subject(pool)
-            return event_cells(pool, subject, ranked, *self.losses(pool), strata, seed)
-        codes, table = self.losses(pool)
+            return event_cells(pool, subject, ranked, codes, table, strata, seed)
         attributes = Partition(codes, np.arange(table.n_attributes), "losses")
         blocks = _blocks(pool, strata)
         both = blocks.codes.astype(np.int64) * table.n_attributes + codes
@@ -179,10 +179,11 @@ class Metric(Question):
                 f"Design 'variance_reduction' serves measures of predictions and labels, of up to {MOST_CLASSES} "
                 f"classes; {self.name} is none of them. 'adaptive' can serve it."
             )
-        return subject_of(pool, combine(self.measure), self._positive_of_event(pool), len(self.systems))
+        return subject_of(pool, combine(self.measure), self._positive_of_event(pool), self.systems)
 
     def _positive_of_event(self, pool: Pool) -> int | None:
-        return positive_code(pool, self.positive) if _binary(combine(self.measure)) else None
+        needed = self.is_curve or _binary(combine(self.measure))
+        return positive_code(pool, self.positive) if needed else None
 
     def _is_believable(self, pool: Pool) -> bool:
         specs = combine(self.measure)
@@ -352,8 +353,6 @@ class PRCurve(Metric):
     measure: Any = field(init=False, repr=False)
     thresholds: Any = 1024
 
-    default_design: ClassVar[str] = "adaptive"
-    default_designs: ClassVar[tuple[str, ...]] = ("passive", "adaptive")
     is_curve: ClassVar[bool] = True
 
     def __init__(self, thresholds: Any = 1024, positive: Any = None):

@@ -8,6 +8,7 @@ from bayes_assess.questions import (
     ConfusionMatrix,
     GroupAccuracy,
     LeastCalibrated,
+    MeasureComparison,
     Metric,
     MostCostly,
     Question,
@@ -27,6 +28,9 @@ from bayes_assess.results.confusion import ConfusionResult as ConfusionResult
 from bayes_assess.results.groups import CostResult as CostResult
 from bayes_assess.results.groups import GroupResult as GroupResult
 from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
+from bayes_assess.results.measure_comparison import BeliefComparisonResult as BeliefComparisonResult
+from bayes_assess.results.measure_comparison import MeasureVerdict as MeasureVerdict
+from bayes_assess.results.measure_comparison import WeightedComparisonResult as WeightedComparisonResult
 from bayes_assess.results.metric import MetricResult as MetricResult
 from bayes_assess.results.metric import asked_anew as asked_anew
 from bayes_assess.results.metric import measure_answer as measure_answer
@@ -40,6 +44,7 @@ _RESULTS: dict[type[Question], type[Result]] = {
     TwoGroups: TwoGroupsResult,
     TwoSystems: TwoSystemsResult,
     AllPairs: PairsResult,
+    MeasureComparison: WeightedComparisonResult,
     Metric: MetricResult,
 }
 
@@ -48,5 +53,5 @@ def make_result(question: Question, **fields: Any) -> Any:
     """Make the result that belongs to a question; `fields` are those of `Result`."""
     kind = next(kind for asked, kind in _RESULTS.items() if isinstance(question, asked))
     if "found" in fields:
-        kind = BeliefMetricResult
+        kind = BeliefComparisonResult if isinstance(question, MeasureComparison) else BeliefMetricResult
     return kind(question=question, **fields)

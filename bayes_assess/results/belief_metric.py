@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.designs.variance_reduction import BeliefState, VarianceReduction
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.posterior_measure import contradicted, posterior_measure, widened
+from bayes_assess.estimators.posterior_measure import contradicted, posterior_measure, simultaneous_band, widened
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import Metric
+from bayes_assess.questions import Metric, PRCurve
 from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._events import merged
 from bayes_assess.questions.metric import cells_table
 from bayes_assess.results._base import Result
-from bayes_assess.results.plots import forest
+from bayes_assess.results._curve_table import curve_table
+from bayes_assess.results.plots import forest, precision_recall_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,9 +119,36 @@ class BeliefMetricResult(Result):
         """Posterior standard deviations."""
         return self._shaped(self.found.draws.std(0))
 
+    def band(self, level: float | None = None) -> Float[np.ndarray, "k 2"]:
+        """Compute intervals that hold all measures at once, such as a whole curve, with a posterior probability.
+
+        Parameters
+        ----------
+        level : float in (0, 1), optional
+            That of the result by default.
+
+        Returns
+        -------
+        (k, 2)
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.8]), ba.PRCurve([0.3, 0.7]))
+        >>> a.tell(a.ask(3).ids, [0, 1, 1])
+        >>> a.result().band(0.9).shape  # precision at both thresholds, then recall
+        (4, 2)
+        """
+        level = self.level if level is None else level
+        if not 0 < level < 1:
+            raise QuestionError(f"The level of a band lies between 0 and 1, such as 0.95; found {show(level)}.")
+        return simultaneous_band(self.found.draws, level)
+
     def table(self) -> Table:
-        """Tabulate all measures."""
+        """Tabulate all measures; a row per threshold for curves."""
         ends, design = self._ends_of_all(), self._design
+        if isinstance(self.question, PRCurve):
+            return curve_table(self, self._posterior.value, ends)
         columns = {
             "measure": self.groups,
             "estimate": np.atleast_1d(self.estimate),
@@ -132,7 +161,7 @@ class BeliefMetricResult(Result):
         return Table(columns, title=title, formats=dict.fromkeys(list(columns)[1:], ".4f"))
 
     def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
-        """Draw estimates with intervals, and the intervals of the random items as pale bars.
+        """Draw estimates with intervals, the intervals of the random items as pale bars; or the precision-recall curve.
 
         Parameters
         ----------
@@ -140,9 +169,11 @@ class BeliefMetricResult(Result):
             Exact answer to mark.
         ax : Axes, optional
         """
-        truth = None if truth is None else np.atleast_1d(truth)
         title = f"{self.question.name}: {self._progress()}"
         ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
+        if isinstance(self.question, PRCurve):
+            return precision_recall_curve(value, ends, truth=truth, title=title, ax=ax)
+        truth = None if truth is None else np.atleast_1d(truth)
         names = self.groups.tolist()
         return forest(names, value, ends, prior=self._design, truth=truth, order="given", xlabel="", title=title, ax=ax)
 
@@ -159,6 +190,8 @@ class BeliefMetricResult(Result):
 
     def _answer(self) -> list[str]:
         ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
+        if isinstance(self.question, PRCurve):
+            return self._about_curve()
         if self.found.exact:
             return [f"{name} {one:.{_DIGITS}f} (exact)." for name, one in zip(self.groups, value, strict=True)][:_LINES]
         lines = []
@@ -174,6 +207,21 @@ class BeliefMetricResult(Result):
             lines.append(f"{name} {one:.3f}, {self.level:.0%} {self._kind(i)} interval [{low:.3f}, {high:.3f}]{given}.")
         if len(lines) > _LINES:
             lines = [*lines[:_LINES], f"And {len(value) - _LINES:,} more."]
+        return [*lines, self._without_trust()]
+
+    def _about_curve(self) -> list[str]:
+        n = f"Precision and recall at {len(self._credible) // 2:,} thresholds"
+        if self.found.exact:
+            return [f"{n} (exact)."]
+        if_scores = f"if the scores rank as the {self.labels_used:,} labels suggest"
+        lines = [f"{n}, {self.level:.0%} credible intervals, {if_scores}."]
+        if np.any(self._contradicted):
+            named = ", ".join(self.groups[self._contradicted][:3])
+            lines.insert(
+                0,
+                f"Random items contradict the scores: what they say of {named} and what the other labels suggest have "
+                "no value in common. The intervals there hold both.",
+            )
         return [*lines, self._without_trust()]
 
     def _kind(self, i: int) -> str:
@@ -265,7 +313,9 @@ def events_anew(pool: Pool, cells: Any, state: BeliefState, question: Any) -> tu
         If the belief is about another event, or cells do not tell apart what the measure tells apart.
     """
     if not isinstance(question, Metric):
-        raise QuestionError(f"This belief answers measures, Metric(...); found {question!r}.")
+        raise QuestionError(f"This belief answers measures, Metric(...) or PRCurve(...); found {question!r}.")
+    if isinstance(question, PRCurve):
+        question = question.on_cells(pool, cells)
     subject = cells.events.subject
     asked = question.subject(pool)
     if asked.decides and subject.decides and not np.array_equal(asked.event, subject.event):

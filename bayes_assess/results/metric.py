@@ -20,6 +20,7 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Metric, PRCurve
 from bayes_assess.questions.metric import MetricCells, cells_table
 from bayes_assess.results._base import Result
+from bayes_assess.results._curve_table import curve_table
 from bayes_assess.results.plots import forest, precision_recall_curve
 
 if TYPE_CHECKING:
@@ -151,12 +152,7 @@ class MetricResult(Result):
         ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
         title = f"{self.question.name}, {self.level:.0%} {self.guarantee} intervals"
         if isinstance(self.question, PRCurve):
-            n = len(value) // 2
-            columns: dict[str, Any] = {"threshold": cells_table(self.cells).thresholds}
-            for i, name in enumerate(("precision", "recall")):
-                part = slice(i * n, (i + 1) * n)
-                columns |= {name: value[part], f"{name}_lower": ends[part, 0], f"{name}_upper": ends[part, 1]}
-            return Table(columns, title=title, formats=dict.fromkeys(columns, ".3f"))
+            return curve_table(self, value, ends)
         columns = {
             "measure": self.groups,
             "estimate": value,

@@ -37,7 +37,7 @@ def test_it_is_the_default_for_measures_of_predictions_and_labels():
     assert ba.assess(many, ba.Metric("recall", positive=2)).design.name == "variance_reduction"
     assert ba.assess(many, ba.Metric("f1_macro")).design.name == "variance_reduction"
     assert ba.assess(POOL, ba.Metric("brier_score_loss")).design.name == "adaptive"
-    assert ba.assess(POOL, ba.PRCurve(4)).design.name == "adaptive"
+    assert ba.assess(POOL, ba.PRCurve(4)).design.name == "variance_reduction"
 
 
 def test_the_answer_is_exact_once_everything_is_labelled():
@@ -251,3 +251,37 @@ def test_intervals_cover_on_pools_that_follow_no_member_of_the_belief():
     assert (np.mean(covered, axis=0) > 0.93 - 2 * error).all()
     # At all budgets at once, 95 % less two standard errors.
     assert np.mean(without) > 0.95 - 2 * np.sqrt(0.95 * 0.05 / 200)
+
+
+def test_a_curve_is_exact_once_everything_is_labelled():
+    question = ba.PRCurve([0.05, 0.2, 0.5])
+    a = told(600, question, batch=200)
+    result, truth = a.result(), question.truth(POOL, LABELS)
+    np.testing.assert_allclose(result.estimate, truth, atol=1e-12)
+    np.testing.assert_allclose(result.interval, np.stack([truth, truth], 1), atol=1e-12)
+    np.testing.assert_allclose(result.band(), np.stack([truth, truth], 1), atol=1e-12)
+    assert "exact" in result.summary()
+
+
+def test_the_band_of_a_curve_holds_its_intervals_and_the_whole_curve_in_most_draws():
+    result = told(60, ba.PRCurve([0.05, 0.2, 0.5])).result()
+    band = result.band()
+    tails = np.quantile(result.draws, [0.025, 0.975], axis=0).T
+    assert (band[:, 0] <= tails[:, 0] + 1e-9).all()
+    assert (tails[:, 1] <= band[:, 1] + 1e-9).all()
+    inside = ((band[:, 0] <= result.draws) & (result.draws <= band[:, 1])).all(1).mean()
+    assert 0.95 <= inside <= 1
+    assert result.table()["threshold"].tolist() == [0.05, 0.2, 0.5]
+    assert "Precision and recall at 3 thresholds" in result.summary()
+    with pytest.raises(QuestionError, match="between 0 and 1"):
+        result.band(95)
+
+
+def test_labels_of_another_measure_answer_a_curve():
+    a = told(80)
+    curve = a.result(question=ba.PRCurve(6))
+    n = len(curve.question.thresholds)
+    assert 2 <= n <= 6
+    assert np.shape(curve.estimate) == (2 * n,)
+    recall = np.asarray(curve.estimate[n:])
+    assert (np.diff(recall) <= 0.02).all()  # medians of what falls in every draw

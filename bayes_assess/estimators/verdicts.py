@@ -1,0 +1,54 @@
+"""How probable it is that a difference lies below, inside or above a region around 0, from its quantiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess.estimators.intervals import measure_interval
+from bayes_assess.estimators.weighted import Estimate
+
+_LEVELS = np.linspace(0.005, 0.995, 100)  # of the intervals whose ends are quantiles
+
+
+def interval_quantiles(answer: Estimate, ranges: Any) -> Float[np.ndarray, "*batch k Q"]:
+    """Take the ends of intervals of all levels for quantiles at (i + 1/2) / Q: what estimates say, as intervals do.
+
+    Parameters
+    ----------
+    answer : Estimate of arrays (..., k)
+    ranges : k pairs (lowest, highest)
+    """
+    ends = np.stack([measure_interval(answer, ranges, level) for level in _LEVELS], axis=-1)  # (..., k, 2, levels)
+    return np.concatenate([ends[..., 0, ::-1], ends[..., 1, :]], axis=-1)
+
+
+def region_masses(quantiles: Float[np.ndarray, "*batch Q"], rope: float) -> Float[np.ndarray, "*batch 3"]:
+    """Compute the probabilities of D < -rope, |D| <= rope and D > rope.
+
+    Parameters
+    ----------
+    quantiles : (..., Q)
+        Of D, at (i + 1/2) / Q.
+    rope : float
+
+    Examples
+    --------
+    >>> region_masses(np.array([-0.2, 0.0, 0.01, 0.3]), 0.05).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    below, above = (quantiles < -rope).mean(-1), (quantiles > rope).mean(-1)
+    return np.stack([below, 1 - below - above, above], axis=-1)
+
+
+def region_of(difference: Float[np.ndarray, "*batch"] | float, rope: float) -> Int[np.ndarray, "*batch"]:
+    """Return 0 below, 1 inside and 2 above the region.
+
+    Examples
+    --------
+    >>> region_of(np.array([-0.2, 0.01, 0.3]), 0.05).tolist()
+    [0, 1, 2]
+    """
+    return (np.asarray(difference) >= -rope).astype(np.int64) + (np.asarray(difference) > rope)

@@ -1,0 +1,105 @@
+"""The difference of one measure between two systems, or two sub-populations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from bayes_assess.errors import QuestionError
+from bayes_assess.measures._loss_table import LossTable
+from bayes_assess.measures._losses import DenseLosses, losses_of
+from bayes_assess.measures._stacked import Part
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A function of two risks that stand side by side: `of` at the first less `of` at the second.
+
+    Parameters
+    ----------
+    of : callable
+        g, of `size` losses; with one value.
+    size : int
+    range : (lowest, highest)
+        Where g lies.
+    """
+
+    of: Callable[[Any], Any]
+    size: int
+    range: tuple[float, float]
+
+    def __call__(self, risk: Float[Array, " D"]) -> Float[Array, ""]:
+        first, second = (jnp.ravel(jnp.asarray(self.of(half)))[0] for half in self.halves(risk))
+        return jnp.where(jnp.isfinite(first), first, 0.0) - jnp.where(jnp.isfinite(second), second, 0.0)
+
+    def halves(self, risk: Float[Array, " D"]) -> tuple[Any, Any]:
+        """Return the risk of the first and that of the second."""
+        return risk[: self.size], risk[self.size :]
+
+
+@dataclass(frozen=True)
+class _BothDefined:
+    part: Part
+
+    def __call__(self, risk: Any) -> Any:
+        size = self.part.size
+        return self.part.defined(risk[:size]).all() & self.part.defined(risk[size:]).all()
+
+
+def difference_table(table: LossTable, first: int, second: int) -> LossTable:
+    """Return the table of the difference of two outputs of one measure, the first less the second.
+
+    Parameters
+    ----------
+    table : LossTable
+        Of one measure with one value, for several systems or sub-populations.
+    first, second : int
+        Positions in ``table.outputs``.
+
+    Raises
+    ------
+    QuestionError
+        If there are several measures, or the measure has several values.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> from bayes_assess.measures import difference_table, table_for
+    >>> pool = ba.Pool(predictions=[0, 1, 1, 0], systems={"b": [0, 0, 1, 1]})
+    >>> codes, table = table_for("accuracy", pool, systems=["prediction", "b"])
+    >>> less = difference_table(table, 0, 1)
+    >>> less.outputs, less.ranges
+    (('accuracy (system prediction) less accuracy (system b)',), ((-1.0, 1.0),))
+    """
+    part, *more = table.parts
+    with jax.enable_x64(True):
+        one = jax.eval_shape(part.value, jax.ShapeDtypeStruct((part.size,), jnp.float64)).shape == (1,)
+    if more or not one or part.averaged > 1:
+        raise QuestionError("A comparison is of one measure with one value, such as 'f1'.")
+    places = part.places[[first, second]].ravel()
+    losses = _columns(table.losses, places)
+    low, high = table.ranges[first]
+    return replace(
+        table,
+        losses=losses,
+        nonzero=(np.asarray(losses.values) != 0).any(-1),
+        parts=(Part(Difference(part.g, part.size, (low, high)), _BothDefined(part), 2 * part.size, (0,)),),
+        outputs=(f"{table.outputs[first]} less {table.outputs[second]}",),
+        ranges=((low - high, high - low),),
+    )
+
+
+def _columns(losses: Any, places: Int[np.ndarray, " D"]) -> Any:
+    """Keep these losses, in this order."""
+    if isinstance(losses, DenseLosses):
+        return DenseLosses(np.asarray(losses.values)[..., places])
+    kept = np.full(losses.size, -1)
+    kept[places] = np.arange(len(places))
+    index = kept[np.asarray(losses.index)]
+    return losses_of(np.maximum(index, 0), np.where(index >= 0, losses.values, 0.0), len(places))

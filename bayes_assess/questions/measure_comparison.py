@@ -1,0 +1,110 @@
+"""Is a measure of one system, or of one group, above another's?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.arrays import listing, show
+from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure
+from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of
+from bayes_assess.measures import combine, difference_table, table_for
+from bayes_assess.pool._columns import RESERVED
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions.metric import Metric, cells_table
+
+_ROUNDING = 1e-9  # of differences that are exactly the rope
+
+
+class MeasureComparison(Metric):
+    """Which of two systems, or of two groups, has the higher F1, or any other measure? Made by `Compare`.
+
+    The only output is the difference D, first less second, so that designs choose what tells about D.
+    """
+
+    first: Any
+    second: Any
+    rope: float
+
+    quantity: ClassVar[str] = "difference of measures"
+    lower_is_better: ClassVar[Mapping[str, bool]] = {"right": False, "error": True}
+    goals: ClassVar[Mapping[str, float]] = {"right": 0.95, "error": 0.05}
+
+    def __init__(
+        self,
+        first: str,
+        second: str,
+        by: str | None = None,
+        rope: float = 0.05,
+        *,
+        measure: Any = "f1",
+        positive: Any = None,
+        target: str = "pool",
+    ):
+        given = {"first": first, "second": second, "by": by, "rope": rope, "measure": measure, "positive": positive}
+        systems = (first, second) if by is None else ()
+        for name, value in (given | {"target": target, "systems": systems, "average": None}).items():
+            object.__setattr__(self, name, value)
+        if len(combine(measure)) != 1:
+            raise QuestionError(f"A comparison is of one measure, such as 'f1'; found {show(measure)}.")
+        if target != "pool":
+            raise QuestionError("Measures are compared on the items of the pool: leave out target='population'.")
+
+    @property
+    def name(self) -> str:
+        """What the question is called."""
+        return "Compare"
+
+    @property
+    def measure_name(self) -> str:
+        """What is compared."""
+        return combine(self.measure)[0].name
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """Whether the verdict is that at full labels, and the error of the difference."""
+        return ("right", "error")
+
+    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
+        """Return what the losses of every item depend on, and the table of the difference."""
+        codes, table = table_for(self.measure, pool, positive=self.positive, systems=self.systems, by=self.by)
+        if self.by is None:
+            return codes, difference_table(table, 0, 1)
+        found = []
+        for side in (self.first, self.second):
+            ending = f" ({self.by} {side})"
+            places = [i for i, output in enumerate(table.outputs) if output.endswith(ending)]
+            if not places:
+                known = [output.split(f"({self.by} ")[-1].removesuffix(")") for output in table.outputs]
+                raise QuestionError(f"There is no group {show(side)} in {self.by!r}; it has {listing(known)}.")
+            found.append(places[0])
+        return codes, difference_table(table, *found)
+
+    def names(self) -> tuple[str, str]:
+        """Name the two sides."""
+        first, second = ("the pool's system" if side == RESERVED else str(side) for side in (self.first, self.second))
+        return first, second
+
+    def quantiles(self, record: Any, ranges: Any) -> Float[np.ndarray, "*batch Q"]:
+        """Return quantiles of the difference, from posteriors or from estimates, (...)."""
+        quantiles = record.quantiles if isinstance(record, PosteriorMeasure) else interval_quantiles(record, ranges)
+        return quantiles[..., 0, :]
+
+    def masses(self, quantiles: Float[np.ndarray, "*batch Q"]) -> Float[np.ndarray, "*batch 3"]:
+        """Compute the probabilities of D < -rope, |D| <= rope and D > rope."""
+        return region_masses(quantiles, self.rope + _ROUNDING)
+
+    def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
+        """Score simulated campaigns against the truth, (R, B) each."""
+        truth = float(self.truth_of_counts(campaigns.cells, campaigns.full))
+        masses = self.masses(self.quantiles(campaigns.record, cells_table(campaigns.cells).ranges))
+        right = masses.argmax(-1) == region_of(truth, self.rope + _ROUNDING)
+        return {"right": right.astype(float), "error": np.abs(campaigns.record.value[..., 0] - truth)}
+
+    def __repr__(self) -> str:
+        shown = {name: getattr(self, name) for name in ("first", "second", "by", "measure", "rope", "positive")}
+        return f"Compare({', '.join(f'{name}={value!r}' for name, value in shown.items() if value is not None)})"

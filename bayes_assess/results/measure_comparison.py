@@ -1,0 +1,118 @@
+"""Verdicts on measures: is the F1 of one system above another's, or are they practically equal?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from bayes_assess._tools.tables import Table
+from bayes_assess.questions.metric import cells_table
+from bayes_assess.results.belief_metric import BeliefMetricResult
+from bayes_assess.results.metric import MetricResult
+from bayes_assess.results.plots import rope_density
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_POINTS_UP_TO = 1.0  # measures that lie within [0, 1] are spoken of in points
+
+
+class MeasureVerdict:
+    """The verdict on the difference D of a measure of two systems or groups, first less second.
+
+    Attributes
+    ----------
+    masses : (3,) floats
+        Probabilities of D < -rope, |D| <= rope and D > rope.
+    eta : int
+        The most probable of the three: 0, the first is lower; 1, practically equal; 2, the first is higher.
+    probability : float
+        The probability of that event.
+    verdict : str
+        The same as a sentence.
+    """
+
+    @property
+    def names(self: Any) -> tuple[str, str]:
+        """What is compared."""
+        return self.question.names()
+
+    @cached_property
+    def masses(self: Any) -> Float[np.ndarray, " 3"]:
+        """Probabilities of D < -rope, |D| <= rope and D > rope."""
+        return self.question.masses(self._quantiles)
+
+    @property
+    def eta(self: Any) -> int:
+        """The most probable of the three events: 0, 1 or 2."""
+        return int(self.masses.argmax())
+
+    @property
+    def probability(self: Any) -> float:
+        """Probability of the verdict."""
+        return float(self.masses.max())
+
+    @property
+    def verdict(self: Any) -> str:
+        """The verdict as a sentence."""
+        exact = self.guarantee == "exact"
+        how = ", as their labels show" if exact else f" with probability {self.probability:.2f}"
+        (first, second), what = self.names, self.question.measure_name
+        sides = f"The {what} of {first}", f"that of {second}"
+        if self.eta == 1:
+            return f"{sides[0]} is within {self._rope} of {sides[1]}{how}."
+        return f"{sides[0]} is more than {self._rope} {'below' if self.eta == 0 else 'above'} {sides[1]}{how}."
+
+    @property
+    def _rope(self: Any) -> str:
+        rope, high = self.question.rope, cells_table(self.cells).ranges[0][1]
+        return f"{100 * rope:g} points" if high <= _POINTS_UP_TO else f"{rope:g}"
+
+    def verdict_table(self: Any) -> Table:
+        """Tabulate the three events."""
+        first, second = self.names
+        events = [f"lower by more than {self._rope}", f"within {self._rope}", f"higher by more than {self._rope}"]
+        columns = {f"{first} is": events, "probability": self.masses}
+        title = f"{self.question.measure_name} of {first} and of {second}"
+        return Table(columns, title=title, formats={"probability": ".3f"})
+
+    def _answer(self: Any) -> list[str]:
+        return [self.verdict, *super()._answer()]  # type: ignore[misc]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BeliefComparisonResult(MeasureVerdict, BeliefMetricResult):
+    """A measure of two systems or groups compared, from a belief that learns what the scores mean."""
+
+    @property
+    def _quantiles(self) -> Float[np.ndarray, " Q"]:
+        return np.sort(self.found.draws[:, 0])
+
+    def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw the posterior density of the difference, with the region of practical equivalence marked."""
+        first, second = self.names
+        return rope_density(
+            self.found.draws[:, 0],
+            float(self.question.rope),
+            self.masses,
+            first=first,
+            second=second,
+            estimate=float(self.estimate),
+            interval=self.interval,
+            truth=truth,
+            title=f"{self.question.measure_name} of {first} less {second}: {self._progress()}",
+            ax=ax,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightedComparisonResult(MeasureVerdict, MetricResult):
+    """A measure of two systems or groups compared, from weighted draws."""
+
+    @property
+    def _quantiles(self) -> Float[np.ndarray, " Q"]:
+        return self.question.quantiles(self.answer, cells_table(self.cells).ranges)

@@ -1,0 +1,136 @@
+"""Is the F1 of one system, or of one group, above another's? Verdicts, in sessions and in studies."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess.campaigns.description import describe_question, described_question
+from bayes_assess.designs import VarianceReduction
+from bayes_assess.estimators.verdicts import interval_quantiles, region_masses
+from bayes_assess.estimators.weighted import Estimate
+from bayes_assess.measures import value_of
+
+RNG = np.random.default_rng(11)
+N = 400
+SCORES = RNG.beta(0.5, 2.0, N)
+LABELS = (RNG.random(N) < SCORES).astype(int)
+FIRST, SECOND = (SCORES >= 0.5).astype(int), (SCORES + RNG.normal(0, 0.25, N) >= 0.5).astype(int)
+SITE = RNG.choice(["x", "y"], N)
+POOL = ba.Pool(
+    predictions=FIRST,
+    scores=np.stack([1 - SCORES, SCORES], axis=1),
+    systems={"rival": SECOND},
+    groups={"site": SITE},
+)
+SYSTEMS = ba.Compare("prediction", "rival", measure="f1", rope=0.02)
+SITES = ba.Compare("x", "y", by="site", measure="f1", rope=0.02)
+SMALL = VarianceReduction(n_strata=12)
+
+
+def told(question, n, design=SMALL, **options):
+    a = ba.assess(POOL, question, design=design, **options)
+    n = min(n, a.n_remaining)
+    while n:
+        queries = a.ask(min(50, n))
+        a.tell(queries.ids, LABELS[queries.ids])
+        n -= len(queries)
+    return a
+
+
+def f1(which, predictions=FIRST):
+    return value_of("f1", LABELS[which], predictions[which], classes=[0, 1])
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [(SYSTEMS, f1(slice(None)) - f1(slice(None), SECOND)), (SITES, f1(SITE == "x") - f1(SITE == "y"))],
+)
+def test_with_all_labels_the_verdict_is_exact(question, expected):
+    assert question.truth(POOL, LABELS) == pytest.approx(expected, abs=1e-12)
+    r = told(question, N).result()
+    assert r.guarantee == "exact"
+    assert r.estimate == pytest.approx(expected, abs=1e-12)
+    np.testing.assert_allclose(r.interval, [expected, expected], atol=1e-12)
+    np.testing.assert_allclose(r.design_interval, [expected, expected], atol=1e-12)
+    assert r.masses.max() == 1
+    assert r.eta == (expected >= -0.02) + (expected > 0.02)
+    assert r.verdict.endswith("as their labels show.")
+
+
+def test_on_the_way_verdict_and_interval_agree():
+    r = told(SYSTEMS, 60).result()
+    assert r.masses.sum() == pytest.approx(1)
+    assert r.probability == r.masses.max()
+    low, high = r.interval
+    assert -1 <= r.design_interval[0] <= low < r.estimate < high <= r.design_interval[1] <= 1
+    inside = ((r.draws[:, 0] >= -0.02) & (r.draws[:, 0] <= 0.02)).mean()
+    assert r.masses[1] == pytest.approx(inside, abs=1e-12)
+    assert r.summary().splitlines()[1].startswith("The f1 of the pool's system is ")
+    assert "rival" in r.verdict
+    assert r.plot().get_title(loc="left").startswith("f1 of the pool's system less rival")
+    plt.close("all")
+
+
+def test_only_items_of_the_two_groups_are_asked_for():
+    sites = np.where(np.arange(N) < 100, "other", SITE)
+    pool = ba.Pool(predictions=FIRST, scores=POOL.scores, groups={"site": sites})
+    a = ba.assess(pool, SITES, design=SMALL)
+    assert a.n_remaining <= N - 100
+    assert (a.ask(50).ids >= 100).all()
+
+
+def test_random_labels_answer_it_too():
+    r = told(SYSTEMS, 100, design="passive").result()
+    assert r.masses.sum() == pytest.approx(1)
+    low, high = r.interval
+    assert low < r.estimate < high
+    assert "with probability" in r.verdict
+    assert told(SYSTEMS, N, design="passive").result().verdict.endswith("as their labels show.")
+
+
+def test_studies_score_verdicts():
+    study = ba.simulate(POOL, LABELS, SYSTEMS, designs=["passive", SMALL], budgets=[40, 200], repeats=6)
+    assert study.truth == pytest.approx(f1(slice(None)) - f1(slice(None), SECOND), abs=1e-12)
+    for scores in study.scores.values():
+        assert scores["right"].shape == scores["error"].shape == (6, 2)
+        assert set(np.unique(scores["right"])) <= {0.0, 1.0}
+    assert set(study.labels_to("right")) == set(study.scores)
+
+
+def test_verdicts_from_draws_say_what_their_intervals_say():
+    one, tiny = np.ones(1), np.full(1, 1e-9)
+    answer = Estimate(0.03 * one, 1e-4 * one, 1e-4 * one, tiny, tiny, one > 0, np.array(1e6), np.array(False))
+    quantiles = interval_quantiles(answer, ((-1.0, 1.0),))[..., 0, :]
+    assert (np.diff(quantiles) >= 0).all()
+    # P(D > .02) = Phi(1) of Normal(.03, .01), to the resolution of the quantiles
+    assert region_masses(quantiles, 0.02)[2] == pytest.approx(0.8413, abs=0.01)
+
+
+def test_journals_keep_it(tmp_path):
+    for question in (SYSTEMS, SITES):
+        assert repr(described_question(describe_question(question))) == repr(question)
+    a = told(SYSTEMS, 30, journal=tmp_path / "run.db")
+    again = ba.resume(tmp_path / "run.db", POOL)
+    assert again.result().verdict == a.result().verdict
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: ba.Compare("prediction", None, measure="f1"), "two sides"),
+        (lambda: ba.Compare("rival", "rival", measure="f1"), "with itself"),
+        (lambda: ba.Compare("prediction", SECOND, measure="f1"), "systems="),
+        (lambda: ba.Compare("x", "y", by=SITE, measure="f1"), "name"),
+        (lambda: ba.Compare("x", "y", by="site", measure=["f1", "recall"]), "one measure"),
+        (lambda: ba.Compare("x", "y", by="site", measure="f1", target="population"), "pool"),
+        (lambda: ba.assess(POOL, ba.Compare("x", "q", by="site", measure="f1")), "no group 'q'"),
+        (lambda: ba.assess(POOL, ba.Compare("prediction", "q", measure="f1")), "no system 'q'"),
+        (lambda: ba.Compare("x", "y", by="site", measure="no such measure"), "no such measure"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(ask, message):
+    with pytest.raises(ba.QuestionError, match=message):
+        ask()
