@@ -106,6 +106,9 @@ def _in_order(values: Any, classes: np.ndarray) -> np.ndarray:
     if columns and set(columns) == set(names):
         frame = frame_of(values)
         return np.column_stack([values_of(frame[columns[name]]) for name in names])
+    if not set(columns).isdisjoint(names):
+        problem = f"have the columns {listing(list(columns))}, and the classes are {listing(classes)}"
+        raise UnreadableRow(0, f"{problem}; name one column after each class")
     return to_numpy(values)
 
 

@@ -274,6 +274,7 @@ UNREADABLE = {
     "partial": ([[0, 1, 0], [0, np.nan, 1]], "item 'b' .* lack that of class 'bee', and all labels of an item"),
     "partly masked": (np.ma.array([[0, 1, 0]] * 2, mask=[[0] * 3, [0, 0, 1]]), "item 'b' .* lack that of class 'cow'"),
     "width": ([[0, 1], [1, 0]], r"item 'a' .* are 2 numbers for 3 classes \('ant', 'bee', 'cow'\)"),
+    "columns": (pd.DataFrame([[0, 1, 0]] * 2, columns=["bee", "elk", "ant"]), "columns 'bee', 'elk', 'ant', and"),
     "width of a row": ([[0, 1, 0], [1]], "item 'b' .* are 1 number for 3 classes.*write names as text"),
     "unknown": (["ant", "bee;elk"], r"item 'b' .* name 'elk', .*\('ant', 'bee', 'cow'\); label with these.*or '-'"),
     "unknown in a set": (["ant", {"elk", "bee"}], "item 'b' .* name 'elk'"),
