@@ -123,4 +123,8 @@ def line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> 
 
 
 def more_rows(count: int) -> str:
-    return f"{count:,} more row{'s' if count > 1 else ''}"
+    return plural(count, "more row")
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

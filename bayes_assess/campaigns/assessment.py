@@ -30,7 +30,7 @@ from bayes_assess.designs import (
 )
 from bayes_assess.errors import BudgetError, DesignError, JournalError, QuestionError
 from bayes_assess.models.belief import Belief, jax_ready
-from bayes_assess.pool.labels import check_consistent, labelled_only
+from bayes_assess.pool.labels import check_consistent
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
 from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer
@@ -167,17 +167,18 @@ class Assessment:
         >>> a.labels_used
         2
         """
-        ids, labels = labelled_only(ids, labels)
+        space = self.pool.label_space
+        ids, labels = space.labelled_only(ids, labels)
         if not len(ids):
             return
         items = self.pool.positions(ids)
-        codes = self.pool.label_codes(labels, ids=ids)
-        items, codes = check_consistent(self._items.label[items], items, codes, ids, self.pool.classes)
+        codes = space.codes(labels, ids)
+        items, codes = check_consistent(self._items.label[items], items, codes, ids, space)
         new = self._items.label[items] < 0
         items, codes = items[new], codes[new]
         if not len(items):
             return
-        self._write("tell", {"ids": self.pool.ids[items], "labels": self.pool.classes[codes]})
+        self._write("tell", {"ids": self.pool.ids[items], "labels": space.names(codes)})
         self._learn(items, codes)
 
     def result(self, level: float = 0.95, *, question: Question | None = None, posterior: Any = None) -> Any:

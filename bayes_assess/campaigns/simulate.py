@@ -100,6 +100,7 @@ def simulate(
     >>> study.estimates["thompson"].shape
     (50, 3, 3)
     """
+    question.check_pool(pool)
     if not pool.classes_declared:
         # All labels are known here, so classes that were never predicted need not be declared.
         pool = pool.with_classes(pool.label_space.including(labels))

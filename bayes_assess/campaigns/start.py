@@ -135,6 +135,7 @@ def _start(pool, question, design, prior, prior_strength, seed) -> Assessment:
         raise QuestionError(f"A question is one of {names}; found {type(question).__name__}.")
     if isinstance(seed, bool) or int(seed) != seed or seed < 0:
         raise DesignError(f"A seed is a whole number, 0 or more; found {show(seed)}.")
+    question.check_pool(pool)
     design = find_design(
         question.default_design_on(pool) if design is None else design, question.n_sought, question.designs
     )

@@ -3,6 +3,7 @@
 A `Measure` says what is measured (`measure` finds it by scikit-learn's name; one may write one's own). `table_for`
 turns it, on a pool, into a `LossTable` over the few attributes of items on which its losses depend, from which
 samplers and simulators take means, values, gradients and variances. `value_of` is the exact value from all labels.
+Where items have several labels each, `multilabel_measure` finds measures with losses of whole sets of labels.
 """
 
 from bayes_assess.measures._difference import Difference as Difference
@@ -13,6 +14,9 @@ from bayes_assess.measures._full_labels import value_of as value_of
 from bayes_assess.measures._item_attributes import positive_code as positive_code
 from bayes_assess.measures._loss_table import LossTable as LossTable
 from bayes_assess.measures._measure import Measure as Measure
+from bayes_assess.measures._multilabel import MULTILABEL_MEASURES as MULTILABEL_MEASURES
+from bayes_assess.measures._multilabel import MultiLabelMeasure as MultiLabelMeasure
+from bayes_assess.measures._multilabel import multilabel_measure as multilabel_measure
 from bayes_assess.measures._pool_losses import combine as combine
 from bayes_assess.measures._pool_losses import curve_scores as curve_scores
 from bayes_assess.measures._pool_losses import table_for as table_for

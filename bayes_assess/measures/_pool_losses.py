@@ -113,6 +113,7 @@ def table_for(
     >>> codes.tolist(), table.outputs
     ([0, 2, 1], ('accuracy (system prediction)', 'accuracy (system b)'))
     """
+    _check_single(pool)
     specs = combine(measures)
     columns = [systems] if isinstance(systems, str) else list(systems)
     if average not in (None, "macro"):
@@ -141,8 +142,14 @@ def curve_scores(pool: Pool, positive: Any = None) -> tuple[Float[np.ndarray, " 
     QuestionError
         If there is no positive class, or there are no scores.
     """
+    _check_single(pool)
     code = _needed(positive_code(pool, positive), "pr_curve", pool)
     return item_scores(pool, "positive", code, "pr_curve"), code
+
+
+def _check_single(pool: Pool) -> None:
+    if pool.multilabel:
+        raise QuestionError("A table of losses is of items with one label each; use multilabel_measure on this pool.")
 
 
 def _each(given: Any) -> list[Measure | PRCurve]:

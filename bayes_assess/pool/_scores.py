@@ -53,6 +53,14 @@ def both_columns(positive: np.ndarray) -> np.ndarray:
     return np.stack([1 - positive, positive], axis=1)
 
 
+def spread_columns(scores: np.ndarray, code: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return scores (M, C') of more classes: those of the present ones at their codes, 0 elsewhere."""
+    both = scores if scores.ndim == 2 else both_columns(scores)
+    wide = np.zeros((len(both), n_classes), dtype=both.dtype)
+    wide[:, code] = both
+    return wide
+
+
 def is_single(values: np.ndarray) -> bool:
     """Whether float32 holds every value, whatever the type that they came in."""
     if values.dtype == np.float32:

@@ -206,14 +206,15 @@ def cells(pool: Pool, by: Any = RESERVED, *, seed: int = 0) -> Cells:
     seed = _check_seed(seed)
     sizes = np.zeros(groups.n_groups, dtype=np.int64)
     totals = np.zeros(groups.n_groups)
+    confidence = None if pool.multilabel else pool.confidence
     for start in range(0, pool.n_items, CHUNK):  # chunks, since bincount makes 8-byte copies of what it counts
         rows = slice(start, start + CHUNK)
         sizes += np.bincount(groups.codes[rows], minlength=groups.n_groups)
-        if pool.confidence is not None:
-            totals += np.bincount(groups.codes[rows], weights=pool.confidence[rows], minlength=groups.n_groups)
+        if confidence is not None:
+            totals += np.bincount(groups.codes[rows], weights=confidence[rows], minlength=groups.n_groups)
     mean_score = None
-    if pool.confidence is not None:
-        mean_score = frozen(np.where(sizes > 0, totals, pool.confidence.mean()) / np.maximum(sizes, 1))
+    if confidence is not None:
+        mean_score = frozen(np.where(sizes > 0, totals, confidence.mean()) / np.maximum(sizes, 1))
     return Cells(
         sizes=frozen(sizes),
         mean_score=mean_score,

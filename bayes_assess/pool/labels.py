@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from bayes_assess._tools.arrays import (
     first_missing,
@@ -77,12 +77,12 @@ class LabelSpace:
         missing = first_missing(values)
         if missing is not None:
             problem = f"is missing ({show(values[missing])}); leave the item out until it is labelled"
-            raise LabelError(f"The label {_where(missing, names)} {problem}.")
+            raise LabelError(f"The label {where(missing, names)} {problem}.")
         codes, at = codes_of(values, self.classes)
         if at is None:
             return codes
         problem = f"is {show(values[at])}, which is not one of the classes ({listing(self.classes)})"
-        raise LabelError(f"The label {_where(at, names)} {problem}; {self._remedy(values[at])}.")
+        raise LabelError(f"The label {where(at, names)} {problem}; {self._remedy(values[at])}.")
 
     def _remedy(self, value: Any) -> str:
         if isinstance(value, list | tuple | set | frozenset | np.ndarray):
@@ -105,16 +105,31 @@ class LabelSpace:
         [1, 0]
         """
         values = _one_each(labels)
-        if len(values) != n_items:
-            raise LabelError(f"The label of every item is needed; found {len(values):,} labels for {n_items:,} items.")
-        rows = np.flatnonzero(missing_mask(values))
-        if rows.size:
-            named = ", ".join(map(str, rows[:_ROWS_SHOWN].tolist())) + ", ..." * (rows.size > _ROWS_SHOWN)
-            raise LabelError(
-                f"The label of every item is needed, but {rows.size:,} of {n_items:,} are missing, in row"
-                f"{'s' * (rows.size > 1)} {named}; leave such items out of the pool."
-            )
+        needed_of_every_item(missing_mask(values), n_items)
         return self.codes(values)
+
+    def labelled_only(self, ids: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return ids and labels as arrays without the items that have no label: None, NaN, masked or empty text.
+
+        Parameters
+        ----------
+        ids, labels : array (n,)
+
+        Raises
+        ------
+        LabelError
+            If there is not one label per id.
+
+        Examples
+        --------
+        >>> LabelSpace(np.array(["cat"]), declared=False).labelled_only([7, 8, 9], ["cat", None, float("nan")])
+        (array([7]), array(['cat'], dtype='<U3'))
+        """
+        ids, labels = np.atleast_1d(values_of(ids)), np.atleast_1d(values_of(labels))
+        if ids.ndim != 1 or labels.ndim != 1 or len(ids) != len(labels):
+            raise LabelError(f"Tell one label per id; found {ids.size:,} ids and {labels.size:,} labels.")
+        missing = missing_mask(labels)
+        return (ids[~missing], values_of(labels[~missing])) if missing.any() else (ids, labels)
 
     def including(self, labels: Any) -> np.ndarray:
         """Return the classes together with those that occur in labels, (C',), sorted; missing labels are passed over.
@@ -135,28 +150,17 @@ class LabelSpace:
         return np.union1d(self.classes, values) if values.size and values.dtype.kind in alike else self.classes
 
 
-def labelled_only(ids: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return ids and labels as arrays without the items that have no label: None, NaN, masked or empty text.
-
-    Parameters
-    ----------
-    ids, labels : array (n,)
-
-    Raises
-    ------
-    LabelError
-        If there is not one label per id.
-
-    Examples
-    --------
-    >>> labelled_only([7, 8, 9], ["cat", None, float("nan")])
-    (array([7]), array(['cat'], dtype='<U3'))
-    """
-    ids, labels = np.atleast_1d(values_of(ids)), np.atleast_1d(values_of(labels))
-    if ids.ndim != 1 or labels.ndim != 1 or len(ids) != len(labels):
-        raise LabelError(f"Tell one label per id; found {ids.size:,} ids and {labels.size:,} labels.")
-    missing = missing_mask(labels)
-    return (ids[~missing], values_of(labels[~missing])) if missing.any() else (ids, labels)
+def needed_of_every_item(missing: Bool[np.ndarray, " n"], n_items: int) -> None:
+    """Raise `LabelError` unless there are labels of all items and none is missing; the message names the rows."""
+    if len(missing) != n_items:
+        raise LabelError(f"The label of every item is needed; found {len(missing):,} labels for {n_items:,} items.")
+    rows = np.flatnonzero(missing)
+    if rows.size:
+        named = ", ".join(map(str, rows[:_ROWS_SHOWN].tolist())) + ", ..." * (rows.size > _ROWS_SHOWN)
+        raise LabelError(
+            f"The label of every item is needed, but {rows.size:,} of {n_items:,} are missing, in row"
+            f"{'s' * (rows.size > 1)} {named}; leave such items out of the pool."
+        )
 
 
 def _one_each(labels: Any) -> np.ndarray:
@@ -166,7 +170,8 @@ def _one_each(labels: Any) -> np.ndarray:
     return values
 
 
-def _where(at: int, ids: np.ndarray | None) -> str:
+def where(at: int, ids: np.ndarray | None) -> str:
+    """Say which label is meant: by its item's id if there are ids, and by its position."""
     return f"at position {at}" if ids is None else f"of item {show(ids[at])} (position {at})"
 
 
@@ -175,7 +180,7 @@ def check_consistent(
     items: Int[np.ndarray, " n"],
     codes: Int[np.ndarray, " n"],
     ids: np.ndarray,
-    classes: np.ndarray,
+    space: LabelSpace,
 ) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]:
     """Refuse contradictions, and drop repetitions.
 
@@ -185,7 +190,8 @@ def check_consistent(
         Codes of the labels that the items have already; negative where there is none.
     items, codes, ids : (n,)
         Positions of the items, codes of the labels told, and the items' ids for messages.
-    classes : (C,) names
+    space : LabelSpace
+        What the codes stand for.
 
     Returns
     -------
@@ -200,22 +206,23 @@ def check_consistent(
     Examples
     --------
     >>> known, items, codes = np.array([-1, 0, -1]), np.array([4, 2, 4]), np.array([1, 0, 1])
-    >>> check_consistent(known, items, codes, items, np.array(["cat", "dog"]))
+    >>> check_consistent(known, items, codes, items, LabelSpace(np.array(["cat", "dog"]), declared=True))
     (array([4, 2]), array([1, 0]))
     """
     i = first_true((known >= 0) & (known != codes))
     if i is not None:
+        before, now = space.names([known[i], codes[i]])
         raise LabelError(
-            f"Item {show(ids[i])} is already labelled {show(classes[known[i]])}, and {show(classes[codes[i]])} "
+            f"Item {show(ids[i])} is already labelled {show(before)}, and {show(now)} "
             "contradicts that. Labels are final: nothing was taken; leave the item out, or start a new assessment "
             "without the wrong label."
         )
     _, first, inverse = np.unique(items, return_index=True, return_inverse=True)
     i = first_true(codes != codes[first][inverse])
     if i is not None:
+        one, other = space.names([codes[first][inverse][i], codes[i]])
         raise LabelError(
-            f"Item {show(ids[i])} occurs twice with different labels, {show(classes[codes[first][inverse][i]])} "
-            f"and {show(classes[codes[i]])}; nothing was taken."
+            f"Item {show(ids[i])} occurs twice with different labels, {show(one)} and {show(other)}; nothing was taken."
         )
     kept = np.sort(first)
     return items[kept], codes[kept]

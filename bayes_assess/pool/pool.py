@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import CHUNK, frozen, listing, show
+from bayes_assess._tools.text import plural
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import (
     check_classes,
@@ -29,7 +30,7 @@ from bayes_assess.pool._columns import (
     code_systems,
 )
 from bayes_assess.pool._ids import IdIndex, check_ids, find_ids
-from bayes_assess.pool._scores import both_columns, check_positive, check_rows, read_scores
+from bayes_assess.pool._scores import both_columns, check_positive, check_rows, read_scores, spread_columns
 from bayes_assess.pool.labels import LabelSpace
 
 _DERIVED = ("_fingerprint", "label_space")  # what follows from the classes
@@ -61,6 +62,8 @@ class Pool:
     systems : mapping of str to array (M,), optional
         Predictions of other systems on the same items, such as ``{"new": predictions}``, to compare with: names or
         codes of the same classes.
+    multilabel : bool
+        Whether an item may have several labels, or none: True makes a `MultiLabelPool`.
 
     Attributes
     ----------
@@ -87,6 +90,7 @@ class Pool:
     array([0, 1], dtype=int32)
     """
 
+    multilabel: bool = False
     scores: np.ndarray | None
     predictions: np.ndarray
     classes: np.ndarray
@@ -95,6 +99,14 @@ class Pool:
     _given_ids: np.ndarray | None
     _groups: dict[str, np.ndarray]
     _systems: dict[str, np.ndarray]
+
+    def __new__(cls, *args: Any, multilabel: bool = False, **options: Any) -> Pool:
+        """Make a `MultiLabelPool` where items may have several labels."""
+        if not multilabel or cls is not Pool:
+            return object.__new__(cls)
+        from bayes_assess.pool.multilabel import MultiLabelPool  # which imports this module
+
+        return object.__new__(MultiLabelPool)
 
     def __init__(
         self,
@@ -106,19 +118,18 @@ class Pool:
         classes: Any = None,
         groups: Mapping[str, Any] | None = None,
         systems: Mapping[str, Any] | None = None,
+        multilabel: bool = False,
     ) -> None:
         if scores is None and predictions is None:
             raise PoolError("A pool needs scores or predictions; pass at least one of them.")
         names = None if classes is None else check_classes(classes)
         declared = names is not None or scores is not None
-        array = columns = values = codes = None
-        boolean = False
-        if scores is not None:
-            array, columns = read_scores(scores)
-        if predictions is not None:
-            values, boolean = check_predictions(predictions)
+        array, columns = (None, None) if scores is None else read_scores(scores)
+        values, boolean = (None, False) if predictions is None else check_predictions(predictions)
+        codes = None
         n_items = len(array if values is None else values)  # pyright: ignore[reportArgumentType]
-        _check_size(n_items)
+        if n_items == 0:
+            raise PoolError("The pool has no items; pass at least one.")
         if array is not None and len(array) != n_items:
             raise PoolError(f"There are {n_items:,} predictions but scores of {len(array):,} items.")
         others = check_systems(systems, n_items)
@@ -155,10 +166,12 @@ class Pool:
         raise AttributeError(f"A Pool never changes; {name!r} cannot be deleted.")
 
     def __len__(self) -> int:
-        return len(self.predictions)
+        return self.n_items
 
     def __repr__(self) -> str:
-        parts = [_plural(len(self), "item"), _plural(self.n_classes, "class", "classes")]
+        parts = [plural(len(self), "item"), plural(self.n_classes, "class", "classes")]
+        if self.multilabel:
+            parts.append("multi-label")
         if self.scores is not None:
             parts.append("scores")
         elif self._given_confidence is not None:
@@ -346,10 +359,7 @@ class Pool:
             )
         scores = self.scores
         if scores is not None and not np.array_equal(code, np.arange(len(names))):
-            both = scores if scores.ndim == 2 else both_columns(scores)
-            wide = np.zeros((self.n_items, len(names)), dtype=both.dtype)
-            wide[:, code] = both
-            scores = frozen(wide)
+            scores = frozen(spread_columns(scores, code, len(names)))
         pool = object.__new__(Pool)
         pool._fill(**{name: value for name, value in self.__dict__.items() if name not in _DERIVED})
         pool._fill(
@@ -373,22 +383,17 @@ class Pool:
         """
         return self._fingerprint
 
+    @property
+    def _predicted(self) -> dict[str, np.ndarray]:  # by the name under which it is hashed
+        return {"predictions": self.predictions}
+
     @cached_property
     def _fingerprint(self) -> str:
         from bayes_assess.pool._fingerprint import digest
 
-        fields = {"predictions": self.predictions, "classes": self.classes}
+        fields = {**self._predicted, "classes": self.classes}
         optional = {"scores": self.scores, "confidence": self._given_confidence, "ids": self._given_ids}
         fields |= {name: array for name, array in optional.items() if array is not None}
         fields |= {f"group {name}": array for name, array in sorted(self._groups.items())}
         fields |= {f"system {name}": array for name, array in sorted(self._systems.items())}
         return digest(fields)
-
-
-def _plural(count: int, one: str, many: str | None = None) -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def _check_size(n_items: int) -> None:
-    if n_items == 0:
-        raise PoolError("The pool has no items; pass at least one.")

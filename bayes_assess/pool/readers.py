@@ -29,6 +29,7 @@ def read_pool(
     groups: str | Iterable[str] = (),
     systems: str | Iterable[str] | Mapping[str, str] = (),
     classes: Any = None,
+    multilabel: bool = False,
 ) -> Pool:
     """Read a pool from a CSV, Parquet or NPZ file, or from a dataframe.
 
@@ -51,6 +52,9 @@ def read_pool(
     classes : sequence, optional
         Class names; by default those of the score columns, without the first word up to an underscore if all
         columns share it: ``p_cat, p_dog`` give ``cat, dog``, and ``p_0, p_1`` give the integers 0 and 1.
+    multilabel : bool
+        True: items may have several labels each, and predictions are texts such as ``"cat;dog"``, with ``"-"`` where no
+        class is predicted; see `MultiLabelPool`.
 
     Returns
     -------
@@ -83,8 +87,9 @@ def read_pool(
         confidence=confidence,
         groups=[groups] if isinstance(groups, str) else list(groups),
         systems=dict(systems),
+        multilabel=multilabel,
     )
-    return Pool(**_read(Path(source) if is_file else source, columns, classes))
+    return Pool(**_read(Path(source) if is_file else source, columns, classes), multilabel=multilabel)
 
 
 class Columns(NamedTuple):
@@ -96,12 +101,18 @@ class Columns(NamedTuple):
     confidence: str | None
     groups: list[str]
     systems: dict[str, str]  # name of the system to its column
+    multilabel: bool = False
 
     @property
     def numbers(self) -> list[str]:
         """The columns of numbers."""
         scores = [self.scores] if isinstance(self.scores, str) else self.scores or []
         return [*scores, *([self.confidence] if self.confidence else [])]
+
+    @property
+    def texts(self) -> list[str]:
+        """The columns that are text whatever they look like: ids, and predictions of several labels."""
+        return [name for name in (self.id, self.prediction if self.multilabel else None) if name]
 
     @property
     def all(self) -> list[str]:
@@ -158,7 +169,7 @@ def _read_csv(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
         frame = pd.read_csv(
             path,
             usecols=columns.all,
-            dtype={columns.id: str} if columns.id else None,  # else 007 would become 7
+            dtype=dict.fromkeys(columns.texts, str),  # else 007 would become 7
             keep_default_na=False,  # a class or a site may be called "NA" or "None"
             **exact,
             na_values={name: NO_NUMBER if name in columns.numbers else [""] for name in columns.all},
@@ -183,6 +194,8 @@ def _read_npz(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
             detected = NPZ_NAMES
             if any((columns.scores, columns.prediction, columns.confidence)):
                 detected = {role: NPZ_NAMES[role] for role in ("id", "prediction")}
+            if columns.multilabel:
+                detected = {role: name for role, name in detected.items() if role != "confidence"}
             free = set(archive) - {*columns.groups, *columns.systems.values()}
             found = {role: key for role, key in detected.items() if not getattr(columns, role) and key in free}
             columns = _check_columns(columns._replace(**found), list(archive), "array")
@@ -216,7 +229,7 @@ def resolve(present: list[str], chosen: Columns) -> Columns:
                 f"Found neither a column 'prediction' nor several that begin with 'p_' or 'score_' among the columns "
                 f"{_listed(present)}; name them as prediction=... or scores=..."
             )
-        if chosen.scores is None and "confidence" in free:  # else it follows from the scores
+        if chosen.scores is None and "confidence" in free and not chosen.multilabel:  # else it follows from the scores
             chosen = chosen._replace(confidence="confidence")
     return _check_columns(chosen, present, "column")
 

@@ -193,7 +193,7 @@ def _scores_of(pool: Pool, of: Any) -> Float[np.ndarray, " M"]:
         if len(of) != pool.n_items:
             raise PartitionError(f"There are {len(of):,} scores to cut, but the pool has {pool.n_items:,} items.")
         return of
-    if of is None and (pool.scores is None or pool.n_classes != 2):
+    if of is None and (pool.scores is None or pool.n_classes != 2 or pool.multilabel):
         if pool.confidence is None:
             raise PartitionError(
                 "Score strata need scores; pass scores or confidence to the pool, or an array of scores as of=..."

@@ -60,6 +60,7 @@ class Question(ABC):
     quantity: ClassVar[str]  # what is estimated, as a noun
     low_is_worst: ClassVar[bool] = False
     interval_needs_draws: ClassVar[bool] = True  # False where it has a closed form
+    multilabel: ClassVar[bool] = False  # True: of items that may have several labels each
 
     @property
     def name(self) -> str:
@@ -83,6 +84,14 @@ class Question(ABC):
     def n_sought(self) -> int:
         """Groups that are looked for at a time."""
         return 1
+
+    def check_pool(self, pool: Pool) -> None:
+        """Raise QuestionError if items of this pool may have several labels, and the question is of single ones."""
+        if pool.multilabel and not self.multilabel:
+            raise QuestionError(
+                f"{self.name} is asked of items with one label each, and those of a multi-label pool may have several; "
+                "measures of them, such as 'f1_micro', are made by bayes_assess.measures.multilabel_measure."
+            )
 
     def setting(
         self,
@@ -120,6 +129,7 @@ class Question(ABC):
         >>> ba.GroupAccuracy().setting(pool, prior="uninformative").prior
         BetaBernoulli(a=array([1., 1.]), b=array([1., 1.]))
         """
+        self.check_pool(pool)
         if cells is None:
             cells = self.cells(pool, seed, strata)
             self.check(cells)
@@ -180,6 +190,7 @@ class Question(ABC):
         >>> ba.GroupAccuracy().truth(ba.Pool(predictions=["cat", "cat", "dog"]), ["cat", "dog", "dog"]).tolist()
         [0.5, 1.0]
         """
+        self.check_pool(pool)
         codes = pool.label_space.complete_codes(labels, pool.n_items)
         cells = self.cells(pool, seed=0)
         # Not checked: what no labels can answer, such as how equal systems differ, may have an exact answer.

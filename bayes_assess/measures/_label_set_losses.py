@@ -1,0 +1,196 @@
+"""Losses of items that have several labels each, and their moments where the labels are independent.
+
+Shapes: n items, C classes, d losses of a family. Predictions f and labels y are indicators (n, C); probabilities p are
+those of the labels, independent of each other ([SEME] eq. 92).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from jaxtyping import Float
+
+Matrix = Float[np.ndarray, "n C"]
+Vector = Float[np.ndarray, " n"]
+
+# A ratio per class, of all classes, or per item, is hits / (a hits + b predicted + c labels) with these (a, b, c).
+DENOMINATORS = {
+    "precision": (0.0, 1.0, 0.0),
+    "recall": (0.0, 0.0, 1.0),
+    "f1": (0.0, 0.5, 0.5),
+    "jaccard": (-1.0, 1.0, 1.0),
+}
+
+
+class LossFamily(Protocol):
+    """Losses l(f, y) of an item that measures are functions of."""
+
+    def width(self, n_classes: int) -> int:
+        """Return d, the number of losses."""
+        ...
+
+    def losses(self, predicted: Matrix, labels: Matrix) -> Float[np.ndarray, "n d"]:
+        """Compute l(f, y)."""
+        ...
+
+    def expected(self, predicted: Matrix, probabilities: Matrix) -> Float[np.ndarray, "n d"]:
+        """Compute E l(f, y)."""
+        ...
+
+    def mean_square(self, predicted: Matrix, probabilities: Matrix, gradient: Float[np.ndarray, " d"]) -> Vector:
+        """Compute E (gradient . l(f, y))^2."""
+        ...
+
+
+class _Linear:
+    """Losses that are linear in the labels: the expected ones are those at the probabilities.
+
+    With slopes b_c the derivatives of gradient . l in y_c, the mean square is (gradient . E l)^2 + sum_c b_c^2 p_c
+    (1 - p_c), which are eqs. (95) to (97) of [SEME].
+    """
+
+    def losses(self, predicted: Matrix, labels: Matrix) -> Float[np.ndarray, "n d"]:
+        raise NotImplementedError
+
+    def slopes(self, predicted: Matrix, gradient: Float[np.ndarray, " d"]) -> Matrix:
+        raise NotImplementedError
+
+    def expected(self, predicted: Matrix, probabilities: Matrix) -> Float[np.ndarray, "n d"]:
+        return self.losses(predicted, probabilities)
+
+    def mean_square(self, predicted: Matrix, probabilities: Matrix, gradient: Float[np.ndarray, " d"]) -> Vector:
+        mean = self.expected(predicted, probabilities) @ gradient
+        variance = (self.slopes(predicted, gradient) ** 2 * probabilities * (1 - probabilities)).sum(1)
+        return mean**2 + variance
+
+
+@dataclass(frozen=True)
+class Totals(_Linear):
+    """Hits, predictions and labels of an item: sum_c y_c f_c, sum_c f_c and sum_c y_c ([SEME] eq. 91)."""
+
+    def width(self, n_classes: int) -> int:
+        return 3
+
+    def losses(self, predicted: Matrix, labels: Matrix) -> Float[np.ndarray, "n 3"]:
+        return np.stack([(predicted * labels).sum(1), predicted.sum(1), labels.sum(1)], axis=1)
+
+    def slopes(self, predicted: Matrix, gradient: Float[np.ndarray, " 3"]) -> Matrix:
+        return gradient[0] * predicted + gradient[2]
+
+
+@dataclass(frozen=True)
+class PerClass(_Linear):
+    """Hits, predictions and labels of every class: y_c f_c, then f_c, then y_c."""
+
+    def width(self, n_classes: int) -> int:
+        return 3 * n_classes
+
+    def losses(self, predicted: Matrix, labels: Matrix) -> Float[np.ndarray, "n 3C"]:
+        return np.concatenate([predicted * labels, predicted, labels], axis=1)
+
+    def slopes(self, predicted: Matrix, gradient: Float[np.ndarray, " 3C"]) -> Matrix:
+        hits, _, labels = np.split(gradient, 3)
+        return hits * predicted + labels
+
+
+@dataclass(frozen=True)
+class WrongShare(_Linear):
+    """The share of classes on which prediction and label differ."""
+
+    def width(self, n_classes: int) -> int:
+        return 1
+
+    def losses(self, predicted: Matrix, labels: Matrix) -> Float[np.ndarray, "n 1"]:
+        return (predicted + labels - 2 * predicted * labels).mean(1, keepdims=True)
+
+    def slopes(self, predicted: Matrix, gradient: Float[np.ndarray, " 1"]) -> Matrix:
+        return gradient * (1 - 2 * predicted) / predicted.shape[1]
+
+
+@dataclass(frozen=True)
+class AnyWrong:
+    """Whether prediction and label differ on some class; its probability is 1 - prod_c P(y_c = f_c)."""
+
+    def width(self, n_classes: int) -> int:
+        return 1
+
+    def losses(self, predicted: Matrix, labels: Matrix) -> Float[np.ndarray, "n 1"]:
+        return (predicted != labels).any(1, keepdims=True).astype(np.float64)
+
+    def expected(self, predicted: Matrix, probabilities: Matrix) -> Float[np.ndarray, "n 1"]:
+        return 1 - np.where(predicted > 0, probabilities, 1 - probabilities).prod(1, keepdims=True)
+
+    def mean_square(self, predicted: Matrix, probabilities: Matrix, gradient: Float[np.ndarray, " 1"]) -> Vector:
+        return gradient[0] ** 2 * self.expected(predicted, probabilities)[:, 0]
+
+
+@dataclass(frozen=True)
+class ItemRatio:
+    """A ratio of an item's own hits, predictions and labels, one of `DENOMINATORS`.
+
+    It is no linear function of the labels. Its moments are exact: of m predicted labels A are right, and B others are
+    missed; A and B are independent sums of independent indicators, so that
+
+        E phi_m(A, B)^k = sum_ab P(A = a) P(B = b) phi_m(a, b)^k,   phi_m(a, b) = a / (a' a + b' m + c' (a + b)),
+
+    with (a', b', c') of `DENOMINATORS` and Poisson-binomial P, at a cost of O(C^2) per item.
+    """
+
+    kind: str
+
+    def width(self, n_classes: int) -> int:
+        return 1
+
+    def losses(self, predicted: Matrix, labels: Matrix) -> Float[np.ndarray, "n 1"]:
+        hits = (predicted * labels).sum(1, keepdims=True)
+        return self._ratio(hits, predicted.sum(1, keepdims=True), labels.sum(1, keepdims=True))
+
+    def expected(self, predicted: Matrix, probabilities: Matrix) -> Float[np.ndarray, "n 1"]:
+        return self._moment(predicted, probabilities, 1)[:, None]
+
+    def mean_square(self, predicted: Matrix, probabilities: Matrix, gradient: Float[np.ndarray, " 1"]) -> Vector:
+        return gradient[0] ** 2 * self._moment(predicted, probabilities, 2)
+
+    def _ratio(self, hits: np.ndarray, predicted: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        a, b, c = DENOMINATORS[self.kind]
+        return divide(hits, a * hits + b * predicted + c * labels)
+
+    def _moment(self, predicted: Matrix, probabilities: Matrix, power: int) -> Vector:
+        sizes, moment = predicted.sum(1).astype(np.int64), np.zeros(len(predicted))
+        first = np.argsort(-predicted, axis=1, kind="stable")[:, : sizes.max(initial=0)]  # predicted classes are few
+        right = count_distribution(np.take_along_axis(predicted * probabilities, first, axis=1))
+        missed = count_distribution((1 - predicted) * probabilities)
+        a, b = np.arange(right.shape[1])[:, None], np.arange(missed.shape[1])
+        for m in np.unique(sizes).tolist():
+            rows = sizes == m
+            phi = self._ratio(a, np.full((1, 1), m), a + b) ** power
+            moment[rows] = ((right[rows] @ phi) * missed[rows]).sum(1)
+        return moment
+
+
+def divide(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """Divide; 0 where the denominator is 0, scikit-learn's ``zero_division=0``."""
+    known = denominator > 0
+    return np.where(known, numerator, 0.0) / np.where(known, denominator, 1.0)
+
+
+def count_distribution(probabilities: Matrix) -> Float[np.ndarray, "n N"]:
+    """Compute the Poisson-binomial probabilities of 0, 1, ..., C successes in C independent trials, N = C + 1.
+
+    One trial at a time: P_c(k) = P_{c-1}(k) (1 - p_c) + P_{c-1}(k - 1) p_c.
+
+    Examples
+    --------
+    >>> count_distribution(np.array([[0.5, 0.5], [1.0, 0.25]])).tolist()
+    [[0.25, 0.5, 0.25], [0.0, 0.75, 0.25]]
+    """
+    n_items, n_trials = probabilities.shape
+    chances = np.zeros((n_items, n_trials + 1))
+    chances[:, 0] = 1
+    for trial, p in enumerate(probabilities.T[:, :, None], start=1):
+        shifted = chances[:, :trial] * p
+        chances[:, :trial] *= 1 - p
+        chances[:, 1 : trial + 1] += shifted
+    return chances

@@ -1,0 +1,325 @@
+"""Measures of items that have several labels each, with scikit-learn's names and meanings.
+
+As all measures they are functions g(R) of expected losses R = E[l(f, y)] ([NH] Definition 1); an item's losses see its
+labels of all classes together. Shapes: n items, C classes, D losses, Q outputs.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from bayes_assess._tools.arrays import CHUNK, show
+from bayes_assess.errors import QuestionError
+from bayes_assess.measures import _label_set_values as g
+from bayes_assess.measures._label_set_losses import AnyWrong, ItemRatio, LossFamily, PerClass, Totals, WrongShare
+
+Risk = Float[np.ndarray, "*batch D"]
+
+
+class _Output(NamedTuple):
+    """One measure: g and its gradient, functions of the losses of one family."""
+
+    family: LossFamily
+    value: Callable[[Risk], Float[np.ndarray, "*batch"]]
+    gradient: Callable[[Float[np.ndarray, " D"]], Float[np.ndarray, " D"]]
+
+
+@dataclass(frozen=True)
+class MultiLabelMeasure:
+    """One or more measures of a pool whose items have several labels each; `multilabel_measure` makes it.
+
+    Losses of measures that need the same ones are laid once: for f1_macro and precision_macro together D = 3C.
+
+    Parameters
+    ----------
+    outputs : tuple of str
+        Names of the Q measures, of `MULTILABEL_MEASURES`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_assess.measures import multilabel_measure
+    >>> f1 = multilabel_measure(["f1_micro", "f1_macro"])
+    >>> predicted, labels = np.array([[1, 0], [1, 1]], bool), np.array([[1, 1], [1, 0]], bool)
+    >>> f1.value(f1.losses(predicted, labels).mean(0)).round(3).tolist()
+    [0.667, 0.5]
+    """
+
+    outputs: tuple[str, ...]
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """The lowest and the highest value of every measure."""
+        return ((0.0, 1.0),) * len(self.outputs)
+
+    @cached_property
+    def _measures(self) -> tuple[_Output, ...]:
+        return tuple(MULTILABEL_MEASURES[name] for name in self.outputs)
+
+    @cached_property
+    def _families(self) -> tuple[LossFamily, ...]:
+        return tuple(dict.fromkeys(one.family for one in self._measures))
+
+    def n_losses(self, n_classes: int) -> int:
+        """Return D, the number of losses of an item.
+
+        Examples
+        --------
+        >>> multilabel_measure("f1_micro").n_losses(10), multilabel_measure("f1_macro").n_losses(10)
+        (3, 30)
+        """
+        return sum(family.width(n_classes) for family in self._families)
+
+    def losses(self, predicted: Bool[np.ndarray, "n C"], labels: Bool[np.ndarray, "n C"]) -> Float[np.ndarray, "n D"]:
+        """Compute the losses of items from the indicators of their predictions and labels.
+
+        Raises
+        ------
+        QuestionError
+            If these are no indicators of equal shape.
+
+        Examples
+        --------
+        >>> multilabel_measure("hamming_loss").losses(np.array([[True, False]]), np.array([[True, True]]))
+        array([[0.5]])
+        """
+        f, y = _indicators("predictions", predicted), _indicators("labels", labels)
+        _check_alike(f, y, "labels")
+        return self._laid(f, y, lambda family, *pair: family.losses(*pair))
+
+    def expected_losses(
+        self, predicted: Bool[np.ndarray, "n C"], probabilities: Float[np.ndarray, "n C"]
+    ) -> Float[np.ndarray, "n D"]:
+        """Compute the expected losses of items whose labels are independent, with these probabilities.
+
+        Ratios of single items (``f1_samples`` and the like) have exact expectations too, by the Poisson-binomial
+        distributions of the labels that are right and of those that are missed.
+
+        Raises
+        ------
+        QuestionError
+            If the shapes differ, or a probability lies outside [0, 1].
+
+        Examples
+        --------
+        >>> multilabel_measure("f1_samples").expected_losses(np.array([[True, False]]), np.array([[0.5, 0.5]]))
+        array([[0.41666667]])
+        """
+        f, p = _checked(predicted, probabilities)
+        return self._laid(f, p, lambda family, *pair: family.expected(*pair))
+
+    def value(self, mean_losses: Risk) -> Float[np.ndarray, "*batch Q"]:
+        """Compute the measures g(R), (..., Q), at mean losses R, (..., D); 0 where a denominator is 0.
+
+        Raises
+        ------
+        QuestionError
+            If the last axis does not hold the losses of some number of classes.
+
+        Examples
+        --------
+        >>> multilabel_measure("precision_micro").value([1.0, 2.0, 1.5])
+        array([0.5])
+        """
+        risk = np.asarray(mean_losses, np.float64)
+        blocks = self._blocks(risk.shape[-1] if risk.ndim else 0)
+        return np.stack([one.value(risk[..., blocks[one.family]]) for one in self._measures], axis=-1)
+
+    def jacobian(self, mean_losses: Float[np.ndarray, " D"]) -> Float[np.ndarray, "Q D"]:
+        """Compute Dg(R), (Q, D), at mean losses R, (D,), in closed form; 0 where a denominator is 0.
+
+        Examples
+        --------
+        >>> multilabel_measure("precision_micro").jacobian([1.0, 2.0, 1.5])
+        array([[ 0.5 , -0.25,  0.  ]])
+        """
+        risk = np.asarray(mean_losses, np.float64)
+        if risk.ndim != 1:
+            raise QuestionError(f"A Jacobian is taken at one vector of mean losses, (D,); found shape {risk.shape}.")
+        blocks, matrix = self._blocks(len(risk)), np.zeros((len(self.outputs), len(risk)))
+        for row, one in zip(matrix, self._measures, strict=True):
+            row[blocks[one.family]] = one.gradient(risk[blocks[one.family]])
+        return matrix
+
+    def deviations(
+        self,
+        predicted: Bool[np.ndarray, "n C"],
+        probabilities: Float[np.ndarray, "n C"],
+        mean_losses: Float[np.ndarray, " D"] | None = None,
+    ) -> Float[np.ndarray, " n"]:
+        r"""Compute how much items matter to the measures where labels are independent.
+
+        .. math:: h_n^2 = E \lVert Dg(R)\, l_n \rVert^2
+
+        These are eqs. (95) to (97) of [SEME] for micro F1, up to a factor that all items share. Eq. (109) of
+        [SEME], for its macro F1, leaves out the products of different classes; here they are in.
+
+        Parameters
+        ----------
+        predicted : (n, C) indicators of the predictions
+        probabilities : (n, C) probabilities of the labels
+        mean_losses : (D,), optional
+            R; by default the mean of the expected losses of these items.
+
+        Returns
+        -------
+        (n,) array of h
+
+        Raises
+        ------
+        QuestionError
+            If the shapes differ, or a probability lies outside [0, 1].
+
+        Examples
+        --------
+        >>> predicted, p = np.array([[True, False], [True, False]]), np.array([[0.5, 0.0], [1.0, 0.0]])
+        >>> multilabel_measure("accuracy").deviations(predicted, p).round(3).tolist()
+        [0.707, 0.0]
+        """
+        f, p = _checked(predicted, probabilities)
+        if mean_losses is None:
+            sums = (self.expected_losses(f[rows], p[rows]).sum(0) for rows in _chunks(*f.shape))
+            mean_losses = sum(sums, start=np.zeros(self.n_losses(f.shape[1]))) / max(len(f), 1)
+        jacobian, blocks = self.jacobian(np.asarray(mean_losses)), self._blocks(self.n_losses(f.shape[1]))
+        squares = np.zeros(len(f))
+        for rows in _chunks(*f.shape):
+            pair = f[rows].astype(np.float64), p[rows].astype(np.float64)
+            for gradient, one in zip(jacobian, self._measures, strict=True):
+                squares[rows] += one.family.mean_square(*pair, gradient[blocks[one.family]])
+        return np.sqrt(squares)
+
+    def _blocks(self, size: int) -> dict[LossFamily, slice]:
+        """Return the places of every family among D = `size` losses."""
+        per_class = PerClass() in self._families
+        n_classes = (size - self.n_losses(0)) // 3 if per_class else 1
+        if size != self.n_losses(n_classes) or n_classes < 1:
+            fixed = self.n_losses(0)
+            expected = f"{fixed} + 3 C" if per_class and fixed else "3 C" if per_class else f"{fixed}"
+            raise QuestionError(f"The mean losses of {', '.join(self.outputs)} are {expected} numbers; found {size}.")
+        ends = np.cumsum([family.width(n_classes) for family in self._families]).tolist()
+        return {family: slice(a, b) for family, a, b in zip(self._families, [0, *ends], ends, strict=False)}
+
+    def _laid(self, f: np.ndarray, other: np.ndarray, losses: Callable[..., np.ndarray]) -> Float[np.ndarray, "n D"]:
+        """Lay the losses of all families side by side."""
+        table = np.empty((len(f), self.n_losses(f.shape[1])))
+        blocks = self._blocks(table.shape[1])
+        for rows in _chunks(*f.shape):
+            pair = f[rows].astype(np.float64), other[rows].astype(np.float64)
+            for family, columns in blocks.items():
+                table[rows, columns] = losses(family, *pair)
+        return table
+
+
+def multilabel_measure(names: str | Iterable[str]) -> MultiLabelMeasure:
+    """Return measures of pools whose items have several labels each, by scikit-learn's names.
+
+    Parameters
+    ----------
+    names : str or list of str
+        Of `MULTILABEL_MEASURES`, with or without the ending ``_score``: ``f1``, ``precision``, ``recall`` and
+        ``jaccard``, each with ``_micro``, ``_macro``, ``_weighted`` or ``_samples``; ``accuracy`` (all labels of an
+        item right), ``zero_one_loss`` (its complement), ``hamming_loss``; and ``seme_f1_macro``, the harmonic mean
+        of macro precision and macro recall ([SEME] eq. 102), which is not scikit-learn's.
+
+    Returns
+    -------
+    MultiLabelMeasure
+
+    Raises
+    ------
+    QuestionError
+        If there is no such measure, a name occurs twice, or there is none.
+
+    Notes
+    -----
+    A ratio whose denominator is 0 counts as 0, scikit-learn's ``zero_division=0``, also that of an item with
+    neither predictions nor labels.
+
+    Examples
+    --------
+    >>> from bayes_assess.measures import multilabel_measure
+    >>> multilabel_measure(["f1_micro", "accuracy_score"]).outputs
+    ('f1_micro', 'accuracy')
+    >>> multilabel_measure("f1")
+    Traceback (most recent call last):
+        ...
+    bayes_assess.errors.QuestionError: There is no multi-label measure 'f1'; did you mean 'f1_micro', ...?
+    """
+    given = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else [names]
+    outputs = tuple(_known_name(name) for name in given)
+    if not outputs:
+        raise QuestionError("There is no measure in the list; name at least one, such as 'f1_micro'.")
+    if len(set(outputs)) < len(outputs):
+        raise QuestionError(f"Every measure is named once; found {', '.join(map(repr, outputs))}.")
+    return MultiLabelMeasure(outputs)
+
+
+def _known_name(name: Any) -> str:
+    text = str(name)
+    known = next((one for one in (text, text.removesuffix("_score")) if one in MULTILABEL_MEASURES), None)
+    if known is None:
+        near = difflib.get_close_matches(text, MULTILABEL_MEASURES, cutoff=0.3)
+        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"there are {', '.join(MULTILABEL_MEASURES)}."
+        raise QuestionError(f"There is no multi-label measure {show(name)}; {hint}")
+    return known
+
+
+def _chunks(n_items: int, n_classes: int) -> Iterator[slice]:
+    """Cut items into pieces of as many numbers as stay in cache."""
+    step = max(CHUNK // max(n_classes, 1), 1)
+    return (slice(start, start + step) for start in range(0, n_items, step))
+
+
+def _checked(predicted: Any, probabilities: Any) -> tuple[np.ndarray, np.ndarray]:
+    f, p = _indicators("predictions", predicted), np.asarray(probabilities)
+    if p.ndim != 2 or p.dtype.kind not in "biuf" or not ((p >= 0) & (p <= 1)).all():
+        raise QuestionError(
+            "Probabilities of labels are numbers in [0, 1], one for every item and class, (items, classes); found "
+            f"shape {p.shape} of {p.dtype}."
+        )
+    _check_alike(f, p, "probabilities")
+    return f, p
+
+
+def _indicators(what: str, values: Any) -> np.ndarray:
+    array = np.asarray(values)
+    if array.ndim != 2 or array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
+        raise QuestionError(
+            f"The {what} are indicators, True or False for every item and class, (items, classes); found shape "
+            f"{array.shape} of {array.dtype}."
+        )
+    return array
+
+
+def _check_alike(predicted: np.ndarray, other: np.ndarray, what: str) -> None:
+    if predicted.shape != other.shape:
+        raise QuestionError(
+            f"Predictions have shape {predicted.shape}, but {what} have {other.shape}; pass one row per item."
+        )
+
+
+def _all() -> Mapping[str, _Output]:
+    outputs = {}
+    for kind in ("f1", "precision", "recall", "jaccard"):
+        per_class = {"macro": (g.macro, g.macro_gradient), "weighted": (g.weighted, g.weighted_gradient)}
+        outputs[f"{kind}_micro"] = _Output(Totals(), partial(g.micro, kind), partial(g.micro_gradient, kind))
+        for average, pair in per_class.items():
+            outputs[f"{kind}_{average}"] = _Output(PerClass(), *(partial(function, kind) for function in pair))
+        outputs[f"{kind}_samples"] = _Output(ItemRatio(kind), g.first, np.ones_like)
+    outputs["seme_f1_macro"] = _Output(PerClass(), g.harmonic, g.harmonic_gradient)
+    outputs["accuracy"] = _Output(AnyWrong(), g.complement, lambda risk: -np.ones_like(risk))
+    outputs["zero_one_loss"] = _Output(AnyWrong(), g.first, np.ones_like)
+    outputs["hamming_loss"] = _Output(WrongShare(), g.first, np.ones_like)
+    return MappingProxyType(outputs)
+
+
+MULTILABEL_MEASURES: Mapping[str, Any] = _all()
+"""Measures of several labels per item by name; call `multilabel_measure` rather than these."""

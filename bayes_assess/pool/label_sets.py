@@ -1,0 +1,173 @@
+"""Label sets: the labels of items that have several classes each, or none, and the codes that stand for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from bayes_assess._tools.arrays import values_of
+from bayes_assess.errors import LabelError, PoolError
+from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR, LabelRows, UnreadableRow, read_rows
+from bayes_assess.pool.labels import LabelSpace, needed_of_every_item, where
+
+
+@dataclass(frozen=True, eq=False)
+class MultiLabelSpace(LabelSpace):
+    """The labels that items of a multi-label pool can have: each a set of classes, told all at once.
+
+    Every distinct set that is told gets a code, 0, 1, ... in the order of first occurrence, so that sessions handle one
+    integer per item as they do for single labels. Codes mean nothing beyond this object: journals and sheets hold the
+    texts of `names`.
+
+    Labels of n items are told as
+
+    - a matrix (n, C) of 0 and 1 or of booleans, or lists of C such values; a row of NaN is an item not labelled yet;
+    - lists, tuples or arrays of class names as text, or sets of class names; an empty one says that no class applies;
+    - texts such as ``"cat;dog"``; ``"-"`` says that no class applies, and an empty text, NaN or None is an item not
+      labelled yet.
+
+    Parameters
+    ----------
+    classes : ndarray (C,)
+        Class names: text or int64.
+    declared : bool
+        False where the classes were inferred from predictions, so that a label may lie outside them.
+
+    Examples
+    --------
+    >>> space = MultiLabelSpace(np.array(["cat", "dog"]), declared=True)
+    >>> codes = space.codes(["dog;cat", "-", "cat;dog"])
+    >>> codes.tolist(), space.names(codes).tolist(), space.indicators(codes[:2]).tolist()
+    ([0, 1, 0], ['cat;dog', '-', 'cat;dog'], [[True, True], [False, False]])
+    """
+
+    _codes: dict[bytes, int] = field(default_factory=dict, init=False, repr=False)  # of indicators, packed
+
+    @property
+    def n_sets(self) -> int:
+        """Distinct label sets told so far."""
+        return len(self._codes)
+
+    def indicators(self, codes: Any) -> Bool[np.ndarray, "*n C"]:
+        """Return which classes apply where these codes stand.
+
+        Raises
+        ------
+        LabelError
+            If a code stands for no set that was told.
+        """
+        codes = np.asarray(codes)
+        codes = codes if codes.size else codes.astype(np.int64)
+        if codes.size and not (0 <= codes.min() and codes.max() < self.n_sets):
+            raise LabelError(
+                f"Codes of label sets are 0 to {self.n_sets - 1} so far; found {codes.min()} to {codes.max()}."
+            )
+        n_classes = len(self.classes)
+        packed = np.frombuffer(b"".join(self._codes), np.uint8).reshape(self.n_sets, -(-n_classes // 8))
+        return np.unpackbits(packed[codes], axis=-1, count=n_classes).astype(bool)
+
+    def names(self, codes: Any) -> np.ndarray:
+        """Return the sets that codes stand for as texts, such as ``"cat;dog"`` or ``"-"``, which `codes` reads."""
+        distinct, places = np.unique(codes, return_inverse=True)
+        texts = [SEPARATOR.join(map(str, self.classes[row].tolist())) or NO_LABEL for row in self.indicators(distinct)]
+        return np.array(texts, dtype=str)[places.reshape(np.shape(codes))]
+
+    def codes(self, labels: Any, ids: Any = None) -> Int[np.ndarray, " n"]:
+        """Return labels as codes of their sets, int32.
+
+        Parameters
+        ----------
+        labels : array (n, C), or n lists, sets or texts
+        ids : array (n,), optional
+            The labelled items' ids, to name the first offender in an error.
+
+        Raises
+        ------
+        LabelError
+            At the first item whose labels are missing, incomplete, or name no class.
+
+        Examples
+        --------
+        >>> space = MultiLabelSpace(np.array(["cat", "dog"]), declared=True)
+        >>> space.codes([[0, 1], [1, 1], [0, 1]]).tolist(), space.codes([["dog"], []]).tolist()
+        ([0, 1, 0], [0, 2])
+        """
+        ids = None if ids is None else np.atleast_1d(values_of(ids))
+        rows = self._read(labels, ids)
+        if not rows.known.all():
+            at = int(np.argmin(rows.known))
+            raise LabelError(
+                f"The labels {where(at, ids)} are missing; leave the item out until it is labelled. "
+                f"If no class applies to it, its labels are '{NO_LABEL}'."
+            )
+        return self._codes_of(rows.indicators)
+
+    def complete_codes(self, labels: Any, n_items: int) -> Int[np.ndarray, " M"]:
+        """Return the codes of the labels of all items, in the order of the pool's rows.
+
+        Raises
+        ------
+        LabelError
+            If there are not the labels of every item; the message names the rows without.
+
+        Examples
+        --------
+        >>> MultiLabelSpace(np.arange(3), declared=True).complete_codes(["0;2", "-", "2;0"], 3).tolist()
+        [0, 1, 0]
+        """
+        rows = self._read(labels, None)
+        needed_of_every_item(~rows.known, n_items)
+        return self._codes_of(rows.indicators)
+
+    def labelled_only(self, ids: Any, labels: Any) -> tuple[np.ndarray, Bool[np.ndarray, "m C"]]:
+        """Return ids, and the indicators of their labels, without the items that are not labelled yet.
+
+        Raises
+        ------
+        LabelError
+            If there are not labels for every id, or they cannot be read.
+
+        Examples
+        --------
+        >>> space = MultiLabelSpace(np.array(["cat", "dog"]), declared=True)
+        >>> ids, labels = space.labelled_only([7, 8, 9], ["dog", None, "-"])
+        >>> ids.tolist(), labels.tolist()
+        ([7, 9], [[False, True], [False, False]])
+        """
+        ids = np.atleast_1d(values_of(ids))
+        rows = self._read(labels, ids)
+        return ids[rows.known], rows.indicators[rows.known]
+
+    def including(self, labels: Any) -> np.ndarray:
+        """Raise PoolError: the classes of a multi-label pool are declared when it is made."""
+        raise PoolError("The classes of a multi-label pool are fixed; pass every class as classes=[...] to the pool.")
+
+    def _read(self, labels: Any, ids: np.ndarray | None) -> LabelRows:
+        remedy = f"label with these names, or '{NO_LABEL}' where none applies"
+        if not self.declared:
+            remedy = "pass every class as classes=[...] to the pool"
+        try:
+            rows = read_rows(labels, self.classes, remedy)
+        except UnreadableRow as error:
+            told = None if ids is None or error.at >= len(ids) else ids
+            raise LabelError(f"The labels {where(error.at, told)} {error.problem}.") from None
+        if ids is not None and (ids.ndim != 1 or len(ids) != len(rows.known)):
+            raise LabelError(
+                f"Tell the labels of every id; found {ids.size:,} ids and the labels of {len(rows.known):,} items."
+            )
+        return rows
+
+    def _codes_of(self, rows: Bool[np.ndarray, "n C"]) -> Int[np.ndarray, " n"]:
+        """Return the codes of indicators, new ones in the order of first occurrence."""
+        if not len(rows):
+            return np.empty(0, np.int32)
+        packed = np.packbits(rows, axis=1)
+        whole = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
+        _, first, places = np.unique(whole, return_index=True, return_inverse=True)
+        code = np.empty(len(first), np.int32)
+        for slot in np.argsort(first).tolist():
+            code[slot] = self._codes.setdefault(packed[first[slot]].tobytes(), self.n_sets)
+        return code[places.ravel()]

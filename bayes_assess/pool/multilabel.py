@@ -1,0 +1,218 @@
+"""A pool whose items may have several labels each, or none."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+from jaxtyping import Bool
+
+from bayes_assess._tools.arrays import CHUNK, first_true, frozen, show
+from bayes_assess.errors import PoolError
+from bayes_assess.pool._classes import check_classes, score_classes
+from bayes_assess.pool._columns import check_groups
+from bayes_assess.pool._ids import check_ids
+from bayes_assess.pool._label_rows import (
+    NO_LABEL,
+    UnreadableRow,
+    check_label_names,
+    frame_columns,
+    names_in,
+    read_rows,
+)
+from bayes_assess.pool._scores import ROW_SUM_TOLERANCE, read_scores
+from bayes_assess.pool.label_sets import MultiLabelSpace
+from bayes_assess.pool.pool import Pool
+
+_REMEDY = f"pass every class that can be predicted as classes=[...]; '{NO_LABEL}' stands for no class"
+
+
+class MultiLabelPool(Pool):
+    """Predictions on M items of which every class may apply or not; ``ba.Pool(..., multilabel=True)`` makes it.
+
+    Labelling an item tells of all classes whether they apply. Such a pool has no single prediction per item: in the
+    place of ``predictions`` and ``confidence`` it has `indicators`, and what is made for one label per item (systems,
+    groups by predicted class, bins of the confidence) raises a PoolError.
+
+    Parameters
+    ----------
+    scores : array (M, C), optional
+        Probability of every class that it applies, each in [0, 1]; rows need not sum to 1.
+    predictions : array (M, C), or M lists, sets or texts, optional
+        Which classes are predicted of each item: indicators, lists of class names, or texts such as ``"cat;dog"``, with
+        ``"-"`` where none is. By default those whose score is at least 0.5.
+    ids, groups
+        As of every pool.
+    classes : sequence (C,), optional
+        Class names in the order of the columns. By default the column names of a frame, 0..C-1 of an array, or the
+        sorted distinct names that are predicted. No name contains ``";"``.
+
+    Attributes
+    ----------
+    indicators : ndarray of bool (M, C)
+        Whether a class is predicted of an item.
+    scores, classes, classes_declared
+        As of every pool.
+
+    Raises
+    ------
+    PoolError
+        What is wrong, in which row, and what to do.
+
+    Warns
+    -----
+    UserWarning
+        If every row of scores sums to 1, as probabilities of single labels do.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(scores=[[0.9, 0.6], [0.2, 0.1]], classes=["cat", "dog"], multilabel=True)
+    >>> pool
+    Pool(2 items, 2 classes, multi-label, scores)
+    >>> pool.indicators.tolist()
+    [[True, True], [False, False]]
+    >>> ba.Pool(predictions=["dog;cat", "-"], multilabel=True).indicators.tolist()
+    [[True, True], [False, False]]
+    """
+
+    multilabel = True
+    indicators: Bool[np.ndarray, "M C"]
+
+    def __init__(
+        self,
+        scores: Any = None,
+        predictions: Any = None,
+        *,
+        confidence: Any = None,
+        ids: Any = None,
+        classes: Any = None,
+        groups: Mapping[str, Any] | None = None,
+        systems: Mapping[str, Any] | None = None,
+        multilabel: bool = True,
+    ) -> None:
+        if scores is None and predictions is None:
+            raise PoolError("A pool needs scores or predictions; pass at least one of them.")
+        if confidence is not None:
+            raise PoolError("A multi-label pool has no confidence; pass the probabilities of its classes as scores.")
+        if systems:
+            raise PoolError("A multi-label pool holds the predictions of one system; make a pool for each system.")
+        names = None if classes is None else check_classes(classes)
+        declared = names is not None or scores is not None
+        array = None
+        if scores is not None:
+            array, columns = read_scores(scores)
+            names = check_label_names(_score_classes(array, columns, names))
+            _check_scores(array, names)
+        if names is None:
+            columns = frame_columns(predictions)
+            names = names_in(predictions) if columns is None else check_classes(columns)
+            declared = columns is not None or names.dtype.kind != "U"
+        check_label_names(names)
+        indicators = _read_predictions(predictions, names) if array is None or predictions is not None else array >= 0.5
+        n_items = len(indicators)
+        if n_items == 0:
+            raise PoolError("The pool has no items; pass at least one.")
+        if array is not None and len(array) != n_items:
+            raise PoolError(f"There are {n_items:,} predictions but scores of {len(array):,} items.")
+        index = None if ids is None else check_ids(ids, n_items)
+        self._fill(
+            scores=None if array is None else frozen(array),
+            indicators=frozen(indicators),
+            classes=frozen(names),
+            classes_declared=declared,
+            _given_confidence=None,
+            _given_ids=None if index is None else frozen(index),
+            _groups=check_groups(groups, n_items),
+            _systems={},
+        )
+        if self._index is not None:
+            self._index.check_unique()
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, M."""
+        return len(self.indicators)
+
+    @cached_property
+    def label_space(self) -> MultiLabelSpace:
+        """The label sets that items can have, and their codes."""
+        return MultiLabelSpace(self.classes, self.classes_declared)
+
+    @property
+    def predictions(self) -> NoReturn:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """No single prediction per item: raises PoolError, which names `indicators`."""
+        self._refuse("predicted class per item", "its predictions are pool.indicators, (items, classes)")
+
+    @property
+    def confidence(self) -> NoReturn:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """No confidence in a single prediction: raises PoolError, which names `scores`."""
+        self._refuse("confidence per item", "the probabilities of its classes are pool.scores, (items, classes)")
+
+    def system_codes(self, name: str) -> NoReturn:
+        """Raise PoolError: there are no codes of single predictions."""
+        self._refuse("predicted class per item", "its predictions are pool.indicators; make a pool for each system")
+
+    def with_classes(self, classes: Any) -> NoReturn:
+        """Raise PoolError: the classes of a multi-label pool are declared when it is made."""
+        raise PoolError("The classes of a multi-label pool are fixed; pass every class as classes=[...] to the pool.")
+
+    def _refuse(self, lacking: str, instead: str) -> NoReturn:
+        raise PoolError(
+            f"A multi-label pool has no {lacking}; {instead}. What it is measured by, such as 'f1_micro', is made by "
+            "bayes_assess.measures.multilabel_measure."
+        )
+
+    @property
+    def _predicted(self) -> dict[str, np.ndarray]:
+        return {"indicators": self.indicators}
+
+
+def _score_classes(scores: np.ndarray, columns: list[Any] | None, names: np.ndarray | None) -> np.ndarray:
+    if scores.ndim != 2:
+        raise PoolError(
+            f"Scores of a multi-label pool have one column per class, (items, classes); found shape {scores.shape}."
+        )
+    if len(scores) == 0:
+        raise PoolError("The pool has no items; pass at least one.")
+    return score_classes(scores, columns, names)
+
+
+def _check_scores(scores: np.ndarray, classes: np.ndarray) -> None:
+    """Check probabilities of independent labels, and warn if they look like those of single labels."""
+    alike = True
+    for start in range(0, len(scores), CHUNK):
+        part = scores[start : start + CHUNK]
+        with np.errstate(invalid="ignore"):
+            wrong = np.logical_not((part >= 0) & (part <= 1))
+        row = first_true(np.any(wrong, axis=1))
+        if row is not None:
+            column = int(wrong[row].argmax())
+            where, value = f"row {start + row} of class {show(classes[column])}", float(part[row, column])
+            remedy = "drop the row or score it" if np.isnan(value) else "pass probabilities, not logits (sigmoid them)"
+            raise PoolError(f"The score in {where} is {value:g}, not a number in [0, 1]; {remedy}.")
+        alike = alike and bool((np.abs(part.sum(axis=1, dtype=np.float64) - 1) <= ROW_SUM_TOLERANCE).all())
+    if alike:
+        warnings.warn(
+            "Every row of scores sums to 1, as the probabilities of single labels do; a multi-label pool takes the "
+            "probability of each class apart from the others. Leave out multilabel=True if items have one label.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _read_predictions(predictions: Any, classes: np.ndarray) -> Bool[np.ndarray, "M C"]:
+    try:
+        rows = read_rows(predictions, classes, _REMEDY)
+    except UnreadableRow as error:
+        raise PoolError(f"The predictions in row {error.at} {error.problem}.") from None
+    row = first_true(~rows.known)
+    if row is not None:
+        raise PoolError(
+            f"The predictions in row {row} are missing; write '{NO_LABEL}' or an empty list where no class is "
+            "predicted, or drop the row."
+        )
+    return rows.indicators
