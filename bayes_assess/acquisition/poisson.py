@@ -7,8 +7,9 @@ is up to a constant
           \frac{1}{N} \sum_i h_i^2 / q_i  \qquad\text{from } N \text{ draws with replacement, by probabilities } q_i.
 
 `inclusion_probabilities` minimises the first for a number of labels, `importance_probabilities` the second; at equal
-expected labels (`expected_distinct`) Poisson sampling has the lower variance ([SEME] app. C). Items may be cells: then
-everything is of one item of the cell, and `size` counts its items. Everything here is NumPy on the host.
+expected labels (`expected_distinct`) Poisson sampling never has the greater variance ([SEME] app. C; the draws' own
+chances of inclusion are among those that are minimised over). Items may be cells: then everything is of one item of the
+cell, and `size` counts its items. Everything here is NumPy on the host.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from bayes_assess.errors import BudgetError, DesignError
 Items = Float[np.ndarray, " K"]
 Sizes = Int[np.ndarray, " K"] | None  # items of every cell; None where every cell is one item
 
-_TOP = 960  # exponent of the greatest deviation while sums are taken: they stay within range
+_TOP = 900  # greatest exponent of deviations while sums are taken: they stay within range
 _LEAST = 5e-324  # that a positive deviation counts as, if it is that much smaller than the greatest
 _MOST_STEPS = 4096  # of Newton's method; a bound that no float64 reaches
 
@@ -148,8 +149,9 @@ def inclusion_probabilities(deviation: Items, budget: float, size: Sizes = None)
         n_zero = n_items - n_positive
         rest = min((budget - n_positive) / n_zero, 1.0) if n_zero else 0.0
         return np.where(h > 0, 1.0, rest)
-    # Deviations are moved by a power of two, exactly, so that no sum overflows and small ones keep their digits.
-    unit = 2.0 ** np.clip(_TOP - math.frexp(greatest)[1], -1000, 1000)
+    # Very large and small deviations are moved by a power of two, so that sums stay within range and keep their digits.
+    exponent = math.frexp(greatest)[1]
+    unit = 1.0 if abs(exponent) < _TOP else 2.0 ** min(_TOP - exponent, 1000)
     tau = _level(h, sizes, float(budget), unit)
     out = np.empty(len(h))
     with np.errstate(over="ignore"):
@@ -168,7 +170,7 @@ def _level(h: Items, sizes: Sizes, budget: float, unit: float) -> float:
             part = _scaled(part, unit)
             open_ = part < tau
             n_saturated += _total(n, ~open_)
-            np.multiply(part, open_, out=part)
+            part = part * open_
             sums.append(float(part.sum() if n is None else part @ n))
         if n_saturated >= budget or (n_saturated == n_before and tau < math.inf):
             return tau  # up to rounding, as many are saturated as there are labels; or no more than before
@@ -177,7 +179,7 @@ def _level(h: Items, sizes: Sizes, budget: float, unit: float) -> float:
 
 
 def _scaled(h: Items, unit: float) -> Items:
-    return np.maximum(h * unit, (h > 0) * _LEAST)
+    return h if unit == 1 else np.maximum(h * unit, (h > 0) * _LEAST)
 
 
 def importance_probabilities(deviation: Items, size: Sizes = None) -> Items:

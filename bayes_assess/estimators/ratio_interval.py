@@ -5,9 +5,9 @@ F is the ratio of the pool if the sums of both kinds are equal. Of each kind the
 drawn are estimated by sum z (1 - b) / b, with the variance sum z^2 (1 - b) / b^2. Under Poisson sampling the two are
 independent. Each is taken for a Gamma variable with that mean and variance, as for weighted sums of Poisson counts by
 M. P. Fay and E. J. Feuer (Statistics in Medicine 16, 1997). Like there, and as [CLOPPER] do, the upper end counts one
-event more than was seen of those that raise the ratio: the one of greatest variance that could have been missed. The
-lower end counts one more of the others. For small inclusion probabilities, all alike, and a share, the ends are those
-of [CLOPPER], Beta(x + 1, n - x) and Beta(x, n - x + 1).
+event more than was seen of those that raise the ratio: the greatest that could have been missed. The lower end counts
+one more of the others. For small inclusion probabilities, all alike, and a share, the ends are those of [CLOPPER],
+Beta(x + 1, n - x) and Beta(x, n - x + 1). No end lies beyond what the pool could still come to.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bayes_assess.errors import DesignError
 Events = Float[np.ndarray, " n"]
 
 _STEP = 1e-9  # from the ends of the range, where only one kind of events is left
-_PRECISION = 1e-12
+_PRECISION = 1e-10
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
@@ -35,29 +35,41 @@ class Unseen(NamedTuple):
     Attributes
     ----------
     f, g : (J,)
-        Of an item of the kind with the label.
+        Of an item of the kind with the label, g >= 0.
     inclusion : (J,) in (0, 1]
-        The probability with which an item of the kind was drawn. The least one matters.
+        The probability with which an item of the kind was drawn.
+    size : (J,)
+        Items of the kind that were not drawn.
     """
 
     f: Float[np.ndarray, " J"]
     g: Float[np.ndarray, " J"]
     inclusion: Float[np.ndarray, " J"]
+    size: Float[np.ndarray, " J"]
 
 
 class _Sum(NamedTuple):
-    """A sum over items that were not drawn: mean and variance of its Gamma distribution."""
+    """A sum over items that were not drawn: a Gamma variable with a mean and a variance; 0 if the mean is."""
 
     mean: float
     variance: float
 
-    @property
-    def shape(self) -> float:
-        return self.mean**2 / self.variance
+    def cdf(self, value: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
+        """Compute the probability of at most a value, which is at least 0."""
+        return special.gammainc(*self._scaled(value)) if self.mean > 0 else np.ones(len(value))
 
-    @property
-    def scale(self) -> float:
-        return self.variance / self.mean
+    def reaches(self, value: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
+        """Compute the probability of at least a value, for a positive mean."""
+        return special.gammaincc(*self._scaled(value))
+
+    def quantile(self, share: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
+        """Compute quantiles."""
+        if self.mean <= 0:
+            return np.zeros(len(share))
+        return special.gammaincinv(self.mean**2 / self.variance, share) * (self.variance / self.mean)
+
+    def _scaled(self, value: Float[np.ndarray, " N"]) -> tuple[float, Float[np.ndarray, " N"]]:
+        return self.mean**2 / self.variance, value * (self.mean / self.variance)
 
 
 def ratio_interval(
@@ -98,32 +110,31 @@ def ratio_interval(
 
     Examples
     --------
-    >>> right, half = np.ones(100), np.full(100, 0.01)
-    >>> unseen = Unseen(np.array([0.0, 1.0]), np.ones(2), np.full(2, 0.01))
-    >>> ratio_interval(right, right, half, unseen).round(3).tolist()  # 100 right of 100, from 10,000
+    >>> right, b = np.ones(100), np.full(100, 0.01)
+    >>> unseen = Unseen(np.array([0.0, 1.0]), np.ones(2), np.full(2, 0.01), np.full(2, 9_900))
+    >>> ratio_interval(right, right, b, unseen).round(3).tolist()  # 100 right of 100, from 10,000
     [0.964, 1.0]
     """
-    arrays = tuple(np.asarray(x, np.float64) for x in (f, g, inclusion))
+    f, g, b = (np.asarray(x, np.float64) for x in (f, g, inclusion))
     rows = Unseen(*(np.asarray(x, np.float64) for x in unseen))
     rows = Unseen(*(x[(rows.f != 0) | (rows.g != 0)] for x in rows))
-    f, g, b = arrays
     _check(g, b, rows)
     low, high = bounds
     bottom = (g / b).sum()
     if bottom == 0:
         return np.array([low, high])
     value = min(max(float((f / b).sum() / bottom), low), high)
-    if (rows.inclusion == 1).all():
+    if not ((rows.inclusion < 1) & (rows.size > 0)).any():
         return np.full(2, f.sum() / g.sum())
 
     tail = (1 - level) / 2
     near = _STEP * (high - low)
 
     def above(ratio: float) -> float:
-        return _exceedance(f - ratio * g, b, rows.f - ratio * rows.g, rows.inclusion) - tail
+        return _exceedance(f - ratio * g, b, rows.f - ratio * rows.g, rows, tail) - tail
 
     def below(ratio: float) -> float:
-        return _exceedance(ratio * g - f, b, ratio * rows.g - rows.f, rows.inclusion) - tail
+        return _exceedance(ratio * g - f, b, ratio * rows.g - rows.f, rows, tail) - tail
 
     ends = np.array([_crossing(below, high - near, low + near, low), _crossing(above, low + near, high - near, high)])
     return np.array([min(ends[0], value), max(ends[1], value)])
@@ -139,37 +150,50 @@ def _crossing(excess: Callable[[float], float], inside: float, outside: float, e
     return root
 
 
-def _exceedance(z: Events, b: Events, unseen: Events, unseen_b: Events) -> float:
+def _exceedance(z: Events, b: Events, missed: Events, unseen: Unseen, tail: float) -> float:
     """Compute P(sum z + G'+ >= G-), the confidence that the ratio is at least the candidate."""
+    known, missed = float(z.sum()), np.maximum(missed, 0)
+    if known + unseen.size @ missed < 0:
+        return 0.0  # not even if all that was not drawn spoke for it
     up, down = np.maximum(z, 0), np.maximum(-z, 0)
     rest, spread = (1 - b) / b, (1 - b) / b**2
-    missed = np.maximum(unseen, 0)
-    variances = missed**2 * (1 - unseen_b) / unseen_b**2
-    worst = int(np.argmax(variances))
-    more = _Sum(
-        float(up @ rest + missed[worst] * (1 - unseen_b[worst]) / unseen_b[worst]),
-        float(up**2 @ spread + variances[worst]),
-    )
-    return _greater(float(z.sum()), more, _Sum(float(down @ rest), float(down**2 @ spread)))
+    mean, variance = _worst(missed, unseen, tail)
+    more = _Sum(float(up @ rest) + mean, float(up**2 @ spread) + variance)
+    return _greater(known, more, _Sum(float(down @ rest), float(down**2 @ spread)))
+
+
+def _worst(z: Float[np.ndarray, " J"], unseen: Unseen, tail: float) -> tuple[float, float]:
+    """Return mean and variance of the event that could have been missed.
+
+    Items that are hidden with the probability `tail` have rates -log(1 - b) that sum to at most -log(tail). As many of
+    the kind with the greatest z per rate would fill it; if there are fewer, those of the next kinds fill the rest, and
+    the event is smaller in proportion.
+    """
+    b = unseen.inclusion
+    open_ = (z > 0) & (b < 1) & (unseen.size > 0)
+    if not open_.any():
+        return 0.0, 0.0
+    z, b, size = z[open_], b[open_], unseen.size[open_]
+    rate = -np.log1p(-b)
+    order = np.argsort(-z / rate)
+    budget = -np.log(tail)
+    filled = np.minimum(np.cumsum((size * rate)[order]), budget)
+    hidden = np.diff(filled, prepend=0.0) @ (z / rate)[order]
+    first = order[0]
+    part = hidden / (budget * z[first] / rate[first])
+    return part * z[first] * (1 - b[first]) / b[first], part**2 * z[first] ** 2 * (1 - b[first]) / b[first] ** 2
 
 
 def _greater(known: float, first: _Sum, second: _Sum) -> float:
-    """Compute P(known + G1 >= G2) for independent Gamma variables, those of mean 0 being 0."""
-    if second.mean <= 0 and first.mean <= 0:
-        return float(known >= 0)
-    if second.mean <= 0:
-        return float(special.gammaincc(first.shape, max(-known, 0.0) / first.scale))
+    """Compute P(known + first >= second) for independent sums, over the quantiles of one of them."""
     if first.mean <= 0:
-        return float(special.gammainc(second.shape, max(known, 0.0) / second.scale))
-    # Integrate over the quantiles of one of them, by nodes that are dense at both ends.
+        return float(second.cdf(np.array([known]))[0]) if known >= 0 else 0.0
     share = (_NODES + 1) / 2
-    quantile = share**3 * (10 - 15 * share + 6 * share**2)
+    quantile = share**3 * (10 - 15 * share + 6 * share**2)  # nodes that are dense at both ends
     weight = 15 * (share * (1 - share)) ** 2 * _WEIGHTS
     if known >= 0:
-        at = special.gammaincinv(first.shape, quantile) * first.scale
-        return float(weight @ special.gammainc(second.shape, (at + known) / second.scale))
-    at = special.gammaincinv(second.shape, quantile) * second.scale
-    return float(weight @ special.gammaincc(first.shape, np.maximum(at - known, 0) / first.scale))
+        return float(weight @ second.cdf(first.quantile(quantile) + known))
+    return float(weight @ first.reaches(second.quantile(quantile) - known))
 
 
 def _check(g: Events, b: Events, unseen: Unseen) -> None:
