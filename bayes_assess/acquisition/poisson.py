@@ -31,7 +31,7 @@ from bayes_assess.errors import BudgetError, DesignError
 Items = Float[np.ndarray, " K"]
 Sizes = Int[np.ndarray, " K"] | None  # items of every cell; None where every cell is one item
 
-_TOP = 900  # greatest exponent of deviations while sums are taken: they stay within range
+_BOTTOM, _TOP = -600, 960  # exponents of the greatest deviation between which sums stay within range
 _LEAST = 5e-324  # that a positive deviation counts as, if it is that much smaller than the greatest
 _MOST_STEPS = 4096  # of Newton's method; a bound that no float64 reaches
 
@@ -151,7 +151,7 @@ def inclusion_probabilities(deviation: Items, budget: float, size: Sizes = None)
         return np.where(h > 0, 1.0, rest)
     # Very large and small deviations are moved by a power of two, so that sums stay within range and keep their digits.
     exponent = math.frexp(greatest)[1]
-    unit = 1.0 if abs(exponent) < _TOP else 2.0 ** min(_TOP - exponent, 1000)
+    unit = 1.0 if _BOTTOM < exponent < _TOP else 2.0 ** min(_TOP - exponent, 1000)
     tau = _level(h, sizes, float(budget), unit)
     out = np.empty(len(h))
     with np.errstate(over="ignore"):
