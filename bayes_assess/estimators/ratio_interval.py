@@ -5,8 +5,9 @@ F is the ratio of the pool if the sums of both kinds are equal. Of each kind the
 drawn are estimated by sum z (1 - b) / b, with the variance sum z^2 (1 - b) / b^2. Under Poisson sampling the two are
 independent. Each is taken for a Gamma variable with that mean and variance, as for weighted sums of Poisson counts by
 M. P. Fay and E. J. Feuer (Statistics in Medicine 16, 1997). Like there, and as [CLOPPER] do, the upper end counts one
-event more than was seen of those that raise the ratio: the greatest that could have been missed. The lower end counts
-one more of the others. For small inclusion probabilities, all alike, and a share, the ends are those of [CLOPPER],
+event more than was seen of those that raise the ratio: the greatest that could have been missed, and before it in full
+the items so few or so unlikely to be drawn that all of them could have been. The lower end does so for
+the others. For small inclusion probabilities, all alike, and a share, the ends are those of [CLOPPER],
 Beta(x + 1, n - x) and Beta(x, n - x + 1). No end lies beyond what the pool could still come to.
 """
 
@@ -82,8 +83,8 @@ def ratio_interval(
 ) -> Float[np.ndarray, " 2"]:
     r"""Compute an interval of sum f / sum g over the pool, which stays honest when few events were drawn.
 
-    The ends solve, with G Gamma variables, + the items with z = f - F g > 0, - those with z < 0, and a prime where the
-    event that could have been missed is counted,
+    The ends solve, with G Gamma variables, + the items with z = f - F g > 0, - those with z < 0, and a prime where what
+    could have been missed is counted,
 
     .. math:: P\Big(\sum_{\mathrm{drawn}} z + G_+' \ge G_-\Big) = \frac{1 - \mathrm{level}}{2}, \qquad
               P\Big(\sum_{\mathrm{drawn}} z + G_+ \le G_-'\Big) = \frac{1 - \mathrm{level}}{2}.
@@ -157,31 +158,29 @@ def _exceedance(z: Events, b: Events, missed: Events, unseen: Unseen, tail: floa
         return 0.0  # not even if all that was not drawn spoke for it
     up, down = np.maximum(z, 0), np.maximum(-z, 0)
     rest, spread = (1 - b) / b, (1 - b) / b**2
-    mean, variance = _worst(missed, unseen, tail)
-    more = _Sum(float(up @ rest) + mean, float(up**2 @ spread) + variance)
-    return _greater(known, more, _Sum(float(down @ rest), float(down**2 @ spread)))
+    hidden, ghost = _missed(missed, unseen, tail)
+    more = _Sum(float(up @ rest) + ghost.mean, float(up**2 @ spread) + ghost.variance)
+    return _greater(known + hidden, more, _Sum(float(down @ rest), float(down**2 @ spread)))
 
 
-def _worst(z: Float[np.ndarray, " J"], unseen: Unseen, tail: float) -> tuple[float, float]:
-    """Return mean and variance of the event that could have been missed.
+def _missed(z: Float[np.ndarray, " J"], unseen: Unseen, tail: float) -> tuple[float, _Sum]:
+    """Return what could have been missed: the sum of kinds of few items, and one event of another kind.
 
-    Items that are hidden with the probability `tail` have rates -log(1 - b) that sum to at most -log(tail). As many of
-    the kind with the greatest z per rate would fill it; if there are fewer, those of the next kinds fill the rest, and
-    the event is smaller in proportion.
+    Items are all hidden with at least the probability `tail` if their rates -log(1 - b) sum to at most -log(tail). The
+    kinds with the greatest z per rate come first: those of which all items could be hidden count in full, and of the
+    first that is too many for that, one more event.
     """
     b = unseen.inclusion
     open_ = (z > 0) & (b < 1) & (unseen.size > 0)
-    if not open_.any():
-        return 0.0, 0.0
     z, b, size = z[open_], b[open_], unseen.size[open_]
     rate = -np.log1p(-b)
     order = np.argsort(-z / rate)
-    budget = -np.log(tail)
-    filled = np.minimum(np.cumsum((size * rate)[order]), budget)
-    hidden = np.diff(filled, prepend=0.0) @ (z / rate)[order]
-    first = order[0]
-    part = hidden / (budget * z[first] / rate[first])
-    return part * z[first] * (1 - b[first]) / b[first], part**2 * z[first] ** 2 * (1 - b[first]) / b[first] ** 2
+    n_hidden = int(np.searchsorted(np.cumsum((size * rate)[order]), -np.log(tail)))
+    hidden = float((size * z)[order[:n_hidden]].sum())
+    if n_hidden == len(order):
+        return hidden, _Sum(0.0, 0.0)
+    one = order[n_hidden]
+    return hidden, _Sum(float(z[one] * (1 - b[one]) / b[one]), float(z[one] ** 2 * (1 - b[one]) / b[one] ** 2))
 
 
 def _greater(known: float, first: _Sum, second: _Sum) -> float:
