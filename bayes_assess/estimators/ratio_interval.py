@@ -1,0 +1,208 @@
+r"""Intervals of a ratio of sums over the pool, from items drawn with known inclusion probabilities, at few events too.
+
+At a candidate value F an item with z = f - F g speaks for a greater ratio if z > 0 and for a smaller one if z < 0, and
+F is the ratio of the pool if the sums of both kinds are equal. Of each kind the items drawn are known, and those not
+drawn are estimated by sum z (1 - b) / b, with the variance sum z^2 (1 - b) / b^2. Under Poisson sampling the two are
+independent. Each is taken for a Gamma variable with that mean and variance, as for weighted sums of Poisson counts by
+M. P. Fay and E. J. Feuer (Statistics in Medicine 16, 1997). Like there, and as [CLOPPER] do, the upper end counts one
+event more than was seen of those that raise the ratio: the greatest that could have been missed, and before it in full
+the items so few or so unlikely to be drawn that all of them could have been. The lower end does so for
+the others. For small inclusion probabilities, all alike, and a share, the ends are those of [CLOPPER],
+Beta(x + 1, n - x) and Beta(x, n - x + 1). No end lies beyond what the pool could still come to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from scipy import optimize, special
+
+from bayes_assess._tools.arrays import show
+from bayes_assess.errors import DesignError
+
+Events = Float[np.ndarray, " n"]
+
+_STEP = 1e-9  # from the ends of the range, where only one kind of events is left
+_PRECISION = 1e-10
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
+
+
+class Unseen(NamedTuple):
+    """What items that were not drawn could show, arrays (J,): a row for every kind of item with every label.
+
+    Attributes
+    ----------
+    f, g : (J,)
+        Of an item of the kind with the label, g >= 0.
+    inclusion : (J,) in (0, 1]
+        The probability with which an item of the kind was drawn.
+    size : (J,)
+        Items of the kind that were not drawn.
+    """
+
+    f: Float[np.ndarray, " J"]
+    g: Float[np.ndarray, " J"]
+    inclusion: Float[np.ndarray, " J"]
+    size: Float[np.ndarray, " J"]
+
+
+class _Sum(NamedTuple):
+    """A sum over items that were not drawn: a Gamma variable with a mean and a variance; 0 if the mean is."""
+
+    mean: float
+    variance: float
+
+    def cdf(self, value: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
+        """Compute the probability of at most a value, which is at least 0."""
+        return special.gammainc(*self._scaled(value)) if self.mean > 0 else np.ones(len(value))
+
+    def reaches(self, value: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
+        """Compute the probability of at least a value, for a positive mean."""
+        return special.gammaincc(*self._scaled(value))
+
+    def quantile(self, share: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
+        """Compute quantiles."""
+        if self.mean <= 0:
+            return np.zeros(len(share))
+        return special.gammaincinv(self.mean**2 / self.variance, share) * (self.variance / self.mean)
+
+    def _scaled(self, value: Float[np.ndarray, " N"]) -> tuple[float, Float[np.ndarray, " N"]]:
+        return self.mean**2 / self.variance, value * (self.mean / self.variance)
+
+
+def ratio_interval(
+    f: Events,
+    g: Events,
+    inclusion: Events,
+    unseen: Unseen,
+    level: float = 0.95,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> Float[np.ndarray, " 2"]:
+    r"""Compute an interval of sum f / sum g over the pool, which stays honest when few events were drawn.
+
+    The ends solve, with G Gamma variables, + the items with z = f - F g > 0, - those with z < 0, and a prime where what
+    could have been missed is counted,
+
+    .. math:: P\Big(\sum_{\mathrm{drawn}} z + G_+' \ge G_-\Big) = \frac{1 - \mathrm{level}}{2}, \qquad
+              P\Big(\sum_{\mathrm{drawn}} z + G_+ \le G_-'\Big) = \frac{1 - \mathrm{level}}{2}.
+
+    The sample is of Poisson sampling; for one of fixed size, whose variance is less, the interval is too wide, rather.
+    It leans on no score: where items that could matter were drawn with small probabilities, it is wide.
+
+    Parameters
+    ----------
+    f, g : (n,)
+        Of the items drawn and of those that are known, g >= 0.
+    inclusion : (n,) in (0, 1]
+        1 for known items.
+    unseen : Unseen
+        Without rows, or with none that has a value apart from 0, everything that matters is known.
+    level : float in (0, 1)
+    bounds : (2,)
+        Where the ratio lies for certain.
+
+    Returns
+    -------
+    (2,) ends, which hold the estimate sum (f / b) / sum (g / b); that alone if everything is known, all of the bounds
+    if nothing was drawn that matters.
+
+    Examples
+    --------
+    >>> right, b = np.ones(100), np.full(100, 0.01)
+    >>> unseen = Unseen(np.array([0.0, 1.0]), np.ones(2), np.full(2, 0.01), np.full(2, 9_900))
+    >>> ratio_interval(right, right, b, unseen).round(3).tolist()  # 100 right of 100, from 10,000
+    [0.964, 1.0]
+    """
+    f, g, b = (np.asarray(x, np.float64) for x in (f, g, inclusion))
+    rows = Unseen(*(np.asarray(x, np.float64) for x in unseen))
+    rows = Unseen(*(x[(rows.f != 0) | (rows.g != 0)] for x in rows))
+    _check(g, b, rows)
+    low, high = bounds
+    bottom = (g / b).sum()
+    if bottom == 0:
+        return np.array([low, high])
+    value = min(max(float((f / b).sum() / bottom), low), high)
+    if not ((rows.inclusion < 1) & (rows.size > 0)).any():
+        return np.full(2, f.sum() / g.sum())
+
+    tail = (1 - level) / 2
+    near = _STEP * (high - low)
+
+    def above(ratio: float) -> float:
+        return _exceedance(f - ratio * g, b, rows.f - ratio * rows.g, rows, tail) - tail
+
+    def below(ratio: float) -> float:
+        return _exceedance(ratio * g - f, b, ratio * rows.g - rows.f, rows, tail) - tail
+
+    ends = np.array([_crossing(below, high - near, low + near, low), _crossing(above, low + near, high - near, high)])
+    return np.array([min(ends[0], value), max(ends[1], value)])
+
+
+def _crossing(excess: Callable[[float], float], inside: float, outside: float, end: float) -> float:
+    """Find where the excess of a probability falls to 0 on the way out; the end of the range if it does not."""
+    if excess(outside) >= 0:
+        return end
+    if excess(inside) <= 0:
+        return inside
+    root: Any = optimize.brentq(excess, inside, outside, xtol=_PRECISION)
+    return root
+
+
+def _exceedance(z: Events, b: Events, missed: Events, unseen: Unseen, tail: float) -> float:
+    """Compute P(sum z + G'+ >= G-), the confidence that the ratio is at least the candidate."""
+    known, missed = float(z.sum()), np.maximum(missed, 0)
+    if known + unseen.size @ missed < 0:
+        return 0.0  # not even if all that was not drawn spoke for it
+    up, down = np.maximum(z, 0), np.maximum(-z, 0)
+    rest, spread = (1 - b) / b, (1 - b) / b**2
+    hidden, ghost = _missed(missed, unseen, tail)
+    more = _Sum(float(up @ rest) + ghost.mean, float(up**2 @ spread) + ghost.variance)
+    return _greater(known + hidden, more, _Sum(float(down @ rest), float(down**2 @ spread)))
+
+
+def _missed(z: Float[np.ndarray, " J"], unseen: Unseen, tail: float) -> tuple[float, _Sum]:
+    """Return what could have been missed: the sum of kinds of few items, and one event of another kind.
+
+    Items are all hidden with at least the probability `tail` if their rates -log(1 - b) sum to at most -log(tail). The
+    kinds with the greatest z per rate come first: those of which all items could be hidden count in full, and of the
+    first that is too many for that, one more event.
+    """
+    b = unseen.inclusion
+    open_ = (z > 0) & (b < 1) & (unseen.size > 0)
+    z, b, size = z[open_], b[open_], unseen.size[open_]
+    rate = -np.log1p(-b)
+    order = np.argsort(-z / rate)
+    n_hidden = int(np.searchsorted(np.cumsum((size * rate)[order]), -np.log(tail)))
+    hidden = float((size * z)[order[:n_hidden]].sum())
+    if n_hidden == len(order):
+        return hidden, _Sum(0.0, 0.0)
+    one = order[n_hidden]
+    return hidden, _Sum(float(z[one] * (1 - b[one]) / b[one]), float(z[one] ** 2 * (1 - b[one]) / b[one] ** 2))
+
+
+def _greater(known: float, first: _Sum, second: _Sum) -> float:
+    """Compute P(known + first >= second) for independent sums, over the quantiles of one of them."""
+    if first.mean <= 0:
+        return float(second.cdf(np.array([known]))[0]) if known >= 0 else 0.0
+    share = (_NODES + 1) / 2
+    quantile = share**3 * (10 - 15 * share + 6 * share**2)  # nodes that are dense at both ends
+    weight = 15 * (share * (1 - share)) ** 2 * _WEIGHTS
+    if known >= 0:
+        return float(weight @ second.cdf(first.quantile(quantile) + known))
+    return float(weight @ first.reaches(second.quantile(quantile) - known))
+
+
+def _check(g: Events, b: Events, unseen: Unseen) -> None:
+    for name, values in (("drawn", b), ("unseen", unseen.inclusion)):
+        good = (values > 0) & (values <= 1)
+        if not good.all():
+            raise DesignError(
+                f"The inclusion probabilities of {name} items lie above 0, up to 1; found {show(values[~good][0])}. "
+                "Items that can matter need a chance to be drawn."
+            )
+    all_g = np.append(g, unseen.g)
+    if (all_g < 0).any():
+        raise DesignError(f"The g of a ratio sum f / sum g is at least 0; found {show(all_g.min())}.")
