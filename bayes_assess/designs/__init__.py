@@ -22,6 +22,7 @@ from bayes_assess.designs.importance import Adaptive as Adaptive
 from bayes_assess.designs.importance import Importance as Importance
 from bayes_assess.designs.importance import Passive as Passive
 from bayes_assess.designs.oasis import Oasis as Oasis
+from bayes_assess.designs.poisson import Poisson as Poisson
 from bayes_assess.designs.step import choose_batch as choose_batch
 from bayes_assess.designs.step import refreshed as refreshed
 from bayes_assess.designs.step import reserve_batch as reserve_batch

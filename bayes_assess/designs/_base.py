@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Array, Bool, Int
 
 from bayes_assess._tools.axes import PRNGKey
@@ -88,6 +90,38 @@ class Design(ABC):
         state
             The item is now pending.
         """
+
+    def draw(
+        self, key: PRNGKey, state: State, first: Int[Array, ""] | int, n: Int[Array, ""] | int, length: int
+    ) -> tuple[Int[Array, " L"], Draw, State]:
+        """Choose a batch: one item after the other, unless the design chooses batches as a whole.
+
+        Parameters
+        ----------
+        key : key
+            Query number t uses ``fold_in(key, t)``.
+        state : State
+        first : int
+            Number of queries made before.
+        n, length : int
+            Items, and the length that arrays are padded to.
+
+        Returns
+        -------
+        cells : (length,) integers
+        draws : Draw of arrays (length,)
+        state
+            The items are now pending.
+        """
+
+        def one(i, carry):
+            cells, draws, state = carry
+            cell, draw, state = self.choose(jax.random.fold_in(key, first + i), state)
+            draws = jax.tree.map(lambda all, new: all.at[i].set(new), draws, draw)
+            return cells.at[i].set(cell), draws, state
+
+        draws = Draw(weight=jnp.zeros(length), p_new=jnp.ones(length), p_pending=jnp.zeros(length))
+        return lax.fori_loop(0, n, one, (jnp.zeros(length, jnp.int64), draws, state))
 
     @abstractmethod
     def update(self, state: State, cell: Int[Array, ""], outcome: Int[Array, ""]) -> State:

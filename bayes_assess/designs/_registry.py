@@ -10,13 +10,14 @@ from bayes_assess.designs._weighted import WeightedDesign
 from bayes_assess.designs.bandits import BayesUCB, EpsilonGreedy, Thompson, TopTwo
 from bayes_assess.designs.importance import Adaptive, Importance, Passive
 from bayes_assess.designs.oasis import Oasis
+from bayes_assess.designs.poisson import Poisson
 from bayes_assess.designs.stratified import Stratified
 from bayes_assess.designs.uniform import RandomGroup, RandomItem
 from bayes_assess.designs.variance_reduction import VarianceReduction
 from bayes_assess.errors import DesignError
 
 _ARM_DESIGNS: tuple[type[ArmDesign], ...] = (Thompson, TopTwo, EpsilonGreedy, BayesUCB, RandomItem, RandomGroup)
-_WEIGHTED_DESIGNS: tuple[type[WeightedDesign], ...] = (Adaptive, Oasis, Importance, Stratified, Passive)
+_WEIGHTED_DESIGNS: tuple[type[WeightedDesign], ...] = (Adaptive, Oasis, Importance, Poisson, Stratified, Passive)
 ARMS: dict[str, type[ArmDesign]] = {design.name: design for design in _ARM_DESIGNS}
 WEIGHTED: dict[str, type[WeightedDesign]] = {design.name: design for design in _WEIGHTED_DESIGNS}
 BELIEVING: dict[str, type[Design]] = {VarianceReduction.name: VarianceReduction}

@@ -23,16 +23,8 @@ from bayes_assess.estimators.weighted import Steps
 def ask_items(
     design: Design, length: int, key: PRNGKey, state: State, first: Int[Array, ""] | int, n: Int[Array, ""] | int
 ) -> tuple[Int[Array, " L"], Draw, State]:
-    """Choose `n` items one after the other, padded to `length`; query number t uses ``fold_in(key, t)``."""
-
-    def one(i, carry):
-        cells, draws, state = carry
-        cell, draw, state = design.choose(jax.random.fold_in(key, first + i), state)
-        draws = jax.tree.map(lambda all, new: all.at[i].set(new), draws, draw)
-        return cells.at[i].set(cell), draws, state
-
-    draws = Draw(weight=jnp.zeros(length), p_new=jnp.ones(length), p_pending=jnp.zeros(length))
-    return lax.fori_loop(0, n, one, (jnp.zeros(length, jnp.int64), draws, state))
+    """Choose `n` items, padded to `length`; see `Design.draw`."""
+    return design.draw(key, state, first, n, length)
 
 
 def tell_items(

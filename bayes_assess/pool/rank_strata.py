@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from bayes_assess._tools.arrays import frozen
 from bayes_assess.errors import PartitionError
@@ -29,38 +29,61 @@ class RankedScore:
     announced : (M,) booleans, optional
         Whether an item is predicted positive, by which equal scores are ranked; None where the score is a confidence,
         whose lowest values matter most.
-    seconded : (M,), optional
-        Other systems that predict it positive, less half of them.
+    others : (S, M) booleans, optional
+        What S other systems predict, which are as good for all that is known: items rank first by how many systems
+        predict them positive, and then by the score among items of the same predictions.
     """
 
     score: Float[np.ndarray, " M"]
     announced: Bool[np.ndarray, " M"] | None = None
-    seconded: Float[np.ndarray, " M"] | float = 0.0
+    others: Bool[np.ndarray, "S M"] | None = None
 
     @property
     def share(self) -> float:
-        """Share of items announced, F / M, less than half an item from neither 0 nor 1."""
+        """Share of items announced, F / M, less than half an item from neither 0 nor 1; the mean over systems."""
         n_items = len(self.score)
-        announced = 0 if self.announced is None else int(self.announced.sum())
+        announced = 0 if self.announced is None else self.votes.sum() / self.n_systems
         return float(np.clip(announced, 0.5, n_items - 0.5)) / n_items
+
+    @property
+    def n_systems(self) -> int:
+        """Systems that announce items."""
+        return 1 + (0 if self.others is None else len(self.others))
+
+    @cached_property
+    def votes(self) -> Int[np.ndarray, " M"]:
+        """Systems that predict an item positive."""
+        own = np.zeros(len(self.score), np.int64) if self.announced is None else self.announced.astype(np.int64)
+        return own if self.others is None else own + self.others.sum(0)
 
     @cached_property
     def fractions(self) -> Float[np.ndarray, " M"]:
         """Rank of every item from below as a fraction, in (0, 1): the middle rank of those that tie."""
-        order = np.argsort(self.score, kind="stable")
-        if self.announced is not None:
-            order = np.lexsort((self.announced, self.score))
-        ordered = self.score[order]
-        new = np.ones(len(order), bool)
-        new[1:] = ordered[1:] != ordered[:-1]
-        if self.announced is not None:
-            new[1:] |= self.announced[order][1:] != self.announced[order][:-1]
-        first = np.flatnonzero(new)
-        size = np.diff(np.append(first, len(order)))
-        middle = np.repeat(first + size / 2, size)
-        fraction = np.empty(len(order))
-        fraction[order] = middle / len(order)
-        return fraction
+        if self.announced is None:
+            return _middle_ranks(self.score) / len(self.score)
+        if self.others is None:
+            return _middle_ranks(self.announced, self.score) / len(self.score)
+        # Where systems differ, a positive prediction of one is worth that of another, whosever the score is.
+        kind = 2 * self.votes + self.announced
+        size = np.bincount(kind)
+        before = np.cumsum(size) - size
+        within = (_middle_ranks(self.score, kind) - before[kind]) / size[kind]
+        return _middle_ranks(within, self.votes) / len(self.score)
+
+
+def _middle_ranks(*keys: np.ndarray) -> Float[np.ndarray, " M"]:
+    """Rank of every item from below by several keys, the last one first: the middle rank of those that tie."""
+    order = np.lexsort(keys)
+    new = np.zeros(len(order), bool)
+    new[0] = True
+    for key in keys:
+        ordered = key[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    first = np.flatnonzero(new)
+    size = np.diff(np.append(first, len(order)))
+    rank = np.empty(len(order))
+    rank[order] = np.repeat(first + size / 2, size)
+    return rank
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def _of_positives(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals
         place=np.stack([rank, score]),
         standard=np.stack([score_standard, rank_standard]),
         smooth=np.stack([_walk(rank, np.linspace(-_BELOW, _ABOVE, N_SMOOTH)), _walk(score, knots)]),
-        feature=totals.mean(announced - 0.5 + ranked.seconded),
+        feature=totals.mean(ranked.votes - ranked.n_systems / 2),
         unit=np.array([rank_unit, score_unit]),
         log_odds=log_odds,
         share=ranked.share,

@@ -121,9 +121,8 @@ def subject_of(
         score = pool.scores[:, code] if pool.scores.ndim == 2 else pool.scores
         score = 1 - score if pool.scores.ndim == 1 and code == 0 else score
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
-    seconded = np.sum(others, axis=0) - len(others) / 2 if others else 0.0
     subject = Subject(np.full(pool.n_items, code, pool.predictions.dtype), POSITIVES)
-    return subject, RankedScore(score, announced, seconded)
+    return subject, RankedScore(score, announced, np.array(others) if others else None)
 
 
 def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:

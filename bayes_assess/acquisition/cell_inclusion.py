@@ -1,0 +1,89 @@
+"""Inclusion probabilities and samples of fixed size on cells, in compiled steps; see `acquisition.poisson`.
+
+Cells are few, so that everything is a sort and some cumulated sums.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from bayes_assess._tools.axes import x64
+
+
+@x64
+def cell_inclusion(
+    deviation: Float[Array, " K"], size: Int[Array, " K"], budget: Int[Array, ""] | float
+) -> Float[Array, " K"]:
+    """Choose the inclusion probabilities of least variance, min(1, h / tau), as `inclusion_probabilities` does.
+
+    Parameters
+    ----------
+    deviation : (K,)
+        h of one item of every cell, at least 0.
+    size : (K,) integers
+        Items of every cell.
+    budget : float
+        Expected labels, at most the number of items.
+
+    Returns
+    -------
+    (K,) probabilities of one item; those of cells without items say nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cell_inclusion(np.array([6.0, 2.0, 1.0]), np.array([1, 1, 2]), 2).tolist()
+    [1.0, 0.5, 0.25]
+    >>> cell_inclusion(np.array([1.0, 0.0]), np.array([10, 20]), 12).tolist()
+    [1.0, 0.1]
+    """
+    h = jnp.where(size > 0, jnp.asarray(deviation, jnp.float64), 0.0)
+    h = h / jnp.maximum(h.max(), jnp.finfo(jnp.float64).tiny)
+    n = jnp.asarray(size, jnp.float64)
+    order = jnp.argsort(-h)
+    ordered, mass = h[order], (n * h)[order]
+    # With the first j cells saturated, the others share the rest of the budget in proportion to h.
+    saturated = jnp.concatenate([jnp.zeros(1), jnp.cumsum(n[order])])
+    left = jnp.concatenate([jnp.cumsum(mass[::-1])[::-1], jnp.zeros(1)])
+    rest = budget - saturated
+    tau = left / jnp.where(rest > 0, rest, 1.0)
+    following = jnp.append(ordered, 0.0)
+    possible = (rest > 0) & (following <= tau) & (left > 0)
+    filled = jnp.minimum(h / jnp.where(possible.any(), tau[jnp.argmax(possible)], 1.0), 1.0)
+    # More labels than items that can matter: the others share what is left.
+    positive, others = (n * (h > 0)).sum(), (n * (h <= 0)).sum()
+    spread = jnp.where(h > 0, 1.0, jnp.clip((budget - positive) / jnp.maximum(others, 1.0), 0.0, 1.0))
+    return jnp.where(budget >= positive, spread, filled)
+
+
+@x64
+def systematic_cells(
+    start: Float[Array, ""] | float, expected: Float[Array, " K"], size: Int[Array, " K"], n: Int[Array, ""] | int
+) -> Int[Array, " K"]:
+    """Draw `n` items from cells, each as many as expected up to less than one, as `systematic_counts` does.
+
+    Parameters
+    ----------
+    start : float in [0, 1)
+        Uniform.
+    expected : (K,)
+        Items expected from every cell; they sum to `n` up to rounding.
+    size : (K,) integers
+        Items of every cell, of which no more are taken.
+    n : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> systematic_cells(0.6, np.array([0.5, 2.0, 0.25, 0.25]), np.array([3, 2, 1, 1]), 3).tolist()
+    [1, 2, 0, 0]
+    """
+    upto = jnp.cumsum(jnp.asarray(expected, jnp.float64))
+    upto = upto * (n / jnp.maximum(upto[-1], jnp.finfo(jnp.float64).tiny))
+    ends = jnp.floor(upto + start).astype(jnp.int64).at[-1].set(n)
+    counts = jnp.clip(jnp.diff(ends, prepend=0), 0, size)
+    # Rounding can take an item too many from a cell that is taken whole; others take its place.
+    spare = size - counts
+    before = jnp.cumsum(spare) - spare
+    return counts + jnp.clip(n - counts.sum() - before, 0, spare)

@@ -1,0 +1,231 @@
+r"""Whole batches with inclusion probabilities that minimise the expected variance ([SEME]), in one round or several.
+
+A round draws item i of those that are neither labelled nor handed out with probability b_i, min(1, h_i / tau) with the
+deviations h of the believed labels. Its total is that of the items known before and of the others by their weights
+1 / b, scaled to their number; rounds are averaged with the weights n / (U (U - n)) for n labels among U items, which no
+label decides (`estimators.horvitz_thompson.round_weights`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess.acquisition.cell_inclusion import cell_inclusion, systematic_cells
+from bayes_assess.acquisition.cell_measure import CellMeasure
+from bayes_assess.acquisition.importance import stochastic_proposal
+from bayes_assess.designs._base import Draw
+from bayes_assess.designs._stratifying import Stratifying
+from bayes_assess.designs._weighted import WeightedState, covering
+from bayes_assess.errors import DesignError
+from bayes_assess.estimators.weighted import Draws, Steps
+from bayes_assess.pool.cells import Cells
+
+_STRENGTH = 2.0  # labels that the scores are worth in every cell, from the second round on
+
+
+class Rounds(NamedTuple):
+    """Rounds of a campaign: sums over those that are complete, and the open one.
+
+    Attributes
+    ----------
+    weight : float
+        Sum of the weights w of the complete rounds.
+    totals : (K, C)
+        Sum of w times the estimated number of items of every cell with every label.
+    squares : (K, C)
+        Sum of w^2 (1 - b) / b^2 over the items drawn.
+    drawn : (K, C)
+        Labels of items drawn in complete rounds.
+    included : (K,)
+        Probability that an item was drawn in a complete round.
+    known : (K, C)
+        Labels known before the open round.
+    frame : (K,)
+        Items that it drew from.
+    inclusion : (K,)
+        b.
+    asked : float
+        Items drawn in it.
+    now : (K, C)
+        Labels of these, as far as told.
+    """
+
+    weight: Any
+    totals: Any
+    squares: Any
+    drawn: Any
+    included: Any
+    known: Any
+    frame: Any
+    inclusion: Any
+    asked: Any
+    now: Any
+
+    def with_open(self) -> Rounds:
+        """Return the sums with the open round, whose labels are taken for random ones of those asked for."""
+        n, size = self.now.sum(), self.frame.sum()
+        b = jnp.clip(self.inclusion * n / jnp.maximum(self.asked, 1), 0.0, 1.0)
+        certain = b >= 1
+        inverse = jnp.where(b > 0, 1 / jnp.where(b > 0, b, 1), 0.0)[:, None]
+        by_chance = jnp.where(certain[:, None], 0, self.now) * inverse
+        rest = jnp.where(certain | (b <= 0), 0, self.frame).sum()
+        scale = rest / jnp.maximum(by_chance.sum(), 1e-300)
+        total = self.known + jnp.where(certain[:, None], self.now, by_chance * scale)
+        weight = jnp.where(n > 0, n / (jnp.maximum(size, 1) * jnp.maximum(size - n, 0.5)), 0.0)
+        return self._replace(
+            weight=self.weight + weight,
+            totals=self.totals + weight * total,
+            squares=self.squares + weight**2 * self.now * (1 - b)[:, None] * inverse**2 * scale**2,
+            drawn=self.drawn + self.now,
+            included=1 - (1 - self.included) * (1 - b),
+            inclusion=jnp.zeros_like(self.inclusion),
+            asked=jnp.zeros(()),
+            now=jnp.zeros_like(self.now),
+        )
+
+
+@dataclass(frozen=True)
+class Poisson(Stratifying):
+    """Batches whose items have the inclusion probabilities of optimal Poisson sampling ([SEME]), of fixed size.
+
+    For people who send one batch, or a few, to be labelled. A batch has as many items as were asked for (Poisson
+    sampling proper has a random number), spread over the scores by systematic sampling; the probabilities are the same.
+    Whole rounds are weighed when all of their labels have come; before, those told count as random ones of the round.
+
+    Parameters
+    ----------
+    n_strata, kind, strata
+        How the pool is cut, see `Stratifying`; items of a cell have one probability.
+    lam : float in [0, 1]
+        How far scores are trusted: labels are believed to be lam s + (1 - lam) / C ([SEME] (13)).
+    floor : float in [0, 1]
+        Share of the mean deviation that is added to every item's, so that none is unlikely to be drawn; 0 is as
+        published.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> a = ba.assess(ba.Pool(scores=[0.1, 0.3, 0.6, 0.9]), ba.Metric("f1"), design="poisson")
+    >>> len(a.ask(3))
+    3
+    """
+
+    lam: float = 0.9
+    floor: float = field(default=0.1)
+
+    name: ClassVar[str] = "poisson"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for option in ("lam", "floor"):
+            value = getattr(self, option)
+            if not 0 <= value <= 1:
+                raise DesignError(f"The {option} of {self.name} lies in [0, 1]; found {show(value)}.")
+
+    @x64
+    def init(
+        self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
+    ) -> WeightedState:
+        """Start a campaign; see `WeightedDesign.init`."""
+        state = super().init(cells, prior, reward, playable)
+        n_classes = state.counts.shape[1]
+        prior = self.lam * state.prior + (1 - self.lam) / n_classes
+        nothing, none = jnp.zeros(state.counts.shape), jnp.zeros(len(state.counts))
+        rounds = Rounds(jnp.zeros(()), nothing, nothing, nothing, none, nothing, none, none, jnp.zeros(()), nothing)
+        return replace(state, prior=prior, memory=rounds)
+
+    def belief(self, state: WeightedState) -> Float[Array, "K C"]:
+        """Return the probability of every label of unlabelled items: scores, and the labels of complete rounds."""
+        told = state.memory.drawn
+        return (_STRENGTH * state.prior + told) / (_STRENGTH + told.sum(-1, keepdims=True))
+
+    def deviations(self, state: WeightedState) -> Float[Array, " K"]:
+        """Compute how far an item's label can be expected to move the measure, (K,)."""
+        measure, pi = state.measure, self.belief(state)
+        norms = measure.norms(measure.risk(state.masses(pi)))
+        h = stochastic_proposal(norms, measure.nonzero, pi, 0.0)[:, -1]
+        open_ = jnp.where(measure.nonzero.any(-1), state.remaining, 0)
+        mean = (open_ * h).sum() / jnp.maximum(open_.sum(), 1)
+        return jnp.where(measure.nonzero.any(-1), h + self.floor * mean, 0.0)
+
+    def draw(
+        self, key: PRNGKey, state: WeightedState, first: Any, n: Int[Array, ""] | int, length: int
+    ) -> tuple[Int[Array, " L"], Draw, WeightedState]:
+        """Draw a batch; see `Design.draw`."""
+        start, order = jax.random.split(jax.random.fold_in(key, first))
+        rounds, size = state.memory, state.remaining
+        b = cell_inclusion(self.deviations(state), size, n)
+        counts = systematic_cells(jax.random.uniform(start), b * size, size, n)
+        begins = state.pending.sum() == 0
+        again = jnp.where(begins, 0.0, rounds.inclusion)
+        rounds = rounds._replace(
+            known=jnp.where(begins, state.counts.astype(jnp.float64), rounds.known),
+            frame=jnp.where(begins, size.astype(jnp.float64), rounds.frame),
+            inclusion=1 - (1 - again) * (1 - b),  # of items that were not drawn earlier in the round
+            asked=jnp.where(begins, 0.0, rounds.asked) + n,
+        )
+        cells = jnp.repeat(jnp.arange(len(size)), counts, total_repeat_length=length)
+        shuffled = jnp.where(jnp.arange(length) < n, jax.random.uniform(order, (length,)), 2.0)
+        cells = cells[jnp.argsort(shuffled)]
+        weight = n / (state.n_items * jnp.maximum(b[cells], 1e-300))
+        draws = Draw(weight=weight, p_new=jnp.ones(length), p_pending=jnp.zeros(length))
+        state = covering(state, (b > 0) & state.measure.nonzero.any(-1))
+        return cells, draws, replace(state, pending=state.pending + counts, remaining=size - counts, memory=rounds)
+
+    def choose(self, key: PRNGKey, state: WeightedState) -> tuple[Int[Array, ""], Draw, WeightedState]:
+        """Draw a batch of one item."""
+        cells, draws, state = self.draw(key, state, 0, 1, 1)
+        return cells[0], jax.tree.map(lambda column: column[0], draws), state
+
+    def settle(self, state: WeightedState, steps: Steps, last: bool = True) -> WeightedState:
+        """Count labels of the open round, and close it when all have come."""
+        rounds, asked = state.memory, (steps.outcome >= 0) & (steps.weight > 0)
+        now = rounds.now.at[steps.cell, jnp.maximum(steps.outcome, 0)].add(asked)
+        counted = rounds._replace(now=now)
+        draws = self._draws(state, counted.with_open())
+        if not last:
+            return replace(state, draws=draws)
+        closes = state.pending.sum() == 0
+        kept = jax.tree.map(lambda new, old: jnp.where(closes, new, old), counted.with_open(), counted)
+        return replace(state, draws=draws, memory=kept)
+
+    def _draws(self, state: WeightedState, rounds: Rounds) -> Draws:
+        """Write sums over rounds as those of weighted draws: as many as labels, with the same estimate and variance."""
+        n, n_items = rounds.drawn.sum(), state.n_items
+        share = jnp.maximum(rounds.weight, 1e-300)
+        few = n / jnp.maximum(n - 1, 1)
+        return Draws(
+            n=n,
+            weights=rounds.totals / share * n / n_items,
+            squares=rounds.squares * few * (n / (share * n_items)) ** 2,
+            proposal=jnp.broadcast_to((rounds.included / jnp.maximum(n, 1))[:, None], state.draws.proposal.shape),
+            covered=state.covered,
+            n_new=n,
+            new=state.draws.new,
+        )
+
+    def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "1 D"]]:
+        """Return the draws, centred by the mean of what their variance weighs: the size of a round is fixed."""
+        squares = state.draws.squares
+        return state.draws, state.measure.risk(squares / jnp.sqrt(jnp.maximum(squares.sum(), 1e-300)))[None]
+
+    def journal_entry(self, state: WeightedState) -> Mapping[str, Array]:
+        """Return the open round."""
+        rounds = state.memory
+        kept = {name: getattr(rounds, name) for name in ("known", "frame", "inclusion", "asked")}
+        return {"covered": state.covered, **kept}
+
+    def restore(self, state: WeightedState, entry: Mapping[str, np.ndarray]) -> WeightedState:
+        """Put back the open round."""
+        kept = {name: np.asarray(entry[name], np.float64) for name in ("known", "frame", "inclusion", "asked")}
+        state = super().restore(state, entry)
+        return replace(state, memory=state.memory._replace(**kept))
