@@ -19,7 +19,7 @@ from bayes_assess._tools.seeds import generator
 _DISCRETE_BELOW_SD = 32.0
 _WINDOW_SDS = 12.0
 _CHUNK = 1 << 21  # table entries at a time
-_MOST_RISE = 1e6  # by one draw, as a share of what is left
+_LEAST_RISE, _MOST_RISE = 1e-12, 1e6  # by one draw, as a share of what is left
 
 
 def beta_interval(
@@ -292,7 +292,7 @@ def _upper_end(
     d = np.minimum(d, _MOST_RISE)
     u = np.maximum(v + d**2 * rest, np.finfo(float).tiny)
     a, b = (m + d) ** 2 * rest / u, (m + d) * rest**2 / u
-    known = (rest > 0) & (d > 0)
+    known = (rest > 0) & (d > _LEAST_RISE)
     end = special.betaincinv(np.where(known, a, 1), np.where(known, b, 1), (1 + level) / 2)
     return np.where(known, end, 1.0)  # at the end of the range, or no draw says how much could be missing
 
