@@ -3,12 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types benchmark readme clean
+.PHONY: demo test test-all lint types benchmark readme clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/bayes-assess demo
 
 test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(PYTEST_ARGS)
+
+# With the statistical tests, the notebooks and the README, which take about an hour on two cores.
+test-all: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 lint: $(VENV)/dev.stamp

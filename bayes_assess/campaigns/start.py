@@ -41,7 +41,7 @@ def assess(
         How items are chosen: ``"thompson"`` (the default), ``"top_two"``, ``"epsilon_greedy"``, ``"bayes_ucb"``,
         ``"random"``, ``"random_group"``; for measures ``"variance_reduction"`` (the
         default where one event of a label decides), ``"adaptive"``, ``"oasis"``, ``"importance"``,
-        ``"stratified"``, ``"passive"``; or a design object with options.
+        ``"poisson"``, ``"stratified"``, ``"passive"``; or a design object with options.
     prior : {"learned", "informative", "uninformative"} or Belief, optional
         By default groups learn from each other, and from all labels how far scores can be trusted
         (`HierarchicalAccuracy` and its like); the other two are fixed, as published. A belief of your own is of one

@@ -49,6 +49,7 @@ def least_law(a, b):
     return np.array([integrate.quad(others_above, 0, 1, args=(g,), limit=400, epsabs=1e-8)[0] for g in range(len(a))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("greatest", [False, True])
 @pytest.mark.parametrize("name", BELIEFS)
 def test_one_arm_is_extreme_as_often_as_it_should_be(name, greatest):
@@ -64,6 +65,7 @@ def test_one_arm_is_extreme_as_often_as_it_should_be(name, greatest):
         assert stats.chisquare(counts[likely], expected).pvalue > ALPHA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("greatest", [False, True])
 @pytest.mark.parametrize("name", ["moderate", "all within one interval", "all against one end"])
 def test_sets_of_two_arms_have_the_law_of_full_draws(name, greatest):

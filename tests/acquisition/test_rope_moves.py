@@ -34,6 +34,7 @@ def differences(a, b, rope):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rope", ROPES)
 @pytest.mark.parametrize(("low", "high"), [(0.1, 3), (1, 100), (50, 5000)])
 def test_moves_are_differences_of_the_masses(low, high, rope):

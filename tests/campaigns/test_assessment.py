@@ -35,6 +35,7 @@ def test_a_session_asks_every_item_once_and_ends_at_the_exact_accuracies(design)
     assert result.guarantee == "exact"
 
 
+@pytest.mark.slow
 def test_no_prediction_is_ever_used_as_a_label():
     """Where labels always differ from predictions, every group's accuracy is 0, not 1."""
     wrong = (POOL.predictions + 1) % 4
@@ -174,6 +175,7 @@ class TestResume:
         kept.journal = None  # what follows stands in for what it would have done
         np.testing.assert_array_equal(resumed.ask(20).ids, kept.ask(20).ids)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("design", ["thompson", "adaptive"])
     def test_a_journal_of_a_release_with_another_order_of_items_goes_on(self, path, monkeypatch, design):
         question = ba.Metric("accuracy") if design == "adaptive" else ba.GroupAccuracy()

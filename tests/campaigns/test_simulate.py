@@ -18,10 +18,12 @@ def study():
     return ba.simulate(POOL, LABELS, ba.GroupAccuracy(), designs=designs, budgets=[5, 30, 76], repeats=40)
 
 
+@pytest.mark.slow
 def test_the_truth_is_the_accuracy_at_full_labels(study):
     np.testing.assert_allclose(study.truth, TRUTH)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", ARMS)
 def test_every_campaign_uses_its_budget_and_ends_at_the_truth(study, design):
     assert (study.campaigns[design].labelled.sum(-1) == [5, 30, 76]).all()
@@ -50,6 +52,7 @@ def test_a_random_campaign_draws_from_the_finite_pool_without_replacement():
     assert abs(correct.var() / variance - 1) < 5 * np.sqrt(2 / 4000)
 
 
+@pytest.mark.slow
 def test_batches_are_looked_at_exactly_at_the_budgets_and_depend_on_no_other_look():
     options = {"designs": ["thompson", "random"], "repeats": 4, "batch": 8}
     study = ba.simulate(POOL, LABELS, ba.LeastAccurate(), budgets=[5, 20, 76], **options)

@@ -401,6 +401,7 @@ def test_a_figure_of_an_unknown_kind(run, tmp_path):
 # -- simulate ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_simulate_takes_labels_from_a_file_or_a_column(tmp_path, columns, pool_file):
     labelled = write_csv(tmp_path / "labelled.csv", columns)
     labels = write_csv(tmp_path / "labels.csv", {"id": columns["id"][::-1], "label": columns["label"][::-1]})
@@ -494,6 +495,7 @@ def in_process(cache, *arguments):
     )
 
 
+@pytest.mark.slow
 def test_a_command_uses_what_another_has_compiled(run, tmp_path):
     compiled = []
     for _ in range(3):  # the second reads items that are pending

@@ -48,6 +48,7 @@ def test_the_pool_is_large_and_the_classifier_is_imperfect(truth):
     assert pool.confidence is not None
 
 
+@pytest.mark.slow
 def test_files_are_written_and_named(shown):
     out, folder = shown
     for path in folder.iterdir():

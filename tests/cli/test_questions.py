@@ -232,6 +232,7 @@ def test_a_session_of_every_question_agrees_with_the_library(
     assert done("status", run).startswith(same.result().summary())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "score"),
     [

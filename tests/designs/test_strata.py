@@ -38,6 +38,7 @@ def told(design, n: int, **options) -> ba.Assessment:
     return a
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_session_cuts_the_pool_by_the_strata_that_were_passed_and_ends_at_the_truth(name):
     a = told(DESIGNS[name], 40)
@@ -55,6 +56,7 @@ def test_strata_take_equal_shares_of_a_stratified_sample():
     np.testing.assert_array_equal(a._state.measure.by_block(a._state.counts.sum(-1)), [15] * 4)
 
 
+@pytest.mark.slow
 def test_studies_with_strata_of_features_are_right():
     study = ba.simulate(
         POOL, LABELS, ba.Metric("accuracy"), budgets=[60, N], repeats=400, batch=20,

@@ -84,6 +84,7 @@ def test_the_least_calibrated_group_and_a_random_item_of_it():
     assert stats.chisquare(counts[expected > 0], expected[expected > 0], ddof=3).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_two_groups_by_the_probability_of_the_verdict_to_be_expected():
     a = state_of(ba.Compare("west", "east", by="site"))
     belief = a.result().posterior

@@ -147,6 +147,7 @@ def test_random_items_are_a_uniform_sample():
     assert ((n - expected) ** 2 / expected).sum() < 21.1
 
 
+@pytest.mark.slow
 def test_the_label_asked_for_is_the_one_that_teaches_most():
     design = VarianceReduction(n_strata=12, audit=0.0)
     a = ba.assess(POOL, ba.Metric("recall"), design=design)
@@ -197,6 +198,7 @@ MANY = np.random.default_rng(3).dirichlet([0.5] * 4, 300)
 MANY_LABELS = np.array([np.random.default_rng(i).choice(4, p=row) for i, row in enumerate(MANY)])
 
 
+@pytest.mark.slow
 def test_measures_of_many_classes_are_exact_once_everything_is_labelled():
     pool = ba.Pool(scores=MANY, systems={"other": (MANY.argmax(1) + 1) % 4})
     measures = ["f1_macro", "matthews_corrcoef", "balanced_accuracy", "cohen_kappa", "accuracy"]
@@ -207,6 +209,7 @@ def test_measures_of_many_classes_are_exact_once_everything_is_labelled():
     np.testing.assert_allclose(a.result().design_interval, np.stack([truth, truth], axis=1), rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_measures_of_many_classes_are_estimated_from_a_few_labels():
     question = ba.Metric(["f1_macro", "accuracy"])
     result = told(100, question, ba.Pool(scores=MANY), MANY_LABELS).result()

@@ -57,6 +57,7 @@ def test_every_registered_design_is_tested_here():
     assert {type(design) for design in SMALL.values()} == set(WEIGHTED.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_campaigns_ask_every_item_once_and_end_at_the_exact_answer(name):
     cells, _ = start(SMALL[name], F1, POOL)
@@ -83,6 +84,7 @@ def test_a_session_takes_the_steps_of_a_simulated_campaign(name, batch):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "batch"), [*((name, 8) for name in REPLACING), ("adaptive", 1), ("oasis", 1)])
 def test_weighted_losses_less_their_mean_are_a_martingale(name, batch):
     """E[sum_j (w_j l_j - R)] = 0 whenever one stops ([NH] Theorem 1), and R is the risk at full labels."""
@@ -107,6 +109,7 @@ def test_weighted_losses_less_their_mean_are_a_martingale(name, batch):
     assert abs(total.mean()) < 4 * total.std(ddof=1) / np.sqrt(n_campaigns) + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_new_items_come_from_cells_as_often_as_the_proposal_says(name):
     design = SMALL[name]
@@ -127,6 +130,7 @@ def test_new_items_come_from_cells_as_often_as_the_proposal_says(name):
         np.testing.assert_allclose(draws.p_new, mass.sum(), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REPLACING)
 def test_every_item_that_can_matter_can_be_drawn(name):
     question = ba.Metric(["precision", "recall"]) if "oasis" not in name else F1
@@ -276,6 +280,7 @@ def hiding_pool(n: int = 1500) -> tuple[ba.Pool, np.ndarray]:
     return ba.Pool(scores=scores), labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", [Importance(n_strata=16), Adaptive(n_strata=16)])
 def test_positives_of_score_zero_are_found(design):
     pool, labels = hiding_pool()

@@ -269,6 +269,7 @@ def test_a_billion_items_are_served():
     assert 0.8 <= ends[0] < ends[1] <= 0.80000001
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("a", "b", "size", "labelled"), [(1, 1, 25, 10), (9, 1, 60, 5), (1, 1, 25, 0), (0.5, 0.5, 10, 9), (2, 2, 2000, 30)]
 )

@@ -81,6 +81,7 @@ def held(truth: np.ndarray, ends: np.ndarray) -> np.ndarray:
     return ((ends[..., 0] <= truth + 1e-12) & (truth <= ends[..., 1] + 1e-12)).sum(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 20, 100])
 @pytest.mark.parametrize("name", POOLS)
 def test_intervals_of_few_uniform_draws_hold_the_truth(name, n):

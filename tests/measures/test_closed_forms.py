@@ -93,6 +93,7 @@ def jacobian_at_random(n_classes):
     return table, risk, np.asarray(table.jacobian(risk))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n_classes"), [(name, n_classes) for n_classes in (2, 3) for name in names_for(n_classes)]
 )

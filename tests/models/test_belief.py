@@ -121,6 +121,7 @@ def test_the_models_are_beliefs():
     assert not isinstance(np.ones(3), Belief)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ACCURACIES)
 def test_answers_from_any_belief_are_those_of_the_closed_form_that_it_equals(name):
     question, n_cells = ACCURACIES[name]
@@ -144,6 +145,7 @@ def test_answers_from_any_belief_are_those_of_the_closed_form_that_it_equals(nam
     assert found.plot() is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["accuracy", "least_accurate", "least_calibrated", "two_groups", "all_pairs"])
 def test_designs_decide_on_a_mixture_and_learn_it(name):
     question, n_cells = ACCURACIES[name]
@@ -173,6 +175,7 @@ def test_quantiles_serve_bayesian_upper_bounds():
     assert len(a.ask(3).ids) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "closed"),
     [
@@ -226,6 +229,7 @@ class TestTheSameBeliefDecidesAndAnswers:
             a.result(posterior=np.full((10, 4), 0.5))
 
 
+@pytest.mark.slow
 def test_quantiles_and_draws_of_many_campaigns():
     rng = np.random.default_rng(0)
     prior = ba.BetaBernoulli(np.array([2.0, 6.0]), np.array([2.0, 3.0]))

@@ -113,6 +113,7 @@ def test_unequal_elements_of_one_call_each_have_their_own_law(draw):
         assert distance(x[i :: len(PARAMETERS)], stats.beta(a_i, b_i).cdf) < bound(20_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(), (65,), (2, 3, 5)])
 def test_every_shape_is_served(shape):
     with jax.enable_x64(True):

@@ -116,6 +116,7 @@ def p_value(theta, posterior):
     return uniformity(ranks(theta @ contrast, draws, np.random.default_rng(3)), N_DRAWS)
 
 
+@pytest.mark.slow
 def test_the_posterior_is_calibrated(replicates):
     theta, agreements = replicates
     assert p_value(theta, PRIOR.update(agreements, np.full(agreements.shape, N_LABELS))) > ALPHA
@@ -210,6 +211,7 @@ def overconfident_pool(n=1600, n_groups=8):
     return pool, np.where(right, predictions, (predictions + 1) % n_groups)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "question",
     [ba.GroupAccuracy(), ba.LeastAccurate(), ba.Calibration(bins=2, by="prediction"), ba.Compare(by="prediction")],

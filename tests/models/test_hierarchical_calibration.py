@@ -194,6 +194,7 @@ def test_batches_of_labels_come_to_what_all_of_them_at_once_do():
     np.testing.assert_array_equal(twice.mean, POSTERIOR.mean)
 
 
+@pytest.mark.slow
 def test_campaigns_side_by_side_are_each_what_it_would_be_alone():
     counts = np.stack([LABELS - AGREEMENTS, AGREEMENTS], axis=-1)
     both = PRIOR.update_counts(np.stack([np.zeros_like(counts), counts])[None])
@@ -299,6 +300,7 @@ def test_overconfident_scores_are_found_out():
     assert np.quantile(error, 0.025) < np.abs(truth - BINS).mean() < np.quantile(error, 0.975)
 
 
+@pytest.mark.slow
 def test_the_error_of_a_calibrated_system_is_overestimated_less_than_by_bins_alone():
     rng = np.random.default_rng(9)
     agreements = rng.binomial(20, BINS, (40, 10))
@@ -316,6 +318,7 @@ def pool_of(groups, n=1200):
     return ba.Pool(predictions=predictions, confidence=confidence, classes=range(groups)), labels
 
 
+@pytest.mark.slow
 def test_questions_on_calibration_take_it_for_the_learned_prior():
     pool, labels = pool_of(3)
     a = ba.assess(pool, ba.Calibration(bins=2, by="prediction"), design="random", prior="learned")

@@ -158,6 +158,7 @@ def p_value(theta, posterior):
     return uniformity(ranks(np.einsum("rkj,kj->r", theta, CONTRAST), draws, np.random.default_rng(3)), N_DRAWS)
 
 
+@pytest.mark.slow
 def test_the_posterior_is_calibrated(replicates):
     theta, counts = replicates
     assert p_value(theta, PRIOR.update_counts(counts)) > ALPHA
@@ -178,6 +179,7 @@ def test_batches_of_labels_come_to_what_all_of_them_at_once_do():
     np.testing.assert_array_equal(twice.mean, POSTERIOR.mean)
 
 
+@pytest.mark.slow
 def test_campaigns_of_one_batch_come_to_what_each_alone_does():
     both = PRIOR.update_counts(np.stack([COUNTS, COUNTS.T]))
     assert both.mean.shape == both.variance.shape == both.component(jax.random.key(0)).mean.shape == (2, 4, 4)
@@ -246,6 +248,7 @@ N_MOMENTS = 40_000
 PART = POSTERIOR.component(jax.random.key(5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("belief", [POSTERIOR, PART, POSTERIOR.merged(LEVEL, 5)], ids=["mixture", "part", "merged"])
 def test_moments_are_those_of_the_draws(belief):
     draws = np.asarray(belief.sample(jax.random.key(1), N_MOMENTS))
@@ -259,6 +262,7 @@ def test_moments_are_those_of_the_draws(belief):
         assert (np.abs(values.mean(0) - exact) <= 4.5 * error).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("belief", [POSTERIOR, PART], ids=["mixture", "part"])
 def test_quantiles_are_those_of_the_draws(belief):
     draws = np.asarray(belief.sample(jax.random.key(4), N_MOMENTS))
@@ -351,6 +355,7 @@ QUESTIONS = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @QUESTIONS
 def test_questions_on_confusion_take_the_learned_prior(question):
     pool, labels = overconfident_pool()

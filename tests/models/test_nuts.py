@@ -79,6 +79,7 @@ def theirs():
 # -- agreement with what is known exactly ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_posterior_moments_are_those_of_the_conjugate_posterior(ours, conjugate):
     theta = np.asarray(ours["posterior"]["theta"].values)
     assert theta.dtype == np.float64
@@ -133,6 +134,7 @@ def test_sampler_statistics_have_arvizs_names(ours):
     assert ((2 ** (depth - 1) <= steps) & (steps < 2**depth)).all()
 
 
+@pytest.mark.slow
 def test_a_users_program_that_takes_no_none_gets_every_group_and_plate_names(theirs):
     for group in ALL_GROUPS:
         assert theirs[group].data_vars, group

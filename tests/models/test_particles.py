@@ -154,6 +154,7 @@ def test_moves_by_a_wrong_likelihood_are_seen(name, exact_draws):
     assert not moments_agree(moved(jax.random.key(3), exact_draws, WRONG[name]))
 
 
+@pytest.mark.slow
 def test_moves_bring_particles_from_elsewhere_to_the_posterior():
     place = jax.random.normal(jax.random.key(4), (S, 3)) * 0.3 - 1
     assert not moments_agree(place)

@@ -84,6 +84,7 @@ class TestAskOnDraws:
         data = ba.assess(POOL, ba.GroupAccuracy(by="site")).result().to_arviz()
         assert len(ba.assess(POOL, ba.GroupAccuracy(by="site")).ask(3, posterior=data)) == 3
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "question",
         [ba.ConfusionMatrix(), ba.MostCostly(COST), ba.LeastCalibrated(bins=3), ba.Compare("west", "east", by="site")],

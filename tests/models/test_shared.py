@@ -44,6 +44,7 @@ def log_joint(case, prior, groups, outcomes, latent):
 # -- exact identities ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each_model
 @pytest.mark.parametrize("seed", range(3))
 def test_log_joint_minus_posterior_log_density_is_the_log_marginal_at_every_point(case, seed):
@@ -241,6 +242,7 @@ def calibration_p_value(case, truth, posterior):
     return uniformity(ranks(case.scalar(truth), draws, np.random.default_rng(6)), N_DRAWS)
 
 
+@pytest.mark.slow
 def test_the_posterior_is_calibrated(campaign):
     case, prior, groups, truth, outcomes, predictions = campaign
     labels = case.label(predictions, outcomes)

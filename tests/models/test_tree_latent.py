@@ -61,6 +61,7 @@ def campaign(request):
         return prior, n, size - n.sum(1), blocks[chosen], labels[chosen]
 
 
+@pytest.mark.slow
 def test_a_cold_start_arrives_in_a_dozen_steps_where_em_stands_still(campaign):
     prior, n, u, _, _ = campaign
     found, stuck = fit_latent(prior, n, u), em(prior, n, u, n_iterations=20)
@@ -72,6 +73,7 @@ def test_a_cold_start_arrives_in_a_dozen_steps_where_em_stands_still(campaign):
     np.testing.assert_allclose(fit_latent(prior, n, u, low).pi, found.pi, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_refresh_of_two_steps_per_label_tracks_the_solution(campaign):
     prior, n, u, blocks, labels = campaign
     ready, blocks, labels = latent_prior(prior), blocks[-300:], labels[-300:]

@@ -38,6 +38,7 @@ class TestTwoGroups:
         assert result.eta == eta
         assert said in result.verdict
 
+    @pytest.mark.slow
     def test_only_items_of_the_two_groups_are_asked_for(self):
         a = ba.assess(POOL, ba.Compare("west", "east", by="site"))
         n = int((SITE != "north").sum())
@@ -46,6 +47,7 @@ class TestTwoGroups:
         with pytest.raises(ba.BudgetError, match="only 0 of 160 can answer this question and are neither labelled"):
             a.ask(1)
 
+    @pytest.mark.slow
     def test_labels_of_other_groups_are_taken_and_change_nothing_under_a_fixed_prior(self):
         question = ba.Compare("west", "east", by="site")
         a, b = (ba.assess(POOL, question, prior="uninformative", seed=2) for _ in range(2))

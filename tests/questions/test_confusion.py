@@ -123,6 +123,7 @@ def test_draws_of_costs_have_the_exact_moments():
         assert (np.abs(result.draws.var(0) - expected) < 5 * error).all()
 
 
+@pytest.mark.slow
 def test_a_cost_is_that_of_the_label_given_the_prediction_and_not_the_other_way_round():
     pool = ba.Pool(predictions=["cat"] * 10 + ["dog"] * 10)
     a = ba.assess(pool, ba.MostCostly([[0, 1], [10, 0]]))
@@ -178,6 +179,7 @@ def test_costs_that_were_not_given_are_not_made_up():
         ba.MostCostly(COST, m=0)
 
 
+@pytest.mark.slow
 def test_a_thousand_classes_are_answered():
     n_classes = 1000
     pool = ba.Pool(predictions=np.arange(3000) % n_classes)

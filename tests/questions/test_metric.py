@@ -243,6 +243,7 @@ def test_a_measure_of_ones_own(tmp_path):
     assert not (tmp_path / "run.db").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [
@@ -343,6 +344,7 @@ def test_a_macro_average_over_groups():
 # -- studies -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_study_of_measures():
     study = ba.simulate(
         POOL, LABELS, ba.Metric("f1"), designs=["passive", Stratified(n_strata=8)], budgets=[50, 200, 600], repeats=200

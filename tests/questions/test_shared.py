@@ -59,6 +59,7 @@ def test_a_journal_of_another_question_is_refused(tmp_path):
         ba.resume(tmp_path / "run.db", POOL, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_results_speak_tabulate_draw_and_go_to_arviz(name):
     a = ba.assess(POOL, QUESTIONS[name], design="random")
@@ -109,6 +110,7 @@ def studies():
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_campaigns_end_at_the_truth_with_perfect_scores(studies, name):
     study = studies[name]

@@ -64,6 +64,7 @@ def test_new_figures_leave_global_settings_alone_and_clip_nothing(make):
     assert box.y1 <= page.y1
 
 
+@pytest.mark.slow
 @every_figure
 def test_figures_are_drawn_on_the_axes_they_are_given(make):
     figure = Figure(figsize=(7, 5), layout="constrained")
