@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.designs.variance_reduction import BeliefState, VarianceReduction
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import contradicted, posterior_measure, simultaneous_band, widened
+from bayes_assess.estimators.verdicts import region_masses
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Metric, PRCurve
 from bayes_assess.questions._event_cells import EventCells
@@ -29,6 +30,26 @@ if TYPE_CHECKING:
 
 _LINES = 12  # of a summary
 _DIGITS = 3
+_ROUNDING = 1e-9  # of differences that are exactly the rope
+
+
+class Difference(NamedTuple):
+    """A measure less another one.
+
+    Attributes
+    ----------
+    estimate : float
+        Posterior median.
+    interval : (2,) floats
+    below, equal, above : float
+        Posterior probabilities that the first is lower, within the rope, and higher.
+    """
+
+    estimate: float
+    interval: Float[np.ndarray, " 2"]
+    below: float
+    equal: float
+    above: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,6 +164,41 @@ class BeliefMetricResult(Result):
         if not 0 < level < 1:
             raise QuestionError(f"The level of a band lies between 0 and 1, such as 0.95; found {show(level)}.")
         return simultaneous_band(self.found.draws, level)
+
+    def difference(self, first: str | int, second: str | int, rope: float = 0.0) -> Difference:
+        """Compare two of the measures, such as the F1 of two systems, by their joint posterior.
+
+        Parameters
+        ----------
+        first, second : str or int
+            Names of outputs as in ``groups``, or their positions.
+        rope : float
+            Half-width of the region in which they count as equal.
+
+        Returns
+        -------
+        Difference
+            First less second.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=[0, 1, 1, 0], systems={"b": [0, 0, 1, 1]})
+        >>> a = ba.assess(pool, ba.Metric("f1", systems=["prediction", "b"]))
+        >>> a.tell(a.ask(4).ids, [0, 1, 1, 1])
+        >>> round(a.result().difference(0, 1).estimate, 6)
+        0.0
+        """
+        columns = []
+        for side in (first, second):
+            at = np.flatnonzero(self.groups == side) if isinstance(side, str) else [side]
+            if len(at) != 1 or not 0 <= at[0] < len(self.groups):
+                raise QuestionError(f"There is no output {show(side)}; there are {listing(self.groups)}.")
+            columns.append(self.found.draws[:, at[0]])
+        draws = columns[0] - columns[1]
+        found = posterior_measure(draws[:, None], self.found.exact)
+        masses = region_masses(draws, rope + _ROUNDING)
+        return Difference(float(found.value[0]), found.interval(self.level)[0], *masses.tolist())
 
     def table(self) -> Table:
         """Tabulate all measures; a row per threshold for curves."""

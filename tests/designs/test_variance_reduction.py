@@ -280,6 +280,20 @@ def test_the_band_of_a_curve_holds_its_intervals_and_the_whole_curve_in_most_dra
         result.band(95)
 
 
+def test_measures_of_several_systems_are_compared_by_their_joint_posterior():
+    rival = (SCORES + RNG.normal(0, 0.3, 600) >= 0.5).astype(int)
+    pool = ba.Pool(scores=POOL.scores, systems={"rival": rival})
+    result = told(60, ba.Metric("f1", systems=["prediction", "rival"]), pool=pool).result()
+    found = result.difference("f1 (system prediction)", "f1 (system rival)", rope=0.05)
+    draws = result.draws[:, 0] - result.draws[:, 1]
+    assert found.below + found.equal + found.above == pytest.approx(1)
+    assert found.above == pytest.approx((draws > 0.05).mean(), abs=1e-12)
+    assert found.interval[0] < found.estimate < found.interval[1]
+    assert result.difference(1, 0, rope=0.05).below == pytest.approx(found.above)
+    with pytest.raises(QuestionError, match="no output 'f1'"):
+        result.difference("f1", 1)
+
+
 def test_labels_of_another_measure_answer_a_curve():
     a = told(80)
     curve = a.result(question=ba.PRCurve(6))
