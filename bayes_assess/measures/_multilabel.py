@@ -22,6 +22,7 @@ from bayes_assess.measures import _label_set_values as g
 from bayes_assess.measures._label_set_losses import AnyWrong, ItemRatio, LossFamily, PerClass, Totals, WrongShare
 
 Risk = Float[np.ndarray, "*batch D"]
+_NOTHING = 1e-15  # a change that is rounding
 
 
 class _Output(NamedTuple):
@@ -195,6 +196,51 @@ class MultiLabelMeasure:
             for gradient, one in zip(jacobian, self._measures, strict=True):
                 squares[rows] += one.family.mean_square(*pair, gradient[blocks[one.family]])
         return np.sqrt(squares)
+
+    def unseen_changes(
+        self,
+        mean_losses: Float[np.ndarray, " D"],
+        predicted: Float[np.ndarray, "K C"],
+        share: Float[np.ndarray, " K"],
+    ) -> Float[np.ndarray, "2 Q"]:
+        r"""Compute by how much one item that was not drawn could raise and lower the measures at most.
+
+        An item that would stand for a share w of the pool turns g(R) into g((1 - w) R + w l). Where losses are of
+        single classes, every class may have such an item. Changes of classes whose ratios are known add up as
+        independent errors do, by the root of the sum of their squares; where a ratio is 0/0 so far, in full.
+
+        Parameters
+        ----------
+        mean_losses : (D,)
+            R, as estimated.
+        predicted : (K, C)
+            Share of the items of every cell of which a class is predicted.
+        share : (K,)
+            Share w of the pool that an item of the cell stands for; 0 where all are known.
+
+        Returns
+        -------
+        (2, Q) array: rise and fall, each at least 0
+
+        Examples
+        --------
+        >>> measure, right = multilabel_measure("accuracy"), np.array([0.0])
+        >>> measure.unseen_changes(right, np.array([[1.0, 0.0]]), np.array([0.02])).round(6).tolist()
+        [[0.0], [0.02]]
+        """
+        risk = np.asarray(mean_losses, np.float64)
+        blocks, jacobian = self._blocks(len(risk)), self.jacobian(risk)
+        unseen = {family: family.unseen(predicted, np.minimum(share, 1.0)) for family in self._families}
+        changes = np.zeros((2, len(self.outputs)))
+        for q, one in enumerate(self._measures):
+            at, (losses, weight) = risk[blocks[one.family]], unseen[one.family]
+            step = weight[..., None] * (losses - at)
+            change = one.value(at + step) - one.value(at)
+            known = (np.abs(step @ jacobian[q, blocks[one.family]]) > _NOTHING).any(1)
+            for row, sign in zip(changes, (1, -1), strict=True):
+                most = np.maximum(sign * change, 0).max(1)
+                row[q] = most[~known].sum() + np.sqrt(np.square(most[known]).sum())
+        return changes
 
     def _blocks(self, size: int) -> dict[LossFamily, slice]:
         """Return the places of every family among D = `size` losses."""

@@ -1,0 +1,84 @@
+"""Measures of items that may have several labels each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess.estimators.drawn_items import ItemWeights, missing_items, weighted_items_estimate
+from bayes_assess.estimators.weighted import Estimate
+from bayes_assess.pool.multilabel import MultiLabelPool
+from bayes_assess.questions.multilabel_metric import MultiLabelCells, MultiLabelMetric, believed_risk
+from bayes_assess.results.metric import MetricResult
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MultiLabelResult(MetricResult):
+    """Measures of items that may have several labels each; attributes are those of `MetricResult`.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(scores=[[0.9, 0.6], [0.2, 0.1]], classes=["cat", "dog"], multilabel=True)
+    >>> a = ba.assess(pool, ba.Metric("hamming_loss"))
+    >>> a.tell(a.ask(2).ids, ["cat;dog", "-"])
+    >>> float(a.result().estimate), a.result().guarantee
+    (0.0, 'exact')
+    """
+
+    @property
+    def _source_of_belief(self) -> str:
+        return "scores" if self.cells.lam > 0 else "the shares of the predicted classes"  # type: ignore[attr-defined]
+
+
+def multilabel_answer(
+    pool: MultiLabelPool,
+    question: MultiLabelMetric,
+    cells: MultiLabelCells,
+    items: Int[np.ndarray, " n"],
+    labels: Int[np.ndarray, " n"],
+    weights: ItemWeights | None,
+    inclusion: Float[np.ndarray, " K"],
+) -> dict[str, Any]:
+    """Answer a question from labelled items: fields of `MultiLabelResult`.
+
+    Parameters
+    ----------
+    pool, question, cells
+        Of the session; another question has the same cells.
+    items, labels : (n,)
+        Labelled items, and the codes of their label sets.
+    weights : ItemWeights, optional
+        None while no item is labelled that was drawn.
+    inclusion : (K,)
+        Probability that an item of every cell was drawn.
+    """
+    spec, complete = question.spec, len(items) == pool.n_items
+    if complete:
+        weights = ItemWeights.all_known(pool.n_items)
+    if weights is None:
+        return {"answer": _unknown(pool, question, cells), "all_covariances": np.zeros((len(spec.outputs),) * 2)}
+    unlabelled = cells.sizes - np.bincount(cells.source.cells_of(items), minlength=cells.n_cells)
+    answer, covariance = weighted_items_estimate(
+        spec,
+        question.losses_of(pool, items, labels),
+        weights,
+        pool.n_items,
+        cells.predicted,
+        missing_items(inclusion, unlabelled),
+        complete,
+    )
+    if not answer.defined.all():
+        believed = spec.value(believed_risk(pool, spec, cells.lam))
+        answer = answer._replace(value=np.where(answer.defined, answer.value, believed))
+    return {"answer": answer, "all_covariances": covariance}
+
+
+def _unknown(pool: MultiLabelPool, question: MultiLabelMetric, cells: MultiLabelCells) -> Estimate:
+    """Return what is believed before any label."""
+    value = question.spec.value(believed_risk(pool, question.spec, cells.lam))
+    nothing = np.zeros(len(value))
+    return Estimate(value, nothing, nothing, nothing, nothing, nothing > 0, np.float64(0), np.bool_(False))
