@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -108,6 +108,7 @@ class MultiLabelMetric(Metric):
         if isinstance(strata, DeviationStrata):
             lam, h = strata.lam, item_deviations(pool, self.spec, strata.lam)
             groups = Strata(strata.n_strata, strata.kind, of=h).cut(pool)
+            groups = replace(groups, description=f"{groups.n_groups} strata of deviations")
             size = np.bincount(groups.codes, minlength=groups.n_groups)
             deviation = np.sqrt(np.bincount(groups.codes, h**2, groups.n_groups) / np.maximum(size, 1))
         elif strata is not None:
