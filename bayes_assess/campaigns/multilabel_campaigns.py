@@ -21,13 +21,14 @@ from bayes_assess._tools.seeds import generator, jax_key
 from bayes_assess.designs import State, WeightedDesign
 from bayes_assess.designs.step import ask_items, tell_items
 from bayes_assess.estimators.drawn_items import (
+    ItemsEstimate,
     ItemWeights,
     Rounds,
     item_weights,
     missing_items,
     weighted_items_estimate,
 )
-from bayes_assess.estimators.weighted import Estimate, Steps
+from bayes_assess.estimators.weighted import Steps
 from bayes_assess.measures import MultiLabelMeasure
 from bayes_assess.pool.multilabel import MultiLabelPool
 from bayes_assess.questions import Setting
@@ -75,7 +76,7 @@ def run_multilabel(
     batch: int,
     seed: int,
     advance: Callable[[int], None],
-) -> Estimate:
+) -> ItemsEstimate:
     """Run campaigns of one design.
 
     Parameters
@@ -92,12 +93,12 @@ def run_multilabel(
 
     Returns
     -------
-    Estimate whose arrays are (repeats, B, ...)
+    ItemsEstimate whose arrays are (repeats, B, ...)
     """
     cells: Any = setting.cells
     with jax.enable_x64(True):
         state = design.init(*setting)
-    believed = known.spec.value(believed_risk(known.pool, known.spec, cells.lam))
+    believed = believed_risk(known.pool, known.spec, cells.lam)
     rng = generator(seed, "campaigns")
     found = []
     for start in range(0, repeats, _SIDE_BY_SIDE):
@@ -108,8 +109,8 @@ def run_multilabel(
             items = _items_of(drawn.cells[one], cells, rng)
             found.append([_look(known, cells, drawn, one, items, int(look), batch, believed) for look in looks])
             advance(1)
-    flat = [Estimate(*(np.stack(column) for column in zip(*row, strict=True))) for row in found]
-    return Estimate(*(np.stack(column) for column in zip(*flat, strict=True)))
+    flat = [ItemsEstimate(*(np.stack(column) for column in zip(*row, strict=True))) for row in found]
+    return ItemsEstimate(*(np.stack(column) for column in zip(*flat, strict=True)))
 
 
 @x64
@@ -175,22 +176,22 @@ def _look(
     items: Int[np.ndarray, " N"],
     look: int,
     batch: int,
-    believed: Float[np.ndarray, " Q"],
-) -> Estimate:
+    believed: Float[np.ndarray, " D"],
+) -> ItemsEstimate:
     """Estimate from the first labels of a campaign."""
     items, pool = items[:look], known.pool
     complete = look == pool.n_items
     unlabelled = cells.sizes - np.bincount(drawn.cells[one, :look], minlength=cells.n_cells)
-    answer, _ = weighted_items_estimate(
+    return weighted_items_estimate(
         known.spec,
         known.spec.losses(pool.indicators[items], known.labels[items]),
         ItemWeights.all_known(look) if complete else _weights(drawn, one, look, batch, pool.n_items),
         pool.n_items,
         cells.predicted,
         missing_items(drawn.included[look][one], unlabelled),
+        lambda: believed,
         complete,
     )
-    return answer._replace(value=np.where(answer.defined, answer.value, believed))
 
 
 def _weights(drawn: _Drawn, one: int, look: int, batch: int, n_items: int) -> ItemWeights:

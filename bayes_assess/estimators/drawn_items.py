@@ -15,12 +15,13 @@ probabilities this is the mean of all items drawn, however they were cut into ro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess.estimators.weighted import Estimate
+from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.measures import MultiLabelMeasure
 
 
@@ -105,6 +106,37 @@ def item_weights(
     return ItemWeights(total, spread)
 
 
+class ItemsEstimate(NamedTuple):
+    """An `Estimate` from weighted items, its arrays (..., k), and what no draw says anything of.
+
+    Attributes
+    ----------
+    value, variance, rise, fall, defined, n_draws, exact
+        As of `Estimate`.
+    unknown : (..., 2, k)
+        By how much classes that no draw has shown could raise and lower the value, in which they are as believed.
+    covariance : (..., k, k)
+        Of the estimates.
+    """
+
+    value: Any
+    variance: Any
+    rise: Any
+    fall: Any
+    defined: Any
+    n_draws: Any
+    exact: Any
+    unknown: Any
+    covariance: Any
+
+    def interval(self, ranges: Any, level: float = 0.95) -> Float[np.ndarray, "*shape k 2"]:
+        """Compute the `measure_interval` of the classes that draws have shown, and add all that the others could be."""
+        low, high = np.array(ranges, np.float64).T
+        rise, fall = np.moveaxis(self.unknown, -2, 0)
+        ends = measure_interval(self, ranges, level)
+        return np.stack([np.maximum(ends[..., 0] - fall, low), np.minimum(ends[..., 1] + rise, high)], axis=-1)
+
+
 def weighted_items_estimate(
     measure: MultiLabelMeasure,
     losses: Float[np.ndarray, "n D"],
@@ -112,9 +144,10 @@ def weighted_items_estimate(
     n_items: int,
     predicted: Float[np.ndarray, "K C"],
     missing: Float[np.ndarray, " K"],
+    believed: Callable[[], Float[np.ndarray, " D"]],
     complete: bool = False,
-) -> tuple[Estimate, Float[np.ndarray, "Q Q"]]:
-    r"""Estimate measures from weighted items, with the covariance of the estimates.
+) -> ItemsEstimate:
+    r"""Estimate measures from weighted items.
 
     .. math:: \widehat{\mathrm{Cov}} = \frac{n}{n - 1} \sum_i (w c)_i^2 (1 - b_i) (e_i - \bar e) (e_i - \bar e)',
               \qquad e_i = Dg(\hat R) \, l_i / M,
@@ -133,44 +166,47 @@ def weighted_items_estimate(
         Share of the items of every cell of which a class is predicted.
     missing : (K,)
         Items of the cell that one stands for that was not drawn, see `missing_items`.
+    believed : function
+        Returns the mean losses (D,) of the design's belief, for classes and measures of which no draw says anything.
     complete : bool
         Whether every item is labelled.
-
-    Returns
-    -------
-    Estimate
-        Values are 0 where it says that the draws do not define the measure.
-    covariance : (Q, Q)
 
     Examples
     --------
     >>> from bayes_assess.measures import multilabel_measure
     >>> wrong, weights = np.array([[1.0], [0.0]]), ItemWeights(np.full(2, 5.0), np.full(2, 20.0))
-    >>> found, _ = weighted_items_estimate(
-    ...     multilabel_measure("accuracy"), wrong, weights, 10, np.full((1, 2), 0.5), np.array([4.0])
+    >>> found = weighted_items_estimate(
+    ...     multilabel_measure("accuracy"), wrong, weights, 10, np.full((1, 2), 0.5), np.array([4.0]), lambda: 0.0
     ... )
     >>> found.value.tolist(), found.variance.round(6).tolist(), found.fall.round(6).tolist()
     ([0.5], [0.2], [0.2])
     """
     risk = weights.total @ losses / n_items
-    jacobian = measure.jacobian(risk)
-    influence = losses @ jacobian.T / n_items
+    unseen = measure.unseen_classes(risk)
+    defined = (measure.jacobian(risk) != 0).any(1) | complete
+    if complete:
+        one, unknown = np.zeros((2, 2, len(defined)))
+    else:
+        risk = measure.with_classes_of(risk, believed(), unseen) if unseen.any() else risk
+        one, unknown = measure.unseen_changes(risk, predicted, missing / n_items, unseen)
+    influence = losses @ measure.jacobian(risk).T / n_items
     n, whole = np.count_nonzero(weights.spread), max(float(weights.spread.sum()), 1e-300)
     centred = influence - weights.spread @ influence / whole
     covariance = n / max(n - 1, 1) * (weights.spread[:, None] * centred).T @ centred
-    rise, fall = measure.unseen_changes(risk, predicted, missing / n_items)
-    variance = np.diag(covariance)
-    estimate = Estimate(
-        value=np.clip(measure.value(risk), *np.array(measure.ranges).T),
-        variance=variance,
-        variance_of_last=variance,
-        rise=rise,
-        fall=fall,
-        defined=(jacobian != 0).any(1) | complete,
+    value = measure.value(risk)
+    if not defined.all():
+        value = np.where(defined, value, measure.value(believed()))
+    return ItemsEstimate(
+        value=np.clip(value, *np.array(measure.ranges).T),
+        variance=np.diag(covariance),
+        rise=one[0],
+        fall=one[1],
+        defined=defined,
         n_draws=np.float64(len(losses)),
         exact=np.bool_(complete),
+        unknown=unknown,
+        covariance=covariance,
     )
-    return estimate, covariance
 
 
 def missing_items(

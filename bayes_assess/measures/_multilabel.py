@@ -197,50 +197,89 @@ class MultiLabelMeasure:
                 squares[rows] += one.family.mean_square(*pair, gradient[blocks[one.family]])
         return np.sqrt(squares)
 
+    def unseen_classes(self, mean_losses: Float[np.ndarray, " D"]) -> Bool[np.ndarray, " C"]:
+        """Tell which classes have neither labels nor predictions; none where losses are not of single classes.
+
+        Examples
+        --------
+        >>> multilabel_measure("f1_macro").unseen_classes([0.0, 0.0, 0.1, 0.0, 0.2, 0.0]).tolist()
+        [False, True]
+        """
+        risk = np.asarray(mean_losses, np.float64)
+        at = self._blocks(len(risk)).get(PerClass())
+        return np.zeros(0, bool) if at is None else (risk[at].reshape(3, -1) == 0).all(0)
+
+    def with_classes_of(
+        self, mean_losses: Float[np.ndarray, " D"], other: Float[np.ndarray, " D"], classes: Bool[np.ndarray, " C"]
+    ) -> Float[np.ndarray, " D"]:
+        """Return mean losses in which those of some single classes are other ones.
+
+        Examples
+        --------
+        >>> f1, classes = multilabel_measure("f1_macro"), np.array([False, True])
+        >>> f1.with_classes_of(np.zeros(6), np.arange(6.0), classes).tolist()
+        [0.0, 1.0, 0.0, 3.0, 0.0, 5.0]
+        """
+        risk = np.array(mean_losses, np.float64)
+        at = self._blocks(len(risk)).get(PerClass(), slice(0))
+        risk[at] = np.where(np.tile(classes, 3), other[at], risk[at])
+        return risk
+
     def unseen_changes(
         self,
         mean_losses: Float[np.ndarray, " D"],
         predicted: Float[np.ndarray, "K C"],
         share: Float[np.ndarray, " K"],
-    ) -> Float[np.ndarray, "2 Q"]:
-        r"""Compute by how much one item that was not drawn could raise and lower the measures at most.
+        unseen: Bool[np.ndarray, " C"],
+    ) -> tuple[Float[np.ndarray, "2 Q"], Float[np.ndarray, "2 Q"]]:
+        r"""Compute by how much items that were not drawn could raise and lower the measures.
 
         An item that would stand for a share w of the pool turns g(R) into g((1 - w) R + w l). Where losses are of
-        single classes, every class may have such an item. Changes of classes whose ratios are known add up as
-        independent errors do, by the root of the sum of their squares; where a ratio is 0/0 so far, in full.
+        single classes, every class may have such an item, and the changes add up as independent errors do, by the root
+        of the sum of their squares. A class whose ratio is 0/0 without it may have any ratio: these add up in full.
 
         Parameters
         ----------
         mean_losses : (D,)
-            R, as estimated.
+            R, as estimated; as believed of unseen classes.
         predicted : (K, C)
             Share of the items of every cell of which a class is predicted.
         share : (K,)
             Share w of the pool that an item of the cell stands for; 0 where all are known.
+        unseen : (C,) booleans
+            See `unseen_classes`.
 
         Returns
         -------
-        (2, Q) array: rise and fall, each at least 0
+        one : (2, Q)
+            Rise and fall by one such item, each at least 0.
+        unknown : (2, Q)
+            Rise and fall by classes of which nothing is known.
 
         Examples
         --------
         >>> measure, right = multilabel_measure("accuracy"), np.array([0.0])
-        >>> measure.unseen_changes(right, np.array([[1.0, 0.0]]), np.array([0.02])).round(6).tolist()
-        [[0.0], [0.02]]
+        >>> one, unknown = measure.unseen_changes(right, np.array([[1.0, 0.0]]), np.array([0.02]), np.zeros(0, bool))
+        >>> one.round(6).tolist(), unknown.tolist()
+        ([[0.0], [0.02]], [[0.0], [0.0]])
         """
         risk = np.asarray(mean_losses, np.float64)
         blocks, jacobian = self._blocks(len(risk)), self.jacobian(risk)
-        unseen = {family: family.unseen(predicted, np.minimum(share, 1.0)) for family in self._families}
-        changes = np.zeros((2, len(self.outputs)))
-        for q, one in enumerate(self._measures):
-            at, (losses, weight) = risk[blocks[one.family]], unseen[one.family]
+        kinds = {family: family.unseen(predicted, np.minimum(share, 1.0)) for family in self._families}
+        one, unknown = np.zeros((2, 2, len(self.outputs)))
+        for q, output in enumerate(self._measures):
+            at, (losses, weight) = risk[blocks[output.family]], kinds[output.family]
             step = weight[..., None] * (losses - at)
-            change = one.value(at + step) - one.value(at)
-            known = (np.abs(step @ jacobian[q, blocks[one.family]]) > _NOTHING).any(1)
-            for row, sign in zip(changes, (1, -1), strict=True):
+            free = np.zeros(len(losses), bool)
+            if output.family == PerClass():
+                free = unseen | (np.abs(step @ jacobian[q, blocks[output.family]]) <= _NOTHING).all(1)
+                step[free] = np.where(losses[free].any(1, keepdims=True), step[free] + (weight[free, :, None] - 1) * at, 0)
+            change = output.value(at + step) - output.value(at)
+            for row, sign in enumerate((1, -1)):
                 most = np.maximum(sign * change, 0).max(1)
-                row[q] = most[~known].sum() + np.sqrt(np.square(most[known]).sum())
-        return changes
+                one[row, q] = np.sqrt(np.square(most[~free]).sum())
+                unknown[row, q] = most[free].sum()
+        return one, unknown
 
     def _blocks(self, size: int) -> dict[LossFamily, slice]:
         """Return the places of every family among D = `size` losses."""

@@ -160,6 +160,11 @@ class MultiLabelMetric(Metric):
         """Compute the measure from the mean losses at full labels."""
         return self._value(full)
 
+    def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
+        """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
+        ends = campaigns.record.interval(self.spec.ranges, level)
+        return ends[..., 0, :] if self._is_scalar(self.spec) else ends
+
     def _value(self, risk: Float[np.ndarray, " D"]) -> Float[np.ndarray, "..."]:
         return self.shaped(self.spec, self.spec.value(risk))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess.estimators.drawn_items import ItemWeights, missing_items, weighted_items_estimate
-from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.pool.multilabel import MultiLabelPool
 from bayes_assess.questions.multilabel_metric import MultiLabelCells, MultiLabelMetric, believed_risk
 from bayes_assess.results.metric import MetricResult
@@ -28,6 +27,21 @@ class MultiLabelResult(MetricResult):
     >>> float(a.result().estimate), a.result().guarantee
     (0.0, 'exact')
     """
+
+    answer: Any = field(kw_only=True)  # an ItemsEstimate
+
+    @property
+    def assumption(self) -> str:
+        """What estimates and intervals lean on."""
+        if self.answer.exact or not self.answer.unknown.any():
+            return super().assumption
+        return (
+            f"{super().assumption} Classes that no draw has shown enter as {self._source_of_belief} make one expect, and "
+            "the intervals hold all that they could be."
+        )
+
+    def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
+        return self.answer.interval(self.question.spec.ranges, self.level)
 
     @property
     def _source_of_belief(self) -> str:
@@ -56,29 +70,25 @@ def multilabel_answer(
     inclusion : (K,)
         Probability that an item of every cell was drawn.
     """
-    spec, complete = question.spec, len(items) == pool.n_items
+    complete = len(items) == pool.n_items
     if complete:
         weights = ItemWeights.all_known(pool.n_items)
-    if weights is None:
-        return {"answer": _unknown(pool, question, cells), "all_covariances": np.zeros((len(spec.outputs),) * 2)}
+    if weights is None:  # as if there were no labels
+        items, labels, weights = items[:0], labels[:0], ItemWeights.all_known(0)
     unlabelled = cells.sizes - np.bincount(cells.source.cells_of(items), minlength=cells.n_cells)
-    answer, covariance = weighted_items_estimate(
-        spec,
+    answer = weighted_items_estimate(
+        question.spec,
         question.losses_of(pool, items, labels),
         weights,
         pool.n_items,
         cells.predicted,
         missing_items(inclusion, unlabelled),
+        lambda: believed_risk(pool, question.spec, cells.lam),
         complete,
     )
-    if not answer.defined.all():
-        believed = spec.value(believed_risk(pool, spec, cells.lam))
-        answer = answer._replace(value=np.where(answer.defined, answer.value, believed))
-    return {"answer": answer, "all_covariances": covariance}
-
-
-def _unknown(pool: MultiLabelPool, question: MultiLabelMetric, cells: MultiLabelCells) -> Estimate:
-    """Return what is believed before any label."""
-    value = question.spec.value(believed_risk(pool, question.spec, cells.lam))
-    nothing = np.zeros(len(value))
-    return Estimate(value, nothing, nothing, nothing, nothing, nothing > 0, np.float64(0), np.bool_(False))
+    if not len(items):
+        answer = answer._replace(
+            value=question.spec.value(believed_risk(pool, question.spec, cells.lam)),
+            defined=np.zeros(len(answer.value), bool),
+        )
+    return {"answer": answer, "all_covariances": answer.covariance}
