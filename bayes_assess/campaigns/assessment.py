@@ -14,15 +14,15 @@ from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.queries import Queries as Queries
-from bayes_assess.campaigns.rounds import RoundBook
+from bayes_assess.campaigns.rounds import RoundBook, check_inclusion
 from bayes_assess.designs import (
     ArmDesign,
     CellState,
     Design,
     Draw,
+    State,
     VarianceReduction,
     WeightedDesign,
-    WeightedState,
     carried,
     choose_batch,
     refreshed,
@@ -52,6 +52,8 @@ class Assessment:
     """
 
     def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int):
+        if pool.multilabel:
+            check_inclusion(design)
         self.pool, self.question, self.design = pool, question, design
         self.cells, self.prior, _, self._playable = setting
         self.journal: Journal | None = None
@@ -306,12 +308,14 @@ class Assessment:
     def _multilabel_answer(self, question: Question | None) -> tuple[MultiLabelMetric, Cells, dict[str, Any]]:
         """Answer the session's question, or another, from the labelled items themselves."""
         asked: Any = self.question if question is None else question.for_pool(self.pool)
-        cells = replace(self.cells, measure=replace(self.cells.measure, table=asked.spec))  # type: ignore[attr-defined]
+        own: Any = self.cells
+        cells = replace(own, measure=replace(own.measure, table=asked.spec))
         assert self._rounds is not None
         items = np.flatnonzero(self._items.label >= 0)
         drawn = self._rounds.weights(items, self._items.cells_of(items)) if self._rounds.n_told else None
         labels, inclusion = self._items.label[items], self._rounds.inclusion()
-        return asked, cells, multilabel_answer(self.pool, asked, cells, items, labels, drawn, inclusion)
+        pool: Any = self.pool
+        return asked, cells, multilabel_answer(pool, asked, cells, items, labels, drawn, inclusion)
 
     def _other_belief(self, posterior: Any) -> Belief:
         """Take another model's posterior for the belief on the session's cells."""
@@ -339,9 +343,7 @@ class Assessment:
         cells = self._items.cells_of(items)
         return Queries(self.pool.ids[items], cells, weights, self.cells.names[cells], self.pool.prediction_names(items))
 
-    def _hand_out(
-        self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw, state: CellState | WeightedState
-    ) -> None:
+    def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw, state: State) -> None:
         """Take over items drawn, and the state after that."""
         weights = np.asarray(draws.weight, np.float64)
         if self._rounds is not None:

@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.seeds import generator, jax_key
+from bayes_assess.campaigns.rounds import check_inclusion
 from bayes_assess.designs import State, WeightedDesign
 from bayes_assess.designs.step import ask_items, tell_items
 from bayes_assess.estimators.drawn_items import (
@@ -32,7 +33,7 @@ from bayes_assess.estimators.weighted import Steps
 from bayes_assess.measures import MultiLabelMeasure
 from bayes_assess.pool.multilabel import MultiLabelPool
 from bayes_assess.questions import Setting
-from bayes_assess.questions.multilabel_metric import MultiLabelCells, believed_risk
+from bayes_assess.questions.multilabel_metric import MultiLabelCells, MultiLabelMetric, believed_risk
 
 _SIDE_BY_SIDE = 256  # campaigns that draw in one compiled call
 
@@ -44,6 +45,11 @@ class LabelledPool:
     pool: MultiLabelPool
     labels: Bool[np.ndarray, "M C"]
     spec: MultiLabelMeasure
+
+    @classmethod
+    def of(cls, pool: Any, codes: Int[np.ndarray, " M"], question: MultiLabelMetric) -> LabelledPool:
+        """Take the labels of all items, codes of label sets."""
+        return cls(pool, pool.label_space.indicators(codes), question.spec)
 
 
 class _Drawn(NamedTuple):
@@ -69,7 +75,7 @@ class _Drawn(NamedTuple):
 
 def run_multilabel(
     known: LabelledPool,
-    design: WeightedDesign,
+    design: Any,
     setting: Setting,
     looks: Int[np.ndarray, " B"],
     repeats: int,
@@ -95,9 +101,11 @@ def run_multilabel(
     -------
     ItemsEstimate whose arrays are (repeats, B, ...)
     """
+    check_inclusion(design)
     cells: Any = setting.cells
+    measure: Any = setting.reward
     with jax.enable_x64(True):
-        state = design.init(*setting)
+        state = design.init(cells, setting.prior, measure, setting.playable)
     believed = believed_risk(known.pool, known.spec, cells.lam)
     rng = generator(seed, "campaigns")
     found = []
@@ -154,9 +162,7 @@ def _next_batch(design: WeightedDesign, batch: int, keys: Array, states: State, 
     return jax.vmap(one)(keys, states)
 
 
-def _items_of(
-    drawn: Int[np.ndarray, " N"], cells: MultiLabelCells, rng: np.random.Generator
-) -> Int[np.ndarray, " N"]:
+def _items_of(drawn: Int[np.ndarray, " N"], cells: MultiLabelCells, rng: np.random.Generator) -> Int[np.ndarray, " N"]:
     """Draw an item without replacement for every draw of a cell."""
     cell = cells.source.cells_of(np.arange(cells.n_items))
     order = np.argsort(cell + rng.random(cells.n_items))
@@ -205,4 +211,6 @@ def _weights(drawn: _Drawn, one: int, look: int, batch: int, n_items: int) -> It
     if told[-1] < asked:
         by_chance[-1] = drawn.possible[one, n_rounds - 1]
         inclusion[drawn_in == n_rounds - 1] *= told[-1] / asked
-    return item_weights(Rounds(n_items - np.arange(n_rounds) * batch, told, by_chance), drawn_in, inclusion, drawn_in + 1)
+    return item_weights(
+        Rounds(n_items - np.arange(n_rounds) * batch, told, by_chance), drawn_in, inclusion, drawn_in + 1
+    )

@@ -5,9 +5,18 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayes_assess.designs import MULTILABEL, Design, WeightedDesign
+from bayes_assess.errors import DesignError
 from bayes_assess.estimators.drawn_items import ItemWeights, Rounds, item_weights
 
 _NEVER = -1  # drawn in no round
+
+
+def check_inclusion(design: Design) -> None:
+    """Raise DesignError unless a design knows the probabilities with which it has drawn items."""
+    if getattr(type(design), "inclusion", WeightedDesign.inclusion) is WeightedDesign.inclusion:
+        able = " and ".join(map(repr, MULTILABEL))
+        raise DesignError(f"Design {design.name!r} cannot serve pools of several labels per item; {able} can.")
 
 
 class RoundBook:

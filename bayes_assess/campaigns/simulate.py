@@ -120,7 +120,7 @@ def simulate(
         for name, plan in plans.items():
             twin = next((other for other in campaigns if plan.chooses_as(plans[other])), None)
             if isinstance(question, MultiLabelMetric):
-                known = LabelledPool(pool, pool.label_space.indicators(codes), question.spec)
+                known = LabelledPool.of(pool, codes, question)
                 found = run_multilabel(known, plan.design, plan.setting, looks, int(repeats), int(batch), seed, advance)
                 campaigns[name] = Campaigns(found, plan.setting.prior, plan.setting.cells, plan.full)
             elif twin is None:

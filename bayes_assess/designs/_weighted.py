@@ -145,7 +145,7 @@ class WeightedDesign(Design):
         draws = state.draws._replace(**counted, covered=state.covered)
         return replace(state, settled=sums if last else state.settled, draws=draws)
 
-    def inclusion(self, state: WeightedState, frame: Int[Array, " K"], asked: Any) -> Float[Array, " K"]:
+    def inclusion(self, state: WeightedState, frame: Any, asked: Any) -> Float[Array, " K"]:
         """Return the probability that an item was drawn in the open round, of designs that serve multi-label pools.
 
         A round begins when items are asked for while none is pending.

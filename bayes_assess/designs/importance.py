@@ -39,7 +39,7 @@ class Passive(WithReplacement):
         """Propose all items alike."""
         return jnp.ones_like(state.draws.proposal)
 
-    def inclusion(self, state: WeightedState, frame: Int[Array, " K"], asked: Any) -> Float[Array, " K"]:
+    def inclusion(self, state: WeightedState, frame: Any, asked: Any) -> Float[Array, " K"]:
         """Return the probability that an item was drawn in the open round; see `WeightedDesign.inclusion`."""
         return jnp.broadcast_to(asked / jnp.maximum(frame.sum(), 1), frame.shape)
 

@@ -107,9 +107,11 @@ class Poisson(Stratifying):
     Parameters
     ----------
     n_strata, kind, strata
-        How the pool is cut, see `Stratifying`; items of a cell have one probability.
+        How the pool is cut, see `Stratifying`; items of a cell have one probability. A pool of several labels per item
+        is cut by the deviations of its items, and takes no `strata`.
     lam : float in [0, 1]
-        How far scores are trusted: labels are believed to be lam s + (1 - lam) / C ([SEME] (13)).
+        How far scores are trusted: labels are believed to be lam s + (1 - lam) / C ([SEME] (13)); where items may have
+        several, each to be lam s + (1 - lam) times its mean score.
     floor : float in [0, 1]
         Share of the mean deviation that is added to every item's, so that none is unlikely to be drawn; 0 is as
         published.
@@ -140,7 +142,8 @@ class Poisson(Stratifying):
             return super().strata_of(pool)
         if self.strata is not None:
             raise DesignError(
-                f"Design {self.name!r} cuts a multi-label pool by how far labels can move the measure; leave out strata."
+                f"Design {self.name!r} cuts a multi-label pool by how far labels can move the measure; "
+                "leave out its strata."
             )
         return DeviationStrata(self.n_strata, self.kind, self.lam)
 
@@ -194,7 +197,7 @@ class Poisson(Stratifying):
         state = covering(state, (b > 0) & state.measure.nonzero.any(-1))
         return cells, draws, replace(state, pending=state.pending + counts, remaining=size - counts, memory=rounds)
 
-    def inclusion(self, state: WeightedState, frame: Int[Array, " K"], asked: Any) -> Float[Array, " K"]:
+    def inclusion(self, state: WeightedState, frame: Any, asked: Any) -> Float[Array, " K"]:
         """Return the probability that an item was drawn in the open round; see `WeightedDesign.inclusion`."""
         return jnp.clip(state.memory.inclusion, 0.0, 1.0)
 

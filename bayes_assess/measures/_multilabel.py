@@ -19,6 +19,7 @@ from jaxtyping import Bool, Float
 from bayes_assess._tools.arrays import CHUNK, show
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import _label_set_values as g
+from bayes_assess.measures._label_set_checks import check_alike, checked, indicators
 from bayes_assess.measures._label_set_losses import AnyWrong, ItemRatio, LossFamily, PerClass, Totals, WrongShare
 
 Risk = Float[np.ndarray, "*batch D"]
@@ -92,8 +93,8 @@ class MultiLabelMeasure:
         >>> multilabel_measure("hamming_loss").losses(np.array([[True, False]]), np.array([[True, True]]))
         array([[0.5]])
         """
-        f, y = _indicators("predictions", predicted), _indicators("labels", labels)
-        _check_alike(f, y, "labels")
+        f, y = indicators("predictions", predicted), indicators("labels", labels)
+        check_alike(f, y, "labels")
         return self._laid(f, y, lambda family, *pair: family.losses(*pair))
 
     def expected_losses(
@@ -114,7 +115,7 @@ class MultiLabelMeasure:
         >>> multilabel_measure("f1_samples").expected_losses(np.array([[True, False]]), np.array([[0.5, 0.5]]))
         array([[0.41666667]])
         """
-        f, p = _checked(predicted, probabilities)
+        f, p = checked(predicted, probabilities)
         return self._laid(f, p, lambda family, *pair: family.expected(*pair))
 
     def value(self, mean_losses: Risk) -> Float[np.ndarray, "*batch Q"]:
@@ -185,7 +186,7 @@ class MultiLabelMeasure:
         >>> multilabel_measure("accuracy").deviations(predicted, p).round(3).tolist()
         [0.707, 0.0]
         """
-        f, p = _checked(predicted, probabilities)
+        f, p = checked(predicted, probabilities)
         if mean_losses is None:
             sums = (self.expected_losses(f[rows], p[rows]).sum(0) for rows in _chunks(*f.shape))
             mean_losses = sum(sums, start=np.zeros(self.n_losses(f.shape[1]))) / max(len(f), 1)
@@ -273,7 +274,9 @@ class MultiLabelMeasure:
             free = np.zeros(len(losses), bool)
             if output.family == PerClass():
                 free = unseen | (np.abs(step @ jacobian[q, blocks[output.family]]) <= _NOTHING).all(1)
-                step[free] = np.where(losses[free].any(1, keepdims=True), step[free] + (weight[free, :, None] - 1) * at, 0)
+                step[free] = np.where(
+                    losses[free].any(1, keepdims=True), step[free] + (weight[free, :, None] - 1) * at, 0
+                )
             change = output.value(at + step) - output.value(at)
             for row, sign in enumerate((1, -1)):
                 most = np.maximum(sign * change, 0).max(1)
@@ -361,34 +364,6 @@ def _chunks(n_items: int, n_classes: int) -> Iterator[slice]:
     """Cut items into pieces of as many numbers as stay in cache."""
     step = max(CHUNK // max(n_classes, 1), 1)
     return (slice(start, start + step) for start in range(0, n_items, step))
-
-
-def _checked(predicted: Any, probabilities: Any) -> tuple[np.ndarray, np.ndarray]:
-    f, p = _indicators("predictions", predicted), np.asarray(probabilities)
-    if p.ndim != 2 or p.dtype.kind not in "biuf" or not ((p >= 0) & (p <= 1)).all():
-        raise QuestionError(
-            "Probabilities of labels are numbers in [0, 1], one for every item and class, (items, classes); found "
-            f"shape {p.shape} of {p.dtype}."
-        )
-    _check_alike(f, p, "probabilities")
-    return f, p
-
-
-def _indicators(what: str, values: Any) -> np.ndarray:
-    array = np.asarray(values)
-    if array.ndim != 2 or array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
-        raise QuestionError(
-            f"The {what} are indicators, True or False for every item and class, (items, classes); found shape "
-            f"{array.shape} of {array.dtype}."
-        )
-    return array
-
-
-def _check_alike(predicted: np.ndarray, other: np.ndarray, what: str) -> None:
-    if predicted.shape != other.shape:
-        raise QuestionError(
-            f"Predictions have shape {predicted.shape}, but {what} have {other.shape}; pass one row per item."
-        )
 
 
 def _all() -> Mapping[str, _Output]:

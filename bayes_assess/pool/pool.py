@@ -276,14 +276,7 @@ class Pool:
         return LabelSpace(self.classes, self.classes_declared)
 
     def prediction_names(self, items: Any) -> np.ndarray:
-        """Return the names of what is predicted of items, (n,).
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> ba.Pool(predictions=["cat", "dog"]).prediction_names([1]).tolist()
-        ['dog']
-        """
+        """Return the names of what is predicted of items, (n,)."""
         return self.classes[self.predictions[items]]
 
     def label_codes(self, labels: Any, ids: Any = None) -> np.ndarray:

@@ -99,11 +99,12 @@ class Metric(Question):
     goals: ClassVar[Mapping[str, float]] = {"mse": 1e-3, "bias": 0.01, "divergence": 0.5}
 
     def __post_init__(self) -> None:
-        if isinstance(self.measure, MultiLabelMeasure):
-            one, *more = self.measure.outputs
+        given: Any = self.measure
+        if isinstance(given, MultiLabelMeasure):
+            one, *more = given.outputs
             object.__setattr__(self, "measure", [one, *more] if more else one)
-        if not _of_label_sets(self.measure):
-            combine(self.measure)  # a name that does not exist is refused at once
+        if not isinstance(given, MultiLabelMeasure) and not _of_label_sets(given):
+            combine(given)  # a name that does not exist is refused at once
         if isinstance(self.systems, str):
             object.__setattr__(self, "systems", (self.systems,))
 

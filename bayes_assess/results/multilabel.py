@@ -36,8 +36,8 @@ class MultiLabelResult(MetricResult):
         if self.answer.exact or not self.answer.unknown.any():
             return super().assumption
         return (
-            f"{super().assumption} Classes that no draw has shown enter as {self._source_of_belief} make one expect, and "
-            "the intervals hold all that they could be."
+            f"{super().assumption} Classes that no draw has shown enter as {self._source_of_belief} make one expect, "
+            "and the intervals hold all that they could be."
         )
 
     def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
