@@ -7,7 +7,7 @@ the design's own steps; which items of the cells these are, and what follows fro
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from bayes_assess._tools.axes import x64
 from bayes_assess._tools.seeds import generator, jax_key
 from bayes_assess.campaigns.rounds import check_inclusion
 from bayes_assess.designs import State, WeightedDesign
-from bayes_assess.designs.step import ask_items, tell_items
+from bayes_assess.designs.step import ask_items
 from bayes_assess.estimators.drawn_items import (
     ItemsEstimate,
     ItemWeights,
@@ -29,7 +29,6 @@ from bayes_assess.estimators.drawn_items import (
     missing_items,
     weighted_items_estimate,
 )
-from bayes_assess.estimators.weighted import Steps
 from bayes_assess.measures import MultiLabelMeasure
 from bayes_assess.pool.multilabel import MultiLabelPool
 from bayes_assess.questions import Setting
@@ -153,11 +152,10 @@ def _next_batch(design: WeightedDesign, batch: int, keys: Array, states: State, 
 
     def one(key, state):
         frame = state.remaining
-        cells, draws, state = ask_items(design, batch, key, state, first, n)
+        cells, _, state = ask_items(design, batch, key, state, first, n)
         inclusion = design.inclusion(state, frame, n)
-        outcome = jnp.where(jnp.arange(batch) < n, 0, -1)
-        state = tell_items(design, state, cells, jnp.zeros_like(cells), n)
-        return cells, inclusion, design.settle(state, Steps(cells, outcome, draws.weight, draws.p_new))
+        counts = state.counts + state.pending[:, None]  # of the one outcome that labels have
+        return cells, inclusion, replace(state, counts=counts, pending=jnp.zeros_like(state.pending))
 
     return jax.vmap(one)(keys, states)
 
