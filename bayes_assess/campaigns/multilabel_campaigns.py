@@ -126,7 +126,8 @@ def _draw(
 ) -> _Drawn:
     """Draw all batches of some campaigns."""
     n_items, last = int(sizes.sum()), int(looks[-1])
-    states = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(keys), *jnp.shape(x))), state)
+    # On the host: to JAX every shape would be a program to compile.
+    states = jax.tree.map(lambda x: np.broadcast_to(np.asarray(x), (len(keys), *np.shape(x))), state)
     left = np.tile(sizes, (len(keys), 1))
     missed, included = np.ones(left.shape), {}
     columns: list[tuple[np.ndarray, ...]] = []

@@ -183,13 +183,15 @@ def weighted_items_estimate(
     """
     risk = weights.total @ losses / n_items
     unseen = measure.unseen_classes(risk)
-    defined = (measure.jacobian(risk) != 0).any(1) | complete
-    if complete:
-        one, unknown = np.zeros((2, 2, len(defined)))
-    else:
-        risk = measure.with_classes_of(risk, believed(), unseen) if unseen.any() else risk
+    jacobian = measure.jacobian(risk)
+    defined = (jacobian != 0).any(1) | complete
+    one, unknown = np.zeros((2, 2, len(defined)))
+    if not complete:
+        if unseen.any():
+            risk = measure.with_classes_of(risk, believed(), unseen)
+            jacobian = measure.jacobian(risk)
         one, unknown = measure.unseen_changes(risk, predicted, missing / n_items, unseen)
-    influence = losses @ measure.jacobian(risk).T / n_items
+    influence = losses @ jacobian.T / n_items
     n, whole = np.count_nonzero(weights.spread), max(float(weights.spread.sum()), 1e-300)
     centred = influence - weights.spread @ influence / whole
     covariance = n / max(n - 1, 1) * (weights.spread[:, None] * centred).T @ centred

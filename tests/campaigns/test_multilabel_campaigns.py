@@ -10,7 +10,7 @@ from bayes_assess.designs import MULTILABEL
 from bayes_assess.errors import BudgetError, DesignError, LabelError
 
 M, C = 600, 6
-REPEATS = 200
+REPEATS = 120
 CLASSES = [f"c{c}" for c in range(C)]
 
 
@@ -52,7 +52,7 @@ def test_mean_losses_are_unbiased_at_whole_batches_and_in_part(kind, design):
 @pytest.mark.parametrize("kind", ["good", "shuffled", "right"])
 @pytest.mark.parametrize("design", MULTILABEL)
 def test_intervals_hold_the_truth_as_often_as_they_promise(kind, design):
-    """At least 0.95 less 3.5 standard errors of a share of 200, and on average over measures no less than 0.93."""
+    """At least 0.95 less 3.5 standard errors of a share of the campaigns, and on average over measures no less than 0.93."""
     study = study_of(kind)
     ends = study.intervals[design]
     inside = ((ends[..., 0] <= study.truth + 1e-12) & (study.truth <= ends[..., 1] + 1e-12)).mean(0)
@@ -63,10 +63,10 @@ def test_intervals_hold_the_truth_as_often_as_they_promise(kind, design):
 
 @pytest.mark.parametrize("design", MULTILABEL)
 def test_the_stated_variance_of_mean_losses_is_that_of_the_campaigns(design):
-    """Variances of systematic samples are overstated, rather; those of 200 campaigns have an error of a tenth."""
+    """Variances of systematic samples are overstated, rather; those of 120 campaigns have an error of an eighth."""
     record = study_of("shuffled").campaigns[design].record
     observed, stated = record.value[..., 1:3].var(0, ddof=1), record.variance[..., 1:3].mean(0)
-    assert (observed < 1.35 * stated).all()
+    assert (observed < 1.45 * stated).all()
     assert (observed > 0.5 * stated).all()
 
 
@@ -82,22 +82,18 @@ def test_optimal_probabilities_estimate_the_measure_that_they_are_for_with_less_
     assert {"design", "labels", "mse"} <= set(study.table().columns)
 
 
-@pytest.mark.parametrize("batch", [7, 100])
-def test_campaigns_that_label_everything_are_exact(batch):
-    rng = np.random.default_rng(0)
-    scores, labels = rng.random((40, 3)), rng.random((40, 3)) < 0.3
-    pool = ba.Pool(scores=scores, multilabel=True)
-    study = ba.simulate(
-        pool, labels, ba.Metric("f1_macro"), designs=MULTILABEL, budgets=[12, 40], repeats=3, batch=batch
-    )
+def test_campaigns_that_label_everything_are_exact():
+    pool, labels = made("good")
+    options = {"designs": MULTILABEL, "budgets": [M], "repeats": REPEATS, "batch": 50}
+    study = ba.simulate(pool, labels, ba.Metric("f1_macro"), **options)
     for design in MULTILABEL:
-        np.testing.assert_allclose(study.estimates[design][:, -1], study.truth)
-        np.testing.assert_allclose(study.intervals[design][:, -1], np.full((3, 2), study.truth))
+        np.testing.assert_allclose(study.estimates[design], study.truth)
+        np.testing.assert_allclose(study.intervals[design], study.truth)
 
 
 def test_a_seed_decides_a_study():
     pool, labels = made("good")
-    options = {"designs": "passive", "budgets": [20], "repeats": 5, "batch": 20}
+    options = {"designs": "passive", "budgets": [50], "repeats": REPEATS, "batch": 50}
     first, again, other = (
         ba.simulate(pool, labels, ba.Metric("f1_micro"), seed=seed, **options).estimates["passive"]
         for seed in (0, 0, 1)

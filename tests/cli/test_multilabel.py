@@ -46,9 +46,8 @@ def test_a_campaign_runs_from_start_to_status(pool_file, tmp_path):
 
 def test_designs_are_compared_on_known_labels(pool_file):
     asked = ["--multilabel", "--question", "metric", "--measure", "f1_micro", "--labels", "label"]
-    out = done("simulate", pool_file, *asked, "--budgets", 10, "--repeats", 3)
-    assert "passive" in out
-    assert "poisson" in out
+    out = done("simulate", pool_file, *asked, "--budgets", 10, "--repeats", 3, "--designs", "passive")
+    assert "Metric(f1_micro), 3 campaigns" in out
 
 
 def test_what_single_labels_alone_have_is_refused_in_one_line(pool_file, tmp_path):
