@@ -23,7 +23,7 @@ class MultiLabelResult(MetricResult):
     >>> import bayes_assess as ba
     >>> pool = ba.Pool(scores=[[0.9, 0.6], [0.2, 0.1]], classes=["cat", "dog"], multilabel=True)
     >>> a = ba.assess(pool, ba.Metric("hamming_loss"))
-    >>> a.tell(a.ask(2).ids, ["cat;dog", "-"])
+    >>> a.tell([0, 1], ["cat;dog", "-"])
     >>> float(a.result().estimate), a.result().guarantee
     (0.0, 'exact')
     """

@@ -52,7 +52,7 @@ def test_mean_losses_are_unbiased_at_whole_batches_and_in_part(kind, design):
 @pytest.mark.parametrize("kind", ["good", "shuffled", "right"])
 @pytest.mark.parametrize("design", MULTILABEL)
 def test_intervals_hold_the_truth_as_often_as_they_promise(kind, design):
-    """At least 0.95 less 3.5 standard errors of a share of the campaigns, and on average over measures no less than 0.93."""
+    """At least 0.95 less 3.5 standard errors of a share of the campaigns, and no less than 0.93 on average."""
     study = study_of(kind)
     ends = study.intervals[design]
     inside = ((ends[..., 0] <= study.truth + 1e-12) & (study.truth <= ends[..., 1] + 1e-12)).mean(0)
