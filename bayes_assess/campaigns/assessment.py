@@ -14,11 +14,13 @@ from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.queries import Queries as Queries
+from bayes_assess.campaigns.rounds import RoundBook, check_inclusion
 from bayes_assess.designs import (
     ArmDesign,
     CellState,
     Design,
     Draw,
+    State,
     VarianceReduction,
     WeightedDesign,
     carried,
@@ -30,10 +32,11 @@ from bayes_assess.designs import (
 )
 from bayes_assess.errors import BudgetError, DesignError, JournalError, QuestionError
 from bayes_assess.models.belief import Belief, jax_ready
+from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.labels import check_consistent
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import Question, Setting
-from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer
+from bayes_assess.questions import MultiLabelMetric, Question, Setting
+from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer, multilabel_answer
 
 
 class Assessment:
@@ -49,6 +52,8 @@ class Assessment:
     """
 
     def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int):
+        if pool.multilabel:
+            check_inclusion(design)
         self.pool, self.question, self.design = pool, question, design
         self.cells, self.prior, _, self._playable = setting
         self.journal: Journal | None = None
@@ -58,6 +63,7 @@ class Assessment:
         self._state = design.init(*setting)
         self._items = ItemBook(self.cells)
         self._steps = OpenSteps(self.cells.n_items) if design.settles else None
+        self._rounds = RoundBook(pool.n_items, self.cells.n_cells) if pool.multilabel else None
 
     @property
     def labels_used(self) -> int:
@@ -135,8 +141,7 @@ class Assessment:
         items = self._items.next_items(cells)
         entry = {name: np.asarray(value) for name, value in self.design.journal_entry(state).items()}
         self._write("ask", {"ids": self.pool.ids[items], **entry, **({} if self._steps is None else draws._asdict())})
-        self._state = state
-        self._hand_out(items, cells, draws)
+        self._hand_out(items, cells, draws, state)
         return self._queries(items, draws.weight)
 
     def tell(self, ids: Any, labels: Any) -> None:
@@ -218,7 +223,9 @@ class Assessment:
         asked, cells, state, extra = self.question, self.cells, self._state, {}
         if posterior is not None:
             extra["belief"] = self._other_belief(posterior)
-        if isinstance(self.design, WeightedDesign):
+        if self._rounds is not None:
+            asked, cells, extra = self._multilabel_answer(question)
+        elif isinstance(self.design, WeightedDesign):
             if question is not None:
                 asked, cells, state = asked_anew(self.pool, cells, state, question)
             extra = measure_answer(self.design, state)
@@ -267,14 +274,14 @@ class Assessment:
                     "it was changed by hand or by another release. Start a new one."
                 )
             state = reserve_batch(self.design, refreshed(self.design, self._state), cells)
-            self._state = self.design.restore(state, event.payload)
+            state = self.design.restore(state, event.payload)
             draws = {name: event.payload.get(name, np.ones(len(items))) for name in Draw._fields}
             if self._steps is not None and not event.payload.keys() >= draws.keys():
                 raise JournalError(
                     f"The journal {str(book.path)!r} lacks the probabilities with which items were drawn, which an "
                     "earlier release did not keep; finish it with that release, or start anew."
                 )
-            self._hand_out(items, cells, Draw(**draws))
+            self._hand_out(items, cells, Draw(**draws), state)
         self._check_agreement(book)
         self.journal = book
 
@@ -297,6 +304,18 @@ class Assessment:
                     f"{str(self.cells.names[wrong[0, 0]])!r} than its items have. It was changed by hand or by another "
                     "release; start a new one."
                 )
+
+    def _multilabel_answer(self, question: Question | None) -> tuple[MultiLabelMetric, Cells, dict[str, Any]]:
+        """Answer the session's question, or another, from the labelled items themselves."""
+        asked: Any = self.question if question is None else question.for_pool(self.pool)
+        own: Any = self.cells
+        cells = replace(own, measure=replace(own.measure, table=asked.spec))
+        assert self._rounds is not None
+        items = np.flatnonzero(self._items.label >= 0)
+        drawn = self._rounds.weights(items, self._items.cells_of(items)) if self._rounds.n_told else None
+        labels, inclusion = self._items.label[items], self._rounds.inclusion()
+        pool: Any = self.pool
+        return asked, cells, multilabel_answer(pool, asked, cells, items, labels, drawn, inclusion)
 
     def _other_belief(self, posterior: Any) -> Belief:
         """Take another model's posterior for the belief on the session's cells."""
@@ -322,11 +341,18 @@ class Assessment:
 
     def _queries(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
         cells = self._items.cells_of(items)
-        predictions = self.pool.classes[self.pool.predictions[items]]
-        return Queries(self.pool.ids[items], cells, weights, self.cells.names[cells], predictions)
+        return Queries(self.pool.ids[items], cells, weights, self.cells.names[cells], self.pool.prediction_names(items))
 
-    def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw) -> None:
+    def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw, state: State) -> None:
+        """Take over items drawn, and the state after that."""
         weights = np.asarray(draws.weight, np.float64)
+        if self._rounds is not None:
+            assert isinstance(self.design, WeightedDesign)  # others do not serve such pools
+            if not self._items.n_pending:
+                self._rounds.begin(self._items.remaining)
+            asked = self._rounds.asked + len(items)
+            self._rounds.ask(items, np.asarray(self.design.inclusion(state, self._rounds.frame, asked)))
+        self._state = state
         self._items.hand_out(items, weights)
         if self._steps is not None:
             self._steps.ask(items, cells, draws)
@@ -344,5 +370,7 @@ class Assessment:
             settled, later = self._steps.take()
         self._state = update_batch(self.design, self._state, cells, outcomes, settled)
         self._items.set_labels(items, codes)
+        if self._rounds is not None:
+            self._rounds.tell(items)
         if later is not None:
             self._state = settle_batch(self.design, self._state, later, last=False)

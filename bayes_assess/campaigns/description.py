@@ -37,6 +37,7 @@ from bayes_assess.questions import (
     QUESTIONS,
     AllPairs,
     MeasureComparison,
+    MultiLabelMetric,
     Question,
     ScorePrior,
     TwoGroups,
@@ -116,6 +117,7 @@ def read_description(
         design = described_design(meta["design"])
     elif not isinstance(design, Design) or not _is_described(design, meta["design"]):
         raise JournalError(f"The journal {str(book.path)!r} is of another design: {meta['design']}.")
+    question = question.for_pool(pool)
     design = find_design(design, question.n_sought, question.designs)
     return question, design, described_belief(meta["prior"]), meta["seed"]
 
@@ -135,7 +137,7 @@ def describe_question(question: Question) -> dict[str, Any]:
     {'question': 'LeastAccurate', 'by': {'bins': 5, 'kind': 'width'}, 'm': 2, 'target': 'pool'}
     """
     compares = isinstance(question, AllPairs | MeasureComparison | TwoGroups | TwoSystems)
-    kind = "Compare" if compares else type(question).__name__
+    kind = "Compare" if compares else "Metric" if type(question) is MultiLabelMetric else type(question).__name__
     if kind not in QUESTIONS:
         raise QuestionError(f"A journal keeps the questions {', '.join(QUESTIONS)}; {kind} is none of them.")
     return {"question": kind, **_options(question)}

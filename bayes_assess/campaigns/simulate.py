@@ -21,6 +21,7 @@ from jax import lax
 from jaxtyping import Array, Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess.campaigns.multilabel_campaigns import LabelledPool, run_multilabel
 from bayes_assess.campaigns.study import Campaigns as Campaigns
 from bayes_assess.campaigns.study import Study as Study
 from bayes_assess.designs import Design, State, WeightedDesign, find_design
@@ -28,7 +29,7 @@ from bayes_assess.designs.step import looked_at, one_label, start_campaign
 from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import Question, Setting
+from bayes_assess.questions import MultiLabelMetric, Question, Setting
 from bayes_assess.questions._scoring import proposal_divergence
 
 _DEFAULT_BUDGETS = 50
@@ -60,7 +61,8 @@ def simulate(
     ----------
     pool : Pool
     labels : (M,) class names
-        The true label of every item. Classes that a pool of predictions alone did not declare are added.
+        The true label of every item. Classes that a pool of predictions alone did not declare are added. Of a
+        multi-label pool the label sets, as `tell` takes them.
     question : Question
     designs : names or Design objects, or a mapping, optional
         By default a random one and the question's own. A mapping gives each its own name, and may give it its own
@@ -100,8 +102,8 @@ def simulate(
     >>> study.estimates["thompson"].shape
     (50, 3, 3)
     """
-    question.check_pool(pool)
-    if not pool.classes_declared:
+    question = question.for_pool(pool)
+    if not pool.classes_declared and not pool.multilabel:
         # All labels are known here, so classes that were never predicted need not be declared.
         pool = pool.with_classes(pool.label_space.including(labels))
     codes = pool.label_space.complete_codes(labels, pool.n_items)
@@ -117,7 +119,11 @@ def simulate(
     with _progress_bar(progress, len(plans) * int(repeats)) as advance:
         for name, plan in plans.items():
             twin = next((other for other in campaigns if plan.chooses_as(plans[other])), None)
-            if twin is None:
+            if isinstance(question, MultiLabelMetric):
+                known = LabelledPool.of(pool, codes, question)
+                found = run_multilabel(known, plan.design, plan.setting, looks, int(repeats), int(batch), seed, advance)
+                campaigns[name] = Campaigns(found, plan.setting.prior, plan.setting.cells, plan.full)
+            elif twin is None:
                 campaigns[name] = _run(plan, looks, int(repeats), int(batch), seed, level, advance)
             else:
                 campaigns[name] = replace(campaigns[twin], prior=plan.setting.prior)

@@ -41,7 +41,8 @@ def assess(
         How items are chosen: ``"thompson"`` (the default), ``"top_two"``, ``"epsilon_greedy"``, ``"bayes_ucb"``,
         ``"random"``, ``"random_group"``; for measures ``"variance_reduction"`` (the
         default where one event of a label decides), ``"adaptive"``, ``"oasis"``, ``"importance"``,
-        ``"poisson"``, ``"stratified"``, ``"passive"``; or a design object with options.
+        ``"poisson"``, ``"stratified"``, ``"passive"``; for measures of items with several labels each ``"poisson"``
+        (the default) and ``"passive"``; or a design object with options.
     prior : {"learned", "informative", "uninformative"} or Belief, optional
         By default groups learn from each other, and from all labels how far scores can be trusted
         (`HierarchicalAccuracy` and its like); the other two are fixed, as published. A belief of your own is of one
@@ -135,7 +136,7 @@ def _start(pool, question, design, prior, prior_strength, seed) -> Assessment:
         raise QuestionError(f"A question is one of {names}; found {type(question).__name__}.")
     if isinstance(seed, bool) or int(seed) != seed or seed < 0:
         raise DesignError(f"A seed is a whole number, 0 or more; found {show(seed)}.")
-    question.check_pool(pool)
+    question = question.for_pool(pool)
     design = find_design(
         question.default_design_on(pool) if design is None else design, question.n_sought, question.designs
     )

@@ -112,6 +112,7 @@ def _root(
         "bayes-assess start cases.parquet --scores p_cat,p_dog --by hospital --out run.db",
         "bayes-assess start pool.csv --question compare --second old_model --out run.db",
         "bayes-assess start pairs.csv --scores score --question metric --measure f1 --out run.db",
+        "bayes-assess start topics.csv --multilabel --question metric --measure f1_micro --out run.db",
     )
 )
 @taking(asked=asked, reading=reading)

@@ -115,6 +115,7 @@ OVERVIEW = _overview()  # as help shows it
 DESIGNS = (  # as help shows them; a test compares them with the designs there are
     "metric, pr-curve  variance_reduction, adaptive, oasis (F-measures), importance, poisson, stratified, passive",
     "all others        thompson, top_two, epsilon_greedy, bayes_ucb, random, random_group",
+    "--multilabel      poisson, passive, of metric",
     "Not every question takes each of them.",
 )
 

@@ -25,16 +25,22 @@ if TYPE_CHECKING:
 
 
 def reader_options(
-    id: str | None, scores: list[str] | None, prediction: str | None, confidence: str | None, classes: str | None
+    id: str | None,
+    scores: list[str] | None,
+    prediction: str | None,
+    confidence: str | None,
+    classes: str | None,
+    multilabel: bool = False,
 ) -> dict[str, Any]:
-    """Collect the options of `read_pool` as plain values; one score column alone is P(positive)."""
+    """Collect the options of `read_pool` as plain values; one score column of single labels is P(positive)."""
     columns = [name.strip() for text in scores or [] for name in text.split(",")]
     return {
         "id": id,
-        "scores": columns[0] if len(columns) == 1 else columns or None,
+        "scores": columns[0] if len(columns) == 1 and not multilabel else columns or None,
         "prediction": prediction,
         "confidence": confidence,
         "classes": parse_names(classes),
+        **({"multilabel": True} if multilabel else {}),
     }
 
 
@@ -89,7 +95,7 @@ def read_sheet(path: Path, id_column: str, label_column: str) -> tuple[np.ndarra
 
 def known_labels(pool: Pool, ids: np.ndarray, labels: np.ndarray, name: str) -> np.ndarray:
     """Put labels into the pool's order; every item needs exactly one."""
-    if pool.classes.dtype.kind == "i" and len(labels):
+    if pool.classes.dtype.kind == "i" and len(labels) and not pool.multilabel:
         labels = _as_numbers(spelled_as(pool.classes, labels))
     items = pool.positions(ids)
     times = np.bincount(items, minlength=pool.n_items)
@@ -123,7 +129,7 @@ def pool_and_labels(path: Path, options: Mapping[str, Any], labels: str, label_c
         raise FileNotFoundError(2, "No such file", labels)
     else:
         pool, known = _pool_and_column(path, options, labels)
-    if not pool.classes_declared:
+    if not pool.classes_declared and not pool.multilabel:
         if known.dtype.kind == "O" or (pool.classes.dtype.kind == "U") != (known.dtype.kind == "U"):
             known = pool.classes[pool.label_codes(known)]  # or says that numbers are no names
         pool = pool.with_classes(np.union1d(pool.classes, known))
@@ -141,7 +147,7 @@ def _pool_and_column(path: Path, options: Mapping[str, Any], labels: str) -> tup
     else:
         pool = read_pool(path, **{**options, "groups": list(dict.fromkeys([*options["groups"], labels]))})
         known = pool.groups[labels]
-    if pool.classes.dtype.kind == "i" and known.dtype.kind == "U":
+    if pool.classes.dtype.kind == "i" and known.dtype.kind == "U" and not pool.multilabel:
         known = _as_numbers(spelled_as(pool.classes, known))
     return pool, known
 

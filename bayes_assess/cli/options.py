@@ -63,6 +63,9 @@ Scores = Annotated[
 ]
 Prediction = Annotated[str | None, typer.Option("--prediction", metavar="COLUMN", help="Predicted classes.")]
 Confidence = Annotated[str | None, typer.Option("--confidence", metavar="COLUMN", help="Their probabilities.")]
+Multilabel = Annotated[
+    bool, typer.Option("--multilabel", help="Items may have several labels, such as cat;dog, or none, written -.")
+]
 Classes = Annotated[str | None, typer.Option("--classes", metavar="NAMES", help="All classes, separated by commas.")]
 
 
@@ -91,11 +94,12 @@ def reading(
     prediction: Prediction = None,
     confidence: Confidence = None,
     classes: Classes = None,
+    multilabel: Multilabel = False,
 ) -> dict[str, Any]:
     """Gather how to read the pool."""
     from bayes_assess.cli.files import reader_options
 
-    return reader_options(id, scores, prediction, confidence, classes)
+    return reader_options(id, scores, prediction, confidence, classes, multilabel)
 
 
 def taking(**makers: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -63,6 +63,8 @@ def started(assessment: Assessment) -> str:
         f"{question.name}{subject and f' {subject}'}, design {assessment.design.name}: {pool.n_items:,} items{extent}.",
         f"Labels can be {named}{more}{_positive(assessment)}.",
     ]
+    if pool.multilabel:
+        lines.append("An item has all of its labels at once, such as a;b, or - where none applies.")
     if isinstance(question, ConfusionMatrix | MostCostly) and question.cost is not None:
         costs = np.asarray(question.cost)  # shows if rows and columns were taken for each other
         k, j = np.unravel_index(np.argmax(costs), costs.shape)
@@ -74,7 +76,7 @@ def started(assessment: Assessment) -> str:
 def _positive(assessment: Assessment) -> str:
     """Say which class is positive, where that matters."""
     pool, question = assessment.pool, assessment.question
-    if not isinstance(question, Metric):
+    if not isinstance(question, Metric) or pool.multilabel:
         return ""
     binary = any(one.binary if isinstance(one, Measure) else True for one in combine(question.measure))
     code = positive_code(pool, question.positive)

@@ -21,6 +21,7 @@ _WEIGHTED_DESIGNS: tuple[type[WeightedDesign], ...] = (Adaptive, Oasis, Importan
 ARMS: dict[str, type[ArmDesign]] = {design.name: design for design in _ARM_DESIGNS}
 WEIGHTED: dict[str, type[WeightedDesign]] = {design.name: design for design in _WEIGHTED_DESIGNS}
 BELIEVING: dict[str, type[Design]] = {VarianceReduction.name: VarianceReduction}
+MULTILABEL: tuple[str, ...] = (Poisson.name, Passive.name)  # those that serve pools of several labels per item
 DESIGNS: dict[str, type[Design]] = {**ARMS, **WEIGHTED, **BELIEVING}
 
 

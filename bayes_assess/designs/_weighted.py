@@ -20,6 +20,7 @@ from jaxtyping import Array, Bool, Float, Int
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._base import Design
+from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import (
     Draws,
     Estimate,
@@ -143,6 +144,22 @@ class WeightedDesign(Design):
         counted = {name: getattr(sums, name) for name in ("n", "n_new", "weights", "new", "squares")}
         draws = state.draws._replace(**counted, covered=state.covered)
         return replace(state, settled=sums if last else state.settled, draws=draws)
+
+    def inclusion(self, state: WeightedState, frame: Any, asked: Any) -> Float[Array, " K"]:
+        """Return the probability that an item was drawn in the open round, of designs that serve multi-label pools.
+
+        A round begins when items are asked for while none is pending.
+
+        Parameters
+        ----------
+        state : WeightedState
+            After the items were drawn.
+        frame : (K,) integers
+            Items of every cell that the round draws from: those neither labelled nor handed out when it began.
+        asked : int
+            Items drawn in it.
+        """
+        raise DesignError(f"Design {self.name!r} does not know the probabilities with which it has drawn items.")
 
     @abstractmethod
     def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "H D"]]:

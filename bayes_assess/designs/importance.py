@@ -39,6 +39,10 @@ class Passive(WithReplacement):
         """Propose all items alike."""
         return jnp.ones_like(state.draws.proposal)
 
+    def inclusion(self, state: WeightedState, frame: Any, asked: Any) -> Float[Array, " K"]:
+        """Return the probability that an item was drawn in the open round; see `WeightedDesign.inclusion`."""
+        return jnp.broadcast_to(asked / jnp.maximum(frame.sum(), 1), frame.shape)
+
 
 @dataclass(frozen=True)
 class Importance(Stratifying, WithReplacement):

@@ -28,6 +28,9 @@ from bayes_assess.designs._weighted import WeightedState, covering
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import Draws, Steps
 from bayes_assess.pool.cells import Cells
+from bayes_assess.pool.deviation_strata import DeviationStrata
+from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.strata import FeatureStrata, Strata
 
 _STRENGTH = 2.0  # labels that the scores are worth in every cell, from the second round on
 
@@ -104,9 +107,11 @@ class Poisson(Stratifying):
     Parameters
     ----------
     n_strata, kind, strata
-        How the pool is cut, see `Stratifying`; items of a cell have one probability.
+        How the pool is cut, see `Stratifying`; items of a cell have one probability. A pool of several labels per item
+        is cut by the deviations of its items, and takes no `strata`.
     lam : float in [0, 1]
-        How far scores are trusted: labels are believed to be lam s + (1 - lam) / C ([SEME] (13)).
+        How far scores are trusted: labels are believed to be lam s + (1 - lam) / C ([SEME] (13)); where items may have
+        several, each to be lam s + (1 - lam) times its mean score.
     floor : float in [0, 1]
         Share of the mean deviation that is added to every item's, so that none is unlikely to be drawn; 0 is as
         published.
@@ -130,6 +135,17 @@ class Poisson(Stratifying):
             value = getattr(self, option)
             if not 0 <= value <= 1:
                 raise DesignError(f"The {option} of {self.name} lies in [0, 1]; found {show(value)}.")
+
+    def strata_of(self, pool: Pool) -> Strata | FeatureStrata | DeviationStrata | None:  # type: ignore[override]
+        """Return the strata of the scores, or of the deviations where items may have several labels."""
+        if not pool.multilabel:
+            return super().strata_of(pool)
+        if self.strata is not None:
+            raise DesignError(
+                f"Design {self.name!r} cuts a multi-label pool by how far labels can move the measure; "
+                "leave out its strata."
+            )
+        return DeviationStrata(self.n_strata, self.kind, self.lam)
 
     @x64
     def init(
@@ -180,6 +196,10 @@ class Poisson(Stratifying):
         draws = Draw(weight=weight, p_new=jnp.ones(length), p_pending=jnp.zeros(length))
         state = covering(state, (b > 0) & state.measure.nonzero.any(-1))
         return cells, draws, replace(state, pending=state.pending + counts, remaining=size - counts, memory=rounds)
+
+    def inclusion(self, state: WeightedState, frame: Any, asked: Any) -> Float[Array, " K"]:
+        """Return the probability that an item was drawn in the open round; see `WeightedDesign.inclusion`."""
+        return jnp.clip(state.memory.inclusion, 0.0, 1.0)
 
     def choose(self, key: PRNGKey, state: WeightedState) -> tuple[Int[Array, ""], Draw, WeightedState]:
         """Draw a batch of one item."""

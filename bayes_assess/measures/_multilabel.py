@@ -19,9 +19,11 @@ from jaxtyping import Bool, Float
 from bayes_assess._tools.arrays import CHUNK, show
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import _label_set_values as g
+from bayes_assess.measures._label_set_checks import check_alike, checked, indicators
 from bayes_assess.measures._label_set_losses import AnyWrong, ItemRatio, LossFamily, PerClass, Totals, WrongShare
 
 Risk = Float[np.ndarray, "*batch D"]
+_NOTHING = 1e-15  # a change that is rounding
 
 
 class _Output(NamedTuple):
@@ -91,8 +93,8 @@ class MultiLabelMeasure:
         >>> multilabel_measure("hamming_loss").losses(np.array([[True, False]]), np.array([[True, True]]))
         array([[0.5]])
         """
-        f, y = _indicators("predictions", predicted), _indicators("labels", labels)
-        _check_alike(f, y, "labels")
+        f, y = indicators("predictions", predicted), indicators("labels", labels)
+        check_alike(f, y, "labels")
         return self._laid(f, y, lambda family, *pair: family.losses(*pair))
 
     def expected_losses(
@@ -113,7 +115,7 @@ class MultiLabelMeasure:
         >>> multilabel_measure("f1_samples").expected_losses(np.array([[True, False]]), np.array([[0.5, 0.5]]))
         array([[0.41666667]])
         """
-        f, p = _checked(predicted, probabilities)
+        f, p = checked(predicted, probabilities)
         return self._laid(f, p, lambda family, *pair: family.expected(*pair))
 
     def value(self, mean_losses: Risk) -> Float[np.ndarray, "*batch Q"]:
@@ -184,7 +186,7 @@ class MultiLabelMeasure:
         >>> multilabel_measure("accuracy").deviations(predicted, p).round(3).tolist()
         [0.707, 0.0]
         """
-        f, p = _checked(predicted, probabilities)
+        f, p = checked(predicted, probabilities)
         if mean_losses is None:
             sums = (self.expected_losses(f[rows], p[rows]).sum(0) for rows in _chunks(*f.shape))
             mean_losses = sum(sums, start=np.zeros(self.n_losses(f.shape[1]))) / max(len(f), 1)
@@ -195,6 +197,92 @@ class MultiLabelMeasure:
             for gradient, one in zip(jacobian, self._measures, strict=True):
                 squares[rows] += one.family.mean_square(*pair, gradient[blocks[one.family]])
         return np.sqrt(squares)
+
+    def unseen_classes(self, mean_losses: Float[np.ndarray, " D"]) -> Bool[np.ndarray, " C"]:
+        """Tell which classes have neither labels nor predictions; none where losses are not of single classes.
+
+        Examples
+        --------
+        >>> multilabel_measure("f1_macro").unseen_classes([0.0, 0.0, 0.1, 0.0, 0.2, 0.0]).tolist()
+        [False, True]
+        """
+        risk = np.asarray(mean_losses, np.float64)
+        at = self._blocks(len(risk)).get(PerClass())
+        return np.zeros(0, bool) if at is None else (risk[at].reshape(3, -1) == 0).all(0)
+
+    def with_classes_of(
+        self, mean_losses: Float[np.ndarray, " D"], other: Float[np.ndarray, " D"], classes: Bool[np.ndarray, " C"]
+    ) -> Float[np.ndarray, " D"]:
+        """Return mean losses in which those of some single classes are other ones.
+
+        Examples
+        --------
+        >>> f1, classes = multilabel_measure("f1_macro"), np.array([False, True])
+        >>> f1.with_classes_of(np.zeros(6), np.arange(6.0), classes).tolist()
+        [0.0, 1.0, 0.0, 3.0, 0.0, 5.0]
+        """
+        risk = np.array(mean_losses, np.float64)
+        at = self._blocks(len(risk)).get(PerClass(), slice(0))
+        risk[at] = np.where(np.tile(classes, 3), other[at], risk[at])
+        return risk
+
+    def unseen_changes(
+        self,
+        mean_losses: Float[np.ndarray, " D"],
+        predicted: Float[np.ndarray, "K C"],
+        share: Float[np.ndarray, " K"],
+        unseen: Bool[np.ndarray, " C"],
+    ) -> tuple[Float[np.ndarray, "2 Q"], Float[np.ndarray, "2 Q"]]:
+        r"""Compute by how much items that were not drawn could raise and lower the measures.
+
+        An item that would stand for a share w of the pool turns g(R) into g((1 - w) R + w l). Where losses are of
+        single classes, every class may have such an item, and the changes add up as independent errors do, by the root
+        of the sum of their squares. A class whose ratio is 0/0 without it may have any ratio: these add up in full.
+
+        Parameters
+        ----------
+        mean_losses : (D,)
+            R, as estimated; as believed of unseen classes.
+        predicted : (K, C)
+            Share of the items of every cell of which a class is predicted.
+        share : (K,)
+            Share w of the pool that an item of the cell stands for; 0 where all are known.
+        unseen : (C,) booleans
+            See `unseen_classes`.
+
+        Returns
+        -------
+        one : (2, Q)
+            Rise and fall by one such item, each at least 0.
+        unknown : (2, Q)
+            Rise and fall by classes of which nothing is known.
+
+        Examples
+        --------
+        >>> measure, right = multilabel_measure("accuracy"), np.array([0.0])
+        >>> one, unknown = measure.unseen_changes(right, np.array([[1.0, 0.0]]), np.array([0.02]), np.zeros(0, bool))
+        >>> one.round(6).tolist(), unknown.tolist()
+        ([[0.0], [0.02]], [[0.0], [0.0]])
+        """
+        risk = np.asarray(mean_losses, np.float64)
+        blocks, jacobian = self._blocks(len(risk)), self.jacobian(risk)
+        kinds = {family: family.unseen(predicted, np.minimum(share, 1.0)) for family in self._families}
+        one, unknown = np.zeros((2, 2, len(self.outputs)))
+        for q, output in enumerate(self._measures):
+            at, (losses, weight) = risk[blocks[output.family]], kinds[output.family]
+            step = weight[..., None] * (losses - at)
+            free = np.zeros(len(losses), bool)
+            if output.family == PerClass():
+                free = unseen | (np.abs(step @ jacobian[q, blocks[output.family]]) <= _NOTHING).all(1)
+                step[free] = np.where(
+                    losses[free].any(1, keepdims=True), step[free] + (weight[free, :, None] - 1) * at, 0
+                )
+            change = output.value(at + step) - output.value(at)
+            for row, sign in enumerate((1, -1)):
+                most = np.maximum(sign * change, 0).max(1)
+                one[row, q] = np.sqrt(np.square(most[~free]).sum())
+                unknown[row, q] = most[free].sum()
+        return one, unknown
 
     def _blocks(self, size: int) -> dict[LossFamily, slice]:
         """Return the places of every family among D = `size` losses."""
@@ -276,34 +364,6 @@ def _chunks(n_items: int, n_classes: int) -> Iterator[slice]:
     """Cut items into pieces of as many numbers as stay in cache."""
     step = max(CHUNK // max(n_classes, 1), 1)
     return (slice(start, start + step) for start in range(0, n_items, step))
-
-
-def _checked(predicted: Any, probabilities: Any) -> tuple[np.ndarray, np.ndarray]:
-    f, p = _indicators("predictions", predicted), np.asarray(probabilities)
-    if p.ndim != 2 or p.dtype.kind not in "biuf" or not ((p >= 0) & (p <= 1)).all():
-        raise QuestionError(
-            "Probabilities of labels are numbers in [0, 1], one for every item and class, (items, classes); found "
-            f"shape {p.shape} of {p.dtype}."
-        )
-    _check_alike(f, p, "probabilities")
-    return f, p
-
-
-def _indicators(what: str, values: Any) -> np.ndarray:
-    array = np.asarray(values)
-    if array.ndim != 2 or array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
-        raise QuestionError(
-            f"The {what} are indicators, True or False for every item and class, (items, classes); found shape "
-            f"{array.shape} of {array.dtype}."
-        )
-    return array
-
-
-def _check_alike(predicted: np.ndarray, other: np.ndarray, what: str) -> None:
-    if predicted.shape != other.shape:
-        raise QuestionError(
-            f"Predictions have shape {predicted.shape}, but {what} have {other.shape}; pass one row per item."
-        )
 
 
 def _all() -> Mapping[str, _Output]:

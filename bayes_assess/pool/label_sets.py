@@ -72,8 +72,18 @@ class MultiLabelSpace(LabelSpace):
     def names(self, codes: Any) -> np.ndarray:
         """Return the sets that codes stand for as texts, such as ``"cat;dog"`` or ``"-"``, which `codes` reads."""
         distinct, places = np.unique(codes, return_inverse=True)
-        texts = [SEPARATOR.join(map(str, self.classes[row].tolist())) or NO_LABEL for row in self.indicators(distinct)]
-        return np.array(texts, dtype=str)[places.reshape(np.shape(codes))]
+        return self.texts(self.indicators(distinct))[places.reshape(np.shape(codes))]
+
+    def texts(self, indicators: Bool[np.ndarray, "n C"]) -> np.ndarray:
+        """Return sets as texts, (n,), such as ``"cat;dog"`` or ``"-"``.
+
+        Examples
+        --------
+        >>> MultiLabelSpace(np.array(["cat", "dog"]), declared=True).texts(np.eye(2, dtype=bool)).tolist()
+        ['cat', 'dog']
+        """
+        texts = [SEPARATOR.join(map(str, self.classes[row].tolist())) or NO_LABEL for row in indicators]
+        return np.array(texts, dtype=str)
 
     def codes(self, labels: Any, ids: Any = None) -> Int[np.ndarray, " n"]:
         """Return labels as codes of their sets, int32.

@@ -152,6 +152,10 @@ class MultiLabelPool(Pool):
         """No confidence in a single prediction: raises PoolError, which names `scores`."""
         self._refuse("confidence per item", "the probabilities of its classes are pool.scores, (items, classes)")
 
+    def prediction_names(self, items: Any) -> np.ndarray:
+        """Return the classes predicted of items as texts such as ``"cat;dog"``, (n,)."""
+        return self.label_space.texts(self.indicators[items])
+
     def system_codes(self, name: str) -> NoReturn:
         """Raise PoolError: there are no codes of single predictions."""
         self._refuse("predicted class per item", "its predictions are pool.indicators; make a pool for each system")

@@ -275,6 +275,10 @@ class Pool:
         """The labels that items can have, and their codes."""
         return LabelSpace(self.classes, self.classes_declared)
 
+    def prediction_names(self, items: Any) -> np.ndarray:
+        """Return the names of what is predicted of items, (n,)."""
+        return self.classes[self.predictions[items]]
+
     def label_codes(self, labels: Any, ids: Any = None) -> np.ndarray:
         """Return labels as codes into ``classes``.
 

@@ -90,8 +90,19 @@ class Question(ABC):
         if pool.multilabel and not self.multilabel:
             raise QuestionError(
                 f"{self.name} is asked of items with one label each, and those of a multi-label pool may have several; "
-                "measures of them, such as 'f1_micro', are made by bayes_assess.measures.multilabel_measure."
+                "ask of them Metric('f1_micro'), or other measures of several labels, by design 'poisson' or 'passive'."
             )
+
+    def for_pool(self, pool: Pool) -> Question:
+        """Return the question as it is asked of this pool, itself unless it has a form of its own there.
+
+        Raises
+        ------
+        QuestionError
+            If it cannot be asked of this pool.
+        """
+        self.check_pool(pool)
+        return self
 
     def setting(
         self,
@@ -129,7 +140,9 @@ class Question(ABC):
         >>> ba.GroupAccuracy().setting(pool, prior="uninformative").prior
         BetaBernoulli(a=array([1., 1.]), b=array([1., 1.]))
         """
-        self.check_pool(pool)
+        asked = self.for_pool(pool)
+        if asked is not self:
+            return asked.setting(pool, seed, strata, prior, strength, cells=cells)
         if cells is None:
             cells = self.cells(pool, seed, strata)
             self.check(cells)
@@ -190,7 +203,9 @@ class Question(ABC):
         >>> ba.GroupAccuracy().truth(ba.Pool(predictions=["cat", "cat", "dog"]), ["cat", "dog", "dog"]).tolist()
         [0.5, 1.0]
         """
-        self.check_pool(pool)
+        asked = self.for_pool(pool)
+        if asked is not self:
+            return asked.truth(pool, labels)
         codes = pool.label_space.complete_codes(labels, pool.n_items)
         cells = self.cells(pool, seed=0)
         # Not checked: what no labels can answer, such as how equal systems differ, may have an exact answer.

@@ -20,7 +20,17 @@ from bayes_assess.designs import WEIGHTED
 from bayes_assess.errors import PriorError, QuestionError
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, widened
-from bayes_assess.measures import Measure, combine, curve_scores, positive_code, pr_curve, table_for
+from bayes_assess.measures import (
+    MEASURES,
+    MULTILABEL_MEASURES,
+    Measure,
+    MultiLabelMeasure,
+    combine,
+    curve_scores,
+    positive_code,
+    pr_curve,
+    table_for,
+)
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition, block_means, partition
 from bayes_assess.pool.pool import Pool
@@ -53,7 +63,8 @@ class Metric(Question):
     Parameters
     ----------
     measure : str, Measure, or a list of these
-        Names are scikit-learn's, see `bayes_assess.measures.MEASURES`.
+        Names are scikit-learn's, see `bayes_assess.measures.MEASURES`; of a pool whose items may have several labels
+        each, `bayes_assess.measures.MULTILABEL_MEASURES`, and the other parameters are left out.
     positive : class name, optional
         Positive class of two-class measures; the second class of two by default.
     systems : sequence of str, optional
@@ -61,9 +72,7 @@ class Metric(Question):
     by : str, optional
         Column of groups to measure one by one.
     average : "macro", optional
-        Ask for the mean over the groups instead. For multi-label classification let an item of the pool be a pair of
-        an item and a label that it may have, `by` the column of those labels: the measure of the pool is the micro
-        average, the mean over labels the macro average.
+        Ask for the mean over the groups instead.
 
     Examples
     --------
@@ -90,7 +99,12 @@ class Metric(Question):
     goals: ClassVar[Mapping[str, float]] = {"mse": 1e-3, "bias": 0.01, "divergence": 0.5}
 
     def __post_init__(self) -> None:
-        combine(self.measure)  # a name that does not exist is refused at once
+        given: Any = self.measure
+        if isinstance(given, MultiLabelMeasure):
+            one, *more = given.outputs
+            object.__setattr__(self, "measure", [one, *more] if more else one)
+        if not isinstance(given, MultiLabelMeasure) and not _of_label_sets(given):
+            combine(given)  # a name that does not exist is refused at once
         if isinstance(self.systems, str):
             object.__setattr__(self, "systems", (self.systems,))
 
@@ -98,6 +112,30 @@ class Metric(Question):
     def name(self) -> str:
         """What the question is called."""
         return f"{type(self).__name__}({', '.join(one.name for one in combine(self.measure))})"
+
+    def for_pool(self, pool: Pool) -> Metric:
+        """Return the question, or the `MultiLabelMetric` that it is where items may have several labels.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=["cat;dog", "-"], multilabel=True)
+        >>> ba.Metric("f1_samples").for_pool(pool)
+        MultiLabelMetric(measure='f1_samples', positive=None, systems=(), by=None, average=None)
+        """
+        if pool.multilabel and not self.is_curve:
+            from bayes_assess.questions.multilabel_metric import MultiLabelMetric  # which imports this module
+
+            return MultiLabelMetric(
+                self.measure, positive=self.positive, systems=self.systems, by=self.by, average=self.average
+            )
+        self.check_pool(pool)
+        if _of_label_sets(self.measure):
+            raise QuestionError(
+                f"Measures of items with several labels each, such as {show(self.measure)}, need a pool of such items; "
+                "pass multilabel=True to the pool."
+            )
+        return self
 
     @property
     def scores(self) -> tuple[str, ...]:
@@ -407,6 +445,12 @@ def _cell_measure(cells: Cells) -> CellMeasure:
     if not isinstance(cells, MetricCells):
         raise QuestionError("These cells were made for another question.")
     return cells.measure
+
+
+def _of_label_sets(measure: Any) -> bool:
+    """Whether some name is one of measures of items with several labels each, and of no other."""
+    names = [str(one).removesuffix("_score") for one in (measure if isinstance(measure, list | tuple) else [measure])]
+    return any(one in MULTILABEL_MEASURES and one not in MEASURES for one in names)
 
 
 def _binary(specs: Sequence[Any]) -> bool:

@@ -11,6 +11,7 @@ from bayes_assess.questions import (
     MeasureComparison,
     Metric,
     MostCostly,
+    MultiLabelMetric,
     Question,
     TwoGroups,
     TwoSystems,
@@ -34,6 +35,8 @@ from bayes_assess.results.measure_comparison import WeightedComparisonResult as 
 from bayes_assess.results.metric import MetricResult as MetricResult
 from bayes_assess.results.metric import asked_anew as asked_anew
 from bayes_assess.results.metric import measure_answer as measure_answer
+from bayes_assess.results.multilabel import MultiLabelResult as MultiLabelResult
+from bayes_assess.results.multilabel import multilabel_answer as multilabel_answer
 
 _RESULTS: dict[type[Question], type[Result]] = {
     GroupAccuracy: GroupResult,
@@ -45,6 +48,7 @@ _RESULTS: dict[type[Question], type[Result]] = {
     TwoSystems: TwoSystemsResult,
     AllPairs: PairsResult,
     MeasureComparison: WeightedComparisonResult,
+    MultiLabelMetric: MultiLabelResult,
     Metric: MetricResult,
 }
 

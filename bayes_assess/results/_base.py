@@ -145,6 +145,10 @@ class Result(ABC):
     def table(self) -> Table:
         """Tabulate the answer."""
 
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return the table as a data frame, see `Table.to_frame`."""
+        return self.table().to_frame(backend)
+
     @abstractmethod
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the answer."""

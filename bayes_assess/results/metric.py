@@ -213,12 +213,15 @@ class MetricResult(Result):
         if not len(missing):
             return ""
         named = ", ".join(missing[:3]) + (f" and {len(missing) - 3:,} more" if len(missing) > 3 else "")
-        source = "scores" if np.ptp(self.prior.mean) > 0 else "equal probabilities of all labels"
         figures, intervals = ("figure is", "interval is") if len(missing) == 1 else ("figures are", "intervals are")
         return (
             f"No draw so far defines {named}: the {figures} what design {self.design!r} believes, starting from "
-            f"{source}, and the {intervals} all that is possible."
+            f"{self._source_of_belief}, and the {intervals} all that is possible."
         )
+
+    @property
+    def _source_of_belief(self) -> str:
+        return "scores" if np.ptp(self.prior.mean) > 0 else "equal probabilities of all labels"
 
     def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
         return measure_interval(self.answer, cells_table(self.cells).ranges, self.level)

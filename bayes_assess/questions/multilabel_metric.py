@@ -1,0 +1,228 @@
+"""Measures of items that may have several labels each: what `Metric` asks of a multi-label pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.arrays import CHUNK, show
+from bayes_assess.acquisition.cell_deviations import CellDeviations
+from bayes_assess.designs import MULTILABEL
+from bayes_assess.errors import PriorError, QuestionError
+from bayes_assess.measures import MultiLabelMeasure, multilabel_measure
+from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.deviation_strata import DeviationStrata
+from bayes_assess.pool.groups import Partition, block_means
+from bayes_assess.pool.multilabel import MultiLabelPool
+from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.strata import Strata
+from bayes_assess.questions._event_cells import MetricCells
+from bayes_assess.questions.metric import Metric, ScorePrior
+
+_DIGITS = 9  # of deviations, so that machines that round sums in another way cut the same strata
+_LAM = 0.9  # how far scores are trusted where no design says so
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MultiLabelCells(MetricCells):
+    """Cells of a pool whose items may have several labels each.
+
+    Parameters
+    ----------
+    predicted : (K, C)
+        Share of the items of every cell of which a class is predicted.
+    lam : float
+        How far scores are trusted, see `label_probabilities`.
+    """
+
+    predicted: Float[np.ndarray, "K C"]
+    lam: float
+
+
+@dataclass(frozen=True, eq=False)
+class MultiLabelMetric(Metric):
+    """What `Metric` is on a multi-label pool; ``Metric(...).for_pool(pool)`` makes it.
+
+    Labelling an item tells of all classes whether they apply, which counts as one label. Designs see cells of items
+    whose labels can move the measure about as far, and one outcome: that an item is labelled.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(scores=[[0.9, 0.6], [0.2, 0.1]], classes=["cat", "dog"], multilabel=True)
+    >>> question = ba.Metric("f1_micro").for_pool(pool)
+    >>> round(float(question.truth(pool, ["cat", "-"])), 3)
+    0.667
+    """
+
+    multilabel: ClassVar[bool] = True
+    default_design: ClassVar[str] = "poisson"
+    default_designs: ClassVar[tuple[str, ...]] = ("passive", "poisson")
+    designs: ClassVar[tuple[str, ...]] = MULTILABEL  # type: ignore[assignment,misc]
+    f_alpha: ClassVar[None] = None  # type: ignore[assignment,misc]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for option in ("positive", "systems", "by", "average"):
+            value = getattr(self, option)
+            if value is not None and len(np.atleast_1d(value)):
+                raise QuestionError(
+                    f"Measures of a multi-label pool take no {option}; found {show(value)}. Averages over classes have "
+                    "names of their own, such as 'f1_macro'."
+                )
+        _ = self.spec
+
+    @cached_property
+    def spec(self) -> MultiLabelMeasure:
+        """The measures."""
+        return multilabel_measure(self.measure)
+
+    @property
+    def name(self) -> str:
+        """What the question is called."""
+        return f"Metric({', '.join(self.spec.outputs)})"
+
+    def for_pool(self, pool: Pool) -> MultiLabelMetric:
+        """Return the question itself, or raise QuestionError if items of this pool have one label each."""
+        if not pool.multilabel:
+            raise QuestionError(f"{self.name} is asked of a multi-label pool; pass multilabel=True to the pool.")
+        return self
+
+    def default_design_on(self, pool: Pool) -> str:
+        """Return ``"poisson"``."""
+        return self.default_design
+
+    def default_designs_on(self, pool: Pool) -> tuple[str, ...]:
+        """Return random items, and the default design."""
+        return self.default_designs
+
+    def cells(self, pool: Pool, seed: int, strata: Any = None) -> MultiLabelCells:
+        """Collapse the pool into strata of the deviations, or into one cell where a design asks for none."""
+        assert isinstance(pool, MultiLabelPool)
+        groups = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
+        lam, deviation = _LAM, np.ones(1)
+        if isinstance(strata, DeviationStrata):
+            lam, h = strata.lam, item_deviations(pool, self.spec, strata.lam)
+            groups = Strata(strata.n_strata, strata.kind, of=h).cut(pool)
+            groups = replace(groups, description=f"{groups.n_groups} strata of deviations")
+            size = np.bincount(groups.codes, minlength=groups.n_groups)
+            deviation = np.sqrt(np.bincount(groups.codes, h**2, groups.n_groups) / np.maximum(size, 1))
+        elif strata is not None:
+            raise QuestionError(
+                f"Multi-label pools are cut by how far labels can move the measure, not by {show(strata)}; "
+                "leave the strata out."
+            )
+        lam = lam if pool.scores is not None else 0.0
+        plain = cells(pool, groups, seed=seed)
+        measure: Any = CellDeviations(deviation, plain.sizes, self.spec)
+        return MultiLabelCells(**vars(plain), measure=measure, predicted=block_means(groups, pool.indicators), lam=lam)
+
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> ScorePrior:
+        """Return a placeholder: the design believes in the scores as far as its option `lam` says."""
+        if prior is not None or strength is not None:
+            raise PriorError(
+                f"{self.name} takes no prior and no prior_strength on a multi-label pool: a design's option lam says "
+                "how far scores are trusted, as in designs.Poisson(lam=0.9)."
+            )
+        return ScorePrior(np.ones((cells.n_cells, 1)))
+
+    def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
+        """Return the one outcome of every label."""
+        return np.zeros(len(labels), np.int64)
+
+    def outcomes_on(self, cells: Cells, pool: Pool, items: Any, labels: Any) -> np.ndarray:
+        """Return the one outcome of every label."""
+        return np.zeros(len(labels), np.int64)
+
+    def losses_of(self, pool: MultiLabelPool, items: Any, labels: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
+        """Return the losses of items with these labels, codes of label sets."""
+        return self.spec.losses(pool.indicators[items], pool.label_space.indicators(labels))
+
+    def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, "..."]:
+        """Compute the exact answer from all labels of a pool; see `Question.truth`."""
+        codes = pool.label_space.complete_codes(labels, pool.n_items)
+        return self._value(self.full_counts(pool, None, codes, 1))
+
+    def full_counts(self, pool: Pool, cells: Any, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:
+        """Return the mean losses at full labels, (D,): cells do not tell what the labels are."""
+        assert isinstance(pool, MultiLabelPool)
+        total = np.zeros(self.spec.n_losses(pool.n_classes))
+        for start in range(0, pool.n_items, CHUNK):
+            items = slice(start, start + CHUNK)
+            total += self.losses_of(pool, items, codes[items]).sum(0)
+        return total / pool.n_items
+
+    def truth_of_counts(self, cells: Cells, full: Float[np.ndarray, " D"]) -> Float[np.ndarray, "..."]:
+        """Compute the measure from the mean losses at full labels."""
+        return self._value(full)
+
+    def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
+        """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
+        ends = campaigns.record.interval(self.spec.ranges, level)
+        return ends[..., 0, :] if self._is_scalar(self.spec) else ends
+
+    def _value(self, risk: Float[np.ndarray, " D"]) -> Float[np.ndarray, "..."]:
+        return self.shaped(self.spec, self.spec.value(risk))
+
+
+def label_probabilities(pool: MultiLabelPool, lam: float, items: Any = slice(None)) -> Float[np.ndarray, "n C"]:
+    """Return the believed probabilities of labels: scores blended with their mean over the pool, class by class.
+
+    Parameters
+    ----------
+    pool : MultiLabelPool
+        Without scores every item has the shares of the predicted classes.
+    lam : float in [0, 1]
+        How far scores are trusted. With 1, items of sure scores would never be drawn.
+    items : optional
+        Which, all by default.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(scores=[[1.0, 0.0], [0.0, 0.0]], multilabel=True)
+    >>> label_probabilities(pool, 0.9).round(3).tolist()
+    [[0.95, 0.0], [0.05, 0.0]]
+    """
+    if pool.scores is None:
+        return np.broadcast_to(pool.indicators.mean(0), pool.indicators[items].shape)
+    return lam * pool.scores[items].astype(np.float64) + (1 - lam) * pool.scores.mean(0, dtype=np.float64)
+
+
+def believed_risk(pool: MultiLabelPool, measure: MultiLabelMeasure, lam: float) -> Float[np.ndarray, " D"]:
+    """Return the mean losses that the scores make one expect.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(scores=[[1.0, 0.0], [0.0, 0.0]], multilabel=True)
+    >>> believed_risk(pool, multilabel_measure("hamming_loss"), 1.0).tolist()
+    [0.0]
+    """
+    total = np.zeros(measure.n_losses(pool.n_classes))
+    for start in range(0, pool.n_items, CHUNK):
+        items = slice(start, start + CHUNK)
+        total += measure.expected_losses(pool.indicators[items], label_probabilities(pool, lam, items)).sum(0)
+    return total / pool.n_items
+
+
+def item_deviations(pool: MultiLabelPool, measure: MultiLabelMeasure, lam: float) -> Float[np.ndarray, " M"]:
+    """Return how far the labels of every item can be expected to move the measure, up to a factor.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(scores=[[0.5, 0.0], [1.0, 0.0]], multilabel=True)
+    >>> item_deviations(pool, multilabel_measure("accuracy"), 1.0).round(3).tolist()
+    [1.0, 0.0]
+    """
+    risk, found = believed_risk(pool, measure, lam), np.empty(pool.n_items)
+    for start in range(0, pool.n_items, CHUNK):
+        items = slice(start, start + CHUNK)
+        found[items] = measure.deviations(pool.indicators[items], label_probabilities(pool, lam, items), risk)
+    greatest = found.max()
+    return np.round(found / greatest, _DIGITS) if greatest > 0 else found
