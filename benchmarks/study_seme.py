@@ -16,21 +16,44 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from _seme_claims import verdicts
-from _seme_pools import Binary, Items, Pool, Weights, mnist, multi_label, newsgroup, newsgroups
-from _seme_pools import overconfident, shuffled, trusted
-from _seme_tables import Found, Study, certainty_table, coverage_table, cross_table, describe, error_table, one_run
+from _seme_pools import (
+    RATIOS,
+    Binary,
+    Items,
+    LabelSets,
+    Pool,
+    Weights,
+    mnist,
+    multi_label,
+    newsgroup,
+    newsgroups,
+    overconfident,
+    shuffled,
+    trusted,
+)
+from _seme_tables import (
+    Certainty,
+    Found,
+    Study,
+    certainty_table,
+    coverage_table,
+    cross_table,
+    describe,
+    error_table,
+    one_run,
+    worse_table,
+)
 from jaxtyping import Float, Int
 
 from bayes_assess.acquisition.poisson import (
     draws_for_distinct,
-    expected_distinct,
     importance_probabilities,
     inclusion_probabilities,
     poisson_sample,
@@ -41,8 +64,9 @@ from bayes_assess.estimators.ratio_interval import Unseen, ratio_interval
 
 LEVEL = 0.9
 SHARES = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75)  # of the pool that is labelled
-CROSS_SHARES = (0.05, 0.1, 0.25, 0.5)
+FEWER_SHARES = (0.01, 0.05, 0.1, 0.25, 0.5)
 METHODS = ("Uniform, repl.", "Uniform", "Importance", "Poisson", "Fixed size")
+CHECKED = ("Uniform", "Poisson", "Fixed size")  # without replacement, as `ratio_interval` wants it
 KINDS = 32  # of inclusion probabilities that `ratio_interval` tells apart
 _EPSILON = 1e-10  # [SEME] footnote 3
 
@@ -157,7 +181,8 @@ def run(pool: Pool, method: str, measure: str, plan: Plan) -> Found:
         design = sampler(method, pool, measure, int(budget))
         if design is None:
             continue
-        kinds = Kinds(pool, design.inclusion, measure) if plan.ratio_intervals else None  # type: ignore[arg-type]
+        reachable = design.inclusion.min() > 0  # items that can never be drawn leave no honest interval
+        kinds = Kinds(pool, design.inclusion, measure) if plan.ratio_intervals and reachable else None  # type: ignore[arg-type]
         for r in range(plan.repeats):
             sample = design.sample(rng)
             labels[t, r], estimates[t, r] = len(sample.items), pool.values(sample.items, sample.weights)
@@ -170,9 +195,155 @@ def run(pool: Pool, method: str, measure: str, plan: Plan) -> Found:
                 inclusion = design.inclusion[sample.items]
                 ratio_ends[t, r] = ratio_interval(f, g, inclusion, kinds.unseen(sample.items), LEVEL)
     truth = pool.values(everything, np.ones(pool.n_items))
-    return Found(pool.name, method, measure, pool.measures, truth, budgets, labels, estimates, ends, ratio_ends)
+    shares = np.array(plan.shares)
+    return Found(pool.name, method, measure, pool.measures, truth, shares, budgets, labels, estimates, ends, ratio_ends)
 
 
 def certainty(pool: Pool, measure: str) -> Certainty:
-    """Compare the chances of inclusion of Poisson and importance sampling at equal expected labels."""
-    ...
+    """Compare chances of inclusion of Poisson and importance sampling for the same expected labels."""
+    h = pool.deviation(measure)
+    chances = {"Poisson": [], "Importance": []}
+    for name, rows in chances.items():
+        for share in SHARES:
+            design = sampler(name, pool, measure, round(share * pool.n_items))
+            rows.append(np.full(pool.n_items, np.nan) if design is None else np.sort(design.inclusion)[::-1])
+    poisson, importance = (np.stack(rows) for rows in chances.values())
+    at = [0, pool.n_items // 10, pool.n_items // 2]
+    certain = (poisson == 1).mean(1)
+    return Certainty(float(h.mean() / h.max()), np.array(SHARES), certain, poisson[:, at], importance[:, at])
+
+
+def error_with_all_labels(pool: Pool, measure: str) -> float:
+    """Return the greatest error of Poisson sampling that expects as many labels as there are items."""
+    design = sampler("Poisson", pool, measure, pool.n_items)
+    assert design is not None
+    sample = design.sample(np.random.default_rng(0))
+    everything = pool.values(np.arange(pool.n_items), np.ones(pool.n_items))
+    return float(np.abs(pool.values(sample.items, sample.weights) - everything).max())
+
+
+_START = time.perf_counter()
+
+
+def say(what: str) -> None:
+    """Say on standard error how long it took."""
+    seconds, processor = time.perf_counter() - _START, time.process_time()
+    print(f"{what}: {seconds:.0f} s in all, {processor:.0f} s of processor time", file=sys.stderr, flush=True)
+
+
+def real_pools(folder: Path | None) -> tuple[list[Pool], list[Pool]]:
+    """Read the pools that there are, and make those with worse scores."""
+    if folder is None:
+        return [], []
+    makers = {"mnist.npz": (mnist,), "20news.npz": (newsgroup, newsgroups)}
+    pools = [make(folder) for name, makes in makers.items() if (folder / name).exists() for make in makes]
+    twos = [pool for pool in pools if len(pool.measures) > 1]
+    return list(pools), [change(pool) for pool in twos for change in (overconfident, shuffled, trusted)]
+
+
+def methods_on(pool: Pool, worse: bool) -> tuple[str, ...]:
+    """Return the methods whose samples are worth a look; trust in the scores changes only what follows them."""
+    if isinstance(pool, Binary) and pool.lam == 1 and worse:
+        return ("Importance", "Poisson")
+    return METHODS[1:] if worse else METHODS
+
+
+def study(pools: list[Pool], worse: list[Pool], repeats: int, ratio_intervals: int) -> Study:
+    """Run everything."""
+    all_found = Study()
+    for pool in [*pools, *worse]:
+        measure = pool.measures[0] if isinstance(pool, LabelSets) or len(pool.measures) == 1 else "f1"
+        all_found.pools[pool.name] = pool
+        all_found.certainty[pool.name] = certainty(pool, measure)
+        all_found.exact[pool.name] = error_with_all_labels(pool, measure)
+        for method in methods_on(pool, pool in worse):
+            checked = method in CHECKED and isinstance(pool, Binary) and (pool not in worse or method != "Uniform")
+            plan = Plan(repeats, True, min(ratio_intervals, repeats) if checked else 0)
+            plan = replace(plan, shares=FEWER_SHARES) if pool in worse else plan
+            all_found.found[pool.name, method, measure] = run(pool, method, measure, plan)
+        say(pool.name)
+    crossed = [pool for pool in pools if isinstance(pool, LabelSets)] + pools[:1]
+    for pool in {pool.name: pool for pool in crossed}.values():
+        for method in ("Poisson", "Importance"):
+            for measure in pool.measures:
+                plan = Plan(repeats, intervals=False, shares=FEWER_SHARES)
+                all_found.cross[pool.name, method, measure] = run(pool, method, measure, plan)
+        say(f"{pool.name}, every measure for every other")
+    return all_found
+
+
+INTRODUCTION = """# [SEME]'s Figures 1 to 11 on other pools
+
+[SEME] is Yilmaz, Hayes, Habib, Burgess, Barber, *Sample Efficient Model Evaluation*. Its MNIST, 20
+Newsgroups and Toxic Comments have other classifiers, and Toxic Comments is not among these pools: a simulated pool with
+20 labels per item stands in its place. What can be compared is which method errs less, and by how much.
+
+Methods: **Uniform, repl.** draws all items alike with replacement, as in [SEME]; **Uniform** without. **Importance**
+draws with replacement by the optimal probabilities, **Poisson** every item with its optimal inclusion probability.
+**Fixed size** is systematic sampling with those of Poisson, in the order of the scores. All expect the same number of
+distinct labels. Samples are for the F1 score (micro F1; accuracy where all classes count), scores trusted to 0.9. An
+estimate whose denominator is 0 counts as 0, its interval is [0, 1].
+
+± is one standard error over {repeats:,} repeats ({ratio:,} for `ratio_interval`). Errors are mean absolute errors in
+percentage points; "log" is the mean of log (error^2), errors below 1e-6 counting as that. "Beta" is the published
+interval; that of samples of fixed size takes them for Poisson samples. "–": draws with replacement cannot reach so many
+items. Onset: percent of the pool labelled from which on items are drawn with certainty.
+
+| pool | items | truth | onset, % |
+| --- | ---: | --- | ---: |
+"""
+
+
+def report(found: Study, repeats: int, ratio_intervals: int) -> str:
+    """Write the report."""
+    worse = [name for name in found.pools if not found.of(name)[0].method.startswith("Uniform, repl.")]
+    introduction = INTRODUCTION.format(repeats=repeats, ratio=min(ratio_intervals, repeats))
+    rows = [describe(pool, found.certainty[name]) for name, pool in found.pools.items()]
+    parts = [introduction + "\n".join(rows) + "\n", f"## [SEME]'s statements\n\n{verdicts(found)}\n"]
+    for name in found.pools:
+        if name in worse:
+            continue
+        methods = found.of(name)
+        parts += [
+            f"## {name}, sampled for {methods[0].measure}\n",
+            f"Errors (Figures 2 and 5):\n\n{error_table(methods)}\n",
+            f"log (error^2) (Figures 8 and 9):\n\n{error_table(methods, logarithms=True)}\n",
+            f"Coverage of 90 % intervals, percent (Figure 3):\n\n{coverage_table(methods)}\n",
+            f"The first experiment (Figures 1, 6 and 7):\n\n{one_run(methods)}\n",
+        ]
+    parts.append(f"## Certain items (Figure 4)\n\n{certainty_table(found)}\n")
+    for pool in dict.fromkeys(key[0] for key in found.cross):
+        for method, figure in (("Poisson", "Figure 10"), ("Importance", "Figure 11")):
+            methods = [one for key, one in found.cross.items() if key[:2] == (pool, method)]
+            parts.append(f"## {pool}, {method}, every measure for every other ({figure})\n\n{cross_table(methods)}\n")
+    if worse:
+        table = worse_table(one for name in worse for one in found.of(name))
+        parts.append(f"## Worse scores, and scores trusted wholly (not in [SEME])\n\n{table}\n")
+    return "\n".join(parts)
+
+
+def main() -> int:
+    """Write the report."""
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("seme.md"), help="Markdown file to write")
+    parser.add_argument("--repeats", type=int, default=500, help="samples per method and number of labels")
+    parser.add_argument(
+        "--ratio-intervals", type=int, default=100, help="of so many repeats; they take most of the time"
+    )
+    parser.add_argument("--quick", action="store_true", help="30 repeats, for trying")
+    options = parser.parse_args()
+    folder = os.environ.get("BAYES_ASSESS_POOLS")
+    if not folder:
+        print("Without BAYES_ASSESS_POOLS, the folder of the labelled pools, only the simulated pool is studied.")
+    repeats = 30 if options.quick else options.repeats
+    pools, worse = real_pools(Path(folder) if folder else None)
+    found = study([*pools, multi_label()], worse, repeats, options.ratio_intervals)
+    text = report(found, repeats, options.ratio_intervals)
+    minutes, processor = (time.perf_counter() - _START) / 60, time.process_time() / 60
+    text += f"\nTime: {minutes:.1f} minutes, {processor:.1f} minutes of processor time.\n"
+    options.out.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
