@@ -6,16 +6,14 @@ Shapes: T numbers of labels, R repeats, Q measures. Errors are in percentage poi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from _seme_pools import Pool
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 LEAST_ERROR = 1e-6  # smaller errors count as this in logarithms: a sample that is exact has the logarithm -27.6
-
-PerMeasure = Float[np.ndarray, "T Q"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +67,21 @@ class Found:
         """Whether `ratio_interval` holds the truth."""
         return _inside(self.ratio_ends, self.truth[self.measures.index(self.measure)])
 
+    def part(self, measure: str, rows: slice | Bool[np.ndarray, " T"]) -> Found:
+        """Keep one measure, and some numbers of labels."""
+        q = [self.measures.index(measure)]
+        return replace(
+            self,
+            measures=(measure,),
+            truth=self.truth[q],
+            shares=self.shares[rows],
+            budgets=self.budgets[rows],
+            labels=self.labels[rows],
+            estimates=self.estimates[rows][..., q],
+            ends=None if self.ends is None else self.ends[rows][:, :, q],
+            ratio_ends=self.ratio_ends[rows],
+        )
+
     @property
     def reached(self) -> np.ndarray:
         """Which numbers of labels the method can reach, (T,)."""
@@ -115,7 +128,8 @@ class Study:
 
 def mean_and_error(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Average over repeats, the second axis, with the standard error."""
-    return values.mean(1), values.std(1, ddof=1) / np.sqrt(values.shape[1])
+    error = values.std(1, ddof=1) / np.sqrt(values.shape[1])
+    return values.mean(1), np.where(error < 1e-9, 0.0, error)  # rounding alone
 
 
 def describe(pool: Pool, certainty: Certainty) -> str:
@@ -222,7 +236,7 @@ def one_run(found: list[Found]) -> str:
         for one in found:
             assert one.ends is not None
             low, high = one.ends[t, 0, q]
-            shown.append(f"{one.estimates[t, 0, q]:.4f} [{low:.4f}, {high:.4f}]" if one.reached[t] else "–")
+            shown.append(f"{one.estimates[t, 0, q]:.4f} [{low:.4f}, {high:.4f}]" if one.reached[t] else "-")
         lines.append(f"| {budget:,} | {' | '.join(shown)} |")
     return "\n".join([*lines, "", f"The truth is {found[0].truth[q]:.4f}."])
 
@@ -240,4 +254,4 @@ def _head(*names: str) -> list[str]:
 
 
 def _cells(values: np.ndarray, errors: np.ndarray, style: str) -> list[str]:
-    return ["–" if np.isnan(v) else style.format(v, e) for v, e in zip(values, errors, strict=True)]
+    return ["-" if np.isnan(v) else style.format(v, e) for v, e in zip(values, errors, strict=True)]

@@ -2,8 +2,9 @@
 
     BAYES_ASSESS_POOLS=/path/to/pools python benchmarks/study_seme.py --out seme.md [--quick]
 
-The folder holds ``mnist.npz`` and ``20news.npz`` (arrays ``scores`` of all classes, ``labels`` and ``classes``); what is
-missing is left out. A pool whose items have 20 labels each is made here and needs no folder. Four minutes on one core.
+The folder holds ``mnist.npz`` and ``20news.npz`` (arrays ``scores`` of all classes, ``labels`` and ``classes``); what
+is missing is left out. A pool whose items have 20 labels each is made here and needs no folder. It takes four minutes
+on one core.
 
 What is written: what becomes of [SEME]'s statements about its figures; errors of estimates against distinct labels,
 coverage of nominal 90 % intervals, items drawn with certainty, one experiment step by step, and errors of every measure
@@ -151,6 +152,13 @@ class Kinds:
         np.minimum.at(least, self.kind, inclusion)
         self.f, self.g = (np.array(table, np.float64)[found % 2].ravel() for table in RATIOS[measure])
         self.inclusion = np.repeat(least, 2)
+        q = pool.measures.index(measure)
+        self.drawn = pool.losses[0][:, q], pool.losses[1][:, q], inclusion
+
+    def interval(self, items: Items) -> Float[np.ndarray, " 2"]:
+        """Compute `ratio_interval` from the items drawn."""
+        f, g, b = (part[items] for part in self.drawn)
+        return ratio_interval(f, g, b, self.unseen(items), LEVEL)
 
     def unseen(self, items: Items) -> Unseen:
         """Count what was not drawn, of every kind with either label."""
@@ -181,8 +189,9 @@ def run(pool: Pool, method: str, measure: str, plan: Plan) -> Found:
         design = sampler(method, pool, measure, int(budget))
         if design is None:
             continue
-        reachable = design.inclusion.min() > 0  # items that can never be drawn leave no honest interval
-        kinds = Kinds(pool, design.inclusion, measure) if plan.ratio_intervals and reachable else None  # type: ignore[arg-type]
+        kinds = None
+        if isinstance(pool, Binary) and plan.ratio_intervals and design.inclusion.min() > 0:
+            kinds = Kinds(pool, design.inclusion, measure)  # items that can never be drawn leave no honest interval
         for r in range(plan.repeats):
             sample = design.sample(rng)
             labels[t, r], estimates[t, r] = len(sample.items), pool.values(sample.items, sample.weights)
@@ -190,10 +199,7 @@ def run(pool: Pool, method: str, measure: str, plan: Plan) -> Found:
                 variances = design.variances(pool, sample)
                 ends[t, r] = [beta_interval(*pair, LEVEL) for pair in zip(estimates[t, r], variances, strict=True)]
             if kinds is not None and r < plan.ratio_intervals:
-                q = pool.measures.index(measure)
-                f, g = (part[sample.items, q] for part in pool.losses)  # type: ignore[attr-defined]
-                inclusion = design.inclusion[sample.items]
-                ratio_ends[t, r] = ratio_interval(f, g, inclusion, kinds.unseen(sample.items), LEVEL)
+                ratio_ends[t, r] = kinds.interval(sample.items)
     truth = pool.values(everything, np.ones(pool.n_items))
     shares = np.array(plan.shares)
     return Found(pool.name, method, measure, pool.measures, truth, shares, budgets, labels, estimates, ends, ratio_ends)
@@ -286,7 +292,7 @@ estimate whose denominator is 0 counts as 0, its interval is [0, 1].
 
 ± is one standard error over {repeats:,} repeats ({ratio:,} for `ratio_interval`). Errors are mean absolute errors in
 percentage points; "log" is the mean of log (error^2), errors below 1e-6 counting as that. "Beta" is the published
-interval; that of samples of fixed size takes them for Poisson samples. "–": draws with replacement cannot reach so many
+interval; that of samples of fixed size takes them for Poisson samples. "-": draws with replacement cannot reach so many
 items. Onset: percent of the pool labelled from which on items are drawn with certainty.
 
 | pool | items | truth | onset, % |
@@ -294,9 +300,8 @@ items. Onset: percent of the pool labelled from which on items are drawn with ce
 """
 
 
-def report(found: Study, repeats: int, ratio_intervals: int) -> str:
-    """Write the report."""
-    worse = [name for name in found.pools if not found.of(name)[0].method.startswith("Uniform, repl.")]
+def report(found: Study, worse: list[str], repeats: int, ratio_intervals: int) -> str:
+    """Write the report; pools with worse scores share a table."""
     introduction = INTRODUCTION.format(repeats=repeats, ratio=min(ratio_intervals, repeats))
     rows = [describe(pool, found.certainty[name]) for name, pool in found.pools.items()]
     parts = [introduction + "\n".join(rows) + "\n", f"## [SEME]'s statements\n\n{verdicts(found)}\n"]
@@ -313,7 +318,7 @@ def report(found: Study, repeats: int, ratio_intervals: int) -> str:
         ]
     parts.append(f"## Certain items (Figure 4)\n\n{certainty_table(found)}\n")
     for pool in dict.fromkeys(key[0] for key in found.cross):
-        for method, figure in (("Poisson", "Figure 10"), ("Importance", "Figure 11")):
+        for method, figure in (("Poisson", "Figures 6 and 10"), ("Importance", "Figure 11")):
             methods = [one for key, one in found.cross.items() if key[:2] == (pool, method)]
             parts.append(f"## {pool}, {method}, every measure for every other ({figure})\n\n{cross_table(methods)}\n")
     if worse:
@@ -338,7 +343,7 @@ def main() -> int:
     repeats = 30 if options.quick else options.repeats
     pools, worse = real_pools(Path(folder) if folder else None)
     found = study([*pools, multi_label()], worse, repeats, options.ratio_intervals)
-    text = report(found, repeats, options.ratio_intervals)
+    text = report(found, [pool.name for pool in worse], repeats, options.ratio_intervals)
     minutes, processor = (time.perf_counter() - _START) / 60, time.process_time() / 60
     text += f"\nTime: {minutes:.1f} minutes, {processor:.1f} minutes of processor time.\n"
     options.out.write_text(text)
