@@ -171,7 +171,7 @@ def _ratio_cells(one: Found, t: int) -> list[str]:
     n, q = one.ratio_ends.shape[1], one.measures.index(one.measure)
     beta = np.diff(one.ends[t, :n, q]).mean()
     width = np.diff(one.ratio_ends[t]).mean()
-    return [f"{inside:.0f} ± {error:.0f}", f"{width / beta:.2f}" if beta > 0 else ""]
+    return [f"{inside:.0f} ± {error:.0f}", f"{width / beta:.2f}" if width < 100 * beta else "over 100"]
 
 
 def worse_table(found: Iterable[Found]) -> str:
