@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from _seme_tables import LEAST_ERROR, Found, Study
+from _seme_tables import LEAST_ERROR, LEVEL, Found, Study
 from jaxtyping import Bool, Float
 
 CLEAR = 3.0  # standard errors
-LEVEL = 0.9
 NEAR = 0.05  # of the level, a coverage that counts as about right
 ALIKE = 0.1  # relative difference of errors up to which methods count as alike
 

@@ -13,6 +13,7 @@ import numpy as np
 from _seme_pools import Pool
 from jaxtyping import Bool, Float, Int
 
+LEVEL = 0.9  # of intervals
 LEAST_ERROR = 1e-6  # smaller errors count as this in logarithms: a sample that is exact has the logarithm -27.6
 
 

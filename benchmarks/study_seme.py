@@ -9,6 +9,12 @@ on one core.
 What is written: what becomes of [SEME]'s statements about its figures; errors of estimates against distinct labels,
 coverage of nominal 90 % intervals, items drawn with certainty, one experiment step by step, and errors of every measure
 when sampled for every other.
+
+With 500 repeats, 17 of 28 statements hold. Poisson errs clearly more than importance in no figure by the scores as they
+are, and far less from a quarter of the pool on; with few labels they are alike. What does not hold: published intervals
+cover far too little while few errors have been found (the F1 score of MNIST, 26 % of the time at 100 labels); trust in
+scores of 0.9 errs more than full trust on both pools, though full trust leaves out items whose score is 0, and with
+these an error that no number of labels cures; and by shuffled scores Poisson can be worse than importance.
 """
 
 from __future__ import annotations
@@ -40,6 +46,7 @@ from _seme_pools import (
     trusted,
 )
 from _seme_tables import (
+    LEVEL,
     Certainty,
     Found,
     Study,
@@ -63,7 +70,6 @@ from bayes_assess.acquisition.systematic import systematic_sample
 from bayes_assess.estimators.horvitz_thompson import beta_interval
 from bayes_assess.estimators.ratio_interval import Unseen, ratio_interval
 
-LEVEL = 0.9
 SHARES = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75)  # of the pool that is labelled
 FEWER_SHARES = (0.01, 0.05, 0.1, 0.25, 0.5)
 METHODS = ("Uniform, repl.", "Uniform", "Importance", "Poisson", "Fixed size")
