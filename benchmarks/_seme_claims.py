@@ -185,8 +185,8 @@ def verdicts(study: Study) -> str:
     rule = (
         f"{held} of {len(rows)} hold. A figure is one measure at one number of labels; ratios are geometric means over "
         f"figures, mean errors below {LEAST_ERROR:g} counting as that. Errors differ clearly by more than {CLEAR:g} "
-        "standard errors. A method errs less if it does so clearly in half of the figures, and clearly more in none; on "
-        f"average, if it does so clearly in more figures than the other, and the ratio is below {1 - ALIKE:g}."
+        "standard errors. A method errs less if it does so clearly in half of the figures, and clearly more in none; "
+        f"on average, if it does so clearly in more figures than the other, and the ratio is below {1 - ALIKE:g}."
     )
     head = ["| [SEME] | statement | here | figures |", "| --- | --- | --- | --- |"]
     return "\n".join([rule, "", *head, *rows, "", NOT_CHECKED])
