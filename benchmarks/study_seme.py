@@ -284,10 +284,10 @@ def study(pools: list[Pool], worse: list[Pool], repeats: int, ratio_intervals: i
     return all_found
 
 
-CROSS_NOTE = (
-    "The least errors are bold. Samples for precision hold no item that is predicted negative before they hold all "
-    "others, so that recall is estimated to be 1: an error that stays, and may be less than those that fall with the "
-    "labels."
+CROSS_NOTE = "The least errors are bold."
+PRECISION_NOTE = (
+    "Samples for precision hold no item that is predicted negative before they hold all others, so that recall is "
+    "estimated to be 1: an error that stays, and may be less than those that fall with the labels."
 )
 INTRODUCTION = """# [SEME]'s Figures 1 to 11 on other pools
 
@@ -332,7 +332,8 @@ def report(found: Study, worse: list[str], repeats: int, ratio_intervals: int) -
         for method, figure in (("Poisson", "Figures 6 and 10"), ("Importance", "Figure 11")):
             methods = [one for key, one in found.cross.items() if key[:2] == (pool, method)]
             title = f"## {pool}, {method}, every measure for every other ({figure})"
-            parts.append(f"{title}\n\n{CROSS_NOTE}\n\n{cross_table(methods)}\n")
+            note = f"{CROSS_NOTE} {PRECISION_NOTE}" if isinstance(found.pools[pool], Binary) else CROSS_NOTE
+            parts.append(f"{title}\n\n{note}\n\n{cross_table(methods)}\n")
     if worse:
         table = worse_table(one for name in worse for one in found.of(name))
         parts.append(f"## Worse scores, and scores trusted wholly (not in [SEME])\n\n{table}\n")
