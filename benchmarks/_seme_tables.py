@@ -1,0 +1,258 @@
+"""What sampling found on the pools of [SEME]'s kind, as tables in the shape of its figures.
+
+Shapes: T numbers of labels, R repeats, Q measures. Errors are in percentage points, ± one Monte-Carlo standard error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from _seme_pools import Pool
+from jaxtyping import Bool, Float, Int
+
+LEVEL = 0.9  # of intervals
+LEAST_ERROR = 1e-6  # smaller errors count as this in logarithms: a sample that is exact has the logarithm -27.6
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What one method found on one pool, sampled for one measure; NaN where it cannot reach so many labels.
+
+    Attributes
+    ----------
+    truth : (Q,)
+    shares, budgets : (T,)
+        Expected distinct labels, as shares of the pool and as numbers.
+    labels : (T, R)
+        Distinct labels.
+    estimates : (T, R, Q)
+    ends : (T, R, Q, 2), optional
+        Of the published interval, that of a Beta distribution.
+    ratio_ends : (T, r, 2)
+        Of `ratio_interval`, for the measure that was sampled for, in the first r repeats.
+    """
+
+    pool: str
+    method: str
+    measure: str
+    measures: tuple[str, ...]
+    truth: Float[np.ndarray, " Q"]
+    shares: Float[np.ndarray, " T"]
+    budgets: Int[np.ndarray, " T"]
+    labels: Float[np.ndarray, "T R"]
+    estimates: Float[np.ndarray, "T R Q"]
+    ends: Float[np.ndarray, "T R Q 2"] | None
+    ratio_ends: Float[np.ndarray, "T r 2"]
+
+    @cached_property
+    def errors(self) -> Float[np.ndarray, "T R Q"]:
+        """Absolute errors."""
+        return np.abs(self.estimates - self.truth)
+
+    @cached_property
+    def log_errors(self) -> Float[np.ndarray, "T R Q"]:
+        """Logarithms of squared errors, as in [SEME] Figures 8 to 11."""
+        return 2 * np.log(np.maximum(self.errors, LEAST_ERROR))
+
+    @cached_property
+    def inside(self) -> Float[np.ndarray, "T R Q"]:
+        """Whether the published intervals hold the truth."""
+        assert self.ends is not None
+        return _inside(self.ends, self.truth)
+
+    @property
+    def ratio_inside(self) -> Float[np.ndarray, "T r"]:
+        """Whether `ratio_interval` holds the truth."""
+        return _inside(self.ratio_ends, self.truth[self.measures.index(self.measure)])
+
+    def part(self, measure: str, rows: slice | Bool[np.ndarray, " T"]) -> Found:
+        """Keep one measure, and some numbers of labels."""
+        q = [self.measures.index(measure)]
+        return replace(
+            self,
+            measures=(measure,),
+            truth=self.truth[q],
+            shares=self.shares[rows],
+            budgets=self.budgets[rows],
+            labels=self.labels[rows],
+            estimates=self.estimates[rows][..., q],
+            ends=None if self.ends is None else self.ends[rows][:, :, q],
+            ratio_ends=self.ratio_ends[rows],
+        )
+
+    @property
+    def reached(self) -> np.ndarray:
+        """Which numbers of labels the method can reach, (T,)."""
+        return ~np.isnan(self.labels[:, 0])
+
+
+@dataclass(frozen=True, eq=False)
+class Certainty:
+    """Chances of inclusion of Poisson and of importance sampling, for the same expected labels.
+
+    Attributes
+    ----------
+    onset : float
+        Share of the pool from which on an item is drawn with certainty: mean deviation over greatest ([SEME] (88)).
+    shares : (T,)
+        Of the pool, labels.
+    certain : (T,)
+        Of the pool, items that Poisson sampling draws with certainty.
+    poisson, importance : (T, 3)
+        Chances of the item drawn most likely, of that at one tenth from there on, and of the median item.
+    """
+
+    onset: float
+    shares: Float[np.ndarray, " T"]
+    certain: Float[np.ndarray, " T"]
+    poisson: Float[np.ndarray, "T 3"]
+    importance: Float[np.ndarray, "T 3"]
+
+
+@dataclass(frozen=True)
+class Study:
+    """All that was found, by pool, method and measure sampled for."""
+
+    pools: dict[str, Pool] = field(default_factory=dict)
+    found: dict[tuple[str, str, str], Found] = field(default_factory=dict)
+    cross: dict[tuple[str, str, str], Found] = field(default_factory=dict)
+    certainty: dict[str, Certainty] = field(default_factory=dict)
+    exact: dict[str, float] = field(default_factory=dict)  # greatest error of Poisson sampling with all labels
+
+    def of(self, pool: str) -> list[Found]:
+        """Return all methods on a pool."""
+        return [one for one in self.found.values() if one.pool == pool]
+
+
+def mean_and_error(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Average over repeats, the second axis, with the standard error."""
+    error = values.std(1, ddof=1) / np.sqrt(values.shape[1])
+    return values.mean(1), np.where(error < 1e-9, 0.0, error)  # rounding alone
+
+
+def describe(pool: Pool, certainty: Certainty) -> str:
+    """Say what the pool is, as a row."""
+    truth = pool.values(np.arange(pool.n_items), np.ones(pool.n_items))
+    values = ", ".join(f"{name} {value:.3f}" for name, value in zip(pool.measures, truth, strict=True))
+    return f"| {pool.name} | {pool.n_items:,} | {values} | {100 * certainty.onset:.1f} |"
+
+
+def error_table(found: list[Found], logarithms: bool = False) -> str:
+    """Write errors of all measures by labels and method."""
+    lines = _head("labels", "method", *found[0].measures)
+    for t, budget in enumerate(found[0].budgets):
+        for one in found:
+            values, errors = mean_and_error(one.log_errors) if logarithms else mean_and_error(100 * one.errors)
+            shown = _cells(values[t], errors[t], "{:.2f} ± {:.2f}" if logarithms else "{:.3g} ± {:.1g}")
+            lines.append(f"| {budget:,} | {one.method} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+def coverage_table(found: list[Found]) -> str:
+    """Write the share of intervals that hold the truth, percent, by labels and method."""
+    names = [f"{name}, Beta" for name in found[0].measures]
+    lines = _head("labels", "method", *names, f"{found[0].measure}, ratio_interval", "its width over Beta's")
+    for t, budget in enumerate(found[0].budgets):
+        for one in found:
+            mean, error = mean_and_error(100 * one.inside)
+            shown = _cells(mean[t], error[t], "{:.1f} ± {:.1f}")
+            shown += _ratio_cells(one, t)
+            lines.append(f"| {budget:,} | {one.method} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+def _ratio_cells(one: Found, t: int) -> list[str]:
+    """Show the coverage of `ratio_interval` and its width; nothing where it serves no purpose."""
+    if one.ends is None or not one.ratio_ends.shape[1] or np.isnan(one.ratio_ends[t]).any():
+        return ["", ""]
+    inside, error = (float(100 * x[0]) for x in mean_and_error(one.ratio_inside[t : t + 1]))
+    n, q = one.ratio_ends.shape[1], one.measures.index(one.measure)
+    beta = np.diff(one.ends[t, :n, q]).mean()
+    width = np.diff(one.ratio_ends[t]).mean()
+    return [f"{inside:.0f} ± {error:.0f}", f"{width / beta:.2f}" if width < 100 * beta else "over 100"]
+
+
+def worse_table(found: Iterable[Found]) -> str:
+    """Write errors and coverage for the measure that was sampled for, by pool, labels and method."""
+    head = (
+        "pool",
+        "labels",
+        "method",
+        "error",
+        "log",
+        "coverage, Beta",
+        "coverage, ratio_interval",
+        "width over Beta's",
+    )
+    lines = _head(*head)
+    for one in found:
+        q = one.measures.index(one.measure)
+        for t, budget in enumerate(one.budgets):
+            shown = []
+            formats = ("{:.3g} ± {:.1g}", "{:.2f} ± {:.2f}", "{:.1f} ± {:.1f}")
+            for values, style in zip((100 * one.errors, one.log_errors, 100 * one.inside), formats, strict=True):
+                mean, error = mean_and_error(values[t : t + 1, :, q])
+                shown += _cells(mean, error, style)
+            lines.append(f"| {one.pool} | {budget:,} | {one.method} | {' | '.join(shown + _ratio_cells(one, t))} |")
+    return "\n".join(lines)
+
+
+def cross_table(found: list[Found]) -> str:
+    """Write errors of all measures by labels and by the measure that was sampled for; the least are bold."""
+    lines = _head("labels", "sampled for", *found[0].measures)
+    means, errors = (
+        np.stack(parts) for parts in zip(*(mean_and_error(100 * one.errors) for one in found), strict=True)
+    )
+    for t, budget in enumerate(found[0].budgets):
+        least = np.nanmin(means[:, t], axis=0)
+        for i, one in enumerate(found):
+            shown = _cells(means[i, t], errors[i, t], "{:.3g} ± {:.1g}")
+            shown = [
+                f"**{text}**" if m == best else text for text, m, best in zip(shown, means[i, t], least, strict=True)
+            ]
+            lines.append(f"| {budget:,} | {one.measure} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+def certainty_table(study: Study) -> str:
+    """Write how many items are drawn with certainty, and chances of inclusion, by pool and labels."""
+    greatest = "greatest, at one tenth, and median chance"
+    lines = _head("pool", "labels, %", "certain, % of items", f"Poisson: {greatest}", f"importance: {greatest}")
+    for pool, one in study.certainty.items():
+        for t, share in enumerate(one.shares):
+            chances = [", ".join(f"{x:.3f}" for x in part[t]) for part in (one.poisson, one.importance)]
+            lines.append(f"| {pool} | {100 * share:g} | {100 * one.certain[t]:.1f} | {' | '.join(chances)} |")
+    return "\n".join(lines)
+
+
+def one_run(found: list[Found]) -> str:
+    """Write the first repeat's estimates and published intervals of the measure sampled for."""
+    q = found[0].measures.index(found[0].measure)
+    lines = _head("labels", *(one.method for one in found))
+    for t, budget in enumerate(found[0].budgets):
+        shown = []
+        for one in found:
+            assert one.ends is not None
+            low, high = one.ends[t, 0, q]
+            shown.append(f"{one.estimates[t, 0, q]:.4f} [{low:.4f}, {high:.4f}]" if one.reached[t] else "-")
+        lines.append(f"| {budget:,} | {' | '.join(shown)} |")
+    return "\n".join([*lines, "", f"The truth is {found[0].truth[q]:.4f}."])
+
+
+def _inside(ends: np.ndarray, truth: np.ndarray | float) -> np.ndarray:
+    """Return 1 where an interval holds the truth, 0 where not, and NaN where there is none."""
+    inside = (ends[..., 0] <= truth + 1e-12) & (truth <= ends[..., 1] + 1e-12)
+    return np.where(np.isnan(ends[..., 0]), np.nan, inside)
+
+
+def _head(*names: str) -> list[str]:
+    words = {"labels", "method", "pool", "sampled for"}
+    rules = ["---" if name in words - {"labels"} else "---:" for name in names]
+    return [f"| {' | '.join(names)} |", f"| {' | '.join(rules)} |"]
+
+
+def _cells(values: np.ndarray, errors: np.ndarray, style: str) -> list[str]:
+    return ["-" if np.isnan(v) else style.format(v, e) for v, e in zip(values, errors, strict=True)]
