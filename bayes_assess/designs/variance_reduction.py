@@ -340,10 +340,9 @@ def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K
     measure, believed = state.measure, state.probabilities()
     errors = state.errors.mean.astype(jnp.float64)
     risk = measure.risk(state.masses(believed))
-    if isinstance(measure.table, PRCurveTable):
-        directions = measure.table.directions(risk, every=-(-len(measure.table.thresholds) // _MOST_THRESHOLDS))
-    else:
-        directions = jnp.asarray(measure.table.directions(risk))
+    table: Any = measure.table
+    every = {"every": -(-len(table.thresholds) // _MOST_THRESHOLDS)} if isinstance(table, PRCurveTable) else {}
+    directions = jnp.asarray(table.directions(risk, **every))
     directions = directions[measure.attribute] / measure.size.sum()  # (K, O, J)
     wrong = errors[state.row]
     at_event = jnp.take_along_axis(directions, state.event[:, None, None], axis=1)[:, 0]

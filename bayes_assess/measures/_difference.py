@@ -38,8 +38,8 @@ class Difference:
         first, second = (jnp.ravel(jnp.asarray(self.of(half)))[0] for half in self.halves(risk))
         return jnp.where(jnp.isfinite(first), first, 0.0) - jnp.where(jnp.isfinite(second), second, 0.0)
 
-    def halves(self, risk: Float[Array, " D"]) -> tuple[Any, Any]:
-        """Return the risk of the first and that of the second."""
+    def halves(self, risk: Any) -> tuple[Any, Any]:
+        """Return the risk of the first and that of the second, (D, ...)."""
         return risk[: self.size], risk[self.size :]
 
 

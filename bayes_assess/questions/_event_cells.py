@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from bayes_assess.acquisition.cell_measure import CellMeasure
-from bayes_assess.measures import LossTable
+from bayes_assess.measures import LossTable, PRCurveTable
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition
@@ -45,7 +45,7 @@ def event_cells(
     subject: Subject,
     ranked: RankedScore | None,
     codes: Int[np.ndarray, " M"],
-    table: LossTable,
+    table: LossTable | PRCurveTable,
     strata: RankStrata,
     seed: int,
 ) -> EventCells:
@@ -83,7 +83,7 @@ def event_cells(
     joint = Partition(cell.astype(np.min_scalar_type(len(found) - 1)), names, blocks.description, note=blocks.note)
     plain = cells(pool, joint, seed=seed)
     measure = CellMeasure(
-        table=table,
+        table=table,  # pyright: ignore[reportArgumentType] - the two have the same methods
         attribute=attributes[kind].astype(np.int64),
         block=block.astype(np.int64),
         size=plain.sizes,

@@ -12,7 +12,7 @@ from bayes_assess._tools.arrays import listing, show
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of
-from bayes_assess.measures import combine, difference_table, table_for
+from bayes_assess.measures import LossTable, combine, difference_table, table_for
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions.metric import Metric, cells_table
@@ -72,6 +72,7 @@ class MeasureComparison(Metric):
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
         """Return what the losses of every item depend on, and the table of the difference."""
         codes, table = table_for(self.measure, pool, positive=self.positive, systems=self.systems, by=self.by)
+        assert isinstance(table, LossTable)  # curves have neither systems nor groups
         if self.by is None:
             return codes, difference_table(table, 0, 1)
         found = []
