@@ -2,8 +2,8 @@ r"""Whole batches with inclusion probabilities that minimise the expected varian
 
 A round draws item i of those that are neither labelled nor handed out with probability b_i, min(1, h_i / tau) with the
 deviations h of the believed labels. Its total is that of the items known before and of the others by their weights
-1 / b, scaled to their number; rounds are averaged with the weights n / (U (U - n)) for n labels among U items, which no
-label decides (`estimators.horvitz_thompson.round_weights`).
+1 / b, scaled to their number (cell by cell, where a cell is sure to be drawn from). Rounds are averaged with weights
+n / (U (U - n)) for n labels among U items, which no label decides (`estimators.horvitz_thompson.round_weights`).
 """
 
 from __future__ import annotations
@@ -77,17 +77,21 @@ class Rounds(NamedTuple):
         """Return the sums with the open round, whose labels are taken for random ones of those asked for."""
         n, size = self.now.sum(), self.frame.sum()
         b = jnp.clip(self.inclusion * n / jnp.maximum(self.asked, 1), 0.0, 1.0)
-        certain = b >= 1
-        inverse = jnp.where(b > 0, 1 / jnp.where(b > 0, b, 1), 0.0)[:, None]
-        by_chance = jnp.where(certain[:, None], 0, self.now) * inverse
-        rest = jnp.where(certain | (b <= 0), 0, self.frame).sum()
-        scale = rest / jnp.maximum(by_chance.sum(), 1e-300)
-        total = self.known + jnp.where(certain[:, None], self.now, by_chance * scale)
+        labelled = self.now.sum(-1)
+        # Cells that are sure to have an item in a whole round stand for themselves, the others for each other.
+        alone = (b * self.frame >= 1) & (labelled > 0)
+        others = jnp.where(~alone & (b > 0), labelled / jnp.where(b > 0, b, 1), 0.0).sum()
+        scale = jnp.where(alone | (b <= 0), 0, self.frame).sum() / jnp.maximum(others, 1e-300)
+        share = jnp.where(alone, labelled / jnp.maximum(self.frame, 1), b / jnp.maximum(scale, 1e-300))
+        inverse = jnp.where(labelled > 0, 1 / jnp.where(labelled > 0, share, 1), 0.0)[:, None]
+        drawn = self.now * inverse
+        drawn = drawn * jnp.where(b > 0, self.frame, 0).sum() / jnp.maximum(drawn.sum(), 1e-300)
+        total = self.known + drawn
         weight = jnp.where(n > 0, n / (jnp.maximum(size, 1) * jnp.maximum(size - n, 0.5)), 0.0)
         return self._replace(
             weight=self.weight + weight,
             totals=self.totals + weight * total,
-            squares=self.squares + weight**2 * self.now * (1 - b)[:, None] * inverse**2 * scale**2,
+            squares=self.squares + weight**2 * self.now * (1 - jnp.minimum(share, 1))[:, None] * inverse**2,
             drawn=self.drawn + self.now,
             included=1 - (1 - self.included) * (1 - b),
             inclusion=jnp.zeros_like(self.inclusion),

@@ -6,9 +6,10 @@ drawn are estimated by sum z (1 - b) / b, with the variance sum z^2 (1 - b) / b^
 independent. Each is taken for a Gamma variable with that mean and variance, as for weighted sums of Poisson counts by
 M. P. Fay and E. J. Feuer (Statistics in Medicine 16, 1997). Like there, and as [CLOPPER] do, the upper end counts one
 event more than was seen of those that raise the ratio: the greatest that could have been missed, and before it in full
-the items so few or so unlikely to be drawn that all of them could have been. The lower end does so for
-the others. For small inclusion probabilities, all alike, and a share, the ends are those of [CLOPPER],
-Beta(x + 1, n - x) and Beta(x, n - x + 1). No end lies beyond what the pool could still come to.
+the items so few or so unlikely to be drawn that all of them could have been. The lower end does so for the others.
+Where probabilities are large, the events drawn may be all there are: an end reaches the value without any other as long as
+drawing all of them is not too improbable. For small inclusion probabilities, all alike, and a share, the ends are those
+of [CLOPPER], Beta(x + 1, n - x) and Beta(x, n - x + 1). No end lies beyond what the pool could still come to.
 """
 
 from __future__ import annotations
@@ -160,7 +161,10 @@ def _exceedance(z: Events, b: Events, missed: Events, unseen: Unseen, tail: floa
     rest, spread = (1 - b) / b, (1 - b) / b**2
     hidden, ghost = _missed(missed, unseen, tail)
     more = _Sum(float(up @ rest) + ghost.mean, float(up**2 @ spread) + ghost.variance)
-    return _greater(known + hidden, more, _Sum(float(down @ rest), float(down**2 @ spread)))
+    greater = _greater(known + hidden, more, _Sum(float(down @ rest), float(down**2 @ spread)))
+    # Those drawn that speak against it may be all there are: that they all were drawn has this probability.
+    all_drawn = float(np.prod(b[z < 0]))
+    return max(greater, all_drawn * _greater(known + hidden, more, _Sum(0.0, 0.0)))
 
 
 def _missed(z: Float[np.ndarray, " J"], unseen: Unseen, tail: float) -> tuple[float, _Sum]:

@@ -175,7 +175,7 @@ class PRCurveTable:
         """Compute Dg(R) l(a, y), (A, C, K): O(L^2) numbers, for few thresholds, or some of them: one in `every`."""
         precision, recall, inverse, whole = self._curves(risk)
         precision, recall, inverse = (curve[None, None, every // 2 :: every] for curve in (precision, recall, inverse))
-        thresholds = jnp.arange(len(self.thresholds))[None, None, every // 2 :: every]
+        thresholds, whole = jnp.arange(len(self.thresholds))[None, None, every // 2 :: every], whole[None, None]
         reached = jnp.arange(self.n_attributes)[:, None, None] > thresholds
         label = (jnp.arange(self.n_classes) == self.positive).astype(jnp.float64)[None, :, None]
         return jnp.concatenate(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from bayes_assess.acquisition.poisson import blended, inclusion_probabilities
 from bayes_assess.errors import DesignError
@@ -140,3 +140,19 @@ def test_bad_arguments_are_refused():
         ratio_interval(one, one, one, unseen._replace(inclusion=np.zeros(1)))
     with pytest.raises(DesignError, match="at least 0"):
         ratio_interval(one, -one, one, unseen)
+
+
+@pytest.mark.parametrize("b", [0.05, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+@pytest.mark.parametrize("n_wrong", [1, 3, 8])
+def test_the_interval_of_few_events_covers_whatever_the_inclusion_probability(b, n_wrong):
+    n_items, level = 2000, 0.95
+    covered = 0.0
+    for k in range(n_wrong + 1):  # wrong items drawn: Binomial(n_wrong, b); of the others about their mean
+        n_right = round((n_items - n_wrong) * b)
+        f = np.append(np.ones(n_right), np.zeros(k))
+        rest = n_items - n_right - k
+        unseen = Unseen(np.array([0.0, 1.0]), np.ones(2), np.full(2, b), np.full(2, rest))
+        low, high = ratio_interval(f, np.ones(len(f)), np.full(len(f), b), unseen, level)
+        holds = low - 1e-9 <= 1 - n_wrong / n_items <= high + 1e-9
+        covered += holds * special.comb(n_wrong, k) * b**k * (1 - b) ** (n_wrong - k)
+    assert covered >= 0.88  # at worst; more than 0.95 for most
