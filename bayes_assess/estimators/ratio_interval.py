@@ -7,9 +7,9 @@ independent. Each is taken for a Gamma variable with that mean and variance, as 
 M. P. Fay and E. J. Feuer (Statistics in Medicine 16, 1997). Like there, and as [CLOPPER] do, the upper end counts one
 event more than was seen of those that raise the ratio: the greatest that could have been missed, and before it in full
 the items so few or so unlikely to be drawn that all of them could have been. The lower end does so for the others.
-Where probabilities are large, the events drawn may be all there are: an end reaches the value without any other as long as
-drawing all of them is not too improbable. For small inclusion probabilities, all alike, and a share, the ends are those
-of [CLOPPER], Beta(x + 1, n - x) and Beta(x, n - x + 1). No end lies beyond what the pool could still come to.
+Where probabilities are large, the events drawn may be all there are: an end reaches the value without any other as long
+as drawing all of them is not too improbable. For small inclusion probabilities, all alike, and a share, the ends are
+those of [CLOPPER], Beta(x + 1, n - x) and Beta(x, n - x + 1). No end lies beyond what the pool could still come to.
 """
 
 from __future__ import annotations
