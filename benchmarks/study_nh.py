@@ -29,7 +29,8 @@ import bayes_assess as ba
 from bayes_assess.designs import Adaptive, Design, Importance, Oasis, Passive, Stratified
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.pool.strata import Kind
-from bayes_assess.questions.metric import Metric, PRCurve, cells_table
+from bayes_assess.questions import Metric, PRCurve
+from bayes_assess.questions.metric import cells_table
 
 NH_F1 = {"abt_buy": 0.595, "amzn_goog": 0.282, "dblp_acm": 0.947}  # [NH] Table 3
 POOLS = list(NH_F1)

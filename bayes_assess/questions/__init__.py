@@ -23,9 +23,9 @@ from bayes_assess.questions.group_comparison import AllPairs as AllPairs
 from bayes_assess.questions.group_comparison import TwoGroups as TwoGroups
 from bayes_assess.questions.measure_comparison import MeasureComparison as MeasureComparison
 from bayes_assess.questions.metric import Metric as Metric
-from bayes_assess.questions.metric import PRCurve as PRCurve
 from bayes_assess.questions.metric import ScorePrior as ScorePrior
 from bayes_assess.questions.multilabel_metric import MultiLabelMetric as MultiLabelMetric
+from bayes_assess.questions.pr_curve import PRCurve as PRCurve
 from bayes_assess.questions.system_comparison import TwoSystems as TwoSystems
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
