@@ -185,3 +185,19 @@ def test_more_strata_refine_the_ranges():
     sizes = [RankStrata(n).of(RankedScore(score, score > 0.8)).n_groups for n in (1, 2, 8, 32, 128)]
     assert sizes[0] == 1
     assert all(few < more for few, more in pairwise(sizes))
+
+
+def test_items_of_several_systems_rank_by_votes_and_favour_none():
+    rng = np.random.default_rng(5)
+    score = rng.random(500)
+    own, other = score > 0.6, rng.random(500) < 0.4
+    ranked = RankedScore(score, own, other[None])
+    u, votes = ranked.fractions, own.astype(int) + other
+    assert ranked.share == pytest.approx((own.mean() + other.mean()) / 2)
+    for few in (0, 1):
+        assert u[votes == few].max() < u[votes == few + 1].min()
+    for kind in (own & ~other, other & ~own):  # within one vote, the score decides among items of the same system
+        assert (np.diff(u[kind][np.argsort(score[kind])]) > 0).all()
+    first, second = u[own & ~other], u[other & ~own]
+    # Both kinds are spread evenly over the same ranks: their means differ by less than one step of the rarer kind.
+    assert abs(first.mean() - second.mean()) < np.ptp(u[votes == 1]) / min(len(first), len(second))
