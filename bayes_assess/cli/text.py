@@ -130,14 +130,13 @@ def narrow(result: Result) -> list[Table]:
         return [_confusions(result), *costs]
     if isinstance(result, CompareResult):
         return [_verdict(result), _sides(result)]
-    if isinstance(result, MeasureVerdict):
-        return [result.verdict_table(), result.table()]
     if isinstance(result, PairsResult):
         return [_pairs(result)]
-    if isinstance(result, BeliefMetricResult):
-        return [_believed(result)]
-    if isinstance(result, MetricResult):
-        return [_curve(result) if isinstance(result.question, PRCurve) else _measures(result)]
+    if isinstance(result, BeliefMetricResult | MetricResult):
+        verdict = [result.verdict_table()] if isinstance(result, MeasureVerdict) else []
+        if isinstance(result.question, PRCurve):
+            return [_curve(result)]
+        return [*verdict, _believed(result) if isinstance(result, BeliefMetricResult) else _measures(result)]
     full = result.table()
     if isinstance(result, GroupwiseResult) and "rank" in full.columns:
         return [_groups(result, full)]
@@ -251,7 +250,7 @@ def _believed(result: BeliefMetricResult) -> Table:
     return _fitted(columns, f"Measures, {result.level:.0%} {result.guarantee} intervals", ("estimate",))
 
 
-def _curve(result: MetricResult) -> Table:
+def _curve(result: BeliefMetricResult | MetricResult) -> Table:
     full = result.table()
     rows = np.unique(np.linspace(0, len(full) - 1, _THRESHOLDS).round().astype(int))
     columns: dict[str, Any] = {"threshold": full["threshold"][rows]}

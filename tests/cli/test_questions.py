@@ -186,6 +186,20 @@ MEASURES = [
         ["PRCurve, design passive: 40 items.", "the positive class is dog."],
         ["Precision and recall at 12 of ", "precision interval", "recall interval"],
     ),
+    (
+        "variance_reduction",
+        ["pr-curve", "--thresholds", "20", "--positive", "dog"],
+        ba.PRCurve(20, "dog"),
+        ["PRCurve, design variance_reduction: 40 items", "the positive class is dog."],
+        ["Precision and recall at 12 of ", "precision interval", "Without trusting the scores"],
+    ),
+    (
+        "passive",
+        ["compare", "--second", "other", "--measure", "f1", "--positive", "dog"],
+        ba.Compare("prediction", "other", measure="f1", positive="dog"),
+        ["Compare of prediction and other, design passive: 40 items", "the positive class is dog."],
+        ["f1 of the pool's system and of other", "higher by more than 5 points"],
+    ),
 ]
 SESSIONS = [("random", *case) for case in QUESTIONS] + MEASURES
 
