@@ -6,6 +6,7 @@ those of the labels, independent of each other ([SEME] eq. 92).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -70,18 +71,18 @@ class Unseen(NamedTuple):
     weight: Float[np.ndarray, "B J"]
 
 
-class _Linear:
+class _Linear(ABC):
     """Losses that are linear in the labels: the expected ones are those at the probabilities.
 
     With slopes b_c the derivatives of gradient . l in y_c, the mean square is (gradient . E l)^2 + sum_c b_c^2 p_c
     (1 - p_c), which are eqs. (95) to (97) of [SEME].
     """
 
-    def losses(self, predicted: Matrix, labels: Matrix) -> Float[np.ndarray, "n d"]:
-        raise NotImplementedError
+    @abstractmethod
+    def losses(self, predicted: Matrix, labels: Matrix) -> Float[np.ndarray, "n d"]: ...
 
-    def slopes(self, predicted: Matrix, gradient: Float[np.ndarray, " d"]) -> Matrix:
-        raise NotImplementedError
+    @abstractmethod
+    def slopes(self, predicted: Matrix, gradient: Float[np.ndarray, " d"]) -> Matrix: ...
 
     def expected(self, predicted: Matrix, probabilities: Matrix) -> Float[np.ndarray, "n d"]:
         return self.losses(predicted, probabilities)

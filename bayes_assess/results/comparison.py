@@ -16,6 +16,7 @@ from bayes_assess.models.paired_outcomes import OUTCOMES
 from bayes_assess.questions import GroupAccuracy
 from bayes_assess.results._base import Result
 from bayes_assess.results._learned import contradiction
+from bayes_assess.results._verdict import Verdict
 from bayes_assess.results.plots import pairs, rope_density
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _SURE = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompareResult(Result):
+class CompareResult(Verdict, Result):
     """The difference D of two accuracies, first less second, and the verdict on it.
 
     Attributes
@@ -58,25 +59,10 @@ class CompareResult(Result):
         """Posterior mean of the difference, first less second."""
         return float(self.question.estimate(self.cells, self._learner, self.counts))
 
-    @property
-    def names(self) -> tuple[str, str]:
-        """What is compared."""
-        return self.question.names()
-
     @cached_property
     def masses(self) -> Float[np.ndarray, " 3"]:
         """Posterior probabilities of D < -rope, |D| <= rope and D > rope."""
         return self.question.masses(self.cells, self._learner, self.counts)
-
-    @property
-    def eta(self) -> int:
-        """The most probable of the three events: 0, 1 or 2."""
-        return int(self.masses.argmax())
-
-    @property
-    def probability(self) -> float:
-        """Posterior probability of the verdict."""
-        return float(self.masses.max())
 
     @property
     def verdict(self) -> str:

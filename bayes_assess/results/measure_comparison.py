@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from bayes_assess._tools.tables import Table
 from bayes_assess.questions.metric import cells_table
+from bayes_assess.results._verdict import Verdict
 from bayes_assess.results.belief_metric import BeliefMetricResult
 from bayes_assess.results.metric import MetricResult
 from bayes_assess.results.plots import rope_density
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _POINTS_UP_TO = 1.0  # measures that lie within [0, 1] are spoken of in points
 
 
-class MeasureVerdict:
+class MeasureVerdict(Verdict):
     """The verdict on the difference D of a measure of two systems or groups, first less second.
 
     Attributes
@@ -36,25 +37,10 @@ class MeasureVerdict:
         The same as a sentence.
     """
 
-    @property
-    def names(self: Any) -> tuple[str, str]:
-        """What is compared."""
-        return self.question.names()
-
     @cached_property
     def masses(self: Any) -> Float[np.ndarray, " 3"]:
         """Probabilities of D < -rope, |D| <= rope and D > rope."""
         return self.question.masses(self._quantiles)
-
-    @property
-    def eta(self: Any) -> int:
-        """The most probable of the three events: 0, 1 or 2."""
-        return int(self.masses.argmax())
-
-    @property
-    def probability(self: Any) -> float:
-        """Probability of the verdict."""
-        return float(self.masses.max())
 
     @property
     def verdict(self: Any) -> str:
@@ -90,7 +76,7 @@ class BeliefComparisonResult(MeasureVerdict, BeliefMetricResult):
 
     @property
     def _quantiles(self) -> Float[np.ndarray, " Q"]:
-        return np.sort(self.found.draws[:, 0])
+        return self.found.draws[:, 0]
 
     def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
         """Draw the posterior density of the difference, with the region of practical equivalence marked."""
