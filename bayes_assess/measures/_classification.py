@@ -39,6 +39,12 @@ def error_rate(name: str) -> Measure:
 
 
 @cache
+def rate() -> Measure:
+    """Make the share of items whose label is positive, whatever is predicted: l = 1[y], g = R."""
+    return _mean_loss(lambda y, f: y[None], name="rate", binary=True, bounded=True)
+
+
+@cache
 def balanced_accuracy() -> Measure:
     """Make the mean recall of the classes that have a label, as scikit-learn; [NH] Table 1 for two classes."""
     return Measure(name="balanced_accuracy", build=partial(_balanced, "balanced_accuracy"))

@@ -45,7 +45,8 @@ def positive_code(pool: Pool, positive: object) -> int | None:
     codes, wrong = codes_of(np.asarray([positive]), pool.classes)
     if wrong is not None:
         raise QuestionError(
-            f"The positive class {show(positive)} is not a class of the pool ({listing(pool.classes)})."
+            f"The positive class {show(positive)} is not a class of the pool ({listing(pool.classes)}); declare all "
+            "classes if a label can be it."
         )
     return int(codes[0])
 

@@ -46,9 +46,10 @@ def measure(name: str, **options: Any) -> Measure:
     Undefined ratios (0/0) count as 0 without a warning, scikit-learn's ``zero_division=0``; Cohen's kappa as with
     ``replace_undefined_by=0``; balanced accuracy is the mean over the classes that have labels. Averages run over
     all classes of the pool, also those neither predicted nor labelled, scikit-learn's ``labels=``. Not
-    scikit-learn's are specificity, fowlkes_mallows, brier_nh, explained_share ([NH] Tables 1 and 2) and
-    seme_f1_macro ([SEME] app. D). Sessions serve all but the measures of regression (mean_absolute_error,
-    mean_squared_error, r2, explained_share), which `value_of` computes from all labels.
+    scikit-learn's are rate (the share of positive labels, whatever is predicted), specificity, fowlkes_mallows,
+    brier_nh, explained_share ([NH] Tables 1 and 2) and seme_f1_macro ([SEME] app. D). Sessions serve all but the
+    measures of regression (mean_absolute_error, mean_squared_error, r2, explained_share), which `value_of` computes
+    from all labels.
 
     Examples
     --------
@@ -151,6 +152,7 @@ def _all() -> Mapping[str, Callable[..., Measure]]:
     makers: dict[str, Callable[..., Measure]] = {
         "accuracy": classification.accuracy,
         "balanced_accuracy": classification.balanced_accuracy,
+        "rate": classification.rate,
         "zero_one_loss": partial(classification.error_rate, "zero_one_loss"),
         "hamming_loss": partial(classification.error_rate, "hamming_loss"),
     }

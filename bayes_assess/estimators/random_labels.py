@@ -1,0 +1,56 @@
+"""How many labels of random items estimate a share as well as an interval says that it is known."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import special
+
+_ROUNDING = 1e-9  # of a number of labels that is whole
+
+
+def random_labels(
+    share: Float[np.ndarray, "*shape"] | float,
+    width: Float[np.ndarray, "*shape"] | float,
+    size: Int[np.ndarray, "*shape"] | int,
+    level: float = 0.95,
+) -> Int[np.ndarray, "*shape"]:
+    r"""Count the random items whose labels give a share an interval of some width.
+
+    The share p of n items, drawn without replacement from M, has the variance p (1 - p) / n times (M - n) / (M - 1).
+    Setting half of the width w of its normal interval to z standard deviations and solving for n,
+
+    .. math::
+        n = n_0 M / (n_0 + M - 1), \quad n_0 = z^2 p (1 - p) / (w / 2)^2
+
+    where p = 0 or 1 would need no label at all. There, and near there, it is n_0 = z^2 (1 - w) / w, which gives the
+    interval of Wilson, [0, z^2 / (n_0 + z^2)] where no label is positive, the width w.
+
+    Parameters
+    ----------
+    share : (...) floats in [0, 1]
+        p.
+    width : (...) floats
+        w; 0 takes the labels of all items.
+    size : (...) integers
+        M.
+    level : float in (0, 1)
+
+    Returns
+    -------
+    (...) integers, at most `size`, rounded up.
+
+    Examples
+    --------
+    >>> random_labels(0.5, 0.1, 10**9), random_labels(0.5, 0.1, 1000)
+    (array(385), array(278))
+    >>> int(random_labels(0.0, 0.01, 10**9))  # no positive label
+    381
+    """
+    p, w, m = (np.asarray(values, np.float64) for values in (share, width, size))
+    z = special.ndtri((1 + level) / 2)
+    known = w > 0
+    w = np.clip(np.where(known, w, 1), None, 1)
+    n = np.maximum(z**2 * p * (1 - p) / (w / 2) ** 2, z**2 * (1 - w) / w)
+    n = n * m / np.maximum(n + m - 1, np.finfo(float).tiny)
+    return np.where(known, np.minimum(np.ceil(n - _ROUNDING * n), m), m).astype(np.int64)
