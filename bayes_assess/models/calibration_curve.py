@@ -5,10 +5,11 @@ probable the event is there, m_c, and cells scatter around it:
 
     p_c ~ Beta(nu m_c, nu (1 - m_c)),   k_c ~ Binomial(n_c, p_c)
     m_c = gamma + (1 - gamma) (1 - lambda) sigmoid(eta_c)
-    eta_c = a + b (bend_kappa(x_c) - tau) + delta f_c + zeta z_c + s sum_j e_j h_j(x_c)
+    eta_c = a + b (bend_kappa(x_c) - tau) + delta f_c + zeta z_c + s sum_j e_j h_j(x_c) + sum_g u_g w_cg
 
 x is a coordinate of the score, f a feature such as the prediction, z another coordinate in standard units, h_j are
-smooth functions of x. gamma = phi F / M with the share phi of events that no score announces, and lambda is the share
+smooth functions of x, and w_cg is the share of items of group g, whose events may be more or less probable at the same
+score by the effect u_g. gamma = phi F / M with the share phi of events that no score announces, and lambda is the share
 of the surest items without the event: a psychometric function with lapses. Every parameter is a function of a standard
 normal variable, so that models of different shape, the *members*, are rows of one table of constants, and their
 evidence decides between them.
@@ -16,7 +17,7 @@ evidence decides between them.
 Particles (`_numerics.particles`) stand for the posterior of every member; given a particle, cells are independent
 Beta distributions. `CurveState` is a label model: it is carried from label to label inside compiled steps.
 
-Shapes: members B, particles S, cells K, parameters D.
+Shapes: members B, particles S, cells K, groups G, parameters D.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ class Coordinates(NamedTuple):
         Log odds of the share of predicted positives.
     share : ()
         Share of predicted positives, F / M.
+    groups : (K, G)
+        Shares of the items of every cell that are of groups with effects of their own; (K, 0) without groups.
     """
 
     place: Any
@@ -76,6 +79,7 @@ class Coordinates(NamedTuple):
     unit: Any
     log_odds: Any
     share: Any
+    groups: Any
 
 
 def rates(
@@ -104,7 +108,9 @@ def rates(
     delta = member.prediction + member.prediction_sd * tails(at["prediction"])
     kappa = xp.clip(member.bend + member.bend_sd * at["bend"], 0.1, 1.6)
     roughness = xp.exp(member.roughness + member.roughness_sd * at["roughness"])
-    wave = (roughness[:, None] * place[:, len(PARAMETERS) :]) @ coordinates.smooth[which].T
+    wave = (roughness[:, None] * place[:, len(PARAMETERS) : _DIMENSION]) @ coordinates.smooth[which].T
+    if coordinates.groups.shape[1]:
+        wave = wave + (member.group_sd * place[:, _DIMENSION:]) @ coordinates.groups.T
     phi = sigmoid(member.unannounced + member.unannounced_sd * at["unannounced"])
     lapse = sigmoid(member.lapse + member.lapse_sd * at["lapse"])
     gamma = xp.minimum(phi * coordinates.share, 0.5)
@@ -139,7 +145,11 @@ def program(
     values = [numpyro.sample(name, dist.Normal(0.0, 1.0)) for name in PARAMETERS]
     with numpyro.plate("smooth", N_SMOOTH):
         deviation = numpyro.sample("deviation", dist.Normal(0.0, 1.0))
-    place = jnp.concatenate([jnp.stack([jnp.asarray(value) for value in values]), jnp.asarray(deviation)])
+    parts = [jnp.stack([jnp.asarray(value) for value in values]), jnp.asarray(deviation)]
+    if n_groups := coordinates.groups.shape[1]:
+        with numpyro.plate("group", n_groups):
+            parts.append(jnp.asarray(numpyro.sample("effect", dist.Normal(0.0, 1.0))))
+    place = jnp.concatenate(parts)
     share, strength = rates(place[None], member, coordinates)
     curve = jnp.asarray(numpyro.deterministic("curve", share[0]))
     nu = jnp.asarray(numpyro.deterministic("nu", strength[0]))
@@ -269,7 +279,8 @@ def start(seed: int, members: Members, coordinates: Coordinates, n_particles: in
         Per member.
     """
     n_members, n_cells = len(members.prior), len(coordinates.feature)
-    first = smc.start(generator(seed, "calibration curve"), (n_members, n_particles, _DIMENSION))
+    dimension = _DIMENSION + coordinates.groups.shape[1]
+    first = smc.start(generator(seed, "calibration curve"), (n_members, n_particles, dimension))
     curves = [rates(place, members[i], coordinates, np) for i, place in enumerate(first.place)]
     share, strength = (np.stack(part).astype(np.float32) for part in zip(*curves, strict=True))
     chosen = _by_weight(_log_joint_weight(members, first), _N_DECIDING)
@@ -377,4 +388,5 @@ def _sliced(inputs: Coordinates, part: Any) -> Coordinates:
         standard=part(inputs.standard, 1),
         smooth=part(inputs.smooth, 1),
         feature=part(inputs.feature, 0),
+        groups=part(inputs.groups, 0),
     )

@@ -31,6 +31,7 @@ class Members:
     lapse, lapse_sd : of logit lambda.
     roughness, roughness_sd : of log s.
     strength, strength_sd : of log nu.
+    group_sd : of the effect of a group, where cells are of several.
     heavy : how heavy the tails of log b and delta are: sinh(heavy u) / heavy in the place of a normal u; 0: normal.
     names : what the members are called.
     """
@@ -57,6 +58,7 @@ class Members:
     roughness_sd: Any
     strength: Any
     strength_sd: Any
+    group_sd: Any
     heavy: Any
     names: tuple[str, ...] = ()
 
@@ -125,6 +127,67 @@ POSITIVES = Members.of(
 """How positive labels rise with the score; METHODS 12.2.
 
 Hidden positives weigh more here than there: intervals cover them more often, and are about a tenth wider elsewhere.
+"""
+
+# At the same score the odds of a positive label differ between groups by factors of about e^2.
+_FAVOUR = {"group_sd": 2.0}
+# Judges are worse than the classifiers of `POSITIVES`: ten times as many positive labels have no score that tells, and
+# one in twenty of the items that they are surest of may be none.
+_BIASED = _CURVE | _FAVOUR | {"unannounced": _logit(0.02)}
+# A rise over all ranks or scores, not at the cut alone, from a level that may be any.
+_LINE = _FAVOUR | {
+    "prior": 0.2,
+    "from_log_odds": 0.5,
+    "intercept_sd": 2.0,
+    "slope": 1.0,
+    "slope_sd": 0.8,
+    "prediction": 1.0,
+    "prediction_sd": 2.0,
+    "roughness": math.log(0.4),
+    "roughness_sd": 0.7,
+    "strength": math.log(100.0),
+    "strength_sd": 1.5,
+}
+
+RATES = Members.of(
+    curve=_BIASED | {"prior": 0.2, "lapse": _logit(0.05), "lapse_sd": 2.0},
+    hidden=_BIASED | {"prior": 0.15, "unannounced": _logit(0.1), "unannounced_sd": 1.8},
+    rank=_LINE,
+    score=_LINE | {"coordinate": 1, "slope": 0.7},
+    flat=_FAVOUR
+    | {
+        "prior": 0.25,
+        "from_log_odds": 0.5,
+        "intercept_sd": 2.0,
+        "either_slope": 0.15,
+        "prediction_sd": 0.4,
+        "roughness": math.log(0.1),
+        "roughness_sd": 0.7,
+        "strength": math.log(300.0),
+        "strength_sd": 1.5,
+    },
+)
+"""How positive labels rise with the score where their rate is asked for: the judge may be biased, or of no worth.
+
+``flat``, in which items are nearly alike whatever their scores, is for judges that toss coins: labels count as much
+there as those of random items.
+"""
+
+VERDICTS = Members.of(
+    level=_FAVOUR
+    | {
+        "prior": 1.0,
+        "from_log_odds": 0.5,
+        "intercept_sd": 1.6,
+        "prediction": 1.0,
+        "prediction_sd": 2.5,
+        "strength": math.log(5.0),
+        "strength_sd": 1.2,
+    },
+)
+"""Rates of positive labels among items of either verdict, where there is no score.
+
+There are as few cells as verdicts and groups, so that their scatter is the prior of every rate: 5 labels' worth.
 """
 
 _RANK = {

@@ -32,11 +32,14 @@ class RankedScore:
     others : (S, M) booleans, optional
         What S other systems predict, which are as good for all that is known: items rank first by how many systems
         predict them positive, and then by the score among items of the same predictions.
+    at_cut : bool
+        Whether what matters lies about the rank where predicted positives end; else it may lie anywhere.
     """
 
     score: Float[np.ndarray, " M"]
     announced: Bool[np.ndarray, " M"] | None = None
     others: Bool[np.ndarray, "S M"] | None = None
+    at_cut: bool = True
 
     @property
     def share(self) -> float:

@@ -14,6 +14,7 @@ _BELOW, _ABOVE = 6.0, 4.0  # where the smooth functions of the rank's log odds l
 _LEAST = 1e-12  # probability, for logits of scores
 _MOST_LOGIT = 30.0
 _WAVES = np.array([1.5, 1.0, 0.7, 0.5, 0.4, 0.0, 0.0, 0.0])  # standard deviations of the cosines (METHODS 12.3)
+_MOST_GROUPS = 24  # with effects of their own: parameters, of which the particles follow about 40
 _FIRST_STEP = 0.3  # of the smooth deviation at the cut, in steps between neighbours
 
 
@@ -46,6 +47,15 @@ def coordinates_of(ranked: RankedScore | None, cell: Int[np.ndarray, " M"], size
     return _of_positives(ranked, ranked.announced, totals)
 
 
+def with_groups(coordinates: Coordinates, group: Int[np.ndarray, " M"], cell: Int[np.ndarray, " M"]) -> Coordinates:
+    """Let groups have effects of their own, as far as they are few."""
+    n_groups, n_cells = int(group.max()) + 1, len(coordinates.feature)
+    if not 1 < n_groups <= _MOST_GROUPS:
+        return coordinates
+    items = np.bincount(cell * n_groups + group, minlength=n_cells * n_groups).reshape(n_cells, n_groups)
+    return coordinates._replace(groups=(items / items.sum(1, keepdims=True)).astype(np.float32))
+
+
 def _of_positives(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals: _Totals) -> Coordinates:
     u = ranked.fractions
     log_odds = float(np.log(ranked.share) - np.log1p(-ranked.share))
@@ -55,14 +65,16 @@ def _of_positives(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals
     cut = np.partition(logit, -max(int(announced.sum()), 1))[-max(int(announced.sum()), 1)]
     score = totals.mean(np.clip(logit - cut, -_MOST_LOGIT, _MOST_LOGIT))
     (rank_standard, rank_unit), (score_standard, score_unit) = totals.standard(rank), totals.standard(score)
-    weight = np.sqrt(totals.size)
-    order = np.argsort(score)
-    knots = np.interp(np.linspace(0.02, 0.98, N_SMOOTH), np.cumsum(weight[order]) / weight.sum(), score[order])
-    knots = np.maximum.accumulate(knots + 1e-6 * np.arange(N_SMOOTH))
+    about_cut = np.linspace(-_BELOW, _ABOVE, N_SMOOTH)
     return _coordinates(
         place=np.stack([rank, score]),
         standard=np.stack([score_standard, rank_standard]),
-        smooth=np.stack([_walk(rank, np.linspace(-_BELOW, _ABOVE, N_SMOOTH)), _walk(score, knots)]),
+        smooth=np.stack(
+            [
+                _walk(rank, about_cut if ranked.at_cut else _knots(rank, totals.size)),
+                _walk(score, _knots(score, totals.size)),
+            ]
+        ),
         feature=totals.mean(ranked.votes - ranked.n_systems / 2),
         unit=np.array([rank_unit, score_unit]),
         log_odds=log_odds,
@@ -86,7 +98,8 @@ def _of_confidence(ranked: RankedScore, totals: _Totals) -> Coordinates:
 
 
 def _coordinates(place, standard, smooth, feature, unit, log_odds, share) -> Coordinates:
-    arrays = (place, standard, smooth, feature, unit, log_odds, share)
+    groups = np.zeros((len(feature), 0))
+    arrays = (place, standard, smooth, feature, unit, log_odds, share, groups)
     return Coordinates(*(np.asarray(array, np.float32) for array in arrays))
 
 
@@ -97,6 +110,13 @@ def _logits(score: Float[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:
         return np.log(np.maximum(score, _LEAST)) - np.log(np.maximum(1 - score, _LEAST))
     unit = score.std()
     return 2 * (score - score.mean()) / (unit if unit > 0 else 1.0)
+
+
+def _knots(x: Float[np.ndarray, " K"], size: Int[np.ndarray, " K"]) -> Float[np.ndarray, " J"]:
+    """Spread knots over the cells, by the roots of their sizes."""
+    weight, order = np.sqrt(size), np.argsort(x)
+    knots = np.interp(np.linspace(0.02, 0.98, N_SMOOTH), np.cumsum(weight[order]) / weight.sum(), x[order])
+    return np.maximum.accumulate(knots + 1e-6 * np.arange(N_SMOOTH))
 
 
 def _walk(x: Float[np.ndarray, " K"], knots: Float[np.ndarray, " J"]) -> Float[np.ndarray, "K J"]:

@@ -14,7 +14,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
-from bayes_assess.questions._curve_coordinates import coordinates_of
+from bayes_assess.questions._curve_coordinates import coordinates_of, with_groups
 from bayes_assess.questions._events import CellEvents, Subject, error_labels, merged
 
 _MOST, _FEWEST = 1024, 4  # cells where a measure tells many kinds of items apart, and strata at least
@@ -97,5 +97,8 @@ def event_cells(
         about = np.ones_like(event), np.zeros_like(event), ErrorLabels.none()
     else:
         about = event, event, error_labels(pool)
-    events = CellEvents(subject, coordinates_of(ranked, cell, plain.sizes), *about)
+    coordinates = coordinates_of(ranked, cell, plain.sizes)
+    if subject.group is not None:
+        coordinates = with_groups(coordinates, subject.group, cell)
+    events = CellEvents(subject, coordinates, *about)
     return EventCells(**vars(plain), measure=measure, events=events)

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from bayes_assess.measures import LossTable, Measure, PRCurve, PRCurveTable
 from bayes_assess.measures._losses import DenseLosses
 from bayes_assess.models.calibration_curve import Coordinates
-from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, UNSCORED, Members
+from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, RATES, UNSCORED, VERDICTS, Members
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
@@ -37,21 +37,24 @@ class Subject:
         The curves that the belief mixes.
     decides : bool
         Whether the event is all of a label that the measure depends on.
+    group : (M,) integers, optional
+        Groups of items for which predictions and scores may mean different things.
     """
 
     event: Int[np.ndarray, " M"]
     members: Members
     decides: bool = True
+    group: Int[np.ndarray, " M"] | None = None
 
     @property
     def is_scored(self) -> bool:
         """Whether a score announces the event."""
-        return self.members is not UNSCORED
+        return not any(self.members is table for table in (UNSCORED, VERDICTS))
 
     @property
     def about_agreement(self) -> bool:
         """Whether the event is that the prediction is right; else it is the positive class."""
-        return self.members is not POSITIVES
+        return any(self.members is table for table in (AGREEMENT, UNSCORED))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +108,7 @@ def _is_plain(one: Any, n_classes: int) -> bool:
 
 
 def subject_of(
-    pool: Pool, specs: tuple[Any, ...], positive: int | None, systems: Sequence[str]
+    pool: Pool, specs: tuple[Any, ...], positive: int | None, systems: Sequence[str], by: str | None = None
 ) -> tuple[Subject, RankedScore | None]:
     """Find the event that decides these measures, else agreement, which helps; and the score that announces it."""
     decides = has_event(specs, positive, len(systems), pool.n_classes)
@@ -120,9 +123,13 @@ def subject_of(
     else:
         score = pool.scores[:, code] if pool.scores.ndim == 2 else pool.scores
         score = 1 - score if pool.scores.ndim == 1 and code == 0 else score
+    event = np.full(pool.n_items, code, pool.predictions.dtype)
+    if _is_rate(specs):
+        members = VERDICTS if pool.scores is None and pool.confidence is None else RATES
+        group = None if by is None or by == RESERVED else np.unique(pool.groups[by], return_inverse=True)[1]
+        return Subject(event, members, group=group), RankedScore(score, announced, at_cut=False)
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
-    subject = Subject(np.full(pool.n_items, code, pool.predictions.dtype), POSITIVES)
-    return subject, RankedScore(score, announced, np.array(others) if others else None)
+    return Subject(event, POSITIVES), RankedScore(score, announced, np.array(others) if others else None)
 
 
 def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:
@@ -133,6 +140,11 @@ def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, 
 
 def _about_agreement(specs: tuple[Any, ...]) -> bool:
     return all(isinstance(one, Measure) and one.name in _MEANS for one in specs)
+
+
+def _is_rate(specs: tuple[Any, ...]) -> bool:
+    """Tell whether only labels matter: predictions and scores are a proxy, however biased."""
+    return all(isinstance(one, Measure) and one.name == "rate" for one in specs)
 
 
 def _about_positive(specs: tuple[Any, ...], positive: int | None, n_classes: int) -> bool:

@@ -215,7 +215,7 @@ class Metric(Question):
                 f"Design 'variance_reduction' serves measures of predictions and labels, of up to {MOST_CLASSES} "
                 f"classes; {self.name} is none of them. 'adaptive' can serve it."
             )
-        return subject_of(pool, combine(self.measure), self._positive_of_event(pool), self.systems)
+        return subject_of(pool, combine(self.measure), self._positive_of_event(pool), self.systems, self.by)
 
     def _positive_of_event(self, pool: Pool) -> int | None:
         needed = self.is_curve or _binary(combine(self.measure))

@@ -19,7 +19,7 @@ import bayes_assess as ba
 from bayes_assess.estimators.posterior_measure import measure_draws, measure_values
 from bayes_assess.models._numerics import particles as smc
 from bayes_assess.models.calibration_curve import N_SMOOTH, PARAMETERS, log_likelihood, program, rates, start
-from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, UNSCORED, Members
+from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, RATES, UNSCORED, VERDICTS, Members
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
 from bayes_assess.questions._curve_coordinates import coordinates_of
 from sbc import ranks, uniformity
@@ -206,8 +206,8 @@ def test_a_surprise_after_many_equal_labels_is_as_improbable_as_it_is(never_move
 
 # -- program ----------------------------------------------------------------------------------------------------------
 
-MEMBERS = [(name, i) for name, table in (("positives", POSITIVES), ("agreement", AGREEMENT)) for i in range(5)]
-TABLES = {"positives": POSITIVES, "agreement": AGREEMENT}
+TABLES = {"positives": POSITIVES, "agreement": AGREEMENT, "rates": RATES, "verdicts": VERDICTS}
+MEMBERS = [(name, i) for name, table in TABLES.items() for i in range(len(table.prior))]
 
 
 @pytest.mark.parametrize(("table", "which"), MEMBERS)
@@ -223,6 +223,42 @@ def test_rates_follow_the_formulas(table, which):
     np.testing.assert_allclose(share, np.clip(expected, 1e-7, 1 - 1e-6), atol=2e-4)
     assert np.median(np.abs(share - expected)[settled]) < 16 * EPS
     assert settled.mean() > 0.3
+
+
+def grouped(coordinates):
+    """The same cells, every other one of another group."""
+    return coordinates._replace(groups=np.eye(2, dtype=np.float32)[np.arange(len(coordinates.feature)) % 2])
+
+
+def test_effects_of_groups_shift_log_odds():
+    _, coordinates = made()
+    member = RATES[4]  # flat: nothing is unannounced and nothing lapses, so that log odds are eta
+    place = np.random.default_rng(5).normal(size=(50, DIMENSION + 2)).astype(np.float32)
+    plain = special.logit(np.float64(rates(place[:, :DIMENSION], member, coordinates)[0]))
+    shifted = special.logit(np.float64(rates(place, member, grouped(coordinates))[0]))
+    expected = float(member.group_sd) * place[:, DIMENSION:][:, np.arange(K) % 2]
+    inside = (np.abs(plain) < 8) & (np.abs(shifted) < 8)  # which 32 bits tell from 0 and 1
+    assert inside.mean() > 0.5
+    np.testing.assert_allclose((shifted - plain)[inside], expected[inside], atol=2e-3)
+
+
+def test_the_program_knows_effects_of_groups():
+    _, coordinates = made()
+    k, n = counts_of(*campaign())
+    place = np.random.default_rng(6).normal(size=(1, DIMENSION + 2)).astype(np.float32)
+    values = dict(zip(PARAMETERS, place[0], strict=False))
+    values |= {"deviation": place[0, len(PARAMETERS) : DIMENSION], "effect": place[0, DIMENSION:]}
+    told = numpyro.handlers.substitute(program, {name: jnp.asarray(value) for name, value in values.items()})
+    trace = numpyro.handlers.trace(told).get_trace(grouped(coordinates), RATES[2], jnp.asarray(n), jnp.asarray(k))
+    share, strength = rates(place, RATES[2], grouped(coordinates), np)
+    np.testing.assert_allclose(trace["curve"]["value"], share[0], rtol=1e-4)  # 32-bit log odds
+    np.testing.assert_allclose(trace["nu"]["value"], strength[0], rtol=64 * EPS)
+
+
+def test_a_belief_starts_with_a_parameter_for_every_group():
+    _, coordinates = made()
+    assert start(0, VERDICTS, coordinates, 8).particles.place.shape == (1, 8, DIMENSION)
+    assert start(0, VERDICTS, grouped(coordinates), 8).particles.place.shape == (1, 8, DIMENSION + 2)
 
 
 @pytest.mark.parametrize(("table", "which"), [("positives", 1), ("positives", 4), ("agreement", 4)])
@@ -264,7 +300,8 @@ def test_what_a_table_of_members_leaves_out_is_nothing():
     share, strength = rates(place, one, coordinates)
     np.testing.assert_allclose(share, 0.5, rtol=8 * EPS)
     np.testing.assert_array_equal(strength, 1.0)
-    assert POSITIVES.prior.sum() == pytest.approx(1, abs=8 * EPS) == AGREEMENT.prior.sum()
+    for table in TABLES.values():
+        assert table.prior.sum() == pytest.approx(1, abs=8 * EPS)
 
 
 # -- posterior --------------------------------------------------------------------------------------------------------
