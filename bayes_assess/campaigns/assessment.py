@@ -203,7 +203,7 @@ class Assessment:
         -------
         Result
             Its kind follows the question: `GroupResult`, `ConfusionResult`, `CostResult`, `CalibrationResult`,
-            `CompareResult`, `PairsResult` or `MetricResult`.
+            `CompareResult`, `PairsResult`, `MetricResult` or `RateResult`.
 
         Raises
         ------
@@ -244,6 +244,7 @@ class Assessment:
             design=self.design.name,
             volunteered=self._items.n_volunteered,
             seed=self._seed,
+            **asked.result_fields(self.pool),
             **extra,
         )
 

@@ -34,6 +34,7 @@ class QuestionName(StrEnum):
     COMPARE = "compare"
     METRIC = "metric"
     PR_CURVE = "pr-curve"
+    RATE = "rate"
 
     @property
     def kind(self) -> str:
@@ -51,8 +52,8 @@ class Option(NamedTuple):
 
 OPTIONS = {
     "by": Option(
-        "Groups: prediction, a column, bins:N or weight-bins:N; prediction by default, none for calibration and "
-        "metric.",
+        "Groups: prediction, a column, bins:N or weight-bins:N; prediction by default, none for calibration, "
+        "metric and rate.",
         "GROUPS",
     ),
     "m": Option("Groups to find; 1 by default.", kind=int),
@@ -99,6 +100,7 @@ FORMS = (
     Form((_Q.COMPARE,), "second", "first measure positive rope target", "two systems"),
     Form((_Q.METRIC,), "measure", "positive systems by average"),
     Form((_Q.PR_CURVE,), takes="positive thresholds"),
+    Form((_Q.RATE,), takes="positive by"),
 )
 
 
@@ -113,9 +115,9 @@ def _overview() -> list[str]:
 
 OVERVIEW = _overview()  # as help shows it
 DESIGNS = (  # as help shows them; a test compares them with the designs there are
-    "metric, pr-curve  variance_reduction, adaptive, oasis (F-measures), importance, poisson, stratified, passive",
-    "all others        thompson, top_two, epsilon_greedy, bayes_ucb, random, random_group",
-    "--multilabel      poisson, passive, of metric",
+    "metric, pr-curve, rate  variance_reduction, adaptive, oasis (F), importance, poisson, stratified, passive",
+    "all others              thompson, top_two, epsilon_greedy, bayes_ucb, random, random_group",
+    "--multilabel            poisson, passive, of metric",
     "Not every question takes each of them.",
 )
 
@@ -163,7 +165,7 @@ class Asked:
             self._check_sides()
         else:
             self._check_needs()
-        if self.name is QuestionName.METRIC:
+        if self.name in (QuestionName.METRIC, QuestionName.RATE):
             self._check_groups()
 
     def _check_needs(self) -> None:
@@ -188,7 +190,7 @@ class Asked:
     def _check_groups(self) -> None:
         by, average = self.options.get("by"), self.options.get("average")
         if by is not None and not isinstance(self._read("by"), str):
-            raise QuestionError(f"metric takes a column or prediction by --by, not bins of scores; found {by!r}.")
+            raise QuestionError(f"{self.name} takes a column or prediction by --by, not bins of scores; found {by!r}.")
         if average is not None and (average != "macro" or by is None):
             raise QuestionError("metric averages over groups: --average macro --by COLUMN.")
 

@@ -31,8 +31,8 @@ Belief = Annotated[
 Strength = Annotated[
     float | None,
     typer.Option(
-        help="Labels per group that a fixed prior counts as: 2 by default, 1 for confusion and costs. Not for metric "
-        "and pr-curve."
+        help="Labels per group that a fixed prior counts as: 2 by default, 1 for confusion and costs. Not for metric, "
+        "pr-curve and rate."
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Decides every random choice.")]

@@ -30,6 +30,7 @@ from bayes_assess.results import (
     MeasureVerdict,
     MetricResult,
     PairsResult,
+    RateResult,
     Result,
     TwoSystemsResult,
 )
@@ -136,7 +137,8 @@ def narrow(result: Result) -> list[Table]:
         verdict = [result.verdict_table()] if isinstance(result, MeasureVerdict) else []
         if isinstance(result.question, PRCurve):
             return [_curve(result)]
-        return [*verdict, _believed(result) if isinstance(result, BeliefMetricResult) else _measures(result)]
+        judge = [_judged(result)] if isinstance(result, RateResult) else []
+        return [*verdict, _believed(result) if isinstance(result, BeliefMetricResult) else _measures(result), *judge]
     full = result.table()
     if isinstance(result, GroupwiseResult) and "rank" in full.columns:
         return [_groups(result, full)]
@@ -248,6 +250,19 @@ def _believed(result: BeliefMetricResult) -> Table:
         "without scores": _intervals(design),
     }
     return _fitted(columns, f"Measures, {result.level:.0%} {result.guarantee} intervals", ("estimate",))
+
+
+def _judged(result: RateResult) -> Table:
+    full = result.judge_table()
+    ends = Table({"lower": full["bias_lower"], "upper": full["bias_upper"]})
+    columns = {
+        "measure": full["measure"],
+        "judge": full["judge"],
+        "bias": [f"{bias:+.3f}" for bias in full["bias"]],
+        "interval": _intervals(ends, "+.3f"),
+        "random labels": full["random_labels"],
+    }
+    return _fitted(columns, "What the predictions alone say, and random labels for intervals as narrow", ("judge",))
 
 
 def _curve(result: BeliefMetricResult | MetricResult) -> Table:

@@ -257,6 +257,10 @@ class Question(ABC):
         """Names of the groups that are asked about, (G,)."""
         return cells.parts[0].names
 
+    def result_fields(self, pool: Pool) -> dict[str, Any]:
+        """Return what the result needs to know of the pool beside cells and counts, fields of its class."""
+        return {}
+
     def group_sizes(self, cells: Cells) -> Int[np.ndarray, " G"] | None:
         """Count the items of every group that is asked about, None if these are no groups."""
         return cells.sizes.reshape(len(self.groups(cells)), -1).sum(-1)

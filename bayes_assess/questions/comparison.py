@@ -46,7 +46,8 @@ def Compare(
         Half-width of the region of practical equivalence.
     measure : str or Measure
         Accuracy, or any other measure of one value that `Metric` takes, such as ``"f1"``: then `first` and `second` are
-        names, of systems of the pool (``"prediction"`` is its own) or of groups of the column `by`.
+        names, of systems of the pool (``"prediction"`` is its own) or of groups of the column `by`. ``"rate"`` is the
+        share of positive labels, see `Rate`: groups, such as the system that gave an answer, are compared by it.
     positive : class name, optional
         Positive class of two-class measures, as for `Metric`.
     target : {"pool", "population"}

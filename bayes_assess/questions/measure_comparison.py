@@ -51,6 +51,8 @@ class MeasureComparison(Metric):
             object.__setattr__(self, name, value)
         if len(combine(measure)) != 1:
             raise QuestionError(f"A comparison is of one measure, such as 'f1'; found {show(measure)}.")
+        if by is None and combine(measure)[0].name == "rate":
+            raise QuestionError("The rate of positive labels is the same for all systems: compare groups, by=...")
         if target != "pool":
             raise QuestionError("Measures are compared on the items of the pool: leave out target='population'.")
 

@@ -13,6 +13,7 @@ from bayes_assess.questions import (
     MostCostly,
     MultiLabelMetric,
     Question,
+    Rate,
     TwoGroups,
     TwoSystems,
 )
@@ -37,6 +38,9 @@ from bayes_assess.results.metric import asked_anew as asked_anew
 from bayes_assess.results.metric import measure_answer as measure_answer
 from bayes_assess.results.multilabel import MultiLabelResult as MultiLabelResult
 from bayes_assess.results.multilabel import multilabel_answer as multilabel_answer
+from bayes_assess.results.rate import BeliefRateResult as BeliefRateResult
+from bayes_assess.results.rate import RateResult as RateResult
+from bayes_assess.results.rate import WeightedRateResult as WeightedRateResult
 
 _RESULTS: dict[type[Question], type[Result]] = {
     GroupAccuracy: GroupResult,
@@ -49,13 +53,18 @@ _RESULTS: dict[type[Question], type[Result]] = {
     AllPairs: PairsResult,
     MeasureComparison: WeightedComparisonResult,
     MultiLabelMetric: MultiLabelResult,
+    Rate: WeightedRateResult,
     Metric: MetricResult,
+}
+_BELIEF_RESULTS: dict[type[Question], type[Result]] = {  # of the design that has a belief
+    MeasureComparison: BeliefComparisonResult,
+    Rate: BeliefRateResult,
+    Metric: BeliefMetricResult,
 }
 
 
 def make_result(question: Question, **fields: Any) -> Any:
     """Make the result that belongs to a question; `fields` are those of `Result`."""
-    kind = next(kind for asked, kind in _RESULTS.items() if isinstance(question, asked))
-    if "found" in fields:
-        kind = BeliefComparisonResult if isinstance(question, MeasureComparison) else BeliefMetricResult
+    kinds = _BELIEF_RESULTS if "found" in fields else _RESULTS
+    kind = next(kind for asked, kind in kinds.items() if isinstance(question, asked))
     return kind(question=question, **fields)

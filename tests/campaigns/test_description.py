@@ -47,6 +47,8 @@ DESCRIBED = [
     ba.Metric(measure("recall", average=None)),
     ba.PRCurve(20, positive="cat"),
     ba.PRCurve([0.25, 0.5]),
+    ba.Rate(),
+    ba.Rate("cat", by="site"),
 ]
 
 

@@ -1,0 +1,108 @@
+"""How many labels are positive, whatever the predictions say: they are a proxy of unknown quality."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from bayes_assess._tools.arrays import listing, show
+from bayes_assess.errors import QuestionError
+from bayes_assess.measures import positive_code
+from bayes_assess.pool._columns import RESERVED
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions.metric import Metric
+
+
+class Rate(Metric):
+    """What share of the items, or of those of every group, has a positive label?
+
+    The answer depends on labels alone. Predictions and scores, those of a judge, a rule or a cheap test, make it
+    cheaper the more they tell of the labels, and may be biased in any way: of up to 24 groups in every one in a way of
+    its own, such as a judge is that favours a system. Of more groups ``"variance_reduction"`` takes scores to mean the
+    same in all of them, and `design_interval` does not.
+
+    Parameters
+    ----------
+    positive : class name, optional
+        The label that is counted; the second class of two by default. Of more than two classes it is one against
+        the rest.
+    by : str, optional
+        Column of groups to ask about one by one, such as the system that gave the answer.
+
+    Raises
+    ------
+    QuestionError
+        If `by` is no name of a column.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=["good", "good", "bad", "good"])
+    >>> a = ba.assess(pool, ba.Rate("good"))
+    >>> a.tell(a.ask(4).ids, ["bad"] * 4)
+    >>> r = a.result()
+    >>> float(r.estimate), float(r.judge_rate), float(r.bias)  # everything is labelled
+    (0.0, 0.75, 0.75)
+    """
+
+    def __init__(self, positive: Any = None, by: str | None = None):
+        if by is not None and not isinstance(by, str):
+            raise QuestionError(
+                f"The groups of a rate are those of a column of the pool: give its name; found {show(by)}."
+            )
+        given = {"measure": "rate", "positive": positive, "by": by, "systems": (), "average": None, "target": "pool"}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def name(self) -> str:
+        """What the question is called."""
+        return "Rate"
+
+    def for_pool(self, pool: Pool) -> Rate:
+        """Return the question itself, or raise QuestionError if it cannot be asked of this pool."""
+        self.check_pool(pool)
+        self._positive_of_event(pool)
+        return self
+
+    def _positive_of_event(self, pool: Pool) -> int:
+        code = positive_code(pool, self.positive)
+        if pool.n_classes == 1:
+            raise QuestionError(
+                f"The pool has one class, {show(pool.classes[0])}, so that there is nothing to label: declare all "
+                "classes that labels can be."
+            )
+        if code is None:
+            raise QuestionError(
+                f"Which label is counted is not said, and the pool has {pool.n_classes} classes "
+                f"({listing(pool.classes)}): name the positive one."
+            )
+        return code
+
+    def result_fields(self, pool: Pool) -> dict[str, Int[np.ndarray, " G"]]:
+        """Count the items of the pool or of every group, and those that the predictions alone take for positive.
+
+        Returns
+        -------
+        dict
+            ``"items"`` and ``"judged"``, integers (G,) each.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=[0, 1, 1], groups={"system": ["b", "a", "b"]})
+        >>> {name: counts.tolist() for name, counts in ba.Rate(by="system").result_fields(pool).items()}
+        {'items': [1, 2], 'judged': [1, 1]}
+        """
+        announced = pool.predictions == self._positive_of_event(pool)
+        if self.by is None:
+            group = np.zeros(pool.n_items, np.int64)
+        else:
+            names = pool.classes[pool.predictions] if self.by == RESERVED else pool.groups[self.by]
+            group = np.unique(names, return_inverse=True)[1]
+        return {"items": np.bincount(group), "judged": np.bincount(group[announced], minlength=group.max() + 1)}
+
+    def __repr__(self) -> str:
+        return f"Rate(positive={self.positive!r}, by={self.by!r})"
