@@ -112,6 +112,7 @@ def _root(
         "bayes-assess start cases.parquet --scores p_cat,p_dog --by hospital --out run.db",
         "bayes-assess start pool.csv --question compare --second old_model --out run.db",
         "bayes-assess start pairs.csv --scores score --question metric --measure f1 --out run.db",
+        "bayes-assess start ranked.csv --scores score --question precision-curve --out run.db",
         "bayes-assess start topics.csv --multilabel --question metric --measure f1_micro --out run.db",
     )
 )
@@ -130,10 +131,9 @@ def start(
     """Start to assess a pool of predictions."""
     from bayes_assess.campaigns.start import assess
     from bayes_assess.cli import files, text
-    from bayes_assess.pool.readers import read_pool
 
     reading |= asked.columns
-    items = read_pool(pool, **reading)
+    items = files.read_items(pool, reading, ranked=asked.is_ranked(design), seed=seed)
     assessment = assess(
         items,
         asked.question(items),

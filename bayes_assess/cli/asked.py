@@ -34,6 +34,7 @@ class QuestionName(StrEnum):
     COMPARE = "compare"
     METRIC = "metric"
     PR_CURVE = "pr-curve"
+    PRECISION_CURVE = "precision-curve"
 
     @property
     def kind(self) -> str:
@@ -68,6 +69,13 @@ OPTIONS = {
     ),
     "average": Option("The mean of the measures of the groups of --by, not each.", "macro"),
     "thresholds": Option("Thresholds of the curve, at most; 1024 by default.", "N", int),
+    "epsilon": Option("What may be lost between queried ranks, as a share; 0.03 by default.", kind=float),
+    "beta": Option("Factor within which queried precisions are estimated; 1.05 by default.", kind=float),
+    "delta": Option("Probability with which the band may fail; 0.05 by default.", kind=float),
+    "monotone_from": Option("Rank from which on precision is taken not to grow; 1 by default.", "RANK", int),
+    "slack": Option("Ranks over which it may grow nevertheless; 100 by default.", "RANKS", int),
+    "p_min": Option("Precision that the list nowhere falls below; found from labels by default.", kind=float),
+    "noise": Option("Share of labels that are wrong, at most; 0 by default.", kind=float),
     "target": Option("What the answer is about: this pool, by default, or the population it came from.", "WHICH"),
 }
 
@@ -99,14 +107,26 @@ FORMS = (
     Form((_Q.COMPARE,), "second", "first measure positive rope target", "two systems"),
     Form((_Q.METRIC,), "measure", "positive systems by average"),
     Form((_Q.PR_CURVE,), takes="positive thresholds"),
+    Form((_Q.PRECISION_CURVE,), takes="epsilon beta delta monotone_from slack p_min noise positive"),
 )
+
+
+def flag(option: str) -> str:
+    """Return an option as it is written on the command line.
+
+    Examples
+    --------
+    >>> flag("monotone_from")
+    '--monotone-from'
+    """
+    return f"--{option.replace('_', '-')}"
 
 
 def _overview() -> list[str]:
     lines = {}
     for form in FORMS:
         title = ", ".join(form.names) + (f": {form.what}" if form.what else "")
-        lines[title] = [f"--{name}" for name in form.needs.split()] + [f"[--{name}]" for name in form.takes.split()]
+        lines[title] = [flag(name) for name in form.needs.split()] + [f"[{flag(name)}]" for name in form.takes.split()]
     width = max(map(len, lines))
     return [f"{title:{width}}  {' '.join(options)}" for title, options in lines.items()]
 
@@ -114,6 +134,7 @@ def _overview() -> list[str]:
 OVERVIEW = _overview()  # as help shows it
 DESIGNS = (  # as help shows them; a test compares them with the designs there are
     "metric, pr-curve  variance_reduction, adaptive, oasis (F-measures), importance, poisson, stratified, passive",
+    "precision-curve   adastrat, logstrat, paula, random, variance_reduction",
     "all others        thompson, top_two, epsilon_greedy, bayes_ucb, random, random_group",
     "--multilabel      poisson, passive, of metric",
     "Not every question takes each of them.",
@@ -157,7 +178,7 @@ class Asked:
                 having = [name for name in QuestionName if option in options_of(name)]
                 plural = "s" * (len(having) > 1)
                 raise QuestionError(
-                    f"--{option} belongs to the question{plural} {_listed(having)}, not to {self.name}; leave it out."
+                    f"{flag(option)} belongs to the question{plural} {_listed(having)}, not to {self.name}; leave it out."
                 )
         if self.name is QuestionName.COMPARE:
             self._check_sides()
@@ -171,7 +192,7 @@ class Asked:
             for name in form.needs.split():
                 if self.name in form.names and name not in self.options:
                     option = OPTIONS[name]
-                    raise QuestionError(f"{self.name} needs --{name} {option.metavar}. {option.help}")
+                    raise QuestionError(f"{self.name} needs {flag(name)} {option.metavar}. {option.help}")
 
     def _check_sides(self) -> None:
         given = self.options.keys()
@@ -191,6 +212,12 @@ class Asked:
             raise QuestionError(f"metric takes a column or prediction by --by, not bins of scores; found {by!r}.")
         if average is not None and (average != "macro" or by is None):
             raise QuestionError("metric averages over groups: --average macro --by COLUMN.")
+
+    def is_ranked(self, design: str | None) -> bool:
+        """Whether the question is answered by a design of ranked lists."""
+        from bayes_assess.designs.ranked import is_ranked
+
+        return self.name is QuestionName.PRECISION_CURVE and (design is None or is_ranked(design))
 
     @property
     def columns(self) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayes_assess.cli.asked import OPTIONS, Asked, Option, QuestionName
+from bayes_assess.cli.asked import OPTIONS, Asked, Option, QuestionName, flag
 
 
 class PriorName(StrEnum):
@@ -75,7 +75,7 @@ def asked(question: Ask = QuestionName.GROUP_ACCURACY, **options: Any) -> Asked:
 
 
 def _option(name: str, option: Option) -> inspect.Parameter:
-    shown = typer.Option(f"--{name}", metavar=option.metavar, help=option.help)
+    shown = typer.Option(flag(name), metavar=option.metavar, help=option.help)
     annotation = Annotated[option.kind | None, shown]  # type: ignore[name-defined] - a class that is known here only
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 

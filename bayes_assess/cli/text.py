@@ -12,6 +12,7 @@ import typer
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import one_line, text_width
 from bayes_assess.measures import Measure, combine, positive_code
+from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import (
     Calibration,
     ConfusionMatrix,
@@ -30,6 +31,7 @@ from bayes_assess.results import (
     MeasureVerdict,
     MetricResult,
     PairsResult,
+    RankedAnswer,
     Result,
     TwoSystemsResult,
 )
@@ -56,6 +58,8 @@ def show(table: Table) -> None:
 def started(assessment: Assessment) -> str:
     """Say what was started, and which labels are possible."""
     pool, question = assessment.pool, assessment.question
+    if isinstance(pool, RankedList):
+        return _ranked_started(pool, question, assessment.design)
     named = ", ".join(str(name) for name in pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
     more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
     subject, extent = _asked(assessment)
@@ -71,6 +75,15 @@ def started(assessment: Assessment) -> str:
         pair = f"predicted {pool.classes[k]} whose label is {pool.classes[j]}"
         lines.append(f"The highest cost, {costs[k, j]:g}, is that of an item {pair}.")
     return "\n".join(lines)
+
+
+def _ranked_started(ranked: RankedList, question: Any, design: Any) -> str:
+    negative, positive = (ranked.label_space.classes[code] for code in (1 - ranked.positive, ranked.positive))
+    tied = f", {ranked.n_tied:,} of them with equal scores" if ranked.n_tied else ""
+    return (
+        f"{question.name}, design {design.name}: {ranked.n_items:,} ranked items{tied}.\n"
+        f"Labels can be {negative} and {positive}; the positive class is {positive}."
+    )
 
 
 def _positive(assessment: Assessment) -> str:
@@ -117,6 +130,9 @@ def taken(new: int, known: int, skipped: int) -> str:
 
 def progress(assessment: Assessment) -> str:
     """Say how many labels were used, and how many items are left."""
+    if isinstance(assessment.pool, RankedList):
+        rest = "the design needs no more" if assessment.done else f"{assessment.n_remaining:,} or more wanted"
+        return f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, {rest}."
     return (
         f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, "
         f"{assessment.n_remaining:,} remaining."
@@ -125,6 +141,8 @@ def progress(assessment: Assessment) -> str:
 
 def narrow(result: Result) -> list[Table]:
     """Tabulate a result in so few columns that they fit a terminal of 80 characters."""
+    if isinstance(result, RankedAnswer):
+        return [_ranked(result)]
     if isinstance(result, ConfusionResult):
         costs = [] if result.question.cost_matrix is None else narrow(result.cost)
         return [_confusions(result), *costs]
@@ -260,6 +278,15 @@ def _curve(result: BeliefMetricResult | MetricResult) -> Table:
     some = f"{len(rows)} of {len(full):,} thresholds" if len(rows) < len(full) else f"{len(full)} thresholds"
     title = f"Precision and recall at {some}, {result.level:.0%} {result.guarantee} intervals"
     return Table(columns, title=title, formats={"threshold": ".3g", "precision": ".3f", "recall": ".3f"})
+
+
+def _ranked(result: RankedAnswer) -> Table:
+    full = result.table()
+    columns: dict[str, Any] = {"rank": full["rank"]}
+    for name in ("precision", "recall"):
+        ends = Table({"lower": full[f"{name}_lower"], "upper": full[f"{name}_upper"]})
+        columns |= {name: full[name], f"{name} band": _intervals(ends)}
+    return Table(columns, title=full.title, formats={"rank": ",", "precision": ".3f", "recall": ".3f"})
 
 
 def _fitted(columns: dict[str, Any], title: str | None, numbers: tuple[str, ...] = (), *, names: int = 1) -> Table:

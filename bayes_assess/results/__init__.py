@@ -12,6 +12,7 @@ from bayes_assess.questions import (
     Metric,
     MostCostly,
     MultiLabelMetric,
+    PrecisionCurve,
     Question,
     TwoGroups,
     TwoSystems,
@@ -37,6 +38,9 @@ from bayes_assess.results.metric import asked_anew as asked_anew
 from bayes_assess.results.metric import measure_answer as measure_answer
 from bayes_assess.results.multilabel import MultiLabelResult as MultiLabelResult
 from bayes_assess.results.multilabel import multilabel_answer as multilabel_answer
+from bayes_assess.results.precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
+from bayes_assess.results.precision_curve import PrecisionCurveResult as PrecisionCurveResult
+from bayes_assess.results.precision_curve import RankedAnswer as RankedAnswer
 
 _RESULTS: dict[type[Question], type[Result]] = {
     GroupAccuracy: GroupResult,
@@ -53,9 +57,15 @@ _RESULTS: dict[type[Question], type[Result]] = {
 }
 
 
+_BELIEVED: dict[type[Question], type[Result]] = {
+    MeasureComparison: BeliefComparisonResult,
+    PrecisionCurve: BeliefPrecisionCurveResult,
+}
+
+
 def make_result(question: Question, **fields: Any) -> Any:
     """Make the result that belongs to a question; `fields` are those of `Result`."""
     kind = next(kind for asked, kind in _RESULTS.items() if isinstance(question, asked))
     if "found" in fields:
-        kind = BeliefComparisonResult if isinstance(question, MeasureComparison) else BeliefMetricResult
+        kind = next((kind for asked, kind in _BELIEVED.items() if isinstance(question, asked)), BeliefMetricResult)
     return kind(question=question, **fields)

@@ -1,0 +1,396 @@
+"""Designs for the precision of a ranked list at every rank: which ranks to query, and how many labels that takes.
+
+A design works in rounds. A plan cuts the list into strata of ranks and wants so many labels of each, of items drawn at
+random; once they are told, the design refines the plan, or is done. Nothing here is of the length of the list.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.arrays import show
+from bayes_assess.acquisition.precision_curve import (
+    bisect,
+    geometric_ranks,
+    lowest_precision_bound,
+    prefix_length,
+    random_prefix,
+    samples_per_point,
+    strata_needed,
+    window_bounds,
+)
+from bayes_assess.acquisition.precision_envelope import Envelope
+from bayes_assess.designs._base import Design
+from bayes_assess.designs.variance_reduction import VarianceReduction
+from bayes_assess.errors import DesignError
+from bayes_assess.estimators.ranked_labels import RankedLabels, debiased_interval
+
+_PILOT = 200  # labels of the first guess at the lowest precision
+_PILOT_GROWTH = 1.25
+_PRECISE_ENOUGH = 0.9  # lower bound of the lowest precision, as a share of its estimate
+
+
+class Promise(NamedTuple):
+    """What is promised of a curve, and what is assumed of the list; see `PrecisionCurve` for the parameters."""
+
+    epsilon: float
+    beta: float
+    delta: float
+    monotone_from: int
+    slack: int
+    p_min: float | None
+    eta: float
+
+    @property
+    def delta_of_samples(self) -> float:
+        """Probability of error that is left for the queries, after that of bounding the lowest precision."""
+        return self.delta if self.p_min is not None else self.delta / 2
+
+    def samples(self, n_points: int, p_min: float) -> int:
+        """Return the labels that a query takes when there are so many of them ([ADA] eq. 5)."""
+        return samples_per_point(n_points, self.beta, self.delta_of_samples, p_min, self.eta)
+
+
+class Band(Protocol):
+    """Bounds of a precision curve at all ranks; an `Envelope`, or what another design knows."""
+
+    @property
+    def ranks(self) -> Int[np.ndarray, " k"]:
+        """Ranks that the bounds come from, increasing."""
+        ...
+
+    @property
+    def break_points(self) -> Int[np.ndarray, " q"]:
+        """Ranks between which every bound is the sharpest of some that rise or fall with the rank."""
+        ...
+
+    def lower_at(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """Compute the least precision at ranks from the first of the band on."""
+        ...
+
+    def upper_at(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """Compute the greatest precision at such ranks."""
+        ...
+
+
+class SamplingPlan(NamedTuple):
+    """Strata of ranks and the labels wanted of each.
+
+    Attributes
+    ----------
+    edges : (k,) increasing ranks
+        Last rank of every stratum; the first stratum begins at rank 1, the last one ends at N.
+    wanted : (k,) integers
+        Labels of random items of every stratum.
+    p_min : float or None
+        Lower bound of the lowest precision, once it is known.
+    done : bool
+        Whether the labels suffice.
+    """
+
+    edges: Int[np.ndarray, " k"]
+    wanted: Int[np.ndarray, " k"]
+    p_min: float | None = None
+    done: bool = False
+
+    @property
+    def sizes(self) -> Int[np.ndarray, " k"]:
+        """Items of every stratum."""
+        return np.diff(self.edges, prepend=0)
+
+
+@dataclass(frozen=True)
+class RankedDesign(ABC):
+    """The interface of designs for ranked lists: frozen dataclasses whose fields are their options."""
+
+    name: ClassVar[str]
+
+    def start(self, promise: Promise, n_items: int) -> SamplingPlan:
+        """Return the first plan: the head of the list whole, and a sample of the rest.
+
+        Examples
+        --------
+        >>> promise = Promise(0.1, 1.2, 0.05, 1, 20, 0.5, 0.0)
+        >>> AdaStrat().start(promise, 100_000).wanted.tolist()
+        [116, 185]
+        """
+        if promise.p_min is not None:
+            return self.planned(promise, n_items, promise.p_min)
+        head = min(self.head(promise, n_items), n_items)
+        return _plan(np.array([head, n_items]), np.array([head, _PILOT]), None)
+
+    def refine(self, promise: Promise, labels: RankedLabels, plan: SamplingPlan) -> SamplingPlan:
+        """Return the plan after this one, whose labels are all told."""
+        if plan.p_min is not None:
+            return self.next_plan(promise, labels, plan)
+        p_min = _lowest_precision(promise, labels, plan)
+        if p_min is None:
+            return _plan(plan.edges, np.ceil(plan.wanted * [1, _PILOT_GROWTH]).astype(np.int64), None)
+        return self.planned(promise, labels.n_items, p_min)
+
+    def next_plan(self, promise: Promise, labels: RankedLabels, plan: SamplingPlan) -> SamplingPlan:
+        """Return the plan after one whose lowest precision is bounded: none, unless a design looks at the labels."""
+        return plan._replace(done=True)
+
+    def head(self, promise: Promise, n_items: int) -> int:
+        """Return how many of the first items are labelled one and all."""
+        return prefix_length(promise.epsilon, promise.slack, promise.monotone_from)
+
+    @abstractmethod
+    def planned(self, promise: Promise, n_items: int, p_min: float) -> SamplingPlan:
+        """Return the first plan for a list whose precision is nowhere below `p_min`."""
+
+    def band(self, promise: Promise, labels: RankedLabels, plan: SamplingPlan, delta: float | None) -> Band:
+        """Return what the labels say of the curve.
+
+        Parameters
+        ----------
+        delta : float or None
+            Probability with which it may not hold the curve; None: take estimates as if they were exact.
+        """
+        ranks = self.queried(promise, plan)
+        lower = upper = labels.precision_at(ranks)
+        if delta is not None:
+            radius = labels.radius_at(ranks, delta / len(ranks), noisy=promise.eta > 0)
+            lower, upper = debiased_interval(lower - radius, upper + radius, promise.eta)
+        return Envelope(ranks, lower, upper, self.slack(promise, labels.n_items), labels.n_items, promise.monotone_from)
+
+    def queried(self, promise: Promise, plan: SamplingPlan) -> Int[np.ndarray, " k"]:
+        """Return the ranks whose precision the labels estimate."""
+        return plan.edges
+
+    def slack(self, promise: Promise, n_items: int) -> int:
+        """Return how far apart ranks are whose precisions are known to decrease."""
+        return promise.slack
+
+
+@dataclass(frozen=True)
+class AdaStrat(RankedDesign):
+    """Query where the curve is least known: bisect until its envelope is narrow enough ([ADA] Algorithm 1).
+
+    Examples
+    --------
+    >>> AdaStrat().name
+    'adastrat'
+    """
+
+    name: ClassVar[str] = "adastrat"
+
+    def planned(self, promise: Promise, n_items: int, p_min: float) -> SamplingPlan:
+        """Query the last rank."""
+        head = min(self.head(promise, n_items), n_items)
+        return _queries(promise, np.unique([head, n_items]), p_min)
+
+    def next_plan(self, promise: Promise, labels: RankedLabels, plan: SamplingPlan) -> SamplingPlan:
+        """Query the middles of all intervals that are not narrow enough; earlier queries get the labels they lack."""
+        assert plan.p_min is not None  # refine sees to it
+        heights = self.band(promise, labels, plan, None).gaps()
+        new = bisect(plan.edges, heights, promise.epsilon)
+        if not len(new):
+            return plan._replace(done=True)
+        return _queries(promise, np.union1d(plan.edges, new), plan.p_min)
+
+
+@dataclass(frozen=True)
+class LogStrat(RankedDesign):
+    """Query ranks that grow geometrically ([ADA] Theorem 1)."""
+
+    name: ClassVar[str] = "logstrat"
+
+    def planned(self, promise: Promise, n_items: int, p_min: float) -> SamplingPlan:
+        """Query the whole grid."""
+        head = min(self.head(promise, n_items), n_items)
+        ranks = np.union1d([head, n_items], geometric_ranks(n_items, head, promise.epsilon))
+        return _queries(promise, ranks, p_min)
+
+
+@dataclass(frozen=True)
+class RandomRanks(RankedDesign):
+    """Label the head, and random items of the rest alike: no shape of the curve is assumed ([ADA] section 2.1)."""
+
+    name: ClassVar[str] = "random"
+
+    def head(self, promise: Promise, n_items: int) -> int:
+        """Return the length of the head that makes the labels fewest."""
+        return self._head(promise, n_items, promise.p_min or 0.5)
+
+    def planned(self, promise: Promise, n_items: int, p_min: float) -> SamplingPlan:
+        """Sample the rest as densely as its first item needs."""
+        head = self._head(promise, n_items, p_min)
+        s = self._samples(promise, n_items, p_min)
+        wanted = np.array([head, math.ceil((n_items - head) * min(1.0, s / head))])
+        return _plan(np.array([head, n_items]), wanted, p_min)
+
+    def queried(self, promise: Promise, plan: SamplingPlan) -> Int[np.ndarray, " k"]:
+        """Return the grid on which precisions are estimated from the one sample."""
+        head, n_items = int(plan.edges[0]), int(plan.edges[-1])
+        return np.union1d(plan.edges, geometric_ranks(n_items, head, promise.epsilon))
+
+    def slack(self, promise: Promise, n_items: int) -> int:
+        """Return N: precisions of no two ranks need decrease."""
+        return n_items
+
+    def _head(self, promise: Promise, n_items: int, p_min: float) -> int:
+        return min(random_prefix(n_items, self._samples(promise, n_items, p_min)), n_items)
+
+    def _samples(self, promise: Promise, n_items: int, p_min: float) -> int:
+        return promise.samples(max(1, math.ceil(math.log(n_items, 1 + promise.epsilon))), p_min)
+
+
+@dataclass(frozen=True)
+class Paula(RankedDesign):
+    """Label a window of items at each rank of a grid that grows geometrically ([PAULA]).
+
+    The share of positives is taken to fall from each window to the next, which weak monotonicity does not imply.
+
+    Parameters
+    ----------
+    window : int
+        Items of a window.
+
+    Examples
+    --------
+    >>> promise = Promise(0.1, 1.2, 0.05, 1, 20, None, 0.0)
+    >>> Paula(window=10).start(promise, 200).wanted.tolist()  # the head, then gaps and windows
+    [116, 0, 10, 0, 10, 0, 10, 0, 10, 0, 10]
+    """
+
+    window: int = 100
+
+    name: ClassVar[str] = "paula"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.window, bool) or int(self.window) != self.window or self.window < 1:
+            raise DesignError(f"A window has a whole number of items, 1 or more; found {show(self.window)}.")
+
+    def start(self, promise: Promise, n_items: int) -> SamplingPlan:
+        """Return the only plan: the head and all windows whole."""
+        return self.planned(promise, n_items, 1.0)
+
+    def planned(self, promise: Promise, n_items: int, p_min: float) -> SamplingPlan:
+        """Label the head and all windows."""
+        head = min(self.head(promise, n_items), n_items)
+        grid = geometric_ranks(n_items, head, promise.epsilon)
+        begin = np.maximum(grid - self.window, np.append(head, grid[:-1]))
+        edges = np.append(head, np.stack([begin, grid], axis=-1))
+        wanted = np.append(head, np.stack([np.zeros_like(grid), grid - begin], axis=-1))
+        return _plan(edges, wanted, p_min)
+
+    def band(self, promise: Promise, labels: RankedLabels, plan: SamplingPlan, delta: float | None) -> Band:
+        """Bound the positives between windows by the precision of both; labels that are missing may be anything."""
+        n, positive = labels.counts(plan.edges)
+        windows = plan.wanted > 0
+        ranks = plan.edges[windows]
+        n, positive, size = n[windows], positive[windows], plan.wanted[windows]
+        ends = []
+        for missing in ((0.5, 0.5) if delta is None else (0.0, 1.0)):
+            share = (positive + missing * (size - n)) / size
+            ends.append(window_bounds(ranks, share, share[0] * size[0]))
+        return WindowBand(ranks, ends[0].lower, ends[1].upper)
+
+
+@dataclass(frozen=True, eq=False)
+class WindowBand:
+    """A band from bounds of the positives down to the ranks of a grid, linear in between.
+
+    Attributes
+    ----------
+    ranks : (k,) increasing
+    fewest, most : (k,)
+
+    Examples
+    --------
+    >>> band = WindowBand(np.array([100, 200]), np.array([90.0, 150.0]), np.array([90.0, 180.0]))
+    >>> band.lower_at(np.array([150])).tolist(), band.upper_at(np.array([150])).tolist()
+    ([0.8], [0.9])
+    """
+
+    ranks: Int[np.ndarray, " k"]
+    fewest: Float[np.ndarray, " k"]
+    most: Float[np.ndarray, " k"]
+
+    @property
+    def break_points(self) -> Int[np.ndarray, " k"]:
+        """The ranks of the grid."""
+        return self.ranks
+
+    def lower_at(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """Compute the least precision."""
+        return np.interp(ranks, self.ranks, self.fewest) / ranks
+
+    def upper_at(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """Compute the greatest precision."""
+        return np.interp(ranks, self.ranks, self.most) / ranks
+
+
+RANKED_DESIGNS: dict[str, type[RankedDesign]] = {
+    design.name: design for design in (AdaStrat, LogStrat, Paula, RandomRanks)
+}
+
+
+def is_ranked(design: Any) -> bool:
+    """Whether this is a design of ranked lists, or the name of one.
+
+    Examples
+    --------
+    >>> is_ranked("adastrat"), is_ranked("variance_reduction")
+    (True, False)
+    """
+    return isinstance(design, RankedDesign) or (isinstance(design, str) and design in RANKED_DESIGNS)
+
+
+def find_curve_design(design: Any) -> RankedDesign | Design:
+    """Return the design of that name, or the given one, if it serves precision curves.
+
+    Raises
+    ------
+    DesignError
+        If it does not.
+
+    Examples
+    --------
+    >>> find_curve_design("adastrat")
+    AdaStrat()
+    """
+    if isinstance(design, RankedDesign | VarianceReduction):
+        return design
+    if is_ranked(design):
+        return RANKED_DESIGNS[design]()
+    if isinstance(design, str) and design == VarianceReduction.name:
+        return VarianceReduction()
+    names = ", ".join(map(repr, (*RANKED_DESIGNS, VarianceReduction.name)))
+    raise DesignError(f"{show(design)} is no design for precision curves; these are: {names}.")
+
+
+def _queries(promise: Promise, ranks: Int[np.ndarray, " k"], p_min: float) -> SamplingPlan:
+    """Plan to label the items up to the first rank, and to query the others."""
+    s = promise.samples(max(len(ranks) - 1, 1), p_min)
+    return _plan(ranks, np.append(ranks[0], strata_needed(ranks[1:], int(ranks[0]), s)), p_min)
+
+
+def _plan(edges: np.ndarray, wanted: np.ndarray, p_min: float | None) -> SamplingPlan:
+    """Make a plan, leaving out strata without items."""
+    edges = edges.astype(np.int64)
+    sizes = np.diff(edges, prepend=0)
+    kept = sizes > 0
+    return SamplingPlan(edges[kept], np.minimum(wanted, sizes)[kept].astype(np.int64), p_min)
+
+
+def _lowest_precision(promise: Promise, labels: RankedLabels, plan: SamplingPlan) -> float | None:
+    """Bound the precision of the whole list from below; None while the bound is not precise enough."""
+    n, positive = labels.counts(plan.edges)
+    tail = len(plan.edges) - 1
+    estimate = float(labels.precision_at(plan.edges)[-1])
+    if n[tail] == plan.sizes[tail]:
+        return max(estimate, 1 / labels.n_items)
+    lowest = lowest_precision_bound(int(n[tail]), positive[tail] / n[tail], promise.delta / 2)
+    bound = (positive[:tail].sum() + plan.sizes[tail] * max(lowest, 0.0)) / labels.n_items
+    if promise.eta:
+        bound = min(bound, (bound - promise.eta) / (1 - 2 * promise.eta))
+    return float(bound) if bound >= _PRECISE_ENOUGH * estimate and bound > 0 else None
