@@ -145,6 +145,19 @@ class Envelope:
         for name, value in (("ranks", ranks), ("lower", lower), ("upper", upper)):
             object.__setattr__(self, name, value)
 
+    @property
+    def break_points(self) -> Ranks:
+        """First and last ranks of the O(k) segments on which the same bounds hold, increasing.
+
+        Examples
+        --------
+        >>> p = np.array([0.9, 0.6])
+        >>> Envelope(np.array([100, 400]), p, p, 10, 400, 50).break_points[-4:].tolist()
+        [389, 390, 399, 400]
+        """
+        first = self._segments.first
+        return np.unique(np.concatenate([first, first[1:] - 1, [self.n_items]]))
+
     def upper_at(self, ranks: Ranks) -> Values:
         """Compute the greatest precision at given ranks ([ADA] (3)).
 

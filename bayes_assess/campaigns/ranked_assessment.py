@@ -206,9 +206,7 @@ class RankedAssessment:
         (1.0, 1.0, 1.0)
         """
         level = 1 - self.question.delta if level is None else level
-        return PrecisionCurveResult.of(
-            self.question, self.design, self.pool, self._book.labels, self._book.plan, level
-        )
+        return PrecisionCurveResult.of(self.question, self.design, self.pool, self._book.labels, self._book.plan, level)
 
     def __repr__(self) -> str:
         return (

@@ -155,7 +155,11 @@ class _Plan:
 
     def chooses_as(self, other: _Plan) -> bool:
         """Whether campaigns of both label the same items: their beliefs differ, but have no say."""
-        return self.design == other.design and not getattr(self.design, "learns", True) and self.setting.cells is other.setting.cells
+        return (
+            self.design == other.design
+            and not getattr(self.design, "learns", True)
+            and self.setting.cells is other.setting.cells
+        )
 
 
 def _plans(designs, question, pool, codes, prior, prior_strength, seed) -> dict[str, _Plan]:

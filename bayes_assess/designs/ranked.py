@@ -289,7 +289,7 @@ class Paula(RankedDesign):
         ranks = plan.edges[windows]
         n, positive, size = n[windows], positive[windows], plan.wanted[windows]
         ends = []
-        for missing in ((0.5, 0.5) if delta is None else (0.0, 1.0)):
+        for missing in (0.5, 0.5) if delta is None else (0.0, 1.0):
             share = (positive + missing * (size - n)) / size
             ends.append(window_bounds(ranks, share, share[0] * size[0]))
         return WindowBand(ranks, ends[0].lower, ends[1].upper)

@@ -64,6 +64,34 @@ class RankedLabels:
         object.__setattr__(self, "ranks", ranks)
         object.__setattr__(self, "labels", labels)
 
+    @property
+    def n_labelled(self) -> int:
+        """Number of labels, n."""
+        return len(self.ranks)
+
+    def known_at(self, ranks: Int[np.ndarray, " m"]) -> tuple[Precisions, Precisions, Precisions]:
+        """Say what the labels down to ranks show, whatever the others are.
+
+        Parameters
+        ----------
+        ranks : (m,) integers
+
+        Returns
+        -------
+        (m,) least precisions, all others being negative; (m,) greatest ones, all others being positive; and (m,) shares
+        of positives among the labels, one half without any.
+
+        Examples
+        --------
+        >>> labelled = RankedLabels(np.array([1, 2, 4]), np.array([True, False, True]), 9)
+        >>> [values.tolist() for values in labelled.known_at(np.array([2, 4]))]
+        [[0.5, 0.5], [0.5, 0.75], [0.5, 0.6666666666666666]]
+        """
+        at = np.searchsorted(self.ranks, ranks, "right")
+        positives = np.append(0, np.cumsum(self.labels))[at]
+        share = np.divide(positives, at, out=np.full(len(at), 0.5), where=at > 0)
+        return positives / ranks, (ranks - at + positives) / ranks, share
+
     def counts(self, edges: Edges) -> tuple[Edges, Edges]:
         """Count labels and positive ones in every stratum.
 

@@ -249,7 +249,9 @@ def positive_code(pool: Pool, positive: Any) -> int:
     if positive is None and pool.n_classes == 2:
         return 1
     if positive is None:
-        raise QuestionError(f"The pool has {pool.n_classes} classes; say which is positive, as in positive={show(pool.classes[-1])}.")
+        raise QuestionError(
+            f"The pool has {pool.n_classes} classes; say which is positive, as in positive={show(pool.classes[-1])}."
+        )
     return int(pool.label_codes([positive])[0])
 
 

@@ -93,9 +93,7 @@ def read_pool(
     return Pool(**_read(Path(source) if is_file else source, columns, classes), multilabel=multilabel)
 
 
-def read_ranked(
-    source: Any, *, scores: str, id: str | None = None, classes: Any = None, seed: int = 0
-) -> RankedList:
+def read_ranked(source: Any, *, scores: str, id: str | None = None, classes: Any = None, seed: int = 0) -> RankedList:
     """Read a ranked list from a file or a dataframe: ids and one score of any scale.
 
     Parameters

@@ -156,8 +156,9 @@ class PrecisionCurve(PRCurve):
         return _reaching(cells)
 
     def groups(self, cells: Cells) -> np.ndarray:
-        """Names of what is asked, (T,)."""
-        return np.array([f"precision at rank {rank:,}" for rank in _reaching(cells)])
+        """Names of the precisions and of the recalls, which the belief is asked too, (2 T,)."""
+        names = ("precision", "recall")
+        return np.array([f"{name} at rank {rank:,}" for name in names for rank in _reaching(cells)])
 
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " T"]:
         """Compute the precisions from all labels."""

@@ -15,6 +15,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess.acquisition.precision_envelope import Envelope
 from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan
 from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.estimators.ranked_labels import RankedLabels
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ROWS = 13  # of a table
+_RANKS = 64  # of estimate and interval
 _POINTS = 400  # of a figure, and of sums over ranks
 _TOTALS = 21  # numbers of positives in all that are tried
 
@@ -72,6 +74,21 @@ class RankedAnswer(Answer):
     @abstractmethod
     def average_precision(self) -> Bounded:
         """Mean over all positives of the precision at their ranks."""
+
+    @property
+    def ranks(self) -> Int[np.ndarray, " T"]:
+        """Ranks of `estimate` and `interval`, which grow geometrically from 1 to N."""
+        return np.unique(np.geomspace(1, self.n_items, _RANKS).round().astype(np.int64))
+
+    @cached_property
+    def estimate(self) -> Float[np.ndarray, " T"]:
+        """Precisions at `ranks`."""
+        return self._precision(self.ranks)[:, 0]
+
+    @cached_property
+    def interval(self) -> Float[np.ndarray, "T 2"]:
+        """The band at `ranks`."""
+        return self._precision(self.ranks)[:, 1:]
 
     def at(self, rank: Any) -> Bounded:
         """Return the precision of the first `rank` items.
@@ -358,7 +375,9 @@ class PrecisionCurveResult(RankedAnswer):
 
     def _turns(self) -> Int[np.ndarray, " k"]:
         labelled = self.labels.ranks
-        turns = np.concatenate([self.bounding.break_points, labelled, labelled - 1, self.queried - 1, [1, self.n_items]])
+        turns = np.concatenate(
+            [self.bounding.break_points, labelled, labelled - 1, self.queried - 1, [1, self.n_items]]
+        )
         return np.unique(turns[(turns >= 1) & (turns <= self.n_items)])
 
 
@@ -366,8 +385,12 @@ class PrecisionCurveResult(RankedAnswer):
 class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
     """The precision curve from a belief that learns what the scores mean.
 
-    Between the thresholds that the belief is asked about positives are taken to be spread evenly.
+    Between the thresholds that the belief is asked about positives are taken to be spread evenly. The band is credible
+    at every rank by itself; where random items contradict the belief somewhere, it holds their intervals too.
     """
+
+    estimate = RankedAnswer.estimate  # at ranks, not at thresholds
+    interval = RankedAnswer.interval
 
     @property
     def n_items(self) -> int:
@@ -410,17 +433,44 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         share = (ranks - known[after - 1]) / (known[after] - known[after - 1])
         return counts[:, after - 1] + share * (counts[:, after] - counts[:, after - 1])
 
-    def _bounded(self, draws: Float[np.ndarray, "S n"]) -> Float[np.ndarray, "n 3"]:
-        return np.stack([np.median(draws, axis=0), *np.quantile(draws, self._tails(), axis=0)], axis=-1)
-
     def _precision(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-        return self._bounded(self._draws_of_positives(ranks) / ranks)
+        found = self._bounded(self._draws_of_positives(ranks) / ranks)
+        return self._held(found, *(count / ranks for count in self._counts_without_trust(ranks)))
 
     def _recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-        return self._bounded(_share(self._draws_of_positives(ranks), self._positives[:, -1:]))
+        found = self._bounded(_share(self._draws_of_positives(ranks), self._positives[:, -1:]))
+        (fewest, most), (least, all_) = self._counts_without_trust(ranks), self._counts_without_trust(self._last)
+        return self._held(found, _share(fewest, all_), _share(most, least))
 
     def _f1(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-        return self._bounded(2 * self._draws_of_positives(ranks) / (ranks + self._positives[:, -1:]))
+        found = self._bounded(2 * self._draws_of_positives(ranks) / (ranks + self._positives[:, -1:]))
+        (fewest, most), (least, all_) = self._counts_without_trust(ranks), self._counts_without_trust(self._last)
+        return self._held(found, 2 * fewest / (ranks + all_), 2 * most / (ranks + np.maximum(least, most)))
+
+    @property
+    def _last(self) -> Int[np.ndarray, " 1"]:
+        return np.array([self.n_items])
+
+    def _bounded(self, draws: Float[np.ndarray, "S n"]) -> Float[np.ndarray, "n 3"]:
+        found = posterior_measure(draws, self.found.exact)
+        return np.concatenate([found.value[:, None], found.interval(self.level)], axis=1)
+
+    def _held(self, found: Float[np.ndarray, "n 3"], lower: Any, upper: Any) -> Float[np.ndarray, "n 3"]:
+        """Widen bands to hold what random items alone say, if these contradict the belief somewhere."""
+        if not np.any(self._contradicted):
+            return found
+        ends = np.minimum(found[:, 1], lower), np.maximum(found[:, 2], np.minimum(upper, 1.0))
+        return np.stack([found[:, 0], *ends], axis=-1)
+
+    def _counts_without_trust(self, ranks: Int[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
+        """Bound the positives down to ranks by random items alone: those of the thresholds before and after."""
+        known, n = self._ranks, len(self._ranks)
+        ends = self._design[:n][::-1] * known[:, None]
+        before = np.searchsorted(known, ranks, "right")
+        fewest = np.append(0.0, np.maximum.accumulate(ends[:, 0]))[before]
+        after = np.minimum(np.searchsorted(known, ranks), n - 1)
+        most = np.minimum.accumulate(ends[::-1, 1])[::-1][after]
+        return fewest, np.minimum(most, ranks)
 
     def _turns(self) -> Int[np.ndarray, " k"]:
         return np.unique(np.concatenate([self._ranks, [1, self.n_items], self._shown_ranks]))
