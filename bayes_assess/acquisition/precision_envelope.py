@@ -20,8 +20,9 @@ Given bounds L <= C(y) <= U at a rank y, the number of positives at another rank
 and by 0 and v. These are the bounds of [ADA] Definition 2 with three changes. Theorem 2 needs y + m <= N where it steps
 up: a list that ends before y + m has no rank whose precision would hold C(v) down. It needs y - m >= r where it steps
 down, for the same reason. And the last bound, p(v) >= p(v + m) >= C(y) / (v + m), is new; it is above the step by up to
-a share m / y of its height. Each is monotone in L or U, so that bounds may stand where [ADA] has values, and the
-envelope of several ranks is the intersection of theirs ([ADA] (3), (4)).
+a share m / y of its height. Each is monotone in U or in whole L, so that bounds may stand where [ADA] has values, and
+the envelope of several ranks is the intersection of theirs ([ADA] (3), (4)). Between whole numbers, the step down is
+not monotone in L: it is taken of L rounded up, and is at most L.
 
 In v every bound is a constant, v - B, r v, or v L / (v + m), on a range of ranks. So the list falls into O(k) segments
 with at most three upper and four lower bounds each: of a kind only the sharpest counts. All ratios of an upper to a
@@ -287,6 +288,7 @@ class Envelope:
         """The bounds of the module's docstring, the sharpest of a kind on every segment."""
         y, m, n, start = self.ranks, self.slack, self.n_items, self.monotone_from
         most, least = _nearly_whole(y * self.upper), _nearly_whole(y * self.lower)
+        whole = np.ceil(least)
         one, end = np.ones_like(y), np.full_like(y, n)
         nothing = np.zeros_like(y)  # where the condition of a bound fails, its range ends before it begins
         steps_up, steps_down = (y >= start) & (y + m <= n), y - m >= start
@@ -301,7 +303,7 @@ class Envelope:
             "least": (
                 [y, y - m],
                 [end, np.where(steps_down, y - 1, nothing)],
-                [least, least - np.floor(m * least / y + _WHOLE)],
+                [least, np.minimum(least, whole - np.floor(m * whole / y + _WHOLE))],
             ),
             "least_behind": ([one], [y - 1], [y - least]),
             "least_rate": ([np.full_like(y, start)], [y - m], [least / y]),
@@ -309,7 +311,7 @@ class Envelope:
         }
         flat = {kind: [np.concatenate(part) for part in piece] for kind, piece in pieces.items()}
         edges = np.concatenate([np.concatenate([a[a <= b], b[a <= b] + 1]) for a, b, _ in flat.values()])
-        first = np.unique(np.append(edges[edges <= n], 1))
+        first = np.unique(np.append(edges[(edges >= 1) & (edges <= n)], 1))
         found = [_sharpest(kind, begin, end, value, first) for kind, (begin, end, value) in flat.items()]
         return _Segments._make([first, np.append(first[1:] - 1, n), *found])
 
