@@ -97,7 +97,7 @@ def assess(
             raise DesignError(
                 f"A journal can bring back the designs {', '.join(DESIGNS)}; {show(assessment.design)} is none of them."
             )
-        kept = describe(pool, question, assessment.design, assessment.prior, assessment.cells, seed, source)
+        kept = describe(assessment.pool, question, assessment.design, assessment.prior, assessment.cells, seed, source)
         assessment.journal = Journal.create(journal, kept)
     return assessment
 
@@ -143,7 +143,8 @@ def resume(
         return assessment
     if isinstance(pool, RankedList):
         pool = pool.as_pool()
-    question, design, prior, seed = read_description(book, pool, question, design)
+    kept: Any = design  # of ranked lists, which other journals refuse
+    question, design, prior, seed = read_description(book, pool, question, kept)
     cells = question.cells(pool, seed, design.strata_of(pool))
     if book.meta["cells"] != cells.source.fingerprint():
         raise JournalError(f"The journal {str(book.path)!r} was written with other groups than these.")

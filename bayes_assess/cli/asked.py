@@ -16,6 +16,7 @@ from bayes_assess.errors import QuestionError
 
 if TYPE_CHECKING:
     from bayes_assess.pool.pool import Pool
+    from bayes_assess.pool.ranked import RankedList
     from bayes_assess.questions import Question
 
 _OWN = "prediction"  # names the pool's own predictions
@@ -178,7 +179,8 @@ class Asked:
                 having = [name for name in QuestionName if option in options_of(name)]
                 plural = "s" * (len(having) > 1)
                 raise QuestionError(
-                    f"{flag(option)} belongs to the question{plural} {_listed(having)}, not to {self.name}; leave it out."
+                    f"{flag(option)} belongs to the question{plural} {_listed(having)}, not to {self.name}; "
+                    "leave it out."
                 )
         if self.name is QuestionName.COMPARE:
             self._check_sides()
@@ -225,7 +227,7 @@ class Asked:
         named = ("by", "first", "second", "systems")
         return columns_of({name: self._read(name) for name in named if name in self.options})
 
-    def question(self, pool: Pool) -> Question:
+    def question(self, pool: Pool | RankedList) -> Question:
         """Make the question; costs and the positive class are matched to the pool's classes by name."""
         from bayes_assess.campaigns.description import described_question
 

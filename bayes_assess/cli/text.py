@@ -11,6 +11,7 @@ import typer
 
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import one_line, text_width
+from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.measures import Measure, combine, positive_code
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import (
@@ -128,9 +129,9 @@ def taken(new: int, known: int, skipped: int) -> str:
     return f"Took {new:,} label{'s' * (new != 1)}" + (f" ({', '.join(notes)})." if notes else ".")
 
 
-def progress(assessment: Assessment) -> str:
+def progress(assessment: Assessment | RankedAssessment) -> str:
     """Say how many labels were used, and how many items are left."""
-    if isinstance(assessment.pool, RankedList):
+    if isinstance(assessment, RankedAssessment):
         rest = "the design needs no more" if assessment.done else f"{assessment.n_remaining:,} or more wanted"
         return f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, {rest}."
     return (

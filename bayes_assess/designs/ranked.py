@@ -159,7 +159,10 @@ class RankedDesign(ABC):
         if delta is not None:
             radius = labels.radius_at(ranks, delta / len(ranks), noisy=promise.eta > 0)
             lower, upper = debiased_interval(lower - radius, upper + radius, promise.eta)
-        return Envelope(ranks, lower, upper, self.slack(promise, labels.n_items), labels.n_items, promise.monotone_from)
+        return self._envelope(promise, ranks, lower, upper, labels.n_items)
+
+    def _envelope(self, promise: Promise, ranks: Any, lower: Any, upper: Any, n_items: int) -> Envelope:
+        return Envelope(ranks, lower, upper, self.slack(promise, n_items), n_items, promise.monotone_from)
 
     def queried(self, promise: Promise, plan: SamplingPlan) -> Int[np.ndarray, " k"]:
         """Return the ranks whose precision the labels estimate."""
@@ -190,7 +193,8 @@ class AdaStrat(RankedDesign):
     def next_plan(self, promise: Promise, labels: RankedLabels, plan: SamplingPlan) -> SamplingPlan:
         """Query the middles of all intervals that are not narrow enough; earlier queries get the labels they lack."""
         assert plan.p_min is not None  # refine sees to it
-        heights = self.band(promise, labels, plan, None).gaps()
+        estimates = labels.precision_at(plan.edges)
+        heights = self._envelope(promise, plan.edges, estimates, estimates, labels.n_items).gaps()
         new = bisect(plan.edges, heights, promise.epsilon)
         if not len(new):
             return plan._replace(done=True)

@@ -141,6 +141,7 @@ class RankedList:
         [1, 2, 0]
         """
         code = positive_code(pool, positive)
+        assert pool.scores is not None  # or there is no positive code
         column = pool.scores if pool.scores.ndim == 2 else both_columns(pool.scores)
         scores = column[:, code].astype(np.float64)
         order = _decreasing(scores, seed)

@@ -70,10 +70,13 @@ class RankedAnswer(Answer):
     def _turns(self) -> Int[np.ndarray, " k"]:
         """Return the ranks between which the lower band is a convex function of 1 / rank, from 1 to N."""
 
-    @property
     @abstractmethod
+    def _average_precision(self) -> Bounded: ...
+
+    @cached_property
     def average_precision(self) -> Bounded:
         """Mean over all positives of the precision at their ranks."""
+        return self._average_precision()
 
     @property
     def ranks(self) -> Int[np.ndarray, " T"]:
@@ -242,8 +245,9 @@ class PrecisionCurveResult(RankedAnswer):
         bounding = design.band(question.promise, labels, plan, 1 - level)
         against = bounding.contradiction() if isinstance(bounding, Envelope) else None
         if against is not None:
-            assert isinstance(estimated, Envelope) and isinstance(bounding, Envelope)
-            estimated, bounding = (replace(one, slack=labels.n_items) for one in (estimated, bounding))
+            assert isinstance(estimated, Envelope)  # as the other one is
+            assert isinstance(bounding, Envelope)
+            estimated, bounding = replace(estimated, slack=labels.n_items), replace(bounding, slack=labels.n_items)
         return cls(question, design.name, ranked, labels, plan, estimated, bounding, against, plan.done, level)
 
     @property
@@ -289,9 +293,8 @@ class PrecisionCurveResult(RankedAnswer):
         with np.errstate(divide="ignore", invalid="ignore"):
             return float(np.max(np.where(lower > 0, np.maximum(upper / value, value / lower), np.inf)))
 
-    @cached_property
-    def average_precision(self) -> Bounded:
-        """Mean over all positives of the precision at their ranks, with bounds from the band.
+    def _average_precision(self) -> Bounded:
+        """Return the average precision, with bounds from the band.
 
         The i-th positive lies no higher than the first rank by which the upper band allows i of them, and no lower
         than the first by which the lower band has i.
@@ -299,10 +302,10 @@ class PrecisionCurveResult(RankedAnswer):
         ranks = np.unique(np.concatenate([np.geomspace(1, self.n_items, 20 * _POINTS).astype(np.int64), self._turns()]))
         middle, fewest, most = np.maximum.accumulate(self._precision(ranks) * ranks[:, None], axis=0).T
         before = np.append(1, ranks[:-1] + 1)
-        value = _average_precision(middle, (before + ranks) / 2, middle[-1])
+        value = _mean_precision(middle, (before + ranks) / 2, middle[-1])
         totals = np.linspace(fewest[-1], most[-1], _TOTALS)
-        lower = min(_average_precision(fewest, ranks, total) for total in totals)
-        upper = max(_average_precision(most, before, total) for total in totals)
+        lower = min(_mean_precision(fewest, ranks, total) for total in totals)
+        upper = max(_mean_precision(most, before, total) for total in totals)
         return Bounded(value, min(lower, value), max(upper, value))
 
     def summary(self) -> str:
@@ -324,9 +327,8 @@ class PrecisionCurveResult(RankedAnswer):
             )
         if self.guarantee != "exact":
             when = "" if self.done else " It is one of this look, not of all looks until the design is done."
-            lines.append(
-                f"The band holds the whole curve with a probability of {self.level:.0%} or more. {self.assumption}{when}"
-            )
+            promised = f"The band holds the whole curve with a probability of {self.level:.0%} or more."
+            lines.append(f"{promised} {self.assumption}{when}")
         if self.ranked.n_tied:
             lines.append(f"{self.ranked.n_tied:,} items share their score with others; those are in random order.")
         return "\n".join(lines)
@@ -397,9 +399,7 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         """Length of the list, N."""
         return self.cells.n_items
 
-    @cached_property
-    def average_precision(self) -> Bounded:
-        """Mean over all positives of the precision at their ranks."""
+    def _average_precision(self) -> Bounded:
         ranks = self._ranks.astype(float)
         found = np.diff(self._positives, axis=1, prepend=0)
         precision = self._positives / ranks
@@ -481,7 +481,7 @@ def _share(part: Any, whole: Any) -> Any:
     return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=np.asarray(whole) > 0)
 
 
-def _average_precision(count: Float[np.ndarray, " n"], ranks: Float[np.ndarray, " n"], total: float) -> float:
+def _mean_precision(count: Float[np.ndarray, " n"], ranks: Float[np.ndarray, " n"], total: float) -> float:
     """Return the mean precision at the ranks of `total` positives: `count` of them, in all, by each of the ranks."""
     if total <= 0:
         return 0.0

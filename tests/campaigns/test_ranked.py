@@ -259,7 +259,7 @@ def test_bad_lists_and_ranks_are_refused():
         ba.RankedList(scores=[0.9, 0.3, 0.5])
     with pytest.raises(PoolError, match="finite"):
         ba.RankedList(scores=[0.9, np.nan])
-    with pytest.raises(PoolError, match="positive whole|1 to"):
+    with pytest.raises(PoolError, match="1 to 2"):
         ba.RankedList(0)
     with pytest.raises(PoolError, match="differ"):
         ba.RankedList(3, ids=["a", "b"])
