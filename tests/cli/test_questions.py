@@ -333,7 +333,7 @@ def test_designs_are_the_question_s_own_unless_named(tmp_path, columns):
         (["metric", "--measure", "accuracy", "--prior-strength", 2], "no prior_strength"),
         (["group-accuracy", "--measure", "f1"], "--measure belongs to the questions compare and metric, not to"),
         (["compare", "--systems", "other"], "--systems belongs to the question metric"),
-        (["calibration", "--positive", "dog"], "--positive belongs to the questions compare, metric and"),
+        (["calibration", "--positive", "dog"], "--positive belongs to the questions compare, metric, pr-curve and"),
         (["group-accuracy", "--design", "adaptive"], "cannot serve"),
         (["pr-curve", "--measure", "f1"], "not to pr-curve"),
         (["pr-curve", "--by", "site"], "not to pr-curve"),
