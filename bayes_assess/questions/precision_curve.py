@@ -17,7 +17,8 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions.metric import cells_table
 from bayes_assess.questions.pr_curve import PRCurve
 
-_N_RANKS = 64  # at which studies look, and the belief is asked
+_N_RANKS = 48  # at which studies look, and the belief is asked
+_FIRST_RANK = 30  # of these: the precision of fewer items is a matter of each of them
 _DEFAULT_SLACK = 100
 
 
@@ -133,15 +134,17 @@ class PrecisionCurve(PRCurve):
         Examples
         --------
         >>> import bayes_assess as ba
-        >>> ba.PrecisionCurve().for_pool(ba.Pool(scores=[0.2, 0.9, 0.5, 0.5])).thresholds.tolist()
-        [0.2, 0.5, 0.9]
+        >>> scores = [0.9, 0.5] * 20 + [0.2] * 10
+        >>> ba.PrecisionCurve().for_pool(ba.Pool(scores=scores)).thresholds.tolist()  # ranks 50 and 40
+        [0.2, 0.5]
         """
         if pool.multilabel:
             raise QuestionError("A ranked list needs a score of every item; this pool has several labels per item.")
         if not isinstance(self.thresholds, int):
             return self
         scores = np.sort(curve_scores(pool, self.positive)[0])[::-1]
-        ranks = np.unique(np.geomspace(1, len(scores), _N_RANKS).round().astype(np.int64))
+        first = min(max(_FIRST_RANK, self.monotone_from), len(scores))
+        ranks = np.unique(np.geomspace(first, len(scores), _N_RANKS).round().astype(np.int64))
         asked = PrecisionCurve(**{name: getattr(self, name) for name in _OPTIONS}, positive=self.positive)
         thresholds = np.unique(scores[ranks - 1])
         asked._set(thresholds=thresholds, measure=pr_curve(thresholds))

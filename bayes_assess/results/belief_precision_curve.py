@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.questions.metric import cells_table
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
     """The precision curve from a belief that learns what the scores mean.
 
-    Between the thresholds that the belief is asked about positives are taken to be spread evenly. The band is credible
-    at every rank by itself; where random items contradict the belief somewhere, it holds their intervals too.
+    Between the thresholds that the belief is asked about, positives are taken to be in random order. The band is
+    credible at every rank by itself; where random items contradict the belief somewhere, it holds their intervals too.
     """
 
     estimate = RankedAnswer.estimate  # at ranks, not at thresholds
@@ -66,8 +67,19 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         known = np.concatenate([[0], self._ranks])
         counts = np.concatenate([np.zeros((len(self._positives), 1)), self._positives], axis=1)
         after = np.clip(np.searchsorted(known, ranks), 1, len(known) - 1)
-        share = (ranks - known[after - 1]) / (known[after] - known[after - 1])
-        return counts[:, after - 1] + share * (counts[:, after] - counts[:, after - 1])
+        size, before = known[after] - known[after - 1], ranks - known[after - 1]
+        good = np.clip(counts[:, after] - counts[:, after - 1], 0, size)  # sums are rounded
+        # Of `good` positives among `size` items in random order, the first `before` hold a hypergeometric number, whose
+        # quantiles are close to normal ones; a draw's stands at the same quantile everywhere.
+        share = before / size
+        spread = np.sqrt(share * (1 - share) * good * (1 - good / size) * size / np.maximum(size - 1, 1))
+        found = good * share + spread * self._quantiles[:, None]
+        return counts[:, after - 1] + np.clip(found, np.maximum(0, before - (size - good)), np.minimum(before, good))
+
+    @cached_property
+    def _quantiles(self) -> Float[np.ndarray, " S"]:
+        """Standard normal numbers, one of every draw."""
+        return generator(self.seed, "positions").standard_normal(len(self._positives))
 
     def _precision(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
         found = self._bounded(self._draws_of_positives(ranks) / ranks)
@@ -88,8 +100,10 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         return np.array([self.n_items])
 
     def _bounded(self, draws: Float[np.ndarray, "S n"]) -> Float[np.ndarray, "n 3"]:
-        found = posterior_measure(draws, self.found.exact)
-        return np.concatenate([found.value[:, None], found.interval(self.level)], axis=1)
+        """Take medians and credible intervals, of which the shortest ones may reach further than equal-tailed ones."""
+        each = [posterior_measure(draw[:, None], self.found.exact) for draw in draws.T]  # of many, fewer quantiles
+        found = [np.concatenate([one.value[:, None], one.interval(self.level)], axis=1) for one in each]
+        return np.clip(np.concatenate(found), 0, 1)  # sums are rounded
 
     def _held(self, found: Float[np.ndarray, "n 3"], lower: Any, upper: Any) -> Float[np.ndarray, "n 3"]:
         """Widen bands to hold what random items alone say, if these contradict the belief somewhere."""
