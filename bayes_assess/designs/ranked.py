@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess.acquisition.precision_band import RateBand
 from bayes_assess.acquisition.precision_curve import (
     bisect,
     geometric_ranks,
@@ -155,11 +156,12 @@ class RankedDesign(ABC):
             Probability with which it may not hold the curve; None: take estimates as if they were exact.
         """
         ranks = self.queried(promise, plan)
-        lower = upper = labels.precision_at(ranks)
-        if delta is not None:
-            radius = labels.radius_at(ranks, delta / len(ranks), noisy=promise.eta > 0)
-            lower, upper = debiased_interval(lower - radius, upper + radius, promise.eta)
-        return self._envelope(promise, ranks, lower, upper, labels.n_items)
+        values = labels.precision_at(ranks)
+        if delta is None:
+            return self._envelope(promise, ranks, values, values, labels.n_items)
+        radius = labels.radius_at(ranks, delta / (2 * len(ranks)), noisy=promise.eta > 0)
+        ends = debiased_interval(values - radius, values + radius, promise.eta)
+        return RateBand(self._envelope(promise, ranks, *ends, labels.n_items), delta / 2)
 
     def _envelope(self, promise: Promise, ranks: Any, lower: Any, upper: Any, n_items: int) -> Envelope:
         return Envelope(ranks, lower, upper, self.slack(promise, n_items), n_items, promise.monotone_from)

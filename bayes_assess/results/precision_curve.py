@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
-from bayes_assess.acquisition.precision_envelope import Envelope
+from bayes_assess.acquisition.precision_band import RateBand
 from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.ranked_labels import RankedLabels
@@ -31,7 +31,9 @@ class PrecisionCurveResult(RankedAnswer):
     Attributes
     ----------
     estimated, bounding : Band
-        Of the estimates, taken for exact, and of their confidence intervals.
+        Of the estimates, taken for exact, and of their confidence intervals. Estimates are the geometric means of the
+        bounds of the former, as [ADA] has them, once the design is done; before, they are interpolated between queried
+        ranks.
     contradicted : (int, int) or None
         Ranks whose precisions contradict the monotonicity that the question assumes. The band is then that of curves
         of any shape.
@@ -68,11 +70,9 @@ class PrecisionCurveResult(RankedAnswer):
             raise QuestionError(f"The level of a band lies between 0 and 1, such as 0.95; found {show(level)}.")
         estimated = design.band(question.promise, labels, plan, None)
         bounding = design.band(question.promise, labels, plan, 1 - level)
-        against = bounding.contradiction() if isinstance(bounding, Envelope) else None
-        if against is not None:
-            assert isinstance(estimated, Envelope)  # as the other one is
-            assert isinstance(bounding, Envelope)
-            estimated, bounding = replace(estimated, slack=labels.n_items), replace(bounding, slack=labels.n_items)
+        against = bounding.contradiction() if isinstance(bounding, RateBand) else None
+        if isinstance(bounding, RateBand) and against is not None:
+            bounding = replace(bounding.envelope, slack=labels.n_items)
         return cls(question, design.name, ranked, labels, plan, estimated, bounding, against, plan.done, level)
 
     @property
@@ -96,13 +96,13 @@ class PrecisionCurveResult(RankedAnswer):
         asked = self.question
         if self.guarantee == "exact":
             return "Nothing is assumed: every item is labelled."
-        if not isinstance(self.bounding, Envelope):
-            return "The share of positives is taken to fall from each window of labelled items to the next."
-        if self.contradicted is not None or self.bounding.slack >= self.n_items:
+        if self.contradicted is not None or getattr(self.bounding, "slack", 0) >= self.n_items:
             return "Nothing is assumed of the shape of the curve."
+        if not isinstance(self.bounding, RateBand):
+            return "The share of positives is taken to fall from each window of labelled items to the next."
         return (
-            f"Precision is taken not to grow from any rank beyond {asked.monotone_from:,} to one that is "
-            f"{asked.slack:,} or more ranks below."
+            f"Precision is taken not to grow, but for chance, from any rank beyond {asked.monotone_from:,} to one that "
+            f"is {asked.slack:,} or more ranks below."
         )
 
     @property
@@ -179,7 +179,9 @@ class PrecisionCurveResult(RankedAnswer):
             lower, upper = np.maximum(lower, fewest), np.minimum(upper, most)
         lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)  # bounds that err may cross
         low, high = self.estimated.lower_at(ranks), self.estimated.upper_at(ranks)
-        value = np.where(low > 0, np.sqrt(low * high), (low + high) / 2)
+        value = np.sqrt(low * high)
+        if not self.done or self.contradicted is not None:  # the envelope may be wide, and its middle far off
+            value = np.interp(np.log(ranks), np.log(self.queried), self.estimated.upper_at(self.queried))
         value = np.where(head, share, value)
         return np.stack([np.clip(value, lower, upper), lower, upper], axis=-1)
 

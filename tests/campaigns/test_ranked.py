@@ -305,6 +305,19 @@ def test_the_band_holds_as_often_as_promised():
         assert (~held).sum() <= binom.ppf(0.999, repeats, 0.2)
 
 
+def test_the_band_of_a_flat_list_holds_too():
+    """Precision then grows by chance at half of all ranks; misses are binomial with at most delta."""
+    n, repeats, missed = 20_000, 60, 0
+    asked = ba.PrecisionCurve(epsilon=0.2, beta=1.5, slack=30, p_min=0.5)
+    ranks = np.unique(np.geomspace(1, n, 2000).astype(int))
+    for seed in range(repeats):
+        labels = np.random.default_rng(seed).random(n) < 0.9
+        r = finished(ba.assess(ba.RankedList(n), asked, seed=seed), labels, 5000).result()
+        _, lower, upper = r.at(ranks)
+        missed += not ((lower <= precision(labels, ranks)) & (precision(labels, ranks) <= upper)).all()
+    assert missed <= binom.ppf(0.999, repeats, 0.05)
+
+
 def test_studies_show_all_designs():
     n = 5000
     labels = labels_of(n, seed=3)
