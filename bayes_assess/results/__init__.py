@@ -18,9 +18,11 @@ from bayes_assess.questions import (
     TwoSystems,
 )
 from bayes_assess.results._base import Result as Result
+from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_metric import BeliefMetricResult as BeliefMetricResult
 from bayes_assess.results.belief_metric import belief_answer as belief_answer
 from bayes_assess.results.belief_metric import events_anew as events_anew
+from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
 from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
 from bayes_assess.results.comparison import CompareResult as CompareResult
 from bayes_assess.results.comparison import PairsResult as PairsResult
@@ -38,9 +40,7 @@ from bayes_assess.results.metric import asked_anew as asked_anew
 from bayes_assess.results.metric import measure_answer as measure_answer
 from bayes_assess.results.multilabel import MultiLabelResult as MultiLabelResult
 from bayes_assess.results.multilabel import multilabel_answer as multilabel_answer
-from bayes_assess.results.precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
 from bayes_assess.results.precision_curve import PrecisionCurveResult as PrecisionCurveResult
-from bayes_assess.results.precision_curve import RankedAnswer as RankedAnswer
 
 _RESULTS: dict[type[Question], type[Result]] = {
     GroupAccuracy: GroupResult,
