@@ -281,9 +281,10 @@ def ranked_list(pool: Any, question: PrecisionCurve, seed: int) -> RankedList:
     Raises
     ------
     QuestionError
-        If it is neither, or the pool has no scores.
+        If it is neither, the pool has no scores, or the question's positive class is not that of the list.
     """
     if isinstance(pool, RankedList):
+        pool.check_positive(question.positive)
         return pool
     if not isinstance(pool, Pool):
         raise QuestionError(f"PrecisionCurve is asked of a RankedList or a Pool; found {type(pool).__name__}.")

@@ -174,6 +174,7 @@ def _check_seed(seed: Any) -> None:
 
 def _start(pool, question, design, prior, prior_strength, seed) -> Assessment:
     if isinstance(pool, RankedList) and isinstance(question, PrecisionCurve):
+        pool.check_positive(question.positive)
         pool = pool.as_pool()
     if not isinstance(pool, Pool):
         raise QuestionError(f"assess takes a Pool first; found {type(pool).__name__}. Make one with ba.Pool(...).")

@@ -216,10 +216,18 @@ class Asked:
             raise QuestionError("metric averages over groups: --average macro --by COLUMN.")
 
     def is_ranked(self, design: str | None) -> bool:
-        """Whether the question is answered by a design of ranked lists."""
-        from bayes_assess.designs.ranked import is_ranked
+        """Whether the question is answered by a design of ranked lists.
 
-        return self.name is QuestionName.PRECISION_CURVE and (design is None or is_ranked(design))
+        Raises
+        ------
+        DesignError
+            If the design answers no questions about ranked lists, but this is one.
+        """
+        from bayes_assess.designs.ranked import find_curve_design, is_ranked
+
+        if self.name is not QuestionName.PRECISION_CURVE:
+            return False
+        return design is None or is_ranked(find_curve_design(design))
 
     @property
     def columns(self) -> dict[str, list[str]]:

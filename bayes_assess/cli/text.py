@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 80  # characters of a terminal
 _THRESHOLDS = 12  # of a curve
+_FEW, _SHEET = 20, 500  # items of a first sheet
 _SHORTEST = 8  # characters that names are never cut below
 
 
@@ -60,7 +61,7 @@ def started(assessment: Assessment) -> str:
     """Say what was started, and which labels are possible."""
     pool, question = assessment.pool, assessment.question
     if isinstance(pool, RankedList):
-        return _ranked_started(pool, question, assessment.design)
+        return _ranked_started(assessment)
     named = ", ".join(str(name) for name in pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
     more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
     subject, extent = _asked(assessment)
@@ -78,13 +79,20 @@ def started(assessment: Assessment) -> str:
     return "\n".join(lines)
 
 
-def _ranked_started(ranked: RankedList, question: Any, design: Any) -> str:
-    negative, positive = (ranked.label_space.classes[code] for code in (1 - ranked.positive, ranked.positive))
+def _ranked_started(assessment: Any) -> str:
+    ranked, wanted = assessment.pool, assessment.n_remaining
     tied = f", {ranked.n_tied:,} of them with equal scores" if ranked.n_tied else ""
+    classes = ranked.label_space.classes
     return (
-        f"{question.name}, design {design.name}: {ranked.n_items:,} ranked items{tied}.\n"
-        f"Labels can be {negative} and {positive}; the positive class is {positive}."
+        f"{assessment.question.name}, design {assessment.design.name}: {ranked.n_items:,} ranked items{tied}.\n"
+        f"Labels can be {', '.join(map(str, classes))}; the positive class is {classes[ranked.positive]}.\n"
+        f"The design wants {wanted:,} labels first, in any portions; then it sees whether it needs more."
     )
+
+
+def first_sheet(assessment: Assessment) -> int:
+    """Say how many items to ask for first: few, or what a design of ranked lists wants if that is not too much."""
+    return min(_SHEET if isinstance(assessment, RankedAssessment) else _FEW, assessment.n_remaining)
 
 
 def _positive(assessment: Assessment) -> str:
@@ -132,7 +140,9 @@ def taken(new: int, known: int, skipped: int) -> str:
 def progress(assessment: Assessment | RankedAssessment) -> str:
     """Say how many labels were used, and how many items are left."""
     if isinstance(assessment, RankedAssessment):
-        rest = "the design needs no more" if assessment.done else f"{assessment.n_remaining:,} or more wanted"
+        wanted = assessment.n_remaining
+        rest = f"{wanted:,} or more wanted" if wanted else "whose labels decide what comes next"
+        rest = "the design needs no more" if assessment.done else rest
         return f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, {rest}."
     return (
         f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, "

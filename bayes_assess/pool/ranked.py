@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess._tools.arrays import first_missing, first_true, frozen, show, values_of
+from bayes_assess._tools.arrays import first_missing, first_true, frozen, listing, show, values_of
 from bayes_assess._tools.seeds import generator
 from bayes_assess.errors import PoolError, QuestionError, UnknownIdError
 from bayes_assess.pool._classes import check_classes
@@ -73,7 +73,7 @@ class RankedList:
             ids = np.arange(n_items)  # row numbers, which are no ranks
         names = check_classes(self.classes)
         if len(names) != 2:
-            raise PoolError(f"Items of a ranked list are negative or positive; found {len(names)} classes.")
+            raise PoolError(f"A ranked list takes two classes, the negative first; found {listing(names)}.")
         values: dict[str, Any] = {"n_items": n_items, "scores": scores, "ids": ids, "classes": names}
         for name, value in {**values, "label_space": LabelSpace(names, declared=True)}.items():
             object.__setattr__(self, name, frozen(value) if isinstance(value, np.ndarray) else value)
@@ -146,6 +146,7 @@ class RankedList:
         scores = column[:, code].astype(np.float64)
         order = _decreasing(scores, seed)
         made = cls(scores=scores[order], ids=pool.ids[order])
+        object.__setattr__(made, "classes", pool.classes)
         object.__setattr__(made, "label_space", pool.label_space)
         object.__setattr__(made, "positive", code)
         return made
@@ -174,6 +175,21 @@ class RankedList:
             raise QuestionError("The list was ranked from a pool of several classes; pass that pool.")
         scores = scores if self.positive == 1 else 1 - scores
         return Pool(scores=scores, ids=self.ids_at(ranks), classes=self.label_space.classes)
+
+    def check_positive(self, positive: Any) -> None:
+        """Check that a question's positive class, if it names one, is that of the list.
+
+        Raises
+        ------
+        QuestionError
+            If it is another one.
+        """
+        own = self.label_space.classes[self.positive]
+        if positive is not None and positive != own and str(positive) != str(own):
+            raise QuestionError(
+                f"The list is ranked by the score of its positive class, {show(own)}, but the question has "
+                f"{show(positive)} as positive; leave that out, or name it second among the classes."
+            )
 
     @property
     def n_tied(self) -> int:

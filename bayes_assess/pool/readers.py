@@ -266,7 +266,7 @@ def resolve(present: list[str], chosen: Columns) -> Columns:
         if chosen.scores is None and chosen.prediction is None:
             raise PoolError(
                 f"Found neither a column 'prediction' nor several that begin with 'p_' or 'score_' among the columns "
-                f"{_listed(present)}; name them as prediction=... or scores=..."
+                f"{_listed(present)}; say which column holds predictions, or which scores."
             )
         if chosen.scores is None and "confidence" in free and not chosen.multilabel:  # else it follows from the scores
             chosen = chosen._replace(confidence="confidence")

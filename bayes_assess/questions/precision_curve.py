@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -91,13 +92,14 @@ class PrecisionCurve(PRCurve):
         self._set(thresholds=_N_RANKS, positive=positive, systems=(), by=None, average=None, target="pool")
         self._set(measure=pr_curve(n=_N_RANKS), epsilon=epsilon, beta=beta, delta=delta)
         self._set(monotone_from=monotone_from, slack=slack, p_min=p_min, noise=noise)
-        _check("noise", noise, 0 <= noise < 0.5, "in [0, 0.5)")
-        _check("epsilon", epsilon, 0 < epsilon <= 1, "in (0, 1]")
-        _check("beta", beta, beta > 1 + noise, "above 1 + noise")
-        _check("delta", delta, 0 < delta < 1, "in (0, 1)")
-        _check("p_min", p_min, p_min is None or 0 < p_min <= 1, "in (0, 1], or None")
-        for name, value in (("monotone_from", monotone_from), ("slack", slack)):
-            _check(name, value, not isinstance(value, bool) and int(value) == value and value >= 1, "a rank, 1 or more")
+        _check("noise", noise, 0 <= noise < 0.5, "a number in [0, 0.5)")
+        _check("epsilon", epsilon, 0 < epsilon <= 1, "a number in (0, 1]")
+        _check("beta", beta, beta > 1 + noise, f"a number above 1 + noise = {1 + noise:g}")
+        _check("delta", delta, 0 < delta < 1, "a number in (0, 1)")
+        _check("p_min", p_min, p_min is None or 0 < p_min <= 1, "a number in (0, 1]")
+        for name, rank in (("monotone_from", monotone_from), ("slack", slack)):
+            whole = not isinstance(rank, bool) and math.isfinite(rank) and int(rank) == rank >= 1
+            _check(name, rank, whole, "a whole number, 1 or more,")
 
     def _set(self, **fields: Any) -> None:
         for name, value in fields.items():
@@ -219,7 +221,7 @@ _OPTIONS = ("epsilon", "beta", "delta", "monotone_from", "slack", "p_min", "nois
 
 def _check(name: str, value: Any, fits: Any, rule: str) -> None:
     if not fits:
-        raise QuestionError(f"PrecisionCurve takes {name} {rule}; found {show(value)}.")
+        raise QuestionError(f"PrecisionCurve takes {rule} for {name}; found {show(value)}.")
 
 
 def _precisions(values: np.ndarray, axis: int = -1) -> np.ndarray:

@@ -13,7 +13,7 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.questions.metric import cells_table
-from bayes_assess.results._ranked import Bounded, RankedAnswer, share
+from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
 from bayes_assess.results.belief_metric import BeliefMetricResult
 
 if TYPE_CHECKING:
@@ -52,6 +52,28 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         """Tabulate precision, recall and F1 at ranks that grow geometrically."""
         return RankedAnswer.table(self)
 
+    def _about_curve(self) -> list[str]:
+        n, known = self.n_items, f"the {self.labels_used:,} labels suggest"
+        tenth, (value, lower, upper) = max(1, n // 10), self.at(n)
+        said = f"Precision is {self.at(tenth).estimate:.3f} in the first {tenth:,} items and {value:.3f} in all {n:,}"
+        if self.found.exact:
+            return [f"{said} (exact)."]
+        lines = [f"{said}, {self.level:.0%} {self.guarantee} interval [{lower:.3f}, {upper:.3f}]."]
+        if np.any(self._contradicted):
+            lines.append(
+                "Random items contradict the scores: what they say of some rank and what the other labels suggest have "
+                "no value in common. The band holds both."
+            )
+        else:
+            lines.append(f"The band holds the precision of every rank by itself, if the scores rank as {known}.")
+        return [*lines, self._without_trust()]
+
+    def _without_trust(self) -> str:
+        if not self.found.audited:
+            return super()._without_trust()
+        lower, upper = self._design[0]
+        return f"Without trusting the scores: [{lower:.3f}, {upper:.3f}] in all; {self._random_labels()}."
+
     @property
     def _ranks(self) -> Int[np.ndarray, " T"]:
         """Ranks of the thresholds, increasing."""
@@ -87,17 +109,20 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
 
     def _recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
         found = self._bounded(share(self._draws_of_positives(ranks), self._positives[:, -1:]))
-        (fewest, most), (least, all_) = self._counts_without_trust(ranks), self._counts_without_trust(self._last)
-        return self._held(found, share(fewest, all_), share(most, least))
+        (lower, most), (upper, fewest) = self._positives_without_trust(ranks)
+        return self._held(found, share(lower, most), share(upper, fewest))
 
     def _f1(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
         found = self._bounded(2 * self._draws_of_positives(ranks) / (ranks + self._positives[:, -1:]))
-        (fewest, most), (least, all_) = self._counts_without_trust(ranks), self._counts_without_trust(self._last)
-        return self._held(found, 2 * fewest / (ranks + all_), 2 * most / (ranks + np.maximum(least, most)))
+        (lower, most), (upper, fewest) = self._positives_without_trust(ranks)
+        return self._held(found, 2 * lower / (ranks + most), 2 * upper / (ranks + fewest))
 
-    @property
-    def _last(self) -> Int[np.ndarray, " 1"]:
-        return np.array([self.n_items])
+    def _positives_without_trust(self, ranks: Int[np.ndarray, " n"]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return positives down to ranks and in all by random items alone, of the least recall and of the greatest."""
+        lower, upper = self._counts_without_trust(ranks)
+        total = self._counts_without_trust(np.array([self.n_items]))
+        most, fewest = positives_in_all(ranks, (lower, upper), total, self.n_items)
+        return [(lower, most), (upper, fewest)]
 
     def _bounded(self, draws: Float[np.ndarray, "S n"]) -> Float[np.ndarray, "n 3"]:
         """Take medians and credible intervals, of which the shortest ones may reach further than equal-tailed ones."""

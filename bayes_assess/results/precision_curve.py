@@ -15,7 +15,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.ranked_labels import RankedLabels
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
-from bayes_assess.results._ranked import Bounded, RankedAnswer, share
+from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,7 +102,7 @@ class PrecisionCurveResult(RankedAnswer):
             return "The share of positives is taken to fall from each window of labelled items to the next."
         return (
             f"Precision is taken not to grow, but for chance, from any rank beyond {asked.monotone_from:,} to one that "
-            f"is {asked.slack:,} or more ranks below."
+            f"is {asked.slack:,} or more ranks further down."
         )
 
     @property
@@ -151,9 +151,9 @@ class PrecisionCurveResult(RankedAnswer):
                 "slack it may be narrower."
             )
         if self.guarantee != "exact":
-            when = "" if self.done else " It is one of this look, not of all looks until the design is done."
+            when = "" if self.done else " Whoever looks again and again, and stops at will, has a lower one."
             promised = f"The band holds the whole curve with a probability of {self.level:.0%} or more."
-            lines.append(f"{promised} {self.assumption}{when}")
+            lines.append(f"{promised}{when} {self.assumption}")
         if self.ranked.n_tied:
             lines.append(f"{self.ranked.n_tied:,} items share their score with others; those are in random order.")
         return "\n".join(lines)
@@ -186,21 +186,19 @@ class PrecisionCurveResult(RankedAnswer):
         return np.stack([np.clip(value, lower, upper), lower, upper], axis=-1)
 
     def _recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-        value, lower, upper = (self._precision(ranks) * ranks[:, None]).T
-        total, fewest, most = self._precision(np.array([self.n_items]))[0] * self.n_items
-        ends = [share(value, total), share(lower, most), share(upper, fewest)]
-        return np.clip(np.stack(ends, axis=-1), 0, 1)
+        (value, total), (lower, most), (upper, fewest) = self._positives(ranks)
+        return _ordered(share(value, total), share(lower, most), share(upper, fewest))
 
     def _f1(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+        (value, total), (lower, most), (upper, fewest) = self._positives(ranks)
+        return _ordered(2 * value / (ranks + total), 2 * lower / (ranks + most), 2 * upper / (ranks + fewest))
+
+    def _positives(self, ranks: Int[np.ndarray, " n"]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return positives down to ranks and in all: estimates, those of the least recall, those of the greatest."""
         value, lower, upper = (self._precision(ranks) * ranks[:, None]).T
         total, fewest, most = self._precision(np.array([self.n_items]))[0] * self.n_items
-        # With TP positives among r items and P in all, F1 = 2 TP / (r + P): P is at least TP.
-        ends = [
-            2 * value / (ranks + np.maximum(total, value)),
-            2 * lower / (ranks + most),
-            2 * upper / (ranks + np.maximum(fewest, upper)),
-        ]
-        return np.clip(np.stack(ends, axis=-1), 0, 1)
+        most, fewest = positives_in_all(ranks, (lower, upper), (fewest, most), self.n_items)
+        return [(value, np.maximum(total, value)), (lower, most), (upper, fewest)]
 
     def _turns(self) -> Int[np.ndarray, " k"]:
         labelled = self.labels.ranks
@@ -217,3 +215,8 @@ def _mean_precision(count: Float[np.ndarray, " n"], ranks: Float[np.ndarray, " n
     last = np.minimum(np.append(count, total), total)
     summed = np.diff(last * (last + 1) / 2, prepend=0) / np.append(ranks, ranks[-1])
     return float(np.minimum(summed, np.diff(last, prepend=0)).sum() / total)
+
+
+def _ordered(value: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Float[np.ndarray, "n 3"]:
+    """Stack estimates and bounds, estimates between them."""
+    return np.clip(np.stack([np.clip(value, lower, upper), lower, upper], axis=-1), 0, 1)

@@ -74,6 +74,19 @@ def test_result_before_any_label_knows_nothing():
     assert "wants more labels" in r.summary()
 
 
+def test_recall_holds_its_estimate_before_labels_and_all_positives_are_in_the_whole_list():
+    ranks = np.array([1, 1000, N])
+    unknown = ba.assess(ba.RankedList(N), ASKED).result()
+    known = finished(ba.assess(ba.RankedList(N), ASKED, seed=2), labels_of(N)).result()
+    for r in (unknown, known):
+        for of in (r.recall, r.f1):
+            estimate, lower, upper = of(ranks)
+            assert (lower <= estimate).all()
+            assert (estimate <= upper).all()
+    np.testing.assert_array_equal(unknown.recall(ranks)[2], 1)  # the first item may be the only positive
+    assert known.recall(N) == (1, 1, 1)
+
+
 def test_where_to_cut():
     labels = labels_of(N)
     r = finished(ba.assess(ba.RankedList(N), ASKED, seed=2), labels).result()
@@ -214,6 +227,19 @@ def test_a_pool_is_ranked_by_its_scores():
     assert ((lower <= truth) & (truth <= upper)).all()
 
 
+def test_a_list_from_a_pool_has_its_classes():
+    pool = ba.Pool(scores=np.full((4, 3), 1 / 3), classes=["a", "b", "c"])
+    assert ba.RankedList.from_pool(pool, "c").classes.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("design", ["adastrat", "variance_reduction"])
+def test_a_positive_class_that_the_list_is_not_ranked_by_is_refused(design):
+    ranked = ba.RankedList(50, classes=["bad", "good"])
+    ba.assess(ranked, ba.PrecisionCurve(positive="good"), design="adastrat")
+    with pytest.raises(QuestionError, match="positive class, 'good', but the question has 'bad'"):
+        ba.assess(ranked, ba.PrecisionCurve(positive="bad"), design=design)
+
+
 def test_only_a_length_and_a_function_from_rank_to_id():
     ranked = ba.RankedList(10**9, id_at=lambda ranks: np.array([f"doc-{rank:,}" for rank in ranks]))
     a = ba.assess(ranked, ASKED, seed=1)
@@ -246,6 +272,7 @@ def test_ties_are_in_random_order_and_said():
         ({"slack": 0}, "slack"),
         ({"slack": 2.5}, "slack"),
         ({"monotone_from": 0}, "monotone_from"),
+        ({"slack": np.inf}, "slack"),
         ({"noise": 0.5}, "noise"),
     ],
 )
