@@ -13,7 +13,7 @@ from bayes_assess._tools.arrays import show, values_of
 from bayes_assess._tools.tables import Table
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.campaigns.ranks import RankBook
-from bayes_assess.designs.ranked import RankedDesign
+from bayes_assess.designs.ranked import RankedDesign, check_budget
 from bayes_assess.errors import BudgetError, JournalError, PoolError, QuestionError, UnknownIdError
 from bayes_assess.pool.labels import check_consistent
 from bayes_assess.pool.pool import Pool
@@ -82,6 +82,8 @@ class RankedAssessment:
         self.journal: Journal | None = None
         self._sequence = 0  # of the journal's last entry that this session knows
         self._book = RankBook(design, question.promise, pool.n_items, seed)
+        if question.budget is not None:
+            check_budget(design, question.promise, pool.n_items, question.budget)
         self._ranks: dict[Any, int] = {}  # of ids handed out, where the list cannot find them
 
     @property
@@ -141,7 +143,7 @@ class RankedAssessment:
         """
         if isinstance(n, bool) or int(n) != n or n < 1:
             raise BudgetError(f"Ask for a positive whole number of items; found {show(n)}.")
-        ranks = self._book.draw(int(n))
+        ranks = self._book.draw(self._within_budget(int(n)))
         if not len(ranks) and not self.done:
             raise BudgetError(
                 f"What comes next depends on the {self.n_pending:,} items that are pending; tell their labels first."
@@ -213,6 +215,20 @@ class RankedAssessment:
             f"RankedAssessment({self.question.name}, design {self.design.name!r}: "
             f"{self.labels_used:,} of {self.pool.n_items:,} items labelled, {self.n_pending:,} pending)"
         )
+
+    def _within_budget(self, n: int) -> int:
+        """Return how many of `n` items may be asked for."""
+        budget = self.question.budget
+        if budget is None or self.done:
+            return n
+        left = budget - self._book.n_asked
+        if left <= 0:
+            promised = self.question.beta * (1 + self.question.epsilon)
+            raise BudgetError(
+                f"The budget of {budget:,} labels is spent, and the design wants more: the band is within a factor of "
+                f"{self.result().factor:.3g} of the estimates so far, and {promised:.3g} was asked for."
+            )
+        return min(n, left)
 
     def _ranks_of(self, ids: np.ndarray) -> Int[np.ndarray, " n"]:
         ranks = self.pool.ranks_of(ids)

@@ -77,6 +77,7 @@ OPTIONS = {
     "slack": Option("Ranks over which it may grow nevertheless; 100 by default.", "RANKS", int),
     "p_min": Option("Precision that the list nowhere falls below; found from labels by default.", kind=float),
     "noise": Option("Share of labels that are wrong, at most; 0 by default.", kind=float),
+    "budget": Option("Labels there are, to be told at once if they cannot do.", kind=int),
     "target": Option("What the answer is about: this pool, by default, or the population it came from.", "WHICH"),
 }
 
@@ -108,7 +109,7 @@ FORMS = (
     Form((_Q.COMPARE,), "second", "first measure positive rope target", "two systems"),
     Form((_Q.METRIC,), "measure", "positive systems by average"),
     Form((_Q.PR_CURVE,), takes="positive thresholds"),
-    Form((_Q.PRECISION_CURVE,), takes="epsilon beta delta monotone_from slack p_min noise positive"),
+    Form((_Q.PRECISION_CURVE,), takes="epsilon beta delta monotone_from slack p_min noise budget positive"),
 )
 
 

@@ -50,6 +50,8 @@ class PrecisionCurve(PRCurve):
         Probability with which an annotator's label is the wrong one, at most ([ADA] eta).
     positive : class name, optional
         As for `Metric`, where the list is a pool.
+    budget : int, optional
+        Labels there are. A design of ranked lists that needs more from the start is refused, and no more are asked for.
 
     Raises
     ------
@@ -74,6 +76,7 @@ class PrecisionCurve(PRCurve):
     slack: int = _DEFAULT_SLACK
     p_min: float | None = None
     noise: float = 0.0
+    budget: int | None = None
 
     default_design: ClassVar[str] = "adastrat"
     default_designs: ClassVar[tuple[str, ...]] = ("random", "adastrat")
@@ -88,10 +91,11 @@ class PrecisionCurve(PRCurve):
         p_min: float | None = None,
         noise: float = 0.0,
         positive: Any = None,
+        budget: int | None = None,
     ):
         self._set(thresholds=_N_RANKS, positive=positive, systems=(), by=None, average=None, target="pool")
         self._set(measure=pr_curve(n=_N_RANKS), epsilon=epsilon, beta=beta, delta=delta)
-        self._set(monotone_from=monotone_from, slack=slack, p_min=p_min, noise=noise)
+        self._set(monotone_from=monotone_from, slack=slack, p_min=p_min, noise=noise, budget=budget)
         _check("noise", noise, 0 <= noise < 0.5, "a number in [0, 0.5)")
         _check("epsilon", epsilon, 0 < epsilon <= 1, "a number in (0, 1]")
         _check("beta", beta, beta > 1 + noise, f"a number above 1 + noise = {1 + noise:g}")
@@ -100,6 +104,9 @@ class PrecisionCurve(PRCurve):
         for name, rank in (("monotone_from", monotone_from), ("slack", slack)):
             whole = not isinstance(rank, bool) and math.isfinite(rank) and int(rank) == rank >= 1
             _check(name, rank, whole, "a whole number, 1 or more,")
+        if budget is not None:
+            whole = not isinstance(budget, bool) and math.isfinite(budget) and int(budget) == budget >= 1
+            _check("budget", budget, whole, "a number of labels, 1 or more,")
 
     def _set(self, **fields: Any) -> None:
         for name, value in fields.items():
@@ -216,7 +223,7 @@ class RankedRecord:
         return len(self.value)
 
 
-_OPTIONS = ("epsilon", "beta", "delta", "monotone_from", "slack", "p_min", "noise")
+_OPTIONS = ("epsilon", "beta", "delta", "monotone_from", "slack", "p_min", "noise", "budget")
 
 
 def _check(name: str, value: Any, fits: Any, rule: str) -> None:

@@ -281,6 +281,19 @@ def test_bad_options_are_refused(options, says):
         ba.PrecisionCurve(**options)
 
 
+def test_a_budget_that_cannot_do_says_what_it_can_reach():
+    with pytest.raises(BudgetError, match=r"with 500 it can reach about epsilon=.* and beta="):
+        ba.assess(ba.RankedList(10**7), ba.PrecisionCurve(p_min=0.5, budget=500))
+    labels = labels_of(N)
+    asked = ba.PrecisionCurve(epsilon=0.1, beta=1.2, slack=20, p_min=0.5, budget=400)
+    a = ba.assess(ba.RankedList(N), asked, seed=1)
+    with pytest.raises(BudgetError, match=r"400 labels is spent.*factor of 1\.\d+ .*1\.32"):
+        finished(a, labels, 150)
+    assert a.labels_used == 400
+    with pytest.raises(QuestionError, match="budget"):
+        ba.PrecisionCurve(budget=0)
+
+
 def test_bad_lists_and_ranks_are_refused():
     with pytest.raises(PoolError, match="row 2"):
         ba.RankedList(scores=[0.9, 0.3, 0.5])
