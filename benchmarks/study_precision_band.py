@@ -7,7 +7,28 @@ something else, and shuffled. With the folder, classes of its pools are ranked b
 design at one number of labels: the root of the mean squared error over 48 ranks, the share of ranks at which the band
 holds the curve, the share of campaigns in which it does everywhere, and its mean width. AdaStrat is asked for a band
 within a factor beta (1 + epsilon) = 1.32 with probability 0.95 and may stop before; the belief's band is credible at
-every rank by itself.
+every rank by itself. With 16 campaigns on 8 lists of each kind:
+
+| list | design | labels | RMSE | ranks held | curves held | width |
+|---|---|--:|--:|--:|--:|--:|
+| probabilities | variance_reduction | 100 | 0.0504 | 0.923 | 0.81 | 0.203 |
+| | | 500 | 0.0197 | 0.997 | 0.94 | 0.075 |
+| | | 2,000 | 0.0101 | 0.962 | 0.81 | 0.028 |
+| | adastrat | 100 | 0.1098 | 1.000 | 1.00 | 0.750 |
+| | | 500 | 0.1035 | 1.000 | 0.98 | 0.371 |
+| | | 2,000 | 0.1000 | 1.000 | 1.00 | 0.320 |
+| other scale | variance_reduction | 100 | 0.0857 | 0.835 | 0.38 | 0.212 |
+| | | 500 | 0.0276 | 0.965 | 0.81 | 0.078 |
+| | | 2,000 | 0.0114 | 0.967 | 0.62 | 0.029 |
+| shuffled | variance_reduction | 100 | 0.0486 | 0.996 | 0.81 | 0.254 |
+| | | 500 | 0.0180 | 1.000 | 1.00 | 0.089 |
+| | | 2,000 | 0.0096 | 0.993 | 0.94 | 0.030 |
+| | adastrat | 100 | 0.0885 | 1.000 | 1.00 | 0.612 |
+| | | 500 | 0.0213 | 0.966 | 0.88 | 0.125 |
+| | | 2,000 | 0.0161 | 0.966 | 0.88 | 0.082 |
+
+The belief's band is a fraction as wide, and misses where scores mean something else than they say and labels are few.
+AdaStrat looks at nothing but ranks, so that its rows are the same on another scale.
 """
 
 from __future__ import annotations
