@@ -205,7 +205,7 @@ class RankedAssessment:
         >>> a = ba.assess(ba.RankedList(100), ba.PrecisionCurve(p_min=0.5))
         >>> a.tell(a.ask(100).ids, [1] * 100)
         >>> a.result().at(50)
-        (1.0, 1.0, 1.0)
+        Bounded(estimate=1.0, lower=1.0, upper=1.0)
         """
         level = 1 - self.question.delta if level is None else level
         return PrecisionCurveResult.of(self.question, self.design, self.pool, self._book.labels, self._book.plan, level)

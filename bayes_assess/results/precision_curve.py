@@ -41,7 +41,7 @@ class PrecisionCurveResult(RankedAnswer):
         Whether the design needs no more labels, so that the promised factor is kept.
     guarantee : str
         ``"exact"`` once all is labelled, else ``"finite-sample"``: the band holds the whole curve with probability
-        `level` whatever the number of labels.
+        `level` whatever the number of labels; ``"assumed"`` for windows, whose band leaves chance out.
     """
 
     question: PrecisionCurve
@@ -88,7 +88,9 @@ class PrecisionCurveResult(RankedAnswer):
     @property
     def guarantee(self) -> str:
         """What the band promises."""
-        return "exact" if self.labels_used == self.n_items and not self.question.noise else "finite-sample"
+        if self.labels_used == self.n_items and not self.question.noise:
+            return "exact"
+        return "finite-sample" if isinstance(self.bounding, Envelope) else "assumed"
 
     @property
     def assumption(self) -> str:
@@ -152,8 +154,10 @@ class PrecisionCurveResult(RankedAnswer):
             )
         if self.guarantee != "exact":
             when = "" if self.done else " Whoever looks again and again, and stops at will, has a lower one."
-            promised = f"The band holds the whole curve with a probability of {self.level:.0%} or more."
-            lines.append(f"{promised}{when} {self.assumption}")
+            promised = f"The band holds the whole curve with a probability of {self.level:.0%} or more.{when}"
+            if self.guarantee == "assumed":
+                promised = "The band holds the whole curve as far as what is assumed holds, and leaves chance out."
+            lines.append(f"{promised} {self.assumption}")
         if self.ranked.n_tied:
             lines.append(f"{self.ranked.n_tied:,} items share their score with others; those are in random order.")
         return "\n".join(lines)
