@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess.acquisition.precision_band import RateBand
-from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan
+from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan, WindowBand
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.ranked_labels import RankedLabels
 from bayes_assess.pool.ranked import RankedList
@@ -90,7 +90,7 @@ class PrecisionCurveResult(RankedAnswer):
         """What the band promises."""
         if self.labels_used == self.n_items and not self.question.noise:
             return "exact"
-        return "finite-sample" if isinstance(self.bounding, Envelope) else "assumed"
+        return "assumed" if isinstance(self.bounding, WindowBand) else "finite-sample"
 
     @property
     def assumption(self) -> str:
@@ -100,7 +100,7 @@ class PrecisionCurveResult(RankedAnswer):
             return "Nothing is assumed: every item is labelled."
         if self.contradicted is not None or getattr(self.bounding, "slack", 0) >= self.n_items:
             return "Nothing is assumed of the shape of the curve."
-        if not isinstance(self.bounding, RateBand):
+        if isinstance(self.bounding, WindowBand):
             return "The share of positives is taken to fall from each window of labelled items to the next."
         return (
             f"Precision is taken not to grow, but for chance, from any rank beyond {asked.monotone_from:,} to one that "
