@@ -185,7 +185,9 @@ class PrecisionCurveResult(RankedAnswer):
         low, high = self.estimated.lower_at(ranks), self.estimated.upper_at(ranks)
         value = np.sqrt(low * high)
         if not self.done or self.contradicted is not None:  # the envelope may be wide, and its middle far off
-            value = np.interp(np.log(ranks), np.log(self.queried), self.estimated.upper_at(self.queried))
+            windows = isinstance(self.bounding, WindowBand)
+            known = self.estimated.upper_at(self.queried) if windows else self.labels.precision_at(self.queried)
+            value = np.interp(np.log(ranks), np.log(self.queried), known)
         value = np.where(head, share, value)
         return np.stack([np.clip(value, lower, upper), lower, upper], axis=-1)
 
