@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from bayes_assess._tools.arrays import show, values_of
+from bayes_assess._tools.arrays import first_true, show, values_of
 from bayes_assess._tools.tables import Table
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.campaigns.ranks import RankBook
 from bayes_assess.designs.ranked import RankedDesign, check_budget
-from bayes_assess.errors import BudgetError, JournalError, PoolError, QuestionError, UnknownIdError
+from bayes_assess.errors import BudgetError, JournalError, LabelError, PoolError, QuestionError, UnknownIdError
 from bayes_assess.pool.labels import check_consistent
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
@@ -191,6 +191,58 @@ class RankedAssessment:
             self._write("tell", {"ids": self.pool.ids_at(ranks), "labels": space.names(codes)})
             self._book.tell(ranks, codes == self.pool.positive)
 
+    def correct(self, ids: Any, labels: Any) -> int:
+        """Put labels right that were told wrong. All are taken, or none.
+
+        Estimates and bands are those of the right labels; what the wrong ones led to asking for stays asked for. The
+        journal keeps both.
+
+        Parameters
+        ----------
+        ids : (n,) item ids
+            Items that have a label.
+        labels : (n,) class names
+            Their right labels; items without one are left as they are.
+
+        Returns
+        -------
+        int
+            How many labels changed.
+
+        Raises
+        ------
+        LabelError
+            If lengths differ, an item has no label yet, or a label is not one of the classes.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.RankedList(1_000_000), ba.PrecisionCurve(p_min=0.5))
+        >>> queries = a.ask(2)
+        >>> a.tell(queries.ids, [1, 0])
+        >>> a.correct(queries.ids, [1, 1])
+        1
+        """
+        space = self.pool.label_space
+        ids, labels = space.labelled_only(ids, labels)
+        if not len(ids):
+            return 0
+        ranks = self._ranks_of(ids)
+        unlabelled = first_true(self._book.codes(ranks) < 0)
+        if unlabelled is not None:
+            raise LabelError(
+                f"Item {show(ids[unlabelled])} has no label that could be corrected; nothing was changed. Tell its "
+                "label instead."
+            )
+        ranks, codes = check_consistent(np.full(len(ranks), -1), ranks, space.codes(labels, ids), ids, space)
+        positive = codes == self.pool.positive
+        wrong = (self._book.codes(ranks) == 1) != positive
+        if wrong.any():
+            payload = {"ids": self.pool.ids_at(ranks[wrong]), "labels": space.names(codes[wrong])}
+            self._write("correct", payload)
+            self._book.correct(ranks[wrong], positive[wrong])
+        return int(wrong.sum())
+
     def result(self, level: float | None = None) -> PrecisionCurveResult:
         """Answer the question from the labels told so far.
 
@@ -276,6 +328,9 @@ class RankedAssessment:
                 ranks = self._ranks_of(ids)
                 codes = self.pool.label_space.codes(event.payload["labels"])
                 self._book.tell(ranks, codes == self.pool.positive)
+            elif event.kind == "correct":
+                codes = self.pool.label_space.codes(event.payload["labels"])
+                self._book.correct(self._ranks_of(ids), codes == self.pool.positive)
             else:
                 raise JournalError(
                     f"Entry {event.sequence} of the journal {str(book.path)!r} is of the unknown kind {event.kind!r}; "

@@ -97,6 +97,11 @@ class RankBook:
         order = np.argsort(ranks)
         self._ranks, self._positive = ranks[order], positive[order]
 
+    def correct(self, ranks: Int[np.ndarray, " n"], positive: Bool[np.ndarray, " n"]) -> None:
+        """Put labels right that were told; what they led to asking for stays asked for."""
+        self._positive = self._positive.copy()
+        self._positive[np.searchsorted(self._ranks, ranks)] = positive
+
     def is_taken(self, ranks: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
         """Whether ranks have been handed out."""
         return np.isin(ranks, self._taken)

@@ -202,6 +202,25 @@ def test_journal_resumes_where_it_stopped(tmp_path):
         ba.resume(path, ranked, question=ba.PrecisionCurve())
 
 
+def test_corrected_labels_count_and_are_kept_by_the_journal(tmp_path):
+    labels = labels_of(N)
+    ranked, path = ba.RankedList(N), tmp_path / "run.db"
+    a, right = ba.assess(ranked, ASKED, seed=4, journal=path), ba.assess(ranked, ASKED, seed=4)
+    queries = a.ask(100)
+    right.ask(100)
+    right.tell(queries.ids, labels[queries.ranks - 1].astype(int))
+    told = labels[queries.ranks - 1].astype(int)
+    told[:20] = 1 - told[:20]
+    a.tell(queries.ids, told)
+    assert a.result().at(N) != right.result().at(N)
+    assert a.correct(queries.ids[:30], labels[queries.ranks[:30] - 1].astype(int)) == 20
+    assert a.result().at(N) == right.result().at(N)
+    with pytest.raises(LabelError, match="no label that could be corrected"):
+        a.correct(a.ask(1).ids, [1])
+    a.journal.close()
+    assert ba.resume(path, ranked).result().at(N) == right.result().at(N)
+
+
 @pytest.mark.parametrize("design", DESIGNS)
 def test_every_design_is_kept_by_journals(tmp_path, design):
     a = ba.assess(ba.RankedList(N), ASKED, design=design, journal=tmp_path / "run.db")
