@@ -81,6 +81,11 @@ class Assessment:
         return int(self._items.remaining[self._playable].sum())
 
     @property
+    def done(self) -> bool:
+        """Whether no item is left to ask for."""
+        return self.n_remaining == 0
+
+    @property
     def pending(self) -> np.ndarray:
         """Ids of the items handed out and not labelled yet, in pool order."""
         return self.pool.ids[self._items.pending]

@@ -17,6 +17,7 @@ import numpy as np
 
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.designs import DESIGNS, Design, find_design
+from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign
 from bayes_assess.errors import JournalError, PriorError, QuestionError
 from bayes_assess.measures import Measure, PRCurve, describe_measure, described_measure
 from bayes_assess.models import (
@@ -32,12 +33,14 @@ from bayes_assess.pool._fingerprint import digest
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut, ScoreBins
 from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.ranked import RankedList
 from bayes_assess.pool.strata import FeatureStrata, Strata
 from bayes_assess.questions import (
     QUESTIONS,
     AllPairs,
     MeasureComparison,
     MultiLabelMetric,
+    PrecisionCurve,
     Question,
     ScorePrior,
     TwoGroups,
@@ -122,6 +125,45 @@ def read_description(
     return question, design, described_belief(meta["prior"]), meta["seed"]
 
 
+def describe_ranked(
+    ranked: RankedList, question: PrecisionCurve, design: RankedDesign, seed: int, source: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Say in plain values all that a resumed session on a ranked list needs besides the list."""
+    return {
+        "pool": ranked.fingerprint(),
+        "question": describe_question(question),
+        "ranked_design": describe_design(design),
+        "seed": seed,
+        "source": source,
+    }
+
+
+def is_of_ranked_list(book: Journal) -> bool:
+    """Whether a journal is of a session on a ranked list."""
+    return "ranked_design" in book.meta
+
+
+def read_ranked_description(
+    book: Journal, pool: Any, question: Question | None = None, design: Any = None
+) -> tuple[RankedList, PrecisionCurve, RankedDesign, int]:
+    """Rebuild list, question, design and seed from a journal of this list, or of the pool that its scores rank."""
+    meta = book.meta
+    asked = question if question is not None else described_question(meta["question"])
+    if not isinstance(asked, PrecisionCurve) or not _is_described(asked, meta["question"]):
+        raise JournalError(f"The journal {str(book.path)!r} asks another question: {meta['question']}.")
+    kept = meta["ranked_design"]
+    found = _made("design", kept["name"], RANKED_DESIGNS, kept["options"]) if design is None else design
+    if describe_design(found) != kept:
+        raise JournalError(f"The journal {str(book.path)!r} is of another design: {kept}.")
+    ranked = pool if isinstance(pool, RankedList) else RankedList.from_pool(pool, asked.positive, meta["seed"])
+    if meta["pool"] != ranked.fingerprint():
+        raise JournalError(
+            f"The journal {str(book.path)!r} belongs to another list: scores, ids and classes must be the same as when "
+            "it was started."
+        )
+    return ranked, asked, found, meta["seed"]
+
+
 def describe_question(question: Question) -> dict[str, Any]:
     """Say in plain values what is asked.
 
@@ -160,7 +202,7 @@ def described_question(description: Mapping[str, Any]) -> Question:
     return _made("question", description["question"], QUESTIONS, options)
 
 
-def describe_design(design: Design) -> dict[str, Any]:
+def describe_design(design: Design | RankedDesign) -> dict[str, Any]:
     """Say in plain values how items are chosen.
 
     Examples

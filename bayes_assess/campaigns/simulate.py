@@ -22,15 +22,19 @@ from jaxtyping import Array, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess.campaigns.multilabel_campaigns import LabelledPool, run_multilabel
+from bayes_assess.campaigns.ranked_campaigns import run_ranked
 from bayes_assess.campaigns.study import Campaigns as Campaigns
 from bayes_assess.campaigns.study import Study as Study
 from bayes_assess.designs import Design, State, WeightedDesign, find_design
+from bayes_assess.designs.ranked import RankedDesign, find_curve_design
 from bayes_assess.designs.step import looked_at, one_label, start_campaign
 from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import MultiLabelMetric, Question, Setting
+from bayes_assess.pool.ranked import RankedList
+from bayes_assess.questions import MultiLabelMetric, PrecisionCurve, Question, Setting
 from bayes_assess.questions._scoring import proposal_divergence
+from bayes_assess.questions.precision_curve import RankedRecord
 
 _DEFAULT_BUDGETS = 50
 # Campaigns that one compiled call runs side by side: enough to hide its overhead, few enough to stay in cache.
@@ -119,7 +123,10 @@ def simulate(
     with _progress_bar(progress, len(plans) * int(repeats)) as advance:
         for name, plan in plans.items():
             twin = next((other for other in campaigns if plan.chooses_as(plans[other])), None)
-            if isinstance(question, MultiLabelMetric):
+            if isinstance(plan.design, RankedDesign):
+                found = _run_ranked(plan, pool, question, codes, looks, int(repeats), seed, level, advance)
+                campaigns[name] = Campaigns(found, plan.setting.prior, plan.setting.cells, plan.full)
+            elif isinstance(question, MultiLabelMetric):
                 known = LabelledPool.of(pool, codes, question)
                 found = run_multilabel(known, plan.design, plan.setting, looks, int(repeats), int(batch), seed, advance)
                 campaigns[name] = Campaigns(found, plan.setting.prior, plan.setting.cells, plan.full)
@@ -135,7 +142,7 @@ def simulate(
 class _Plan:
     """A design in its setting."""
 
-    design: Design
+    design: Any
     setting: Setting
     full: Int[np.ndarray, "K O"]
 
@@ -148,7 +155,11 @@ class _Plan:
 
     def chooses_as(self, other: _Plan) -> bool:
         """Whether campaigns of both label the same items: their beliefs differ, but have no say."""
-        return self.design == other.design and not self.design.learns and self.setting.cells is other.setting.cells
+        return (
+            self.design == other.design
+            and not getattr(self.design, "learns", True)
+            and self.setting.cells is other.setting.cells
+        )
 
 
 def _plans(designs, question, pool, codes, prior, prior_strength, seed) -> dict[str, _Plan]:
@@ -161,8 +172,11 @@ def _plans(designs, question, pool, codes, prior, prior_strength, seed) -> dict[
     plans, cut = {}, {}
     for name, plan in designs.items():
         design, own_prior = plan if isinstance(plan, tuple) else (plan, prior)
-        design = find_design(design, question.n_sought, question.designs)
-        strata = design.strata_of(pool)
+        if isinstance(question, PrecisionCurve):
+            design = find_curve_design(design)
+        else:
+            design = find_design(design, question.n_sought, question.designs)
+        strata = None if isinstance(design, RankedDesign) else design.strata_of(pool)
         cells, full = cut.get(strata, (None, None))
         setting = question.setting(pool, seed, strata, own_prior, prior_strength, cells=cells)
         if full is None:
@@ -181,6 +195,14 @@ def _check_memory(n_counts: int) -> None:
             f"The study would keep {n_counts:,} counts of outcomes, {4 * n_counts / 1e9:.0f} GB; look at fewer "
             "budgets, run fewer repeats, or one design at a time."
         )
+
+
+def _run_ranked(plan, pool, question, codes, looks, repeats, seed, level, advance) -> RankedRecord:
+    """Run all campaigns of a design of ranked lists."""
+    ranked = RankedList.from_pool(pool, question.positive, seed)
+    positive = codes[pool.positions(ranked.ids_at(np.arange(1, ranked.n_items + 1)))] == ranked.positive
+    ranks = question.ranks(plan.setting.cells)
+    return run_ranked(ranked, positive, question, plan.design, ranks, looks, repeats, seed, level, advance)
 
 
 def _run(

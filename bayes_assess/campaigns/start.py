@@ -8,41 +8,51 @@ from typing import Any
 
 from bayes_assess._tools.arrays import show
 from bayes_assess.campaigns.assessment import Assessment
-from bayes_assess.campaigns.description import describe, read_description
+from bayes_assess.campaigns.description import (
+    describe,
+    describe_ranked,
+    is_of_ranked_list,
+    read_description,
+    read_ranked_description,
+)
 from bayes_assess.campaigns.journal import Journal
+from bayes_assess.campaigns.ranked_assessment import RankedAssessment, ranked_list
 from bayes_assess.designs import DESIGNS, Design, find_design
-from bayes_assess.errors import DesignError, JournalError, QuestionError
+from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign, find_curve_design
+from bayes_assess.errors import DesignError, JournalError, PriorError, QuestionError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import QUESTIONS, Question
+from bayes_assess.pool.ranked import RankedList
+from bayes_assess.questions import QUESTIONS, PrecisionCurve, Question
 
 
 def assess(
-    pool: Pool,
+    pool: Pool | RankedList,
     question: Question,
     *,
-    design: str | Design | None = None,
+    design: str | Design | RankedDesign | None = None,
     prior: str | Belief | None = None,
     prior_strength: float | None = None,
     seed: int = 0,
     journal: str | PathLike[str] | None = None,
     source: Mapping[str, Any] | None = None,
-) -> Assessment:
+) -> Any:
     """Start to assess a pool.
 
     Parameters
     ----------
-    pool : Pool
-        Predictions to be assessed.
+    pool : Pool or RankedList
+        Predictions to be assessed; a ranked list for `PrecisionCurve`, which takes pools too.
     question : Question
         What is asked: `GroupAccuracy`, `LeastAccurate`, `MostAccurate`, `ConfusionMatrix`, `MostCostly`,
-        `Calibration`, `LeastCalibrated`, `Compare`, `Metric` or `PRCurve`.
+        `Calibration`, `LeastCalibrated`, `Compare`, `Metric`, `Rate`, `PRCurve` or `PrecisionCurve`.
     design : str or Design, optional
         How items are chosen: ``"thompson"`` (the default), ``"top_two"``, ``"epsilon_greedy"``, ``"bayes_ucb"``,
         ``"random"``, ``"random_group"``; for measures ``"variance_reduction"`` (the
         default where one event of a label decides), ``"adaptive"``, ``"oasis"``, ``"importance"``,
         ``"poisson"``, ``"stratified"``, ``"passive"``; for measures of items with several labels each ``"poisson"``
-        (the default) and ``"passive"``; or a design object with options.
+        (the default) and ``"passive"``; for `PrecisionCurve` ``"adastrat"`` (the default), ``"logstrat"``,
+        ``"paula"``, ``"random"`` and ``"variance_reduction"``; or a design object with options.
     prior : {"learned", "informative", "uninformative"} or Belief, optional
         By default groups learn from each other, and from all labels how far scores can be trusted
         (`HierarchicalAccuracy` and its like); the other two are fixed, as published. A belief of your own is of one
@@ -60,7 +70,7 @@ def assess(
 
     Returns
     -------
-    Assessment
+    Assessment, or RankedAssessment for designs of ranked lists
 
     Raises
     ------
@@ -77,27 +87,34 @@ def assess(
     >>> a.result().identified.tolist()
     ['dog']
     """
+    if isinstance(question, PrecisionCurve):
+        design = find_curve_design(question.default_design if design is None else design)
+        if isinstance(design, RankedDesign):
+            return _start_ranked(pool, question, design, prior, prior_strength, seed, journal, source)
     assessment = _start(pool, question, design, prior, prior_strength, seed)
     if journal is not None:
         if type(assessment.design) is not DESIGNS.get(assessment.design.name):
             raise DesignError(
                 f"A journal can bring back the designs {', '.join(DESIGNS)}; {show(assessment.design)} is none of them."
             )
-        kept = describe(pool, question, assessment.design, assessment.prior, assessment.cells, seed, source)
+        kept = describe(assessment.pool, question, assessment.design, assessment.prior, assessment.cells, seed, source)
         assessment.journal = Journal.create(journal, kept)
     return assessment
 
 
 def resume(
-    journal: str | PathLike[str], pool: Pool, question: Question | None = None, design: Design | None = None
-) -> Assessment:
+    journal: str | PathLike[str],
+    pool: Pool | RankedList,
+    question: Question | None = None,
+    design: Design | RankedDesign | None = None,
+) -> Any:
     """Go on with an assessment from its journal, exactly where it stopped.
 
     Parameters
     ----------
     journal : path
-    pool : Pool
-        The same pool as before.
+    pool : Pool or RankedList
+        The same as before.
     question : optional
         Needed only if groups or predictions were given as an array, which the journal does not hold.
     design : optional
@@ -119,7 +136,15 @@ def resume(
     2
     """
     book = Journal.open(journal)
-    question, design, prior, seed = read_description(book, pool, question, design)
+    if is_of_ranked_list(book):
+        ranked = read_ranked_description(book, pool, question, design)
+        assessment = RankedAssessment(*ranked)
+        assessment._replay(book)
+        return assessment
+    if isinstance(pool, RankedList):
+        pool = pool.as_pool()
+    kept: Any = design  # of ranked lists, which other journals refuse
+    question, design, prior, seed = read_description(book, pool, question, kept)
     cells = question.cells(pool, seed, design.strata_of(pool))
     if book.meta["cells"] != cells.source.fingerprint():
         raise JournalError(f"The journal {str(book.path)!r} was written with other groups than these.")
@@ -128,14 +153,35 @@ def resume(
     return assessment
 
 
+def _start_ranked(pool, question, design, prior, prior_strength, seed, journal, source) -> RankedAssessment:
+    """Start a session on a ranked list, or on a pool that its scores rank."""
+    if prior is not None or prior_strength is not None:
+        raise PriorError(f"Design {design.name!r} believes nothing before any label; leave out the prior.")
+    _check_seed(seed)
+    ranked = ranked_list(pool, question, int(seed))
+    if journal is not None and type(design) is not RANKED_DESIGNS.get(design.name):
+        raise DesignError(f"A journal can bring back the designs {', '.join(RANKED_DESIGNS)}; {show(design)} is none.")
+    assessment = RankedAssessment(ranked, question, design, int(seed))
+    if journal is not None:
+        assessment.journal = Journal.create(journal, describe_ranked(ranked, question, design, int(seed), source))
+    return assessment
+
+
+def _check_seed(seed: Any) -> None:
+    if isinstance(seed, bool) or int(seed) != seed or seed < 0:
+        raise DesignError(f"A seed is a whole number, 0 or more; found {show(seed)}.")
+
+
 def _start(pool, question, design, prior, prior_strength, seed) -> Assessment:
+    if isinstance(pool, RankedList) and isinstance(question, PrecisionCurve):
+        pool.check_positive(question.positive)
+        pool = pool.as_pool()
     if not isinstance(pool, Pool):
         raise QuestionError(f"assess takes a Pool first; found {type(pool).__name__}. Make one with ba.Pool(...).")
     if not isinstance(question, Question):
         names = ", ".join(QUESTIONS)
         raise QuestionError(f"A question is one of {names}; found {type(question).__name__}.")
-    if isinstance(seed, bool) or int(seed) != seed or seed < 0:
-        raise DesignError(f"A seed is a whole number, 0 or more; found {show(seed)}.")
+    _check_seed(seed)
     question = question.for_pool(pool)
     design = find_design(
         question.default_design_on(pool) if design is None else design, question.n_sought, question.designs

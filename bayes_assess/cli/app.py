@@ -112,6 +112,7 @@ def _root(
         "bayes-assess start cases.parquet --scores p_cat,p_dog --by hospital --out run.db",
         "bayes-assess start pool.csv --question compare --second old_model --out run.db",
         "bayes-assess start pairs.csv --scores score --question metric --measure f1 --out run.db",
+        "bayes-assess start ranked.csv --scores score --question precision-curve --out run.db",
         "bayes-assess start topics.csv --multilabel --question metric --measure f1_micro --out run.db",
     )
 )
@@ -130,10 +131,9 @@ def start(
     """Start to assess a pool of predictions."""
     from bayes_assess.campaigns.start import assess
     from bayes_assess.cli import files, text
-    from bayes_assess.pool.readers import read_pool
 
     reading |= asked.columns
-    items = read_pool(pool, **reading)
+    items = files.read_items(pool, reading, ranked=asked.is_ranked(design), seed=seed)
     assessment = assess(
         items,
         asked.question(items),
@@ -146,7 +146,7 @@ def start(
     )
     _close(assessment)
     typer.echo(f"Started {out}: {text.started(assessment)}")
-    typer.echo(f"Next: bayes-assess ask {out} -n {min(20, assessment.n_remaining)} -o to_label.csv")
+    typer.echo(f"Next: bayes-assess ask {out} -n {text.first_sheet(assessment)} -o to_label.csv")
 
 
 @app.command(epilog=_example("bayes-assess ask run.db -n 20 -o to_label.csv"))
@@ -169,11 +169,16 @@ def ask(
 
     if pending and n is not None:
         raise BudgetError("--pending writes the items that were asked for before; leave out -n.")
+    wanted = 20 if n is None else n
     if output is not None:
         files.refuse_to_overwrite(output, force)
     assessment = files.reopen(run, pool)
     with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
-        queries = files.pending_queries(assessment) if pending else assessment.ask(20 if n is None else n)
+        queries = files.pending_queries(assessment) if pending else assessment.ask(wanted)
+    if not len(queries):
+        typer.echo("The design needs no more labels: there is nothing to ask for, and no sheet to write.")
+        return
+    fewer = ", fewer than asked for, as their labels decide what comes next" if len(queries) < wanted else ""
     if output is None:
         text.show(queries.table())
         return
@@ -185,7 +190,7 @@ def ask(
     except KeyboardInterrupt:
         typer.echo(f"{len(queries):,} items are pending; {again}.", err=True)
         raise
-    typer.echo(f"Wrote {len(queries):,} items to {output}; fill in the column label.")
+    typer.echo(f"Wrote {len(queries):,} items to {output}{'' if pending else fewer}; fill in the column label.")
     typer.echo(f"Next: bayes-assess tell {run} {output}")
 
 
@@ -216,13 +221,13 @@ def tell(
 
 
 @app.command(epilog=_example("bayes-assess status run.db --plot figure.png"))
-def status(run: RunFile, level: Level = 0.95, csv: CsvOut = None, plot: PlotOut = None, pool: Moved = None) -> None:
+def status(run: RunFile, level: Level = None, csv: CsvOut = None, plot: PlotOut = None, pool: Moved = None) -> None:
     """Answer the question from the labels told so far."""
     from bayes_assess.cli import files, text
 
     assessment = files.reopen(run, pool)
     _close(assessment)
-    result = assessment.result(level=level)
+    result = assessment.result() if level is None else assessment.result(level=level)
     typer.echo(result.summary())
     typer.echo(text.progress(assessment))
     for table in text.narrow(result):

@@ -16,6 +16,7 @@ from bayes_assess.errors import QuestionError
 
 if TYPE_CHECKING:
     from bayes_assess.pool.pool import Pool
+    from bayes_assess.pool.ranked import RankedList
     from bayes_assess.questions import Question
 
 _OWN = "prediction"  # names the pool's own predictions
@@ -34,6 +35,7 @@ class QuestionName(StrEnum):
     COMPARE = "compare"
     METRIC = "metric"
     PR_CURVE = "pr-curve"
+    PRECISION_CURVE = "precision-curve"
     RATE = "rate"
 
     @property
@@ -69,6 +71,14 @@ OPTIONS = {
     ),
     "average": Option("The mean of the measures of the groups of --by, not each.", "macro"),
     "thresholds": Option("Thresholds of the curve, at most; 1024 by default.", "N", int),
+    "epsilon": Option("What may be lost between queried ranks, as a share; 0.03 by default.", kind=float),
+    "beta": Option("Factor within which queried precisions are estimated; 1.05 by default.", kind=float),
+    "delta": Option("Probability with which the band may fail; 0.05 by default.", kind=float),
+    "monotone_from": Option("Rank from which on precision is taken not to grow; 1 by default.", "RANK", int),
+    "slack": Option("Ranks over which it may grow nevertheless; 100 by default.", "RANKS", int),
+    "p_min": Option("Precision that the list nowhere falls below; found from labels by default.", kind=float),
+    "noise": Option("Share of labels that are wrong, at most; 0 by default.", kind=float),
+    "budget": Option("Labels there are, to be told at once if they cannot do.", kind=int),
     "target": Option("What the answer is about: this pool, by default, or the population it came from.", "WHICH"),
 }
 
@@ -100,15 +110,27 @@ FORMS = (
     Form((_Q.COMPARE,), "second", "first measure positive rope target", "two systems"),
     Form((_Q.METRIC,), "measure", "positive systems by average"),
     Form((_Q.PR_CURVE,), takes="positive thresholds"),
+    Form((_Q.PRECISION_CURVE,), takes="epsilon beta delta monotone_from slack p_min noise budget positive"),
     Form((_Q.RATE,), takes="positive by"),
 )
+
+
+def flag(option: str) -> str:
+    """Return an option as it is written on the command line.
+
+    Examples
+    --------
+    >>> flag("monotone_from")
+    '--monotone-from'
+    """
+    return f"--{option.replace('_', '-')}"
 
 
 def _overview() -> list[str]:
     lines = {}
     for form in FORMS:
         title = ", ".join(form.names) + (f": {form.what}" if form.what else "")
-        lines[title] = [f"--{name}" for name in form.needs.split()] + [f"[--{name}]" for name in form.takes.split()]
+        lines[title] = [flag(name) for name in form.needs.split()] + [f"[{flag(name)}]" for name in form.takes.split()]
     width = max(map(len, lines))
     return [f"{title:{width}}  {' '.join(options)}" for title, options in lines.items()]
 
@@ -116,6 +138,7 @@ def _overview() -> list[str]:
 OVERVIEW = _overview()  # as help shows it
 DESIGNS = (  # as help shows them; a test compares them with the designs there are
     "metric, pr-curve, rate  variance_reduction, adaptive, oasis (F), importance, poisson, stratified, passive",
+    "precision-curve         adastrat, logstrat, paula, random, variance_reduction",
     "all others              thompson, top_two, epsilon_greedy, bayes_ucb, random, random_group",
     "--multilabel            poisson, passive, of metric",
     "Not every question takes each of them.",
@@ -159,7 +182,8 @@ class Asked:
                 having = [name for name in QuestionName if option in options_of(name)]
                 plural = "s" * (len(having) > 1)
                 raise QuestionError(
-                    f"--{option} belongs to the question{plural} {_listed(having)}, not to {self.name}; leave it out."
+                    f"{flag(option)} belongs to the question{plural} {_listed(having)}, not to {self.name}; "
+                    "leave it out."
                 )
         if self.name is QuestionName.COMPARE:
             self._check_sides()
@@ -173,7 +197,7 @@ class Asked:
             for name in form.needs.split():
                 if self.name in form.names and name not in self.options:
                     option = OPTIONS[name]
-                    raise QuestionError(f"{self.name} needs --{name} {option.metavar}. {option.help}")
+                    raise QuestionError(f"{self.name} needs {flag(name)} {option.metavar}. {option.help}")
 
     def _check_sides(self) -> None:
         given = self.options.keys()
@@ -194,13 +218,27 @@ class Asked:
         if average is not None and (average != "macro" or by is None):
             raise QuestionError("metric averages over groups: --average macro --by COLUMN.")
 
+    def is_ranked(self, design: str | None) -> bool:
+        """Whether the question is answered by a design of ranked lists.
+
+        Raises
+        ------
+        DesignError
+            If the design answers no questions about ranked lists, but this is one.
+        """
+        from bayes_assess.designs.ranked import find_curve_design, is_ranked
+
+        if self.name is not QuestionName.PRECISION_CURVE:
+            return False
+        return design is None or is_ranked(find_curve_design(design))
+
     @property
     def columns(self) -> dict[str, list[str]]:
         """Columns of groups and of other systems' predictions in the pool's file that the question needs."""
         named = ("by", "first", "second", "systems")
         return columns_of({name: self._read(name) for name in named if name in self.options})
 
-    def question(self, pool: Pool) -> Question:
+    def question(self, pool: Pool | RankedList) -> Question:
         """Make the question; costs and the positive class are matched to the pool's classes by name."""
         from bayes_assess.campaigns.description import described_question
 

@@ -16,7 +16,8 @@ from bayes_assess.cli.asked import columns_of
 from bayes_assess.cli.parse import parse_names, spelled_as
 from bayes_assess.errors import JournalError, LabelError, OutputError
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.readers import read_pool
+from bayes_assess.pool.ranked import RankedList
+from bayes_assess.pool.readers import read_pool, read_ranked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,6 +45,13 @@ def reader_options(
     }
 
 
+def read_items(path: Path, options: Mapping[str, Any], *, ranked: bool, seed: int) -> Pool | RankedList:
+    """Read a pool, or a ranked list where one score of any scale is to rank the items."""
+    if ranked and isinstance(options["scores"], str) and options["prediction"] is None:
+        return read_ranked(path, scores=options["scores"], id=options["id"], classes=options["classes"], seed=seed)
+    return read_pool(path, **options)
+
+
 def source_of(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """Say how a pool was read, for the journal."""
     return {"path": str(path.resolve()), "options": dict(options)}
@@ -61,7 +69,8 @@ def reopen(run: Path, moved_to: Path | None) -> Assessment:
             raise JournalError(f"{run} was not started on the command line, so it does not know its pool; add --pool.")
         source = {"path": "", "options": columns_of(meta["question"])}
     path = moved_to or _find(Path(source["path"]), run)
-    return resume(run, read_pool(path, **source["options"]))
+    options = {"id": None, "scores": None, "prediction": None, "classes": None} | source["options"]
+    return resume(run, read_items(path, options, ranked="ranked_design" in meta, seed=meta["seed"]))
 
 
 def _find(recorded: Path, run: Path) -> Path:

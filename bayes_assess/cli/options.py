@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayes_assess.cli.asked import OPTIONS, Asked, Option, QuestionName
+from bayes_assess.cli.asked import OPTIONS, Asked, Option, QuestionName, flag
 
 
 class PriorName(StrEnum):
@@ -36,7 +36,12 @@ Strength = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Decides every random choice.")]
-Level = Annotated[float, typer.Option("--level", help="Probability of the intervals.")]
+Level = Annotated[
+    float | None,
+    typer.Option(
+        "--level", help="Probability of the intervals; 0.95 by default, and what --delta leaves of 1 for ranked lists."
+    ),
+]
 CsvOut = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the whole table here.")]
 PlotOut = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it here (.png, .pdf, .svg).")]
 HowChosen = Annotated[
@@ -58,7 +63,8 @@ Scores = Annotated[
     typer.Option(
         "--scores",
         metavar="COLUMNS",
-        help="Class probabilities, separated by commas or one by one; a single column is P(positive).",
+        help="Class probabilities, separated by commas or one by one; a single column is P(positive), or any score "
+        "that ranks the items of precision-curve.",
     ),
 ]
 Prediction = Annotated[str | None, typer.Option("--prediction", metavar="COLUMN", help="Predicted classes.")]
@@ -75,7 +81,7 @@ def asked(question: Ask = QuestionName.GROUP_ACCURACY, **options: Any) -> Asked:
 
 
 def _option(name: str, option: Option) -> inspect.Parameter:
-    shown = typer.Option(f"--{name}", metavar=option.metavar, help=option.help)
+    shown = typer.Option(flag(name), metavar=option.metavar, help=option.help)
     annotation = Annotated[option.kind | None, shown]  # type: ignore[name-defined] - a class that is known here only
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 

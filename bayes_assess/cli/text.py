@@ -11,7 +11,9 @@ import typer
 
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import one_line, text_width
+from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.measures import Measure, combine, positive_code
+from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import (
     Calibration,
     ConfusionMatrix,
@@ -30,6 +32,7 @@ from bayes_assess.results import (
     MeasureVerdict,
     MetricResult,
     PairsResult,
+    RankedAnswer,
     RateResult,
     Result,
     TwoSystemsResult,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 80  # characters of a terminal
 _THRESHOLDS = 12  # of a curve
+_FEW, _SHEET = 20, 500  # items of a first sheet
 _SHORTEST = 8  # characters that names are never cut below
 
 
@@ -57,6 +61,8 @@ def show(table: Table) -> None:
 def started(assessment: Assessment) -> str:
     """Say what was started, and which labels are possible."""
     pool, question = assessment.pool, assessment.question
+    if isinstance(pool, RankedList):
+        return _ranked_started(assessment)
     named = ", ".join(str(name) for name in pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
     more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
     subject, extent = _asked(assessment)
@@ -72,6 +78,22 @@ def started(assessment: Assessment) -> str:
         pair = f"predicted {pool.classes[k]} whose label is {pool.classes[j]}"
         lines.append(f"The highest cost, {costs[k, j]:g}, is that of an item {pair}.")
     return "\n".join(lines)
+
+
+def _ranked_started(assessment: Any) -> str:
+    ranked, wanted = assessment.pool, assessment.n_remaining
+    tied = f", {ranked.n_tied:,} of them with equal scores" if ranked.n_tied else ""
+    classes = ranked.label_space.classes
+    return (
+        f"{assessment.question.name}, design {assessment.design.name}: {ranked.n_items:,} ranked items{tied}.\n"
+        f"Labels can be {', '.join(map(str, classes))}; the positive class is {classes[ranked.positive]}.\n"
+        f"The design wants {wanted:,} labels first, in any portions; then it sees whether it needs more."
+    )
+
+
+def first_sheet(assessment: Assessment) -> int:
+    """Say how many items to ask for first: few, or what a design of ranked lists wants if that is not too much."""
+    return min(_SHEET if isinstance(assessment, RankedAssessment) else _FEW, assessment.n_remaining)
 
 
 def _positive(assessment: Assessment) -> str:
@@ -116,8 +138,13 @@ def taken(new: int, known: int, skipped: int) -> str:
     return f"Took {new:,} label{'s' * (new != 1)}" + (f" ({', '.join(notes)})." if notes else ".")
 
 
-def progress(assessment: Assessment) -> str:
+def progress(assessment: Assessment | RankedAssessment) -> str:
     """Say how many labels were used, and how many items are left."""
+    if isinstance(assessment, RankedAssessment):
+        wanted = assessment.n_remaining
+        rest = f"{wanted:,} or more wanted" if wanted else "whose labels decide what comes next"
+        rest = "the design needs no more" if assessment.done else rest
+        return f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, {rest}."
     return (
         f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, "
         f"{assessment.n_remaining:,} remaining."
@@ -126,6 +153,8 @@ def progress(assessment: Assessment) -> str:
 
 def narrow(result: Result) -> list[Table]:
     """Tabulate a result in so few columns that they fit a terminal of 80 characters."""
+    if isinstance(result, RankedAnswer):
+        return [_ranked(result)]
     if isinstance(result, ConfusionResult):
         costs = [] if result.question.cost_matrix is None else narrow(result.cost)
         return [_confusions(result), *costs]
@@ -275,6 +304,15 @@ def _curve(result: BeliefMetricResult | MetricResult) -> Table:
     some = f"{len(rows)} of {len(full):,} thresholds" if len(rows) < len(full) else f"{len(full)} thresholds"
     title = f"Precision and recall at {some}, {result.level:.0%} {result.guarantee} intervals"
     return Table(columns, title=title, formats={"threshold": ".3g", "precision": ".3f", "recall": ".3f"})
+
+
+def _ranked(result: RankedAnswer) -> Table:
+    full = result.table()
+    columns: dict[str, Any] = {"rank": full["rank"]}
+    for name in ("precision", "recall"):
+        ends = Table({"lower": full[f"{name}_lower"], "upper": full[f"{name}_upper"]})
+        columns |= {name: full[name], f"{name} band": _intervals(ends)}
+    return Table(columns, title=full.title, formats={"rank": ",", "precision": ".3f", "recall": ".3f"})
 
 
 def _fitted(columns: dict[str, Any], title: str | None, numbers: tuple[str, ...] = (), *, names: int = 1) -> Table:

@@ -20,6 +20,7 @@ from bayes_assess.models.error_labels import ErrorLabels
 _N_QUANTILES, _OF_MANY = 400, 100  # of a measure, and of each of many
 _MANY = 64
 _LEAST_PARAMETER = 1e-9
+_ROUNDING = 1e-9  # of intervals that are exact
 
 
 class PosteriorMeasure(NamedTuple):
@@ -60,8 +61,15 @@ class PosteriorMeasure(NamedTuple):
 
 
 def contradicted(credible: Float[np.ndarray, "*batch 2"], design: Float[np.ndarray, "*batch 2"]) -> np.ndarray:
-    """Tell where two intervals have no value in common."""
-    return (design[..., 0] > credible[..., 1]) | (design[..., 1] < credible[..., 0])
+    """Tell where two intervals have no value in common.
+
+    Examples
+    --------
+    >>> exact = np.array([[0.975, 0.975]])  # as sums over items and over cells have it, which differ in the last digit
+    >>> contradicted(exact, exact - 1e-16).tolist(), contradicted(exact, exact - 0.1).tolist()
+    ([False], [True])
+    """
+    return (design[..., 0] > credible[..., 1] + _ROUNDING) | (design[..., 1] < credible[..., 0] - _ROUNDING)
 
 
 def widened(

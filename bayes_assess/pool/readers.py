@@ -12,6 +12,7 @@ import numpy as np
 from bayes_assess._tools.arrays import frame_of, listing, text_as_int, to_numpy, values_of
 from bayes_assess.errors import PoolError
 from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.ranked import RankedList
 
 SUFFIXES = (".csv", ".parquet", ".npz")
 SCORE_PREFIXES = ("p_", "score_")
@@ -90,6 +91,44 @@ def read_pool(
         multilabel=multilabel,
     )
     return Pool(**_read(Path(source) if is_file else source, columns, classes), multilabel=multilabel)
+
+
+def read_ranked(source: Any, *, scores: str, id: str | None = None, classes: Any = None, seed: int = 0) -> RankedList:
+    """Read a ranked list from a file or a dataframe: ids and one score of any scale.
+
+    Parameters
+    ----------
+    source : str, Path or dataframe
+        As for `read_pool`.
+    scores : str
+        The column of scores; the items need not be in their order.
+    id : str, optional
+        Column of ids; by default the column ``id`` if there is one, else the row numbers.
+    classes : two values, optional
+        The labels that an item can have, the negative first; 0 and 1 by default.
+    seed : int
+        Of the order of equal scores, which is random.
+
+    Returns
+    -------
+    RankedList
+
+    Raises
+    ------
+    PoolError
+        If the file is missing or of another kind, or a column is.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"id": ["a", "b", "c"], "score": [-3.5, 8.0, 1.2]})
+    >>> ba.read_ranked(frame, scores="score").ids_at([1, 2, 3]).tolist()
+    ['b', 'c', 'a']
+    """
+    columns = Columns(id=id, scores=scores, prediction=None, confidence=None, groups=[], systems={})
+    found = _read(Path(source) if isinstance(source, str | Path) else source, columns, None)
+    return RankedList.from_scores(found["scores"], found["ids"], (0, 1) if classes is None else classes, seed)
 
 
 class Columns(NamedTuple):
@@ -227,7 +266,7 @@ def resolve(present: list[str], chosen: Columns) -> Columns:
         if chosen.scores is None and chosen.prediction is None:
             raise PoolError(
                 f"Found neither a column 'prediction' nor several that begin with 'p_' or 'score_' among the columns "
-                f"{_listed(present)}; name them as prediction=... or scores=..."
+                f"{_listed(present)}; say which column holds predictions, or which scores."
             )
         if chosen.scores is None and "confidence" in free and not chosen.multilabel:  # else it follows from the scores
             chosen = chosen._replace(confidence="confidence")

@@ -26,6 +26,7 @@ from bayes_assess.questions.metric import Metric as Metric
 from bayes_assess.questions.metric import ScorePrior as ScorePrior
 from bayes_assess.questions.multilabel_metric import MultiLabelMetric as MultiLabelMetric
 from bayes_assess.questions.pr_curve import PRCurve as PRCurve
+from bayes_assess.questions.precision_curve import PrecisionCurve as PrecisionCurve
 from bayes_assess.questions.rate import Rate as Rate
 from bayes_assess.questions.system_comparison import TwoSystems as TwoSystems
 
@@ -42,6 +43,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         Compare,
         Metric,
         PRCurve,
+        PrecisionCurve,
         Rate,
     )
 }

@@ -12,15 +12,18 @@ from bayes_assess.questions import (
     Metric,
     MostCostly,
     MultiLabelMetric,
+    PrecisionCurve,
     Question,
     Rate,
     TwoGroups,
     TwoSystems,
 )
 from bayes_assess.results._base import Result as Result
+from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_metric import BeliefMetricResult as BeliefMetricResult
 from bayes_assess.results.belief_metric import belief_answer as belief_answer
 from bayes_assess.results.belief_metric import events_anew as events_anew
+from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
 from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
 from bayes_assess.results.comparison import CompareResult as CompareResult
 from bayes_assess.results.comparison import PairsResult as PairsResult
@@ -38,6 +41,7 @@ from bayes_assess.results.metric import asked_anew as asked_anew
 from bayes_assess.results.metric import measure_answer as measure_answer
 from bayes_assess.results.multilabel import MultiLabelResult as MultiLabelResult
 from bayes_assess.results.multilabel import multilabel_answer as multilabel_answer
+from bayes_assess.results.precision_curve import PrecisionCurveResult as PrecisionCurveResult
 from bayes_assess.results.rate import BeliefRateResult as BeliefRateResult
 from bayes_assess.results.rate import RateResult as RateResult
 from bayes_assess.results.rate import WeightedRateResult as WeightedRateResult
@@ -56,8 +60,9 @@ _RESULTS: dict[type[Question], type[Result]] = {
     Rate: WeightedRateResult,
     Metric: MetricResult,
 }
-_BELIEF_RESULTS: dict[type[Question], type[Result]] = {  # of the design that has a belief
+_BELIEVED: dict[type[Question], type[Result]] = {  # by the design with a belief
     MeasureComparison: BeliefComparisonResult,
+    PrecisionCurve: BeliefPrecisionCurveResult,
     Rate: BeliefRateResult,
     Metric: BeliefMetricResult,
 }
@@ -65,6 +70,6 @@ _BELIEF_RESULTS: dict[type[Question], type[Result]] = {  # of the design that ha
 
 def make_result(question: Question, **fields: Any) -> Any:
     """Make the result that belongs to a question; `fields` are those of `Result`."""
-    kinds = _BELIEF_RESULTS if "found" in fields else _RESULTS
+    kinds = _BELIEVED if "found" in fields else _RESULTS
     kind = next(kind for asked, kind in kinds.items() if isinstance(question, asked))
     return kind(question=question, **fields)

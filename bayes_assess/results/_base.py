@@ -26,8 +26,31 @@ _DRAW_NUMBERS = 10_000_000
 _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 250
 
 
+class Answer(ABC):
+    """What people look at: sentences, a table, a figure."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Say the answer in a few sentences."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """Tabulate the answer."""
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return the table as a data frame, see `Table.to_frame`."""
+        return self.table().to_frame(backend)
+
+    def __repr__(self) -> str:
+        return f"{self.summary()}\n\n{self.table()!r}"
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self.summary().splitlines())
+        return lines + self.table()._repr_html_()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(ABC):
+class Result(Answer):
     """The answer to a question from the labels told so far.
 
     Attributes
@@ -142,14 +165,6 @@ class Result(ABC):
         """Say the answer, a sentence per line."""
 
     @abstractmethod
-    def table(self) -> Table:
-        """Tabulate the answer."""
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the table as a data frame, see `Table.to_frame`."""
-        return self.table().to_frame(backend)
-
-    @abstractmethod
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the answer."""
 
@@ -169,10 +184,3 @@ class Result(ABC):
 
     def _progress(self) -> str:
         return f"{self.labels_used:,} of {self.cells.n_items:,} labelled"
-
-    def __repr__(self) -> str:
-        return f"{self.summary()}\n\n{self.table()!r}"
-
-    def _repr_html_(self) -> str:
-        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self.summary().splitlines())
-        return lines + self.table()._repr_html_()

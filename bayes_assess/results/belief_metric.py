@@ -302,9 +302,12 @@ class BeliefMetricResult(Result):
             n, wrong = int(audits.sum()), int(audits[:, 0].sum())
             return f"{ends}; {_found(n, '', wrong, 'error')}."
         quiet = events.coordinates.feature < 0
-        n, hits = int(audits[quiet].sum()), int(audits[quiet, 1].sum())
         among = f" among {int(size[quiet].sum()):,} items not predicted positive"
-        return f"{ends}; {_found(n, among, hits, 'positive')}."
+        return f"{ends}; {self._random_labels(quiet, among)}."
+
+    def _random_labels(self, cells: Any = slice(None), among: str = "") -> str:
+        audits = self.found.audits[cells]
+        return _found(int(audits.sum()), among, int(audits[:, 1].sum()), "positive")
 
     @property
     def _events(self) -> Any:

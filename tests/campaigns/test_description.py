@@ -47,6 +47,7 @@ DESCRIBED = [
     ba.Metric(measure("recall", average=None)),
     ba.PRCurve(20, positive="cat"),
     ba.PRCurve([0.25, 0.5]),
+    ba.PrecisionCurve(epsilon=0.1, slack=20, positive="cat"),
     ba.Rate(),
     ba.Rate("cat", by="site"),
 ]

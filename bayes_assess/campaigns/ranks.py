@@ -1,0 +1,131 @@
+"""The ranks of a campaign on a ranked list: which are handed out, which are labelled, and which come next."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from bayes_assess._tools.seeds import generator
+from bayes_assess.designs.ranked import Promise, RankedDesign, SamplingPlan
+from bayes_assess.estimators.ranked_labels import RankedLabels
+
+_DENSE = 4  # strata of up to so many times the ranks taken and wanted are listed; in others ranks are tried
+
+
+class RankBook:
+    """What has become of the ranks of a list; sessions and simulated campaigns share it.
+
+    Parameters
+    ----------
+    design : RankedDesign
+    promise : Promise
+    n_items : int
+        N.
+    seed : int
+
+    Examples
+    --------
+    >>> from bayes_assess.designs.ranked import AdaStrat
+    >>> book = RankBook(AdaStrat(), Promise(0.1, 1.2, 0.05, 1, 20, 0.5, 0.0), n_items=100_000, seed=0)
+    >>> ranks = book.draw(3)
+    >>> book.hand_out(ranks)
+    >>> book.tell(ranks, np.array([True, True, False]))
+    >>> book.labels.n_labelled, book.n_pending, book.done
+    (3, 0, False)
+    """
+
+    def __init__(self, design: RankedDesign, promise: Promise, n_items: int, seed: int):
+        self.design, self.promise, self.n_items = design, promise, n_items
+        self._seed = seed
+        self._plan = design.start(promise, n_items)
+        self._taken = np.empty(0, np.int64)  # ranks handed out, labelled or not, sorted
+        self._ranks, self._positive = np.empty(0, np.int64), np.empty(0, bool)  # labelled ones, sorted by rank
+        self.n_asked = 0
+
+    @property
+    def labels(self) -> RankedLabels:
+        """All labels told."""
+        return RankedLabels(self._ranks, self._positive, self.n_items)
+
+    @property
+    def n_pending(self) -> int:
+        """Ranks handed out and not labelled yet."""
+        return len(self._taken) - len(self._ranks)
+
+    @property
+    def pending(self) -> Int[np.ndarray, " n"]:
+        """Ranks handed out and not labelled yet, in their order."""
+        return np.setdiff1d(self._taken, self._ranks, assume_unique=True)
+
+    @property
+    def plan(self) -> SamplingPlan:
+        """The plan that the labels have led to."""
+        while not self._plan.done and (self._plan.wanted <= _counts(self._plan, self._ranks)).all():
+            self._plan = self.design.refine(self.promise, self.labels, self._plan)
+        return self._plan
+
+    @property
+    def done(self) -> bool:
+        """Whether the design needs no more labels."""
+        return self.plan.done
+
+    @property
+    def lacking(self) -> Int[np.ndarray, " k"]:
+        """Ranks of every stratum that are still to be handed out before the plan is refined."""
+        plan = self.plan
+        return np.maximum(plan.wanted - _counts(plan, self._taken), 0) * (not plan.done)
+
+    def draw(self, n: int) -> Int[np.ndarray, " n"]:
+        """Draw up to `n` ranks that the plan lacks, in random order; the same ones again until they are handed out."""
+        lacking, plan = self.lacking, self.plan
+        rng = generator(self._seed, f"ranks {self.n_asked}")
+        share = rng.multivariate_hypergeometric(lacking, min(n, int(lacking.sum())), method="marginals")
+        starts = plan.edges - plan.sizes
+        drawn = [
+            self._fresh(rng, start, end, count) for start, end, count in zip(starts, plan.edges, share, strict=True)
+        ]
+        return rng.permutation(np.concatenate(drawn))
+
+    def hand_out(self, ranks: Int[np.ndarray, " n"]) -> None:
+        """Take note of ranks that somebody is to label."""
+        self._taken = np.union1d(self._taken, ranks)
+        self.n_asked += len(ranks)
+
+    def tell(self, ranks: Int[np.ndarray, " n"], positive: Bool[np.ndarray, " n"]) -> None:
+        """Learn the labels of ranks that were handed out, each once."""
+        ranks, positive = np.append(self._ranks, ranks), np.append(self._positive, positive)
+        order = np.argsort(ranks)
+        self._ranks, self._positive = ranks[order], positive[order]
+
+    def is_taken(self, ranks: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Whether ranks have been handed out."""
+        return np.isin(ranks, self._taken)
+
+    def codes(self, ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Return 1 for positive ranks, 0 for negative ones, and -1 for those without a label."""
+        if not len(self._ranks):
+            return np.full(len(ranks), -1)
+        at = np.minimum(np.searchsorted(self._ranks, ranks), len(self._ranks) - 1)
+        return np.where(self._ranks[at] == ranks, self._positive[at].astype(np.int64), -1)
+
+    def _fresh(self, rng: np.random.Generator, start: int, end: int, n: int) -> Int[np.ndarray, " n"]:
+        """Draw `n` distinct ranks in (start, end] that are not taken."""
+        if n == 0:
+            return np.empty(0, np.int64)
+        taken = self._taken[np.searchsorted(self._taken, start, "right") : np.searchsorted(self._taken, end, "right")]
+        if end - start <= _DENSE * (len(taken) + n):
+            free = np.setdiff1d(np.arange(start + 1, end + 1), taken, assume_unique=True)
+            return rng.choice(free, n, replace=False)
+        found = np.empty(0, np.int64)
+        while len(found) < n:
+            tried = rng.integers(start + 1, end + 1, n - len(found))
+            # In the order of drawing: sorted, the first ones would be too low.
+            _, first = np.unique(tried, return_index=True)
+            tried = tried[np.sort(first)]
+            found = np.append(found, tried[~np.isin(tried, np.append(taken, found))])
+        return found
+
+
+def _counts(plan: SamplingPlan, ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " k"]:
+    """Count sorted ranks by stratum."""
+    return np.diff(np.searchsorted(ranks, plan.edges, side="right"), prepend=0)

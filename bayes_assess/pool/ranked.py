@@ -1,0 +1,300 @@
+"""Ranked lists: items in the order of a score, of which there may be billions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.arrays import first_missing, first_true, frozen, listing, show, values_of
+from bayes_assess._tools.seeds import generator
+from bayes_assess.errors import PoolError, QuestionError, UnknownIdError
+from bayes_assess.pool._classes import check_classes
+from bayes_assess.pool._fingerprint import digest
+from bayes_assess.pool._ids import IdIndex, check_ids, find_ids
+from bayes_assess.pool._scores import both_columns
+from bayes_assess.pool.labels import LabelSpace
+from bayes_assess.pool.pool import Pool
+
+MOST_ITEMS = 2**53  # beyond, ranks are no longer exact in 64-bit floats
+_MOST_OF_A_POOL = 100_000_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankedList:
+    """Items t_1, ..., t_N in the order of a score, the best first; nothing is kept of each item that is not given.
+
+    Parameters
+    ----------
+    n_items : int, optional
+        N, where no scores and no ids are given; up to 2^53.
+    scores : array (N,), optional
+        Scores in decreasing order; `from_scores` sorts them. Equal ones keep the order that they are given in.
+    ids : array (N,), optional
+        Distinct integers or texts; by default an item's id is its rank, 1..N.
+    id_at : function, optional
+        Takes ranks (n,) and returns their ids (n,), for lists that are too long to be written down.
+    classes : two values
+        The labels that an item can have, the negative first.
+
+    Raises
+    ------
+    PoolError
+        If lengths differ, a score is missing or out of order, or there are not two classes.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> ba.RankedList(35_000_000)
+    RankedList(35,000,000 items)
+    >>> ba.RankedList(scores=[0.9, 0.9, 0.1], ids=["a", "b", "c"]).ids_at([1, 3]).tolist()
+    ['a', 'c']
+    """
+
+    n_items: int = 0
+    scores: Any = None
+    ids: Any = None
+    id_at: Callable[[Int[np.ndarray, " n"]], Any] | None = None
+    classes: Any = (0, 1)
+    label_space: LabelSpace = field(init=False)
+    positive: int = field(init=False, default=1)
+
+    def __post_init__(self) -> None:
+        scores = None if self.scores is None else _checked_scores(self.scores)
+        n_items = self._length(scores)
+        if self.ids is not None and self.id_at is not None:
+            raise PoolError("A ranked list takes ids or id_at, not both.")
+        ids = None if self.ids is None else check_ids(self.ids, n_items)
+        if self.ids is not None and ids is None:
+            ids = np.arange(n_items)  # row numbers, which are no ranks
+        names = check_classes(self.classes)
+        if len(names) != 2:
+            raise PoolError(f"A ranked list takes two classes, the negative first; found {listing(names)}.")
+        values: dict[str, Any] = {"n_items": n_items, "scores": scores, "ids": ids, "classes": names}
+        for name, value in {**values, "label_space": LabelSpace(names, declared=True)}.items():
+            object.__setattr__(self, name, frozen(value) if isinstance(value, np.ndarray) else value)
+        if self._index is not None:
+            self._index.check_unique()
+
+    def _length(self, scores: np.ndarray | None) -> int:
+        lengths = {len(given) for given in (scores, self.ids) if given is not None}
+        if isinstance(self.n_items, bool) or int(self.n_items) != self.n_items or self.n_items < 0:
+            raise PoolError(f"The length of a ranked list is a positive whole number; found {show(self.n_items)}.")
+        lengths |= {int(self.n_items)} if self.n_items else set()
+        if len(lengths) > 1:
+            raise PoolError(f"The list is given lengths that differ: {', '.join(f'{n:,}' for n in sorted(lengths))}.")
+        n_items = next(iter(lengths), 0)
+        if not 0 < n_items <= MOST_ITEMS:
+            raise PoolError(f"A ranked list has 1 to 2^53 items; found {n_items:,}. Pass n_items, scores or ids.")
+        return n_items
+
+    @classmethod
+    def from_scores(cls, scores: Any, ids: Any = None, classes: Any = (0, 1), seed: int = 0) -> RankedList:
+        """Rank items by scores in any order, the greatest first; equal scores in an order drawn at random.
+
+        Parameters
+        ----------
+        scores : array (N,)
+        ids : array (N,), optional
+            By default the row numbers 0..N-1.
+        classes : two values
+        seed : int
+            Of the order of equal scores.
+
+        Examples
+        --------
+        >>> RankedList.from_scores([0.2, 0.9, 0.5]).ids_at([1, 2, 3]).tolist()
+        [1, 2, 0]
+        """
+        values = _finite(scores)
+        order = _decreasing(values, seed)
+        names = np.arange(len(values)) if ids is None else np.asarray(values_of(ids))
+        if names.shape != values.shape:
+            raise PoolError(f"There are {len(values):,} scores for ids of shape {names.shape}; pass one id per item.")
+        return cls(scores=values[order], ids=names[order], classes=classes)
+
+    @classmethod
+    def from_pool(cls, pool: Pool, positive: Any = None, seed: int = 0) -> RankedList:
+        """Rank the items of a pool by the score of a class, equal scores in an order drawn at random.
+
+        Parameters
+        ----------
+        pool : Pool
+            With scores.
+        positive : class name, optional
+            The last class of two by default.
+        seed : int
+
+        Raises
+        ------
+        QuestionError
+            If the pool has no scores, or more than two classes and none is named.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> RankedList.from_pool(ba.Pool(scores=[0.2, 0.9, 0.5])).ids_at([1, 2, 3]).tolist()
+        [1, 2, 0]
+        """
+        code = positive_code(pool, positive)
+        assert pool.scores is not None  # or there is no positive code
+        column = pool.scores if pool.scores.ndim == 2 else both_columns(pool.scores)
+        scores = column[:, code].astype(np.float64)
+        order = _decreasing(scores, seed)
+        made = cls(scores=scores[order], ids=pool.ids[order])
+        object.__setattr__(made, "classes", pool.classes)
+        object.__setattr__(made, "label_space", pool.label_space)
+        object.__setattr__(made, "positive", code)
+        return made
+
+    def as_pool(self) -> Pool:
+        """Return the items as a pool whose scores fall evenly with the rank, for designs that learn what scores mean.
+
+        Raises
+        ------
+        QuestionError
+            If the list is too long to be held item by item.
+
+        Examples
+        --------
+        >>> RankedList(4).as_pool().scores.tolist()
+        [0.875, 0.625, 0.375, 0.125]
+        """
+        if self.n_items > _MOST_OF_A_POOL:
+            raise QuestionError(
+                f"The list has {self.n_items:,} items; designs that learn what scores mean take up to "
+                f"{_MOST_OF_A_POOL:,}. Take one of the designs of ranked lists, such as 'adastrat'."
+            )
+        ranks = np.arange(1, self.n_items + 1)
+        scores = 1 - (ranks - 0.5) / self.n_items
+        if len(self.label_space.classes) != 2:
+            raise QuestionError("The list was ranked from a pool of several classes; pass that pool.")
+        scores = scores if self.positive == 1 else 1 - scores
+        return Pool(scores=scores, ids=self.ids_at(ranks), classes=self.label_space.classes)
+
+    def check_positive(self, positive: Any) -> None:
+        """Check that a question's positive class, if it names one, is that of the list.
+
+        Raises
+        ------
+        QuestionError
+            If it is another one.
+        """
+        own = self.label_space.classes[self.positive]
+        if positive is not None and positive != own and str(positive) != str(own):
+            raise QuestionError(
+                f"The list is ranked by the score of its positive class, {show(own)}, but the question has "
+                f"{show(positive)} as positive; leave that out, or name it second among the classes."
+            )
+
+    @property
+    def n_tied(self) -> int:
+        """Items that share their score with another one."""
+        if self.scores is None:
+            return 0
+        equal = self.scores[1:] == self.scores[:-1]
+        return int((np.append(equal, False) | np.append(False, equal)).sum())
+
+    @cached_property
+    def _index(self) -> IdIndex | None:
+        return None if self.ids is None else IdIndex(self.ids)
+
+    def ids_at(self, ranks: Any) -> np.ndarray:
+        """Return the ids of items by rank, 1..N.
+
+        Raises
+        ------
+        QuestionError
+            If a rank lies outside 1..N.
+        """
+        ranks = self.checked_ranks(ranks)
+        if self.id_at is not None:
+            found = np.asarray(self.id_at(ranks))
+            if found.shape != ranks.shape:
+                raise PoolError(f"id_at returned ids of shape {found.shape} for {len(ranks):,} ranks; return one each.")
+            return found
+        return ranks if self.ids is None else self.ids[ranks - 1]
+
+    def ranks_of(self, ids: Any) -> Int[np.ndarray, " n"] | None:
+        """Return the ranks of items by id; None where only `id_at` is known, which has no way back.
+
+        Raises
+        ------
+        UnknownIdError
+            At the first id that names no item.
+        """
+        if self.id_at is not None:
+            return None
+        if self._index is not None:
+            return find_ids(ids, self._index, self.n_items) + 1
+        ranks = np.atleast_1d(values_of(ids))
+        wrong = ranks.dtype.kind not in "iu"
+        at = 0 if wrong else first_true((ranks < 1) | (ranks > self.n_items))
+        if at is not None and len(ranks):
+            raise UnknownIdError(f"There is no item {show(ranks[at])}; the items' ids are their ranks, 1 to N.")
+        return ranks.astype(np.int64)
+
+    def checked_ranks(self, ranks: Any) -> Int[np.ndarray, " n"]:
+        """Return ranks as an array of int64, or raise QuestionError if one lies outside 1..N."""
+        values = np.atleast_1d(np.asarray(ranks))
+        at = first_true((values < 1) | (values > self.n_items)) if values.dtype.kind in "iu" else 0
+        if at is not None and len(values):
+            raise QuestionError(f"Ranks are whole numbers from 1 to {self.n_items:,}; found {show(values[at])}.")
+        return values.astype(np.int64)
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 of what is given of the items."""
+        given = {name: getattr(self, name) for name in ("scores", "ids") if getattr(self, name) is not None}
+        return digest({"length": np.array([self.n_items]), **given, "classes": self.label_space.classes})
+
+    def __len__(self) -> int:
+        return self.n_items
+
+    def __repr__(self) -> str:
+        return f"RankedList({self.n_items:,} items)"
+
+
+def positive_code(pool: Pool, positive: Any) -> int:
+    """Return the code of the class by whose score a pool is ranked."""
+    if pool.multilabel or pool.scores is None:
+        what = "several labels per item" if pool.multilabel else "no scores"
+        raise QuestionError(f"A ranked list needs a score of every item; this pool has {what}.")
+    if positive is None and pool.n_classes == 2:
+        return 1
+    if positive is None:
+        raise QuestionError(
+            f"The pool has {pool.n_classes} classes; say which is positive, as in positive={show(pool.classes[-1])}."
+        )
+    return int(pool.label_codes([positive])[0])
+
+
+def _checked_scores(scores: Any) -> Float[np.ndarray, " N"]:
+    values = _finite(scores)
+    at = first_true(np.diff(values) > 0)
+    if at is not None:
+        raise PoolError(
+            f"Scores of a ranked list decrease, but {values[at + 1]:g} in row {at + 1} comes after {values[at]:g}; "
+            "RankedList.from_scores(scores, ids=...) sorts them."
+        )
+    return values
+
+
+def _finite(scores: Any) -> Float[np.ndarray, " N"]:
+    values = values_of(scores)
+    if values.ndim != 1 or values.dtype.kind not in "iuf":
+        raise PoolError(f"Scores of a ranked list are numbers, one per item; found {show(scores)}.")
+    row = first_missing(values)
+    row = first_true(~np.isfinite(values)) if row is None else row
+    if row is not None:
+        raise PoolError(f"The score in row {row} is {show(values[row])}; give every item a finite score.")
+    return values.astype(np.float64)
+
+
+def _decreasing(scores: Float[np.ndarray, " N"], seed: int) -> Int[np.ndarray, " N"]:
+    """Return the order of decreasing scores, equal ones in a random order."""
+    chance = generator(seed, "ranks").random(len(scores))
+    return np.lexsort((chance, -scores))

@@ -1,0 +1,233 @@
+"""What is known of a ranked list at every rank, whatever it was learned from."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.tables import Table
+from bayes_assess.errors import QuestionError
+from bayes_assess.results._base import Answer
+from bayes_assess.results.plots.ranked import precision_by_rank
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ROWS = 13  # of a table
+_RANKS = 64  # of estimate and interval
+_POINTS = 400  # of a figure
+
+
+class Bounded(NamedTuple):
+    """A number with the ends of its interval."""
+
+    estimate: Any
+    lower: Any
+    upper: Any
+
+
+class RankedAnswer(Answer):
+    """What is known of a ranked list at every rank, 1..N.
+
+    Precision at a rank is the share of positives among the items down to it, recall the share of all positives that
+    are among them.
+    """
+
+    question: Any
+    level: float
+    design: str
+
+    @property
+    @abstractmethod
+    def n_items(self) -> int:
+        """Length of the list, N."""
+
+    @abstractmethod
+    def _precision(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+        """Return estimates and bands."""
+
+    @abstractmethod
+    def _recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]: ...
+
+    @abstractmethod
+    def _f1(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]: ...
+
+    @abstractmethod
+    def _turns(self) -> Int[np.ndarray, " k"]:
+        """Return the ranks between which the lower band is a convex function of 1 / rank, from 1 to N."""
+
+    @abstractmethod
+    def _average_precision(self) -> Bounded: ...
+
+    @cached_property
+    def average_precision(self) -> Bounded:
+        """Mean over all positives of the precision at their ranks."""
+        return self._average_precision()
+
+    @property
+    def ranks(self) -> Int[np.ndarray, " T"]:
+        """Ranks of `estimate` and `interval`, which grow geometrically from 1 to N."""
+        return np.unique(np.geomspace(1, self.n_items, _RANKS).round().astype(np.int64))
+
+    @cached_property
+    def estimate(self) -> Float[np.ndarray, " T"]:
+        """Precisions at `ranks`."""
+        return self._precision(self.ranks)[:, 0]
+
+    @cached_property
+    def interval(self) -> Float[np.ndarray, "T 2"]:
+        """The band at `ranks`."""
+        return self._precision(self.ranks)[:, 1:]
+
+    def at(self, rank: Any) -> Bounded:
+        """Return the precision of the first `rank` items.
+
+        Parameters
+        ----------
+        rank : int, or (n,) integers
+            1..N.
+
+        Returns
+        -------
+        Bounded
+            (estimate, lower, upper): numbers, or arrays (n,).
+
+        Raises
+        ------
+        QuestionError
+            If a rank lies outside 1..N.
+        """
+        return self._at(self._precision, rank)
+
+    def recall(self, rank: Any) -> Bounded:
+        """Return the share of all positives that are among the first `rank` items; see `at`."""
+        return self._at(self._recall, rank)
+
+    def f1(self, rank: Any) -> Bounded:
+        """Return the F1 score of calling the first `rank` items positive and no others; see `at`."""
+        return self._at(self._f1, rank)
+
+    def cut(self, precision: float) -> int:
+        """Return the largest rank whose precision is at least that by the lower band, 0 if there is none.
+
+        Parameters
+        ----------
+        precision : float in (0, 1]
+            That the items down to the cut should have.
+
+        Raises
+        ------
+        QuestionError
+            If the precision is not in (0, 1].
+        """
+        if not 0 < precision <= 1:
+            raise QuestionError(f"A precision to cut at lies in (0, 1], such as 0.8; found {show(precision)}.")
+        turns = self._turns()
+        good = np.flatnonzero(self._precision(turns)[:, 1] >= precision)
+        if not len(good):
+            return 0
+        below = int(turns[good[-1]])
+        if good[-1] == len(turns) - 1:
+            return below
+        beyond = int(turns[good[-1] + 1])  # between the two the band falls below once
+        while beyond - below > 1:
+            middle = (below + beyond) // 2
+            if self._precision(np.array([middle]))[0, 1] >= precision:
+                below = middle
+            else:
+                beyond = middle
+        return below
+
+    def table(self) -> Table:
+        """Tabulate precision and recall at ranks that grow geometrically; `curve` takes any ranks."""
+        return self.curve(np.unique(np.geomspace(1, self.n_items, _ROWS).round().astype(np.int64)))
+
+    def curve(self, ranks: Any) -> Table:
+        """Tabulate precision, recall and F1 at these ranks."""
+        ranks = self._checked(ranks)
+        columns: dict[str, Any] = {"rank": ranks}
+        for name, of in (("precision", self._precision), ("recall", self._recall), ("f1", self._f1)):
+            columns |= dict(zip((name, f"{name}_lower", f"{name}_upper"), of(ranks).T, strict=True))
+        title = f"{self.question.name}, {self.level:.0%} band"
+        return Table(columns, title=title, formats=dict.fromkeys(list(columns)[1:], ".3f") | {"rank": ","})
+
+    def to_xarray(self, ranks: Any = None) -> Any:
+        """Return precision, recall and F1 with their bands as an xarray Dataset over ranks.
+
+        Parameters
+        ----------
+        ranks : (n,) integers, optional
+            400 that grow geometrically by default.
+        """
+        import xarray
+
+        ranks = self.shown_ranks if ranks is None else self._checked(ranks)
+        variables = {
+            name: (("rank", "of"), of(ranks))
+            for name, of in (("precision", self._precision), ("recall", self._recall), ("f1", self._f1))
+        }
+        return xarray.Dataset(
+            variables, coords={"rank": ranks, "of": ["estimate", "lower", "upper"]}, attrs={"level": self.level}
+        )
+
+    @property
+    def shown_ranks(self) -> Int[np.ndarray, " n"]:
+        return np.unique(np.geomspace(1, self.n_items, _POINTS).round().astype(np.int64))
+
+    def _at(self, of: Any, rank: Any) -> Bounded:
+        found = of(self._checked(rank))
+        return Bounded(*(found[0].tolist() if np.ndim(rank) == 0 else found.T))
+
+    def _checked(self, ranks: Any) -> Int[np.ndarray, " n"]:
+        values = np.atleast_1d(np.asarray(ranks))
+        if values.dtype.kind not in "iu" or ((values < 1) | (values > self.n_items)).any():
+            raise QuestionError(f"Ranks are whole numbers from 1 to {self.n_items:,}; found {show(ranks)}.")
+        return values.astype(np.int64)
+
+    def _drawn(self, truth: Any, beside: Any, ax: Axes | None, queried: Any = None, labelled: Any = None) -> Axes:
+        """Draw the precision by rank, and that of another answer beside it."""
+        ranks = self.shown_ranks
+        bands = {one.design: one._precision(ranks) for one in (self, beside) if one is not None}
+        exact = None if truth is None else np.asarray(truth(ranks), float)
+        at = None if queried is None else (queried, self._precision(queried)[:, 0])
+        title = f"Precision of {self.n_items:,} ranked items"
+        return precision_by_rank(ranks, bands, queried=at, labelled=labelled, truth=exact, title=title, ax=ax)
+
+
+def share(part: Any, whole: Any) -> Any:
+    """Divide; nothing of nothing is 0, as scikit-learn has it."""
+    return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=np.asarray(whole) > 0)
+
+
+def positives_in_all(
+    ranks: Int[np.ndarray, " n"], found: tuple[Any, Any], total: tuple[Any, Any], n_items: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many positives there are in all, at most and at least, if down to ranks there are fewest and most.
+
+    Those beyond a rank are none at least, and no more than the items there. So a recall or F1 is bounded by values
+    that occur together: TP / P rises in TP, whether P is bounded or the positives beyond are.
+
+    Parameters
+    ----------
+    ranks : (n,) integers
+    found, total : pairs of (n,) and of numbers
+        Bounds of the positives down to the ranks, and of those in all.
+    n_items : int
+
+    Returns
+    -------
+    (n,) most that go with the lower bound of `found`; (n,) fewest that go with the upper one.
+
+    Examples
+    --------
+    >>> ranks = np.array([5, 10])
+    >>> [ends.tolist() for ends in positives_in_all(ranks, (np.array([2, 3]), np.array([4, 6])), (3, 6), 10)]
+    [[6, 3], [4, 6]]
+    """
+    (fewest, most), (least, all_) = found, total
+    return np.minimum(all_, fewest + (n_items - ranks)), np.maximum(least, most)

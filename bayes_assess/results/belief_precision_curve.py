@@ -1,0 +1,151 @@
+"""The precision of a ranked list at every rank, from a belief that learns what the scores mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.tables import Table
+from bayes_assess.estimators.posterior_measure import posterior_measure
+from bayes_assess.questions.metric import cells_table
+from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
+from bayes_assess.results.belief_metric import BeliefMetricResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
+    """The precision curve from a belief that learns what the scores mean.
+
+    Between the thresholds that the belief is asked about, positives are taken to be in random order. The band is
+    credible at every rank by itself; where random items contradict the belief somewhere, it holds their intervals too.
+    """
+
+    estimate = RankedAnswer.estimate  # at ranks, not at thresholds
+    interval = RankedAnswer.interval
+
+    @property
+    def n_items(self) -> int:
+        """Length of the list, N."""
+        return self.cells.n_items
+
+    def _average_precision(self) -> Bounded:
+        ranks = self._ranks.astype(float)
+        found = np.diff(self._positives, axis=1, prepend=0)
+        precision = self._positives / ranks
+        middle = (precision + np.concatenate([precision[:, :1], precision[:, :-1]], axis=1)) / 2
+        draws = share((found * middle).sum(1), self._positives[:, -1])
+        return Bounded(float(np.median(draws)), *np.quantile(draws, self._tails()).tolist())
+
+    def plot(self, *, truth: Any = None, beside: RankedAnswer | None = None, ax: Axes | None = None) -> Axes:  # type: ignore[override]
+        """Draw precision by rank with its credible band; see `PrecisionCurveResult.plot`."""
+        return self._drawn(truth, beside, ax)
+
+    def table(self) -> Table:
+        """Tabulate precision, recall and F1 at ranks that grow geometrically."""
+        return RankedAnswer.table(self)
+
+    def _about_curve(self) -> list[str]:
+        n, known = self.n_items, f"the {self.labels_used:,} labels suggest"
+        tenth, (value, lower, upper) = max(1, n // 10), self.at(n)
+        said = f"Precision is {self.at(tenth).estimate:.3f} in the first {tenth:,} items and {value:.3f} in all {n:,}"
+        if self.found.exact:
+            return [f"{said} (exact)."]
+        lines = [f"{said}, {self.level:.0%} {self.guarantee} interval [{lower:.3f}, {upper:.3f}]."]
+        if np.any(self._contradicted):
+            lines.append(
+                "Random items contradict the scores: what they say of some rank and what the other labels suggest have "
+                "no value in common. The band holds both."
+            )
+        else:
+            lines.append(f"The band holds the precision of every rank by itself, if the scores rank as {known}.")
+        return [*lines, self._without_trust()]
+
+    def _without_trust(self) -> str:
+        if not self.found.audited:
+            return super()._without_trust()
+        lower, upper = self._design[0]
+        return f"Without trusting the scores: [{lower:.3f}, {upper:.3f}] in all; {self._random_labels()}."
+
+    @property
+    def _ranks(self) -> Int[np.ndarray, " T"]:
+        """Ranks of the thresholds, increasing."""
+        return self.question.ranks(self.cells)[::-1]
+
+    @cached_property
+    def _positives(self) -> Float[np.ndarray, "S T"]:
+        """Draws of the positives down to the ranks of the thresholds."""
+        n = len(cells_table(self.cells).thresholds)
+        return self.found.draws[:, :n][:, ::-1] * self._ranks
+
+    def _draws_of_positives(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "S n"]:
+        known = np.concatenate([[0], self._ranks])
+        counts = np.concatenate([np.zeros((len(self._positives), 1)), self._positives], axis=1)
+        after = np.clip(np.searchsorted(known, ranks), 1, len(known) - 1)
+        size, before = known[after] - known[after - 1], ranks - known[after - 1]
+        good = np.clip(counts[:, after] - counts[:, after - 1], 0, size)  # sums are rounded
+        # Of `good` positives among `size` items in random order, the first `before` hold a hypergeometric number, whose
+        # quantiles are close to normal ones; a draw's stands at the same quantile everywhere.
+        share = before / size
+        spread = np.sqrt(share * (1 - share) * good * (1 - good / size) * size / np.maximum(size - 1, 1))
+        found = good * share + spread * self._quantiles[:, None]
+        return counts[:, after - 1] + np.clip(found, np.maximum(0, before - (size - good)), np.minimum(before, good))
+
+    @cached_property
+    def _quantiles(self) -> Float[np.ndarray, " S"]:
+        """Standard normal numbers, one of every draw."""
+        return generator(self.seed, "positions").standard_normal(len(self._positives))
+
+    def _precision(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+        found = self._bounded(self._draws_of_positives(ranks) / ranks)
+        return self._held(found, *(count / ranks for count in self._counts_without_trust(ranks)))
+
+    def _recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+        found = self._bounded(share(self._draws_of_positives(ranks), self._positives[:, -1:]))
+        (lower, most), (upper, fewest) = self._positives_without_trust(ranks)
+        return self._held(found, share(lower, most), share(upper, fewest))
+
+    def _f1(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+        found = self._bounded(2 * self._draws_of_positives(ranks) / (ranks + self._positives[:, -1:]))
+        (lower, most), (upper, fewest) = self._positives_without_trust(ranks)
+        return self._held(found, 2 * lower / (ranks + most), 2 * upper / (ranks + fewest))
+
+    def _positives_without_trust(self, ranks: Int[np.ndarray, " n"]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return positives down to ranks and in all by random items alone, of the least recall and of the greatest."""
+        lower, upper = self._counts_without_trust(ranks)
+        total = self._counts_without_trust(np.array([self.n_items]))
+        most, fewest = positives_in_all(ranks, (lower, upper), total, self.n_items)
+        return [(lower, most), (upper, fewest)]
+
+    def _bounded(self, draws: Float[np.ndarray, "S n"]) -> Float[np.ndarray, "n 3"]:
+        """Take medians and credible intervals, of which the shortest ones may reach further than equal-tailed ones."""
+        each = [posterior_measure(draw[:, None], self.found.exact) for draw in draws.T]  # of many, fewer quantiles
+        found = [np.concatenate([one.value[:, None], one.interval(self.level)], axis=1) for one in each]
+        return np.clip(np.concatenate(found), 0, 1)  # sums are rounded
+
+    def _held(self, found: Float[np.ndarray, "n 3"], lower: Any, upper: Any) -> Float[np.ndarray, "n 3"]:
+        """Widen bands to hold what random items alone say, if these contradict the belief somewhere."""
+        if not np.any(self._contradicted):
+            return found
+        ends = np.minimum(found[:, 1], lower), np.maximum(found[:, 2], np.minimum(upper, 1.0))
+        return np.stack([found[:, 0], *ends], axis=-1)
+
+    def _counts_without_trust(self, ranks: Int[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
+        """Bound the positives down to ranks by random items alone: those of the thresholds before and after."""
+        known, n = self._ranks, len(self._ranks)
+        ends = self._design[:n][::-1] * known[:, None]
+        before = np.searchsorted(known, ranks, "right")
+        fewest = np.append(0.0, np.maximum.accumulate(ends[:, 0]))[before]
+        after = np.minimum(np.searchsorted(known, ranks), n - 1)
+        most = np.minimum.accumulate(ends[::-1, 1])[::-1][after]
+        return fewest, np.minimum(most, ranks)
+
+    def _turns(self) -> Int[np.ndarray, " k"]:
+        return np.unique(np.concatenate([self._ranks, [1, self.n_items], self.shown_ranks]))

@@ -1,0 +1,222 @@
+"""The precision of a ranked list at every rank, with a band that random labels give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.arrays import show
+from bayes_assess.acquisition.precision_band import RateBand
+from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan
+from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.ranked_labels import RankedLabels
+from bayes_assess.pool.ranked import RankedList
+from bayes_assess.questions import PrecisionCurve
+from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_POINTS = 8000  # of sums over ranks
+_TOTALS = 21  # numbers of positives in all that are tried
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PrecisionCurveResult(RankedAnswer):
+    """The precision curve of a ranked list from random items of strata of ranks, made by a session's `result`.
+
+    Attributes
+    ----------
+    estimated, bounding : Band
+        Of the estimates, taken for exact, and of their confidence intervals. Estimates are the geometric means of the
+        bounds of the former, as [ADA] has them, once the design is done; before, they are interpolated between queried
+        ranks.
+    contradicted : (int, int) or None
+        Ranks whose precisions contradict the monotonicity that the question assumes. The band is then that of curves
+        of any shape.
+    done : bool
+        Whether the design needs no more labels, so that the promised factor is kept.
+    guarantee : str
+        ``"exact"`` once all is labelled, else ``"finite-sample"``: the band holds the whole curve with probability
+        `level` whatever the number of labels.
+    """
+
+    question: PrecisionCurve
+    design: str
+    ranked: RankedList
+    labels: RankedLabels
+    plan: SamplingPlan
+    estimated: Band
+    bounding: Band
+    contradicted: tuple[int, int] | None
+    done: bool
+    level: float
+
+    @classmethod
+    def of(
+        cls,
+        question: PrecisionCurve,
+        design: RankedDesign,
+        ranked: RankedList,
+        labels: RankedLabels,
+        plan: SamplingPlan,
+        level: float,
+    ) -> PrecisionCurveResult:
+        """Answer from the labels that a plan has led to."""
+        if not 0 < level < 1:
+            raise QuestionError(f"The level of a band lies between 0 and 1, such as 0.95; found {show(level)}.")
+        estimated = design.band(question.promise, labels, plan, None)
+        bounding = design.band(question.promise, labels, plan, 1 - level)
+        against = bounding.contradiction() if isinstance(bounding, RateBand) else None
+        if isinstance(bounding, RateBand) and against is not None:
+            bounding = replace(bounding.envelope, slack=labels.n_items)
+        return cls(question, design.name, ranked, labels, plan, estimated, bounding, against, plan.done, level)
+
+    @property
+    def n_items(self) -> int:
+        """Length of the list, N."""
+        return self.ranked.n_items
+
+    @property
+    def labels_used(self) -> int:
+        """Labels told so far."""
+        return self.labels.n_labelled
+
+    @property
+    def guarantee(self) -> str:
+        """What the band promises."""
+        return "exact" if self.labels_used == self.n_items and not self.question.noise else "finite-sample"
+
+    @property
+    def assumption(self) -> str:
+        """What the band leans on."""
+        asked = self.question
+        if self.guarantee == "exact":
+            return "Nothing is assumed: every item is labelled."
+        if self.contradicted is not None or getattr(self.bounding, "slack", 0) >= self.n_items:
+            return "Nothing is assumed of the shape of the curve."
+        if not isinstance(self.bounding, RateBand):
+            return "The share of positives is taken to fall from each window of labelled items to the next."
+        return (
+            f"Precision is taken not to grow, but for chance, from any rank beyond {asked.monotone_from:,} to one that "
+            f"is {asked.slack:,} or more ranks further down."
+        )
+
+    @property
+    def queried(self) -> Int[np.ndarray, " k"]:
+        """Ranks whose precision was estimated from labels."""
+        return self.bounding.ranks
+
+    @property
+    def factor(self) -> float:
+        """Largest ratio of the band's ends to the estimate over the ranks beyond the head, infinite where it is 0."""
+        ranks = np.unique(np.concatenate([self.queried, self.shown_ranks]))
+        value, lower, upper = self._precision(ranks[ranks >= self.queried[0]]).T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.max(np.where(lower > 0, np.maximum(upper / value, value / lower), np.inf)))
+
+    def _average_precision(self) -> Bounded:
+        """Return the average precision, with bounds from the band.
+
+        The i-th positive lies no higher than the first rank by which the upper band allows i of them, and no lower
+        than the first by which the lower band has i.
+        """
+        ranks = np.unique(np.concatenate([np.geomspace(1, self.n_items, _POINTS).astype(np.int64), self._turns()]))
+        middle, fewest, most = np.maximum.accumulate(self._precision(ranks) * ranks[:, None], axis=0).T
+        before = np.append(1, ranks[:-1] + 1)
+        value = _mean_precision(middle, (before + ranks) / 2, middle[-1])
+        totals = np.linspace(fewest[-1], most[-1], _TOTALS)
+        lower = min(_mean_precision(fewest, ranks, total) for total in totals)
+        upper = max(_mean_precision(most, before, total) for total in totals)
+        return Bounded(value, min(lower, value), max(upper, value))
+
+    def summary(self) -> str:
+        """Say the answer in a few sentences."""
+        state = "the design needs no more labels" if self.done else "the design wants more labels"
+        lines = [f"{self.labels_used:,} of {self.n_items:,} items labelled (design {self.design!r}); {state}."]
+        value, lower, upper = self.at(self.n_items)
+        head = min(int(self.queried[0]), self.n_items)
+        lines.append(
+            f"Precision is {self.at(head).estimate:.3f} in the first {head:,} items and {value:.3f} in all "
+            f"{self.n_items:,}, {self.level:.0%} band [{lower:.3f}, {upper:.3f}]."
+        )
+        if self.contradicted is not None:
+            first, second = self.contradicted
+            lines.append(
+                f"The labels contradict the assumption that precision does not grow: it is higher at rank {second:,} "
+                f"than at rank {first:,}. The band is that of curves of any shape; with a larger monotone_from or "
+                "slack it may be narrower."
+            )
+        if self.guarantee != "exact":
+            when = "" if self.done else " Whoever looks again and again, and stops at will, has a lower one."
+            promised = f"The band holds the whole curve with a probability of {self.level:.0%} or more."
+            lines.append(f"{promised}{when} {self.assumption}")
+        if self.ranked.n_tied:
+            lines.append(f"{self.ranked.n_tied:,} items share their score with others; those are in random order.")
+        return "\n".join(lines)
+
+    def plot(self, *, truth: Any = None, beside: RankedAnswer | None = None, ax: Axes | None = None) -> Axes:
+        """Draw precision by rank with its band, the queried ranks and the labels spent.
+
+        Parameters
+        ----------
+        truth : function from ranks (n,) to precisions (n,), optional
+        beside : RankedAnswer, optional
+            Another answer about the same list, whose band is drawn too.
+        ax : Axes, optional
+        """
+        return self._drawn(truth, beside, ax, self.queried, self.labels.ranks)
+
+    def _precision(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+        fewest, most, share = self.labels.known_at(ranks)
+        head = ranks < self.bounding.ranks[0]
+        lower = np.where(head, 0.0, self.bounding.lower_at(ranks))
+        upper = np.where(head, 1.0, self.bounding.upper_at(ranks))
+        if not self.question.noise:
+            lower, upper = np.maximum(lower, fewest), np.minimum(upper, most)
+        lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)  # bounds that err may cross
+        low, high = self.estimated.lower_at(ranks), self.estimated.upper_at(ranks)
+        value = np.sqrt(low * high)
+        if not self.done or self.contradicted is not None:  # the envelope may be wide, and its middle far off
+            value = np.interp(np.log(ranks), np.log(self.queried), self.estimated.upper_at(self.queried))
+        value = np.where(head, share, value)
+        return np.stack([np.clip(value, lower, upper), lower, upper], axis=-1)
+
+    def _recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+        (value, total), (lower, most), (upper, fewest) = self._positives(ranks)
+        return _ordered(share(value, total), share(lower, most), share(upper, fewest))
+
+    def _f1(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
+        (value, total), (lower, most), (upper, fewest) = self._positives(ranks)
+        return _ordered(2 * value / (ranks + total), 2 * lower / (ranks + most), 2 * upper / (ranks + fewest))
+
+    def _positives(self, ranks: Int[np.ndarray, " n"]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return positives down to ranks and in all: estimates, those of the least recall, those of the greatest."""
+        value, lower, upper = (self._precision(ranks) * ranks[:, None]).T
+        total, fewest, most = self._precision(np.array([self.n_items]))[0] * self.n_items
+        most, fewest = positives_in_all(ranks, (lower, upper), (fewest, most), self.n_items)
+        return [(value, np.maximum(total, value)), (lower, most), (upper, fewest)]
+
+    def _turns(self) -> Int[np.ndarray, " k"]:
+        labelled = self.labels.ranks
+        turns = np.concatenate(
+            [self.bounding.break_points, labelled, labelled - 1, self.queried - 1, [1, self.n_items]]
+        )
+        return np.unique(turns[(turns >= 1) & (turns <= self.n_items)])
+
+
+def _mean_precision(count: Float[np.ndarray, " n"], ranks: Float[np.ndarray, " n"], total: float) -> float:
+    """Return the mean precision at the ranks of `total` positives: `count` of them, in all, by each of the ranks."""
+    if total <= 0:
+        return 0.0
+    last = np.minimum(np.append(count, total), total)
+    summed = np.diff(last * (last + 1) / 2, prepend=0) / np.append(ranks, ranks[-1])
+    return float(np.minimum(summed, np.diff(last, prepend=0)).sum() / total)
+
+
+def _ordered(value: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Float[np.ndarray, "n 3"]:
+    """Stack estimates and bounds, estimates between them."""
+    return np.clip(np.stack([np.clip(value, lower, upper), lower, upper], axis=-1), 0, 1)

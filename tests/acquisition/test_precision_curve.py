@@ -1,0 +1,280 @@
+"""AdaStrat, LogStrat and PAULA: which ranks are queried, how many labels that takes, and what is known then."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from acquisition.ranked_lists import precision_of, ranked_list, slack_of
+from bayes_assess.acquisition.precision_curve import (
+    adastrat,
+    bisect,
+    geometric_ranks,
+    hoeffding_radius,
+    logstrat,
+    lowest_precision_bound,
+    prefix_length,
+    random_prefix,
+    samples_per_point,
+    strata_needed,
+    window_bounds,
+)
+from bayes_assess.acquisition.precision_envelope import Envelope
+from bayes_assess.errors import DesignError
+from bayes_assess.estimators.ranked_labels import RankedLabels
+
+PAPER = [(35_615 * times, n) for times, n in [(1, 78), (10, 156), (100, 234), (1000, 312)]]
+
+
+def falling(n_items):
+    """Precision of a list whose density falls linearly from 0.9 to 0.1, in closed form."""
+    return lambda r: 0.9 - 0.4 * r / n_items
+
+
+@pytest.mark.parametrize("method", [adastrat, logstrat])
+def test_exact_queries_give_the_curve_within_the_factor(method):
+    rng, n_worth = np.random.default_rng(3), 0
+    for _ in range(400):
+        n_items, epsilon = int(rng.integers(500, 3000)), float(rng.choice([0.1, 0.25]))
+        p, start = precision_of(ranked_list(rng, n_items)), 20
+        slack = slack_of(p, start)
+        prefix = prefix_length(epsilon, slack, start)
+        if prefix >= n_items or p[prefix - 1] == 0:
+            continue
+        asked = []
+
+        def query(rank, p=p, asked=asked):
+            asked.append(rank)
+            return p[rank - 1]
+
+        ranks, envelope = method(
+            query, n_items, p[prefix - 1], epsilon=epsilon, slack=slack, prefix=prefix, monotone_from=start
+        )
+        v = np.arange(prefix, n_items + 1)
+        low, high, truth = envelope.lower_at(v), envelope.upper_at(v), p[prefix - 1 :]
+        assert (low <= truth + 1e-12).all()
+        assert (truth <= high + 1e-12).all()
+        assert envelope.gaps().max() <= (1 + epsilon) ** 2 * (1 + 1e-9)
+        assert np.abs(np.log(np.sqrt(low * high) / truth)).max() <= math.log1p(epsilon) + 1e-9
+        assert sorted(asked) == ranks.tolist()  # each once
+        assert ranks[-1] == n_items
+        assert len(ranks) <= max(1.0, math.log(n_items / prefix) / math.log1p(epsilon))  # [ADA] Theorem 4
+        n_worth += len(ranks) > 2
+    assert n_worth > 50
+
+
+@pytest.mark.parametrize(("n_items", "n_queries"), PAPER)
+def test_logstrat_queries_as_often_as_in_the_paper(n_items, n_queries):
+    ranks = geometric_ranks(n_items, 3492, 0.03)
+    assert len(ranks) == n_queries
+    ends = np.append(3492, ranks)
+    assert ends[-1] == n_items
+    assert (ends[1:] <= 1.03**2 * ends[:-1]).all()
+    s = samples_per_point(n_queries, 1.05, 0.05, 0.5)
+    published = {78: 18_000, 156: 35_000, 234: 53_000, 312: 72_000}[n_queries]
+    assert 3492 + strata_needed(ranks, 3492, s).sum() == pytest.approx(published, rel=0.05)
+
+
+def test_adastrat_queries_a_falling_curve_about_20_times_whatever_its_length():
+    for n_items in (35_615, 35_615_000, 10**9):
+        query = falling(n_items)
+        ranks, envelope = adastrat(query, n_items, query(3492), epsilon=0.03, slack=100, prefix=3492)
+        assert 10 <= len(ranks) <= 21
+        assert envelope.height(3492, n_items) <= 1.03**2
+        v = np.unique(np.geomspace(3492, n_items, 2000).astype(np.int64))
+        truth = np.array([query(rank) for rank in v.tolist()])  # no whole numbers of positives: up to one item off
+        assert (envelope.lower_at(v) <= truth + 1 / v).all()
+        assert (truth <= envelope.upper_at(v) + 1 / v).all()
+
+
+def test_rounds_query_what_algorithm_1_queries():
+    """Depth first, as [ADA] has it."""
+    n_items, prefix, epsilon, query = 10**7, 3492, 0.03, falling(10**7)
+    known = {prefix: query(prefix), n_items: query(n_items)}
+
+    def halve(left, right):
+        ranks = np.array(sorted(known))
+        p = np.array([known[rank] for rank in ranks.tolist()])
+        height = Envelope(ranks, p, p, 100, n_items, prefix).height(left, right)
+        if height <= (1 + epsilon) ** 2 or right / left <= (1 + epsilon) ** 2:
+            return
+        middle = round(math.sqrt(left * right))
+        known[middle] = query(middle)
+        halve(left, middle)
+        halve(middle, right)
+
+    halve(prefix, n_items)
+    ranks, _ = adastrat(query, n_items, query(prefix), epsilon=epsilon, slack=100, prefix=prefix)
+    assert sorted(known)[1:] == ranks.tolist()
+
+
+def test_an_interval_is_bisected_if_it_meets_neither_rule():
+    ranks = np.array([100, 400, 900, 950])
+    assert bisect(ranks, np.array([1.5, 1.5, 1.5]), 0.03).tolist() == [200, 600]
+    assert bisect(ranks, np.array([1.5, 1.03**2, math.inf]), 0.03).tolist() == [200]
+    assert bisect(np.array([1, 2]), np.array([math.inf]), 0.03).tolist() == []  # nothing in between
+
+
+def simulated(rng, labels, prefix, *, beta, epsilon, delta, p_min, slack):
+    """Play AdaStrat with iterative deepening and samples without replacement."""
+    n_items, priority, told = len(labels), rng.random(len(labels)), np.arange(len(labels)) < prefix
+    ranks = np.array([n_items])
+    while True:
+        s = samples_per_point(len(ranks), beta, delta, p_min)
+        edges = np.append(prefix, ranks)
+        for start, stop, n in zip(edges, ranks, strata_needed(ranks, prefix, s), strict=False):
+            told[start + np.argsort(priority[start:stop])[:n]] = True
+        found = RankedLabels(np.flatnonzero(told) + 1, labels[told], n_items)
+        p = found.precision_at(edges)
+        middle = bisect(edges, Envelope(edges, p, p, slack, n_items, prefix).gaps(), epsilon)
+        if not len(middle):
+            radius = found.radius_at(edges, delta / len(ranks))
+            bounds = np.clip(p - radius, 0, 1), np.clip(p + radius, 0, 1)
+            return (
+                found,
+                s,
+                Envelope(edges, p, p, slack, n_items, prefix),
+                Envelope(edges, *bounds, slack, n_items, prefix),
+            )
+        ranks = np.sort(np.append(ranks, middle))
+
+
+def test_sampled_queries_hold_the_curve_as_often_as_claimed():
+    n_items, options = 20_000, {"beta": 1.15, "epsilon": 0.1, "delta": 0.3, "p_min": 0.5}
+    rate = np.linspace(0.95, 0.15, n_items)
+    labels = np.diff(np.floor(np.cumsum(rate)), prepend=0.0) > 0
+    p = precision_of(labels)
+    slack = slack_of(p, 200)
+    prefix = prefix_length(0.1, slack, 200)
+    v = np.arange(prefix, n_items + 1)
+    truth, rng, n = p[prefix - 1 :], np.random.default_rng(4), 60
+    missed = off = 0
+    for _ in range(n):
+        found, s, estimate, band = simulated(rng, labels, prefix, slack=slack, **options)
+        assert len(found.ranks) < n_items / 2
+        edges, k = band.ranks, len(band.ranks) - 1
+        widest = math.sqrt(math.log(2 * k / options["delta"]) / 2 / s)
+        assert (found.radius_at(edges, options["delta"] / k) <= widest).all()  # no more than of s plain samples
+        missed += bool(((truth < band.lower_at(v) - 1e-12) | (truth > band.upper_at(v) + 1e-12)).any())
+        output = np.sqrt(estimate.lower_at(v) * estimate.upper_at(v))
+        off += bool(np.abs(np.log(output / truth)).max() > math.log(1.15 * 1.1))
+    assert max(missed, off) <= stats.binom.ppf(1 - 1e-6, n, options["delta"])
+
+
+def test_the_lower_bound_of_precision_holds_at_all_times_at_once():
+    n, repeats, delta, p = 4000, 1000, 0.2, 0.5
+    rng, times = np.random.default_rng(5), np.unique(np.geomspace(1, n, 300).astype(int))
+    means = np.cumsum(rng.random((repeats, n)) < p, axis=1)[:, times - 1] / times
+    radius = np.array([1 - lowest_precision_bound(t, 1.0, delta) for t in times.tolist()])
+    missed = (means - radius > p).any(1).sum()
+    assert missed <= stats.binom.ppf(1 - 1e-6, repeats, delta)
+    fixed = np.sqrt(math.log(1 / delta) / 2 / times)  # Hoeffding's, which holds at one time only
+    assert (means - fixed > p).any(1).sum() > stats.binom.ppf(1 - 1e-6, repeats, delta)
+    large = radius[times > 100] ** 2 * times[times > 100]
+    np.testing.assert_allclose(
+        large, 0.6 * np.log(np.log(times[times > 100]) / np.log(1.1) + 1) + 5 / 9 * np.log(12 / delta)
+    )
+    assert lowest_precision_bound(0, 0.0, delta) == 0
+
+
+def test_the_number_of_samples_is_that_of_hoeffdings_bound():
+    """(5) of [ADA], solved for the half-width: (beta - 1) p_min."""
+    for n_points, beta, delta, p_min in [(1, 1.05, 0.05, 0.5), (20, 1.2, 0.1, 0.3)]:
+        s = samples_per_point(n_points, beta, delta, p_min)
+        half_width = (beta - 1) * p_min
+        assert hoeffding_radius(np.ones(1), np.array([s]), delta / n_points) <= half_width
+        assert hoeffding_radius(np.ones(1), np.array([s - 1]), delta / n_points) > half_width
+    clean, noisy = samples_per_point(20, 1.2, 0.1, 0.3), samples_per_point(20, 1.2, 0.1, 0.3, eta=0.1)
+    assert noisy / clean == pytest.approx((1.1 / 0.1 * 0.2) ** 2, rel=0.01)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sets(st.integers(101, 10**9), min_size=1, max_size=30), st.integers(1, 20_000))
+def test_strata_reach_the_density_of_every_rank_and_then_the_radius_is_that_of_plain_samples(ranks, s):
+    ends = np.array(sorted(ranks))
+    sizes, n = np.diff(ends, prepend=100), strata_needed(ends, 100, s)
+    assert ((n <= sizes) & ((n == sizes) | (n * ends >= sizes * s))).all()
+    assert ((n - 1) * ends < sizes * s).all()  # and no label more
+    sampled = np.where(n < sizes, n, 2**60)
+    for i in range(len(ends)):
+        radius = hoeffding_radius(sizes[: i + 1] / ends[i], sampled[: i + 1], 0.05)
+        assert radius <= math.sqrt(math.log(40) / 2 / s) * (1 + 1e-9)
+
+
+def test_a_stratum_without_samples_has_an_infinite_radius_unless_it_has_no_weight():
+    assert hoeffding_radius(np.array([0.5, 0.5]), np.array([0, 10]), 0.05) == math.inf
+    assert hoeffding_radius(np.array([0.0, 0.5]), np.array([0, 10]), 0.05) < 1
+
+
+def test_random_sampling_takes_the_fewest_labels():
+    n_items = 3_561_500
+    s = samples_per_point(n_items, 1.05 * 1.03, 0.05, 0.5)
+
+    def labels(n):
+        return n + (n_items - n) * s / n
+
+    n = random_prefix(n_items, s)
+    assert labels(n) <= min(labels(0.99 * n), labels(1.01 * n))
+    assert labels(n) == pytest.approx(284_000, rel=0.03)  # [ADA] Figure 3
+    assert random_prefix(100, s) == 100
+
+
+def test_windows_bound_a_list_whose_density_falls():
+    rng = np.random.default_rng(6)
+    for _ in range(50):
+        rate = np.sort(rng.random(5000))[::-1]
+        positives = np.cumsum(rate)  # expected ones: windows without sampling error
+        ranks = np.append(200, geometric_ranks(5000, 200, 0.1))
+        bounds = window_bounds(ranks, rate[ranks - 1], 0)
+        v = np.arange(200, 5001)
+        lower, upper = bounds.positives_at(v)
+        truth = (positives - positives[199])[v - 1]
+        assert (lower <= truth + 1e-9).all()
+        assert (truth <= upper + 1e-9).all()
+        np.testing.assert_allclose(bounds.precision_at(v) * v, np.sqrt(lower * upper))
+        np.testing.assert_allclose(upper[-1], sum(np.diff(ranks) * rate[ranks[:-1] - 1]))
+    rising = window_bounds(np.array([10, 20]), np.array([0.2, 0.4]), 5)
+    assert (rising.lower[1], rising.upper[1]) == (7.0, 9.0)
+    with pytest.raises(DesignError, match="between 10 and 20"):
+        rising.positives_at(np.array([21]))
+
+
+def test_the_prefix_makes_room_for_the_slack():
+    for epsilon, slack in itertools.product([0.01, 0.03, 0.5], [1, 100, 5000]):
+        prefix = prefix_length(epsilon, slack, 1)
+        assert (1 - slack / prefix) * (1 + epsilon) ** 2 >= 1 - 1e-12
+        if prefix > 1:
+            assert (1 - slack / (prefix - 1)) * (1 + epsilon) ** 2 < 1
+    assert prefix_length(0.03, 1, 500) == 500
+
+
+def test_a_list_within_the_prefix_needs_no_query():
+    assert len(geometric_ranks(100, 100, 0.1)) == 0
+    for method in (adastrat, logstrat):
+        ranks, envelope = method(lambda r: 0.5, 100, 0.7, epsilon=0.1, slack=3, prefix=100)
+        assert len(ranks) == 0
+        assert envelope.upper_at(np.array([100])) == [0.7]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: samples_per_point(0, 1.05, 0.05, 0.5), "one rank"),
+        (lambda: samples_per_point(1, 1.05, 0.05, 0.5, eta=0.05), "greater one"),
+        (lambda: samples_per_point(1, 1.05, 0.05, 0.5, eta=0.5), "eta"),
+        (lambda: samples_per_point(1, 1.05, 0.0, 0.5), "delta"),
+        (lambda: prefix_length(0.0, 1, 1), "epsilon"),
+        (lambda: prefix_length(0.1, 0, 1), "slack"),
+        (lambda: hoeffding_radius(np.ones(1), np.ones(1, int), 1.0), "delta"),
+        (lambda: window_bounds(np.array([2, 1]), np.ones(2), 1), "increasing"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(call, message):
+    with pytest.raises(DesignError, match=message):
+        call()

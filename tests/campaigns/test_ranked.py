@@ -1,0 +1,380 @@
+"""Sessions and studies on ranked lists, as people run them."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import bayes_assess as ba
+from bayes_assess.designs.ranked import AdaStrat, Paula
+from bayes_assess.errors import BudgetError, DesignError, JournalError, LabelError, PoolError, QuestionError
+
+N = 200_000
+ASKED = ba.PrecisionCurve(epsilon=0.1, beta=1.2, slack=20, p_min=0.5)
+DESIGNS = ["adastrat", "logstrat", "paula", "random"]
+
+
+def labels_of(n: int, seed: int = 0) -> np.ndarray:
+    """Labels by rank of a list whose items become less and less often positive, from .95 to .5."""
+    rate = 0.95 - 0.45 * np.log(np.arange(1, n + 1)) / np.log(n)
+    return np.random.default_rng(seed).random(n) < rate
+
+
+def precision(labels: np.ndarray, ranks) -> np.ndarray:
+    return np.cumsum(labels)[np.asarray(ranks) - 1] / ranks
+
+
+def finished(a, labels, batch=500):
+    while not a.done:
+        queries = a.ask(batch)
+        a.tell(queries.ids, labels[queries.ranks - 1].astype(int))
+    return a
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_campaign_ends_and_its_band_holds_the_curve(design):
+    labels = labels_of(N)
+    a = finished(ba.assess(ba.RankedList(N), ASKED, design=design, seed=1), labels)
+    assert len(a.ask(10)) == 0
+    r = a.result()
+    ranks = np.unique(np.geomspace(1, N, 500).astype(int))
+    estimate, lower, upper = r.at(ranks)
+    truth = precision(labels, ranks)
+    assert (lower <= estimate).all()
+    assert (estimate <= upper).all()
+    slack = 0.02 if design == "paula" else 0.0  # windows are off by chance, which its band leaves out
+    assert (lower - slack <= truth).all()
+    assert (truth <= upper + slack).all()
+    if design != "paula":
+        factor = ASKED.beta * (1 + ASKED.epsilon)
+        assert np.maximum(estimate / truth, truth / estimate).max() <= factor
+    assert a.labels_used < 0.1 * N
+
+
+def test_labels_come_back_in_part_and_in_any_order():
+    labels = labels_of(N)
+    a = ba.assess(ba.RankedList(N), ASKED, seed=3)
+    first = a.ask(100)
+    half = first.ranks[:50][::-1]
+    a.tell(half, labels[half - 1].astype(int))
+    assert (a.labels_used, a.n_pending) == (50, 50)
+    np.testing.assert_array_equal(a.pending, np.sort(first.ranks[50:]))
+    everything = a.ask(10**6)  # all that can be asked for before labels decide
+    with pytest.raises(BudgetError, match="pending"):
+        a.ask(1)
+    a.tell(everything.ids, labels[everything.ranks - 1])
+    a.tell(a.pending, labels[a.pending - 1])
+    finished(a, labels)
+    assert a.n_pending == 0
+
+
+def test_result_before_any_label_knows_nothing():
+    r = ba.assess(ba.RankedList(N), ASKED).result()
+    assert r.at(1000)[1:] == (0.0, 1.0)
+    assert r.cut(0.5) == 0
+    assert "wants more labels" in r.summary()
+
+
+def test_recall_holds_its_estimate_before_labels_and_all_positives_are_in_the_whole_list():
+    ranks = np.array([1, 1000, N])
+    unknown = ba.assess(ba.RankedList(N), ASKED).result()
+    known = finished(ba.assess(ba.RankedList(N), ASKED, seed=2), labels_of(N)).result()
+    for r in (unknown, known):
+        for of in (r.recall, r.f1):
+            estimate, lower, upper = of(ranks)
+            assert (lower <= estimate).all()
+            assert (estimate <= upper).all()
+    np.testing.assert_array_equal(unknown.recall(ranks)[2], 1)  # the first item may be the only positive
+    assert known.recall(N) == (1, 1, 1)
+
+
+def test_where_to_cut():
+    labels = labels_of(N)
+    r = finished(ba.assess(ba.RankedList(N), ASKED, seed=2), labels).result()
+    cut = r.cut(0.7)
+    assert r.at(cut).lower >= 0.7
+    beyond = np.arange(cut + 1, min(cut + 2000, N))
+    assert (r.at(beyond).lower < 0.7).all()
+    everywhere = r.at(np.arange(1, N + 1)).lower
+    assert cut == np.flatnonzero(everywhere >= 0.7)[-1] + 1
+    assert precision(labels, cut) >= 0.7
+    assert r.cut(1.0) <= r.cut(0.9) <= cut <= r.cut(0.3)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_recall_f1_and_average_precision_hold_the_truth(design):
+    labels = labels_of(N)
+    r = finished(ba.assess(ba.RankedList(N), ASKED, design=design, seed=5), labels).result()
+    ranks = np.unique(np.geomspace(100, N, 60).astype(int))
+    found = np.cumsum(labels)
+    truth = {
+        "recall": found[ranks - 1] / found[-1],
+        "f1": 2 * found[ranks - 1] / (ranks + found[-1]),
+    }
+    slack = 0.03 if design == "paula" else 1e-9
+    for name, exact in truth.items():
+        estimate, lower, upper = getattr(r, name)(ranks)
+        assert (lower - slack <= exact).all(), name
+        assert (exact <= upper + slack).all(), name
+        assert (lower <= estimate).all(), name
+        assert (estimate <= upper).all(), name
+    average = np.mean(found[labels] / (np.flatnonzero(labels) + 1))
+    bounds = r.average_precision
+    assert bounds.lower - slack <= average <= bounds.upper + slack
+    assert bounds.estimate == pytest.approx(average, rel=0.1)
+
+
+def test_everything_labelled_is_exact():
+    labels = labels_of(900)
+    a = ba.assess(ba.RankedList(900), ba.PrecisionCurve(p_min=0.5), seed=0)  # the head of such a list is all of it
+    finished(a, labels)
+    r = a.result()
+    ranks = np.arange(1, 901)
+    for got in r.at(ranks):
+        np.testing.assert_allclose(got, precision(labels, ranks), atol=1e-12)
+    assert r.guarantee == "exact"
+    average = np.mean(np.cumsum(labels)[labels] / (np.flatnonzero(labels) + 1))
+    assert r.average_precision.estimate == pytest.approx(average, abs=1e-3)
+    assert r.recall(450).estimate == pytest.approx(labels[:450].sum() / labels.sum())
+
+
+@pytest.mark.parametrize("positive", [0.0, 1.0])
+def test_all_alike(positive):
+    labels = np.full(N, positive == 1.0)
+    asked = ba.PrecisionCurve(epsilon=0.5, beta=2.0, slack=20, p_min=0.5)
+    r = finished(ba.assess(ba.RankedList(N), asked, seed=1), labels, 5000).result()
+    estimate, lower, upper = r.at(np.array([1, 100, N]))
+    assert (lower <= positive).all()
+    assert (positive <= upper).all()
+    np.testing.assert_allclose(estimate, positive, atol=0.02)
+
+
+def test_the_lowest_precision_is_found_from_labels():
+    labels = labels_of(N)
+    asked = ba.PrecisionCurve(epsilon=0.1, beta=1.2, slack=20)
+    a = finished(ba.assess(ba.RankedList(N), asked, seed=1), labels)
+    r = a.result()
+    assert 0.3 < r.plan.p_min <= precision(labels, N)
+    ranks = np.unique(np.geomspace(1, N, 300).astype(int))
+    _, lower, upper = r.at(ranks)
+    assert ((lower <= precision(labels, ranks)) & (precision(labels, ranks) <= upper)).all()
+
+
+def test_a_list_without_positives_ends():
+    asked = ba.PrecisionCurve(epsilon=0.5, beta=2.0, slack=5)
+    a = finished(ba.assess(ba.RankedList(3000), asked), np.zeros(3000, bool), 3000)
+    assert a.result().at(3000) == (0.0, 0.0, 0.0)
+
+
+def test_labels_that_contradict_monotonicity_are_said_and_widen_the_band():
+    labels = np.zeros(N, bool)
+    labels[N // 2 :] = True  # the worst come first
+    labels[:500] = True
+    a = finished(ba.assess(ba.RankedList(N), ASKED, seed=1), labels, 5000)
+    r = a.result()
+    assert r.contradicted is not None
+    assert "contradict" in r.summary()
+    ranks = np.unique(np.geomspace(1, N, 2000).astype(int))
+    _, lower, upper = r.at(ranks)
+    assert ((lower <= precision(labels, ranks)) & (precision(labels, ranks) <= upper)).all()
+
+
+def test_journal_resumes_where_it_stopped(tmp_path):
+    labels = labels_of(N)
+    path = tmp_path / "run.db"
+    ranked = ba.RankedList(N)
+    a = ba.assess(ranked, ASKED, seed=4, journal=path)
+    for _ in range(4):
+        queries = a.ask(100)
+        a.tell(queries.ids[:60], labels[queries.ranks[:60] - 1].astype(int))
+    a.journal.close()
+    b = ba.resume(path, ranked)
+    assert (b.labels_used, b.n_pending) == (a.labels_used, a.n_pending)
+    assert b.result().at(N) == a.result().at(N)
+    for one in (a, b):
+        one.journal = None
+        one.tell(one.pending, labels[one.pending - 1].astype(int))
+    np.testing.assert_array_equal(b.ask(50).ranks, a.ask(50).ranks)
+    with pytest.raises(JournalError, match="another list"):
+        ba.resume(path, ba.RankedList(N + 1))
+    with pytest.raises(JournalError, match="another question"):
+        ba.resume(path, ranked, question=ba.PrecisionCurve())
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_every_design_is_kept_by_journals(tmp_path, design):
+    a = ba.assess(ba.RankedList(N), ASKED, design=design, journal=tmp_path / "run.db")
+    a.ask(10)
+    a.journal.close()
+    b = ba.resume(tmp_path / "run.db", ba.RankedList(N))
+    assert b.design == a.design
+    b.journal.close()
+
+
+def test_a_pool_is_ranked_by_its_scores():
+    scores = np.random.default_rng(0).random(3000)
+    labels = np.random.default_rng(1).random(3000) < scores
+    pool = ba.Pool(scores=scores, ids=[f"item{i}" for i in range(3000)], classes=["bad", "good"])
+    a = ba.assess(pool, ba.PrecisionCurve(epsilon=0.2, beta=1.5, slack=10, p_min=0.3))
+    names = np.array(["bad", "good"])
+    while not a.done:
+        queries = a.ask(200)
+        rows = pool.positions(queries.ids)
+        np.testing.assert_array_equal(np.argsort(np.argsort(-scores))[rows] + 1, queries.ranks)
+        a.tell(queries.ids, names[labels[rows].astype(int)])
+    r = a.result()
+    truth = precision(labels[np.argsort(-scores)], np.array([10, 1000, 3000]))
+    _, lower, upper = r.at(np.array([10, 1000, 3000]))
+    assert ((lower <= truth) & (truth <= upper)).all()
+
+
+def test_a_list_from_a_pool_has_its_classes():
+    pool = ba.Pool(scores=np.full((4, 3), 1 / 3), classes=["a", "b", "c"])
+    assert ba.RankedList.from_pool(pool, "c").classes.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("design", ["adastrat", "variance_reduction"])
+def test_a_positive_class_that_the_list_is_not_ranked_by_is_refused(design):
+    ranked = ba.RankedList(50, classes=["bad", "good"])
+    ba.assess(ranked, ba.PrecisionCurve(positive="good"), design="adastrat")
+    with pytest.raises(QuestionError, match="positive class, 'good', but the question has 'bad'"):
+        ba.assess(ranked, ba.PrecisionCurve(positive="bad"), design=design)
+
+
+def test_only_a_length_and_a_function_from_rank_to_id():
+    ranked = ba.RankedList(10**9, id_at=lambda ranks: np.array([f"doc-{rank:,}" for rank in ranks]))
+    a = ba.assess(ranked, ASKED, seed=1)
+    queries = a.ask(40)
+    assert queries.ids[0].startswith("doc-")
+    a.tell(queries.ids[::-1], np.ones(40))
+    assert a.labels_used == 40
+    with pytest.raises(LabelError, match="not asked for"):
+        a.tell(["doc-1"], [1])
+
+
+def test_ties_are_in_random_order_and_said():
+    scores = np.repeat([0.9, 0.5, 0.1], 1000)
+    a = ba.assess(ba.Pool(scores=scores), ba.PrecisionCurve(p_min=0.5), seed=0)
+    assert "3,000 items share" in a.result().summary()
+    first = a.pool.ids_at(np.arange(1, 1001))
+    assert (first < 1000).all()
+    assert not (np.diff(first) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": 1.5}, "epsilon"),
+        ({"beta": 1.0}, "beta"),
+        ({"beta": 1.1, "noise": 0.2}, "beta"),
+        ({"delta": 1.0}, "delta"),
+        ({"p_min": 0.0}, "p_min"),
+        ({"slack": 0}, "slack"),
+        ({"slack": 2.5}, "slack"),
+        ({"monotone_from": 0}, "monotone_from"),
+        ({"slack": np.inf}, "slack"),
+        ({"noise": 0.5}, "noise"),
+    ],
+)
+def test_bad_options_are_refused(options, says):
+    with pytest.raises(QuestionError, match=says):
+        ba.PrecisionCurve(**options)
+
+
+def test_a_budget_that_cannot_do_says_what_it_can_reach():
+    with pytest.raises(BudgetError, match=r"with 500 it can reach about epsilon=.* and beta="):
+        ba.assess(ba.RankedList(10**7), ba.PrecisionCurve(p_min=0.5, budget=500))
+    labels = labels_of(N)
+    asked = ba.PrecisionCurve(epsilon=0.1, beta=1.2, slack=20, p_min=0.5, budget=400)
+    a = ba.assess(ba.RankedList(N), asked, seed=1)
+    with pytest.raises(BudgetError, match=r"400 labels is spent.*factor of 1\.\d+ .*1\.32"):
+        finished(a, labels, 150)
+    assert a.labels_used == 400
+    with pytest.raises(QuestionError, match="budget"):
+        ba.PrecisionCurve(budget=0)
+
+
+def test_bad_lists_and_ranks_are_refused():
+    with pytest.raises(PoolError, match="row 2"):
+        ba.RankedList(scores=[0.9, 0.3, 0.5])
+    with pytest.raises(PoolError, match="finite"):
+        ba.RankedList(scores=[0.9, np.nan])
+    with pytest.raises(PoolError, match="1 to 2"):
+        ba.RankedList(0)
+    with pytest.raises(PoolError, match="differ"):
+        ba.RankedList(3, ids=["a", "b"])
+    r = ba.assess(ba.RankedList(N), ASKED).result()
+    for rank in (0, N + 1, 1.5, -3):
+        with pytest.raises(QuestionError, match="1 to 200,000"):
+            r.at(rank)
+    with pytest.raises(QuestionError, match="precision"):
+        r.cut(1.5)
+    with pytest.raises(QuestionError, match="scores"):
+        ba.assess(ba.Pool(predictions=[0, 1]), ASKED)
+    with pytest.raises(DesignError, match="adastrat"):
+        ba.assess(ba.RankedList(N), ASKED, design="thompson")
+
+
+def test_labels_nobody_asked_for_and_wrong_ones_are_refused():
+    a = ba.assess(ba.RankedList(N), ASKED)
+    queries = a.ask(3)
+    with pytest.raises(LabelError, match="not asked for"):
+        a.tell([int(np.setdiff1d(np.arange(1, 10), queries.ids)[0])], [1])
+    with pytest.raises(LabelError, match="not one of the classes"):
+        a.tell(queries.ids, [1, 0, 2])
+    a.tell(queries.ids, [1, 0, 1])
+    a.tell(queries.ids, [1, 0, 1])  # again
+    with pytest.raises(LabelError, match="contradicts"):
+        a.tell(queries.ids[:1], [0])
+    assert a.labels_used == 3
+
+
+def test_the_band_holds_as_often_as_promised():
+    """A misses count is binomial with at most delta: the threshold is its 99.9 % point."""
+    n, repeats = 20_000, 120
+    labels = labels_of(n, seed=7)
+    scores = 1 - (np.arange(n) + 0.5) / n
+    asked = ba.PrecisionCurve(epsilon=0.2, beta=1.5, delta=0.2, slack=60, p_min=0.5)
+    study = ba.simulate(
+        ba.Pool(scores=scores), labels.astype(int), asked, designs=["adastrat", "random"], budgets=[n],
+        repeats=repeats, level=0.8,
+    )  # fmt: skip
+    for design in ("adastrat", "random"):
+        ends = study.intervals[design][:, 0]
+        held = ((ends[..., 0] <= study.truth + 1e-9) & (study.truth <= ends[..., 1] + 1e-9)).all(-1)
+        assert (~held).sum() <= binom.ppf(0.999, repeats, 0.2)
+
+
+def test_the_band_of_a_flat_list_holds_too():
+    """Precision then grows by chance at half of all ranks; misses are binomial with at most delta."""
+    n, repeats, missed = 20_000, 60, 0
+    asked = ba.PrecisionCurve(epsilon=0.2, beta=1.5, slack=30, p_min=0.5)
+    ranks = np.unique(np.geomspace(1, n, 2000).astype(int))
+    for seed in range(repeats):
+        labels = np.random.default_rng(seed).random(n) < 0.9
+        r = finished(ba.assess(ba.RankedList(n), asked, seed=seed), labels, 5000).result()
+        _, lower, upper = r.at(ranks)
+        missed += not ((lower <= precision(labels, ranks)) & (precision(labels, ranks) <= upper)).all()
+    assert missed <= binom.ppf(0.999, repeats, 0.05)
+
+
+def test_studies_show_all_designs():
+    n = 5000
+    labels = labels_of(n, seed=3)
+    pool = ba.Pool(scores=1 - (np.arange(n) + 0.5) / n)
+    asked = ba.PrecisionCurve(epsilon=0.2, beta=1.5, slack=10, p_min=0.4)
+    study = ba.simulate(pool, labels.astype(int), asked, designs=DESIGNS, budgets=[200, n], repeats=3)
+    ranks = asked.for_pool(pool).ranks(study.cells)
+    np.testing.assert_allclose(study.truth, precision(labels, ranks))
+    for design in DESIGNS:
+        assert study.estimates[design].shape == (3, 2, len(ranks))
+        assert study.scores[design]["mse"][:, 1].max() < 0.01
+    assert "adastrat" in repr(study)
+
+
+def test_designs_are_objects_with_options():
+    a = ba.assess(ba.RankedList(N), ASKED, design=Paula(window=30))
+    assert a.n_remaining < ba.assess(ba.RankedList(N), ASKED, design="paula").n_remaining
+    assert ba.assess(ba.RankedList(N), ASKED, design=AdaStrat()).design == AdaStrat()
+    with pytest.raises(DesignError, match="window"):
+        Paula(window=0)

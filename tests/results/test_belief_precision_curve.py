@@ -1,0 +1,83 @@
+"""The precision curve of a pool, from the belief that learns what its scores mean."""
+
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+
+N = 400
+SCORES = np.random.default_rng(0).permutation(N) / N + 0.5 / N
+LABELS = (np.random.default_rng(1).random(N) < SCORES**2).astype(int)
+BY_RANK = LABELS[np.argsort(-SCORES)]
+RANKS = np.arange(1, N + 1)
+TRUTH = np.cumsum(BY_RANK) / RANKS
+
+
+@pytest.fixture(scope="module")
+def session():
+    return ba.assess(ba.Pool(scores=SCORES), ba.PrecisionCurve(), design="variance_reduction", seed=0)
+
+
+@pytest.fixture(scope="module")
+def result(session):
+    queries = session.ask(40)
+    session.tell(queries.ids, LABELS[queries.ids])
+    return session.result()
+
+
+def test_the_band_is_near_the_curve(result):
+    estimate, lower, upper = result.at(RANKS)
+    assert ((lower <= estimate) & (estimate <= upper)).all()
+    inside = (lower - 1e-9 <= TRUTH) & (TRUTH <= upper + 1e-9)
+    assert inside.mean() > 0.8
+    assert (upper - lower)[99:].max() < 0.5
+
+
+def test_recall_and_f1_follow_from_the_same_draws(result):
+    precision, recall, f1 = (of(N).estimate for of in (result.at, result.recall, result.f1))
+    assert recall == pytest.approx(1.0)
+    assert f1 == pytest.approx(2 * precision / (1 + precision), abs=0.01)
+    _, lower, upper = result.recall(RANKS)
+    assert (np.diff(lower) >= -0.05).all()  # quantiles of draws that all grow
+    assert ((lower >= 0) & (upper <= 1)).all()
+
+
+def test_where_to_cut(result):
+    cut = result.cut(0.6)
+    lower = result.at(RANKS).lower
+    assert lower[cut - 1] >= 0.6
+    assert (lower[cut:] < 0.6).all()
+
+
+def test_average_precision_lies_in_its_interval(result):
+    value, lower, upper = result.average_precision
+    assert lower <= value <= upper
+    truth = TRUTH[BY_RANK == 1].mean()
+    assert lower - 0.02 <= truth <= upper + 0.02
+
+
+def test_table_figure_and_dataset(result):
+    assert result.table().columns[0] == "rank"
+    assert result.to_frame().shape[1] == 10
+    assert result.to_xarray().sizes["of"] == 3
+    ax = result.plot(truth=lambda ranks: TRUTH[ranks - 1], beside=result)
+    assert ax.get_xscale() == "log"
+
+
+def test_random_items_that_contradict_the_belief_widen_the_band(result, monkeypatch):
+    assert not np.any(result._contradicted)  # both are computed by now, and kept
+    monkeypatch.setitem(vars(result), "_contradicted", np.array([True]))
+    monkeypatch.setitem(vars(result), "_design", np.tile([0.1, 0.2], (2 * len(result._ranks), 1)))
+    for of in (result.at, result.recall, result.f1):
+        estimate, lower, upper = of(RANKS)
+        assert ((0 <= lower) & (lower <= estimate) & (estimate <= upper) & (upper <= 1)).all()
+    assert (result.at(result._ranks).lower <= 0.2).all()
+
+
+def test_everything_labelled_is_exact(session, result):
+    rest = session.ask(session.n_remaining)
+    session.tell(rest.ids, LABELS[rest.ids])
+    r = session.result()
+    assert r.guarantee == "exact"
+    at = r._ranks
+    np.testing.assert_allclose(np.stack(r.at(at)), np.tile(TRUTH[at - 1], (3, 1)), atol=1e-9)
