@@ -205,7 +205,7 @@ MEASURES = [
         ["rate", "--positive", "cat", "--by", "site"],
         ba.Rate("cat", by="site"),
         ["Rate by site, design passive: 40 items.", "the positive class is cat."],
-        ["rate (site east) 0.", "The predictions alone say 0.", "of rate (site south)", "judge"],
+        ["rate (site east) 0.", "The predictions alone say 0.", "for rate (site south)", "judge"],
     ),
     (
         "passive",

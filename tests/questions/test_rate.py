@@ -127,7 +127,7 @@ def test_groups_have_their_own_judge():
     items = np.array([(SYSTEM == name).sum() for name in ("a", "b")])
     np.testing.assert_array_equal(r.random_labels, random_labels(r.estimate, np.diff(r.interval)[:, 0], items))
     said = r.summary()
-    assert f"The predictions alone say {r.judge_rate[1]:.3f} of rate (system b)." in said
+    assert f"The predictions alone say {r.judge_rate[1]:.3f} for rate (system b)." in said
     assert f"About {r.random_labels.sum():,} random labels would give intervals as narrow; 60 were used." in said
 
 
