@@ -52,7 +52,10 @@ class MeasureComparison(Metric):
         if len(combine(measure)) != 1:
             raise QuestionError(f"A comparison is of one measure, such as 'f1'; found {show(measure)}.")
         if by is None and combine(measure)[0].name == "rate":
-            raise QuestionError("The rate of positive labels is the same for all systems: compare groups, by=...")
+            raise QuestionError(
+                "The rate of positive labels is the same for all systems that predict these items: compare groups of "
+                "items by it."
+            )
         if target != "pool":
             raise QuestionError("Measures are compared on the items of the pool: leave out target='population'.")
 

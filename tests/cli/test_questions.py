@@ -205,7 +205,7 @@ MEASURES = [
         ["rate", "--positive", "cat", "--by", "site"],
         ba.Rate("cat", by="site"),
         ["Rate by site, design passive: 40 items.", "the positive class is cat."],
-        ["rate (site east) 0.", "The predictions alone say 0.", "of rate (site south)", "judge"],
+        ["rate (site east) 0.", "The predictions alone say 0.", "for rate (site south)", "judge"],
     ),
     (
         "passive",
@@ -260,6 +260,45 @@ def test_a_session_of_every_question_agrees_with_the_library(
     assert done("status", run).startswith(same.result().summary())
 
 
+ANSWERS = {  # of two systems, which a judge calls good or bad
+    "id": [f"answer-{i:02}" for i in range(24)],
+    "system": ["new", "old"] * 12,
+    "verdict": ["good"] * 20 + ["bad"] * 4,
+}
+GOOD = [i % 3 == 0 or i % 2 == 1 for i in range(24)]  # 4 of 12, and 12 of 12
+
+
+def test_answers_that_a_judge_calls_good_are_labelled_in_its_words(tmp_path):
+    run, table = tmp_path / "run.db", tmp_path / "table.csv"
+    start = ["start", write_csv(tmp_path / "answers.csv", ANSWERS), "--prediction", "verdict", "--out", run]
+    out = done(*start, "--question", "rate", "--by", "system", "--positive", "good")
+    assert "Rate by system, design variance_reduction: 24 items" in out
+    assert "Labels can be bad, good" in out
+    assert "the positive class is good." in out
+    out = done("status", run)
+    assert "The predictions alone say 0.833 for rate (system new)." in out
+    truth = dict(zip(ANSWERS["id"], np.where(GOOD, "good", "bad").tolist(), strict=True))
+    assert "'excellent'" in refused("tell", run, sheet(run, ["answer-00"], ["excellent"]))
+    for to_label in (tmp_path / "first.csv", tmp_path / "second.csv"):
+        done("ask", run, "-n", 12, "-o", to_label)
+        ids = [row["id"] for row in read_csv(to_label)]
+        assert "Took 12 labels." in done("tell", run, sheet(run, ids, [truth[name] for name in ids]))
+    out = done("status", run, "--csv", table)
+    assert "rate (system new) 0.333 (exact)." in out
+    assert "for rate (system new). Their bias is +0.500 (exact)." in out
+    assert "for rate (system old). Their bias is -0.167 (exact)." in out
+    rows = read_csv(table)
+    assert [float(row["estimate"]) for row in rows] == pytest.approx([4 / 12, 1])
+    assert [float(row["bias"]) for row in rows] == pytest.approx([0.5, -1 / 6])
+
+    run = start[-1] = tmp_path / "compared.db"
+    sides = ["--first", "old", "--second", "new", "--by", "system"]
+    done(*start, "--question", "compare", *sides, "--measure", "rate", "--positive", "bad", "--design", "passive")
+    done("ask", run, "-n", 24)
+    done("tell", run, sheet(run, list(truth), list(truth.values())))
+    assert "The rate of old is more than 5 points below that of new" in done("status", run)  # of bad answers
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "score"),
@@ -272,6 +311,7 @@ def test_a_session_of_every_question_agrees_with_the_library(
         (["compare", "--first", "other", "--second", "prediction"], "success"),
         (["metric", "--measure", "precision", "--positive", "dog", "--designs", "passive,stratified"], "mse"),
         (["pr-curve", "--thresholds", "9", "--positive", "cat", "--designs", "passive"], "mse"),
+        (["rate", "--by", "site", "--positive", "cat", "--designs", "passive"], "mse"),
     ],
 )
 def test_every_question_can_be_simulated(tmp_path, columns, scored, cost_file, asked, score):
@@ -350,6 +390,7 @@ def test_designs_are_the_question_s_own_unless_named(tmp_path, columns):
         (["calibration", "--positive", "dog"], "--positive belongs to the questions compare, metric, pr-curve and"),
         (["group-accuracy", "--design", "adaptive"], "cannot serve"),
         (["rate"], "name the positive one"),
+        (["compare", "--second", "other", "--measure", "rate", "--positive", "dog"], "compare groups of items by it"),
         (["rate", "--positive", "cow"], "'cow' is not a class of the pool"),
         (["rate", "--positive", "dog", "--by", "bins:4"], "rate takes a column or prediction by --by, not bins"),
         (["rate", "--positive", "dog", "--by", "colour"], "'colour'"),

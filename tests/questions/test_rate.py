@@ -127,7 +127,7 @@ def test_groups_have_their_own_judge():
     items = np.array([(SYSTEM == name).sum() for name in ("a", "b")])
     np.testing.assert_array_equal(r.random_labels, random_labels(r.estimate, np.diff(r.interval)[:, 0], items))
     said = r.summary()
-    assert f"The predictions alone say {r.judge_rate[1]:.3f} of rate (system b)." in said
+    assert f"The predictions alone say {r.judge_rate[1]:.3f} for rate (system b)." in said
     assert f"About {r.random_labels.sum():,} random labels would give intervals as narrow; 60 were used." in said
 
 
@@ -233,6 +233,35 @@ def test_systems_are_compared_by_the_rates_of_their_answers():
     assert r.estimate == pytest.approx(difference, abs=1e-12)
     assert r.verdict.startswith("The rate of b is ")
     assert r.eta == (difference >= -0.01) + (difference > 0.01)
+
+
+@pytest.mark.parametrize("design", [SMALL, "passive"])
+def test_all_labels_settle_a_verdict_that_the_judge_has_the_wrong_way_round(design):
+    """Of two systems of one rate, the judge takes all answers of one for good."""
+    labels = np.where(np.arange(N) % 3 == 0, "bad", "good")
+    halves = np.where(np.arange(N) % 6 < 3, "a", "b")  # each a third bad
+    flattered = ba.Pool(predictions=np.where(halves == "a", "good", labels), groups={"system": halves})
+    question = ba.Compare("a", "b", by="system", measure="rate")
+    assert question.truth(flattered, flattered.prediction_names(slice(None))) > 0.3
+    r = told(question, N, flattered, design, labels).result()
+    assert (r.estimate, r.eta) == (pytest.approx(0, abs=1e-12), 1)
+    assert r.verdict == "The rate of a is within 5 points of that of b, as their labels show."
+
+
+@pytest.mark.slow
+def test_a_verdict_is_right_more_often_than_that_of_random_labels():
+    rng = np.random.default_rng(6)
+    system, repeats, n, rope = np.arange(1000) % 2, 30, 60, 0.05
+    labels = (rng.random(1000) < np.where(system, 0.55, 0.75)).astype(int)
+    verdicts = np.where(labels == 1, rng.random(1000) < 0.95, rng.random(1000) < np.where(system, 0.7, 0.1)).astype(int)
+    pool = ba.Pool(predictions=verdicts, groups={"system": system.astype(str)})
+    question = ba.Compare("0", "1", by="system", measure="rate", rope=rope)
+    assert np.subtract(*shares_of(verdicts, system)) < -rope  # the judge says the opposite
+    study = ba.simulate(pool, labels, question, designs=["variance_reduction"], budgets=[n], repeats=repeats)
+    error = np.sqrt((0.75 * 0.25 + 0.55 * 0.45) / (n / 2))
+    random = stats.norm.sf((rope - float(study.truth)) / error)  # at most: half of the labels of each system
+    (right,) = (scores["right"] for scores in study.scores.values())
+    assert right.sum() >= stats.binom.ppf(0.001, repeats, random)
 
 
 def test_a_session_is_the_same_after_its_journal_was_read_again(tmp_path):
