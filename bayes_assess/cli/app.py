@@ -181,7 +181,7 @@ def ask(
     if not len(queries):
         typer.echo("The design needs no more labels: there is nothing to ask for, and no sheet to write.")
         return
-    fewer = ", fewer than asked for, as their labels decide what comes next" if len(queries) < wanted else ""
+    fewer = text.fewer(assessment) if not pending and len(queries) < wanted else ""
     if output is None:
         text.show(queries.table())
         return
@@ -193,7 +193,7 @@ def ask(
     except KeyboardInterrupt:
         typer.echo(f"{len(queries):,} items are pending; {again}.", err=True)
         raise
-    typer.echo(f"Wrote {len(queries):,} items to {output}{'' if pending else fewer}; fill in the column label.")
+    typer.echo(f"Wrote {len(queries):,} items to {output}{fewer}; fill in the column label.")
     typer.echo(f"Next: bayes-assess tell {run} {output}")
 
 

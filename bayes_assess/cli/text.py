@@ -96,6 +96,12 @@ def first_sheet(assessment: Assessment) -> int:
     return min(_SHEET if isinstance(assessment, RankedAssessment) else _FEW, assessment.n_remaining)
 
 
+def fewer(assessment: Any) -> str:
+    """Say why a sheet has fewer items than were asked for."""
+    why = "which is all that the budget leaves" if assessment.n_remaining else "as their labels decide what comes next"
+    return f", fewer than asked for, {why}"
+
+
 def _positive(assessment: Assessment) -> str:
     """Say which class is positive, where that matters."""
     pool, question = assessment.pool, assessment.question
@@ -150,6 +156,9 @@ def progress(assessment: Assessment | RankedAssessment) -> str:
     if isinstance(assessment, RankedAssessment):
         wanted = assessment.n_remaining
         rest = f"{wanted:,} or more wanted" if wanted else "whose labels decide what comes next"
+        budget = assessment.question.budget
+        if wanted and budget is not None and assessment.labels_used + assessment.n_pending >= budget:
+            rest = f"the budget is spent, {rest}"
         rest = "the design needs no more" if assessment.done else rest
         return f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, {rest}."
     return (

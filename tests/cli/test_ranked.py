@@ -100,6 +100,23 @@ def test_words_as_classes_and_scores_of_any_scale(tmp_path, columns):
     assert found.at(PREFIX).estimate == pytest.approx(np.mean(top))  # labelled one and all: the greatest scores
 
 
+def test_a_budget_is_kept_and_said(list_file, tmp_path, columns):
+    run, to_label = tmp_path / "run.db", tmp_path / "to_label.csv"
+    steep = columns | {"label": [score > 0 for score in columns["score"]]}  # takes more than the first sheet
+    asked = "start", list_file, "--scores", "score", *ASKED, "--out", run, "--budget"
+    assert "a number of labels, 1 or more, for budget; found 0" in refused(*asked, 0)
+    assert "'adastrat' needs " in (line := refused(*asked, 150))
+    assert "with 150 it can reach about epsilon=" in line
+    done(*asked, 310)
+    while "the budget is spent" not in (out := done("status", run)):
+        assert "or more wanted" in out
+        said = done("ask", run, "-n", 500, "-o", to_label, "--force")
+        label(run, to_label, steep)
+    assert "310 used, 0 pending, the budget is spent, " in out
+    assert "fewer than asked for, which is all that the budget leaves; fill in" in said
+    assert "The budget of 310 labels is spent, and the design wants more" in refused("ask", run)
+
+
 def test_a_band_has_the_level_that_delta_leaves(list_file, tmp_path):
     run = tmp_path / "run.db"
     done("start", list_file, "--scores", "score", *ASKED, "--delta", 0.2, "--out", run)
