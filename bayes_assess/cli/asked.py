@@ -138,8 +138,8 @@ def _overview() -> list[str]:
 OVERVIEW = _overview()  # as help shows it
 DESIGNS = (  # as help shows them; a test compares them with the designs there are
     "metric, pr-curve, rate  variance_reduction, adaptive, oasis (F), importance, poisson, stratified, passive",
-    "precision-curve         adastrat, logstrat, paula, random, variance_reduction",
     "all others              thompson, top_two, epsilon_greedy, bayes_ucb, random, random_group",
+    "precision-curve         adastrat, logstrat, paula, random, variance_reduction",
     "--multilabel            poisson, passive, of metric",
     "Not every question takes each of them.",
 )

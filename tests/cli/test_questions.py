@@ -387,7 +387,10 @@ def test_designs_are_the_question_s_own_unless_named(tmp_path, columns):
         (["metric", "--measure", "accuracy", "--prior-strength", 2], "no prior_strength"),
         (["group-accuracy", "--measure", "f1"], "--measure belongs to the questions compare and metric, not to"),
         (["compare", "--systems", "other"], "--systems belongs to the question metric"),
-        (["calibration", "--positive", "dog"], "--positive belongs to the questions compare, metric, pr-curve and"),
+        (
+            ["calibration", "--positive", "dog"],
+            "--positive belongs to the questions compare, metric, pr-curve, precision-curve and",
+        ),
         (["group-accuracy", "--design", "adaptive"], "cannot serve"),
         (["rate"], "name the positive one"),
         (["compare", "--second", "other", "--measure", "rate", "--positive", "dog"], "compare groups of items by it"),

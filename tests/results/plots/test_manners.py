@@ -42,6 +42,14 @@ FIGURES = {
     "precision_recall_curve": lambda ax: plots.precision_recall_curve(
         np.concatenate([MIDDLE, MIDDLE[::-1]]), np.concatenate([ENDS, ENDS[::-1]]), truth=np.tile(MIDDLE, 2), ax=ax
     ),
+    "precision_by_rank": lambda ax: plots.precision_by_rank(
+        BUDGETS,
+        {name: np.stack([MIDDLE, *ENDS.T], axis=-1)[:4] for name in NAMES[:2]},
+        truth=MIDDLE[:4],
+        queried=(BUDGETS, MIDDLE[:4]),
+        labelled=np.arange(1, 500),
+        ax=ax,
+    ),
 }
 every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
 
