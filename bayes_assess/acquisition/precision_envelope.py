@@ -154,7 +154,7 @@ class Envelope:
         --------
         >>> p = np.array([0.9, 0.6])
         >>> Envelope(np.array([100, 400]), p, p, 10, 400, 50).break_points[-4:].tolist()
-        [389, 390, 399, 400]
+        [390, 391, 399, 400]
         """
         first = self._segments.first
         return np.unique(np.concatenate([first, first[1:] - 1, [self.n_items]]))
