@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess._tools.arrays import first_true, show
+from bayes_assess._tools.arrays import show
 from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.queries import Queries as Queries
 from bayes_assess.designs import (
@@ -19,10 +19,10 @@ from bayes_assess.designs import (
     carried,
     choose_batch,
 )
-from bayes_assess.errors import BudgetError, DesignError, LabelError, QuestionError
+from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.models.belief import Belief, jax_ready
 from bayes_assess.pool.cells import Cells
-from bayes_assess.pool.labels import check_consistent
+from bayes_assess.pool.labels import check_consistent, check_labelled
 from bayes_assess.questions import MultiLabelMetric, Question
 from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer, multilabel_answer
 
@@ -205,12 +205,7 @@ class Assessment(Campaign):
         if not len(ids):
             return 0
         items = self.pool.positions(ids)
-        unlabelled = first_true(self._items.label[items] < 0)
-        if unlabelled is not None:
-            raise LabelError(
-                f"Item {show(ids[unlabelled])} has no label that could be corrected; nothing was changed. Tell its "
-                "label instead."
-            )
+        check_labelled(self._items.label[items], ids)
         items, codes = check_consistent(np.full(len(items), -1), items, space.codes(labels, ids), ids, space)
         wrong = self._items.label[items] != codes
         items, codes = items[wrong], codes[wrong]

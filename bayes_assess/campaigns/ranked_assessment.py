@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from bayes_assess._tools.arrays import first_true, show, values_of
+from bayes_assess._tools.arrays import show, values_of
 from bayes_assess._tools.tables import Table
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.campaigns.ranks import RankBook
 from bayes_assess.designs.ranked import RankedDesign, check_budget
-from bayes_assess.errors import BudgetError, JournalError, LabelError, PoolError, QuestionError, UnknownIdError
-from bayes_assess.pool.labels import check_consistent
+from bayes_assess.errors import BudgetError, JournalError, PoolError, QuestionError, UnknownIdError
+from bayes_assess.pool.labels import check_consistent, check_labelled
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
@@ -228,12 +228,7 @@ class RankedAssessment:
         if not len(ids):
             return 0
         ranks = self._ranks_of(ids)
-        unlabelled = first_true(self._book.codes(ranks) < 0)
-        if unlabelled is not None:
-            raise LabelError(
-                f"Item {show(ids[unlabelled])} has no label that could be corrected; nothing was changed. Tell its "
-                "label instead."
-            )
+        check_labelled(self._book.codes(ranks), ids)
         ranks, codes = check_consistent(np.full(len(ranks), -1), ranks, space.codes(labels, ids), ids, space)
         positive = codes == self.pool.positive
         wrong = (self._book.codes(ranks) == 1) != positive

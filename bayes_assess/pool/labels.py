@@ -175,6 +175,15 @@ def where(at: int, ids: np.ndarray | None) -> str:
     return f"at position {at}" if ids is None else f"of item {show(ids[at])} (position {at})"
 
 
+def check_labelled(known: Int[np.ndarray, " n"], ids: np.ndarray) -> None:
+    """Raise LabelError naming the first item without a label, of which `known` has a negative code."""
+    i = first_true(known < 0)
+    if i is not None:
+        raise LabelError(
+            f"Item {show(ids[i])} has no label that could be corrected; nothing was changed. Tell its label instead."
+        )
+
+
 def check_consistent(
     known: Int[np.ndarray, " n"],
     items: Int[np.ndarray, " n"],

@@ -175,7 +175,7 @@ class PrecisionCurveResult(RankedAnswer):
         return self._drawn(truth, beside, ax, self.queried, self.labels.ranks)
 
     def _precision(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
-        fewest, most, share = self.labels.known_at(ranks)
+        fewest, most, mean = self.labels.known_at(ranks)
         head = ranks < self.bounding.ranks[0]
         lower = np.where(head, 0.0, self.bounding.lower_at(ranks))
         upper = np.where(head, 1.0, self.bounding.upper_at(ranks))
@@ -188,7 +188,7 @@ class PrecisionCurveResult(RankedAnswer):
             windows = isinstance(self.bounding, WindowBand)
             known = self.estimated.upper_at(self.queried) if windows else self.labels.precision_at(self.queried)
             value = np.interp(np.log(ranks), np.log(self.queried), known)
-        value = np.where(head, share, value)
+        value = np.where(head, mean, value)
         return np.stack([np.clip(value, lower, upper), lower, upper], axis=-1)
 
     def _recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
