@@ -81,6 +81,8 @@ _OWNERS = {
     "resume": "campaigns.start",
     "Study": "campaigns.study",
     "simulate": "campaigns.simulate",
+    "Plan": "results.plan",
+    "plan": "campaigns.plan",
 }
 # Modules that are public as such -> where they are.
 _MODULES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -25,6 +25,9 @@ from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.labels import check_consistent, check_labelled
 from bayes_assess.questions import MultiLabelMetric, Question
 from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer, multilabel_answer
+
+if TYPE_CHECKING:
+    from bayes_assess.results.plan import Plan
 
 
 class Assessment(Campaign):
@@ -275,6 +278,59 @@ class Assessment(Campaign):
             **asked.result_fields(self.pool),
             **extra,
         )
+
+    def plan(
+        self,
+        width: float | None = None,
+        *,
+        probability: float | None = None,
+        of: str = "widest",
+        level: float = 0.95,
+        futures: int = 16,
+    ) -> Plan:
+        """Say how many more labels it takes until enough is known.
+
+        The session is continued on pools that are drawn from the posterior, by its own steps, as in METHODS 12.6.
+        Items that are pending count as not asked for yet. Nothing of the session changes.
+
+        Parameters
+        ----------
+        width : float in (0, 1), optional
+            What the interval is to be wide, at most.
+        probability : float in (0, 1), optional
+            Of comparisons, in the place of the width: what their verdict is to have; 0.95 if neither is given.
+        of : {"widest", "overall"}
+            Of several intervals the widest, or for `GroupAccuracy` that of the overall accuracy.
+        level : float in (0, 1)
+            Of the intervals.
+        futures : int
+            Pools that are drawn, at least 2: the more, the better known is the spread.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        QuestionError
+            If the question has no such goal.
+        DesignError
+            If the design has no belief on labels to draw pools from.
+        BudgetError
+            If there are too few futures.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 100), ba.GroupAccuracy(), design="random")
+        >>> a.tell(a.ask(20).ids, ["cat", "dog"] * 10)
+        >>> plan = a.plan(width=0.1, of="overall")
+        >>> plan.labels_used, plan.labels.lower <= plan.labels.expected <= plan.labels.upper <= 180
+        (20, True)
+        """
+        from bayes_assess.campaigns.plan import plan_session  # threads and compiled loops, which few sessions need
+
+        return plan_session(self, width, probability, of, level, futures)
 
     def __repr__(self) -> str:
         return (

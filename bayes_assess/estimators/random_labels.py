@@ -47,10 +47,38 @@ def random_labels(
     >>> int(random_labels(0.0, 0.01, 10**9))  # no positive label
     381
     """
-    p, w, m = (np.asarray(values, np.float64) for values in (share, width, size))
+    p = np.asarray(share, np.float64)
+    return labels_of_variance(p * (1 - p), width, size, level)
+
+
+def labels_of_variance(
+    variance: Float[np.ndarray, "*shape"] | float,
+    width: Float[np.ndarray, "*shape"] | float,
+    size: Int[np.ndarray, "*shape"] | int,
+    level: float = 0.95,
+) -> Int[np.ndarray, "*shape"]:
+    """Count the random items whose labels give a mean, or what is one nearly, an interval of some width.
+
+    Parameters
+    ----------
+    variance : (...) floats
+        Of what one random item says, p (1 - p) for a share; of its influence on a measure that is no mean.
+    width, size, level
+        As for `random_labels`.
+
+    Returns
+    -------
+    (...) integers, at most `size`, rounded up.
+
+    Examples
+    --------
+    >>> labels_of_variance(0.25, 0.1, 10**9).tolist()  # as of a share of one half
+    385
+    """
+    v, w, m = (np.asarray(values, np.float64) for values in (variance, width, size))
     z = special.ndtri((1 + level) / 2)
     known = w > 0
     w = np.clip(np.where(known, w, 1), None, 1)
-    n = np.maximum(z**2 * p * (1 - p) / (w / 2) ** 2, z**2 * (1 - w) / w)
+    n = np.maximum(z**2 * v / (w / 2) ** 2, z**2 * (1 - w) / w)
     n = n * m / np.maximum(n + m - 1, np.finfo(float).tiny)
     return np.where(known, np.minimum(np.ceil(n - _ROUNDING * n), m), m).astype(np.int64)
