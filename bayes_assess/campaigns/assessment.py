@@ -5,41 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess._tools.arrays import show
-from bayes_assess.campaigns.items import ItemBook
-from bayes_assess.campaigns.journal import Journal
-from bayes_assess.campaigns.open_steps import OpenSteps
+from bayes_assess._tools.arrays import first_true, show
+from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.queries import Queries as Queries
-from bayes_assess.campaigns.rounds import RoundBook, check_inclusion
 from bayes_assess.designs import (
     ArmDesign,
     CellState,
-    Design,
-    Draw,
-    State,
     VarianceReduction,
     WeightedDesign,
     carried,
     choose_batch,
-    refreshed,
-    reserve_batch,
-    settle_batch,
-    update_batch,
 )
-from bayes_assess.errors import BudgetError, DesignError, JournalError, QuestionError
+from bayes_assess.errors import BudgetError, DesignError, LabelError, QuestionError
 from bayes_assess.models.belief import Belief, jax_ready
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.labels import check_consistent
-from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import MultiLabelMetric, Question, Setting
+from bayes_assess.questions import MultiLabelMetric, Question
 from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer, multilabel_answer
 
 
-class Assessment:
+class Assessment(Campaign):
     """A campaign on one pool, made by `assess` or `resume`.
 
     Attributes
@@ -50,20 +38,6 @@ class Assessment:
     prior : Belief
         Prior of every cell.
     """
-
-    def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int):
-        if pool.multilabel:
-            check_inclusion(design)
-        self.pool, self.question, self.design = pool, question, design
-        self.cells, self.prior, _, self._playable = setting
-        self.journal: Journal | None = None
-        self._sequence = 0  # of the journal's last entry that this session knows
-        self._seed = seed
-        self._key = jax.random.key(seed)
-        self._state = design.init(*setting)
-        self._items = ItemBook(self.cells)
-        self._steps = OpenSteps(self.cells.n_items) if design.settles else None
-        self._rounds = RoundBook(pool.n_items, self.cells.n_cells) if pool.multilabel else None
 
     @property
     def labels_used(self) -> int:
@@ -186,6 +160,60 @@ class Assessment:
         self._write("tell", {"ids": self.pool.ids[items], "labels": space.names(codes)})
         self._learn(items, codes)
 
+    def correct(self, ids: Any, labels: Any) -> int:
+        """Put labels right that were told wrong. All are taken, or none.
+
+        Afterwards everything is as if these labels had been told in the place of the wrong ones, except that the items
+        chosen since then stay chosen. The journal keeps both.
+
+        Parameters
+        ----------
+        ids : (n,) item ids
+            Items that have a label.
+        labels : (n,) class names
+            Their right labels; items without one (None, NaN, a masked value or an empty text) are left as they are.
+
+        Returns
+        -------
+        int
+            How many labels changed.
+
+        Raises
+        ------
+        LabelError
+            If lengths differ, an item has no label yet, or a label is not one of the classes.
+        UnknownIdError
+            If an id is not in the pool.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "cat"]), ba.GroupAccuracy())
+        >>> a.tell(a.ask(2).ids, ["cat", "dog"])
+        >>> a.correct([0, 1], ["cat", "cat"])
+        1
+        >>> a.result().estimate.tolist()
+        [1.0, 0.0]
+        """
+        space = self.pool.label_space
+        ids, labels = space.labelled_only(ids, labels)
+        if not len(ids):
+            return 0
+        items = self.pool.positions(ids)
+        unlabelled = first_true(self._items.label[items] < 0)
+        if unlabelled is not None:
+            raise LabelError(
+                f"Item {show(ids[unlabelled])} has no label that could be corrected; nothing was changed. Tell its "
+                "label instead."
+            )
+        items, codes = check_consistent(np.full(len(items), -1), items, space.codes(labels, ids), ids, space)
+        wrong = self._items.label[items] != codes
+        items, codes = items[wrong], codes[wrong]
+        if len(items):
+            payload = {"ids": self.pool.ids[items], "labels": space.names(codes)}
+            self._become(self._corrected(**payload), "correct", payload)
+        return len(items)
+
     def result(self, level: float = 0.95, *, question: Question | None = None, posterior: Any = None) -> Any:
         """Answer the question from the labels told so far.
 
@@ -253,58 +281,6 @@ class Assessment:
             f"{self.labels_used:,} of {self.pool.n_items:,} items labelled, {self.n_pending:,} pending)"
         )
 
-    def _replay(self, book: Journal) -> None:
-        """Bring a fresh session to the state that the journal records; no decision is taken anew."""
-        for event in book.events():
-            items = self.pool.positions(np.asarray(event.payload["ids"]))
-            self._sequence = event.sequence
-            if event.kind == "tell":
-                self._learn(items, self.pool.label_codes(event.payload["labels"]))
-                continue
-            if event.kind != "ask":
-                raise JournalError(
-                    f"Entry {event.sequence} of the journal {str(book.path)!r} is of the unknown kind {event.kind!r}; "
-                    "a newer release may have written it; upgrade bayes_assess to open it."
-                )
-            cells = self._items.cells_of(items)
-            # Releases that put items in another random order took other items, which are as random.
-            if not self._items.unseen(items).all() or len(np.unique(items)) < len(items):
-                raise JournalError(
-                    f"Entry {event.sequence} of the journal {str(book.path)!r} does not follow from those before it; "
-                    "it was changed by hand or by another release. Start a new one."
-                )
-            state = reserve_batch(self.design, refreshed(self.design, self._state), cells)
-            state = self.design.restore(state, event.payload)
-            draws = {name: event.payload.get(name, np.ones(len(items))) for name in Draw._fields}
-            if self._steps is not None and not event.payload.keys() >= draws.keys():
-                raise JournalError(
-                    f"The journal {str(book.path)!r} lacks the probabilities with which items were drawn, which an "
-                    "earlier release did not keep; finish it with that release, or start anew."
-                )
-            self._hand_out(items, cells, Draw(**draws), state)
-        self._check_agreement(book)
-        self.journal = book
-
-    def _check_agreement(self, book: Journal) -> None:
-        """Raise JournalError unless the design has counted every item as what has become of it."""
-        items, state = self._items, self._state
-        labelled, pending = np.flatnonzero(items.label >= 0), np.flatnonzero(items.pending)
-        counts = np.zeros(state.counts.shape, np.int64)
-        outcomes = self.question.outcomes_on(self.cells, self.pool, labelled, items.label[labelled])
-        np.add.at(counts, (items.cells_of(labelled), outcomes), 1)
-        for what, counted, found in (
-            ("labels", state.counts, counts),
-            ("pending items", state.pending, np.bincount(items.cells_of(pending), minlength=self.cells.n_cells)),
-            ("remaining items", state.remaining, np.where(self._playable, items.remaining, 0)),
-        ):
-            wrong = np.argwhere(np.asarray(counted) != found)
-            if len(wrong):
-                raise JournalError(
-                    f"The journal {str(book.path)!r} contradicts itself: its entries count other {what} in the group "
-                    f"{str(self.cells.names[wrong[0, 0]])!r} than its items have. It was changed by hand or by another "
-                    "release; start a new one."
-                )
-
     def _multilabel_answer(self, question: Question | None) -> tuple[MultiLabelMetric, Cells, dict[str, Any]]:
         """Answer the session's question, or another, from the labelled items themselves."""
         asked: Any = self.question if question is None else question.for_pool(self.pool)
@@ -334,43 +310,6 @@ class Assessment:
         state = replace(state, carried=carried(belief))
         return replace(state, memory=self.design.init_memory(state))
 
-    def _write(self, kind: str, payload: dict[str, Any]) -> None:
-        """Record an event before it takes effect, unless another session has written to the journal."""
-        if self.journal is not None:
-            self._sequence = self.journal.append(kind, payload, expected=self._sequence)
-
     def _queries(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
         cells = self._items.cells_of(items)
         return Queries(self.pool.ids[items], cells, weights, self.cells.names[cells], self.pool.prediction_names(items))
-
-    def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw, state: State) -> None:
-        """Take over items drawn, and the state after that."""
-        weights = np.asarray(draws.weight, np.float64)
-        if self._rounds is not None:
-            assert isinstance(self.design, WeightedDesign)  # others do not serve such pools
-            if not self._items.n_pending:
-                self._rounds.begin(self._items.remaining)
-            asked = self._rounds.asked + len(items)
-            self._rounds.ask(items, np.asarray(self.design.inclusion(state, self._rounds.frame, asked)))
-        self._state = state
-        self._items.hand_out(items, weights)
-        if self._steps is not None:
-            self._steps.ask(items, cells, draws)
-
-    def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
-        cells, unasked = self._items.cells_of(items), self._items.unseen(items)
-        if unasked.any():
-            self._items.accept(items[unasked])
-            self._state = reserve_batch(self.design, self._state, cells[unasked])
-        outcomes = self.question.outcomes_on(self.cells, self.pool, items, codes)
-        settled = later = None
-        if self._steps is not None:
-            self._steps.volunteer(items[unasked], cells[unasked])
-            self._steps.tell(items, outcomes)
-            settled, later = self._steps.take()
-        self._state = update_batch(self.design, self._state, cells, outcomes, settled)
-        self._items.set_labels(items, codes)
-        if self._rounds is not None:
-            self._rounds.tell(items)
-        if later is not None:
-            self._state = settle_batch(self.design, self._state, later, last=False)

@@ -1,4 +1,4 @@
-"""The command line: ``bayes-assess start``, ``ask``, ``tell``, ``status``, ``simulate`` and ``demo``.
+"""The command line: ``bayes-assess start``, ``ask``, ``tell``, ``correct``, ``status``, ``simulate``, ``demo``.
 
 Exit codes: 0, done; 2, something in the call or in a file is wrong, as one line on standard error says; 130, ended by
 Ctrl-C; 1, anything unforeseen.
@@ -25,6 +25,9 @@ from bayes_assess.cli.options import (
     Designs,
     Force,
     HowChosen,
+    IdOfLabels,
+    LabelColumn,
+    LabelsFile,
     Level,
     Moved,
     PlotOut,
@@ -192,9 +195,9 @@ def ask(
 @app.command(epilog=_example("bayes-assess tell run.db to_label.csv"))
 def tell(
     run: RunFile,
-    labels: Annotated[Path, typer.Argument(metavar="LABELS", help="CSV with the columns id and label.")],
-    id: Annotated[str, typer.Option("--id", metavar="COLUMN", help="The column of ids.")] = "id",
-    label: Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")] = "label",
+    labels: LabelsFile,
+    id: IdOfLabels = "id",
+    label: LabelColumn = "label",
     pool: Moved = None,
 ) -> None:
     """Take labels from a sheet, all or nothing.
@@ -211,6 +214,27 @@ def tell(
         assessment.tell(ids, spelled_as(assessment.pool.classes, told))
     new = assessment.labels_used - before
     typer.echo(text.taken(new, known=len(ids) - new, skipped=skipped))
+    typer.echo(assessment.result().summary())
+    typer.echo(text.progress(assessment))
+
+
+@app.command(epilog=_example("bayes-assess correct run.db fixes.csv"))
+def correct(
+    run: RunFile, labels: LabelsFile, id: IdOfLabels = "id", label: LabelColumn = "label", pool: Moved = None
+) -> None:
+    """Put labels right that were told wrong, all or nothing.
+
+    The file has the items to correct with their right labels; rows without a label are skipped. The answer is then that
+    of a campaign to which the right labels had been told; the journal keeps the wrong ones, too.
+    """
+    from bayes_assess.cli import files, text
+    from bayes_assess.cli.parse import spelled_as
+
+    ids, told, skipped = files.read_sheet(labels, id, label)
+    assessment = files.reopen(run, pool)
+    with closing(assessment.journal):  # type: ignore[type-var]
+        changed = assessment.correct(ids, spelled_as(assessment.pool.classes, told))
+    typer.echo(text.corrected(changed, as_before=len(ids) - changed, skipped=skipped))
     typer.echo(assessment.result().summary())
     typer.echo(text.progress(assessment))
 

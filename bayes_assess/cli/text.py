@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import one_line, text_width
+from bayes_assess._tools.text import one_line, plural, text_width
 from bayes_assess.measures import Measure, combine, positive_code
 from bayes_assess.questions import (
     Calibration,
@@ -113,6 +113,13 @@ def taken(new: int, known: int, skipped: int) -> str:
     notes = [f"{known:,} known before"] if known else []
     notes += [f"{skipped:,} without a label skipped"] if skipped else []
     return f"Took {new:,} label{'s' * (new != 1)}" + (f" ({', '.join(notes)})." if notes else ".")
+
+
+def corrected(changed: int, as_before: int, skipped: int) -> str:
+    """Say what became of the rows of a sheet of corrections."""
+    notes = [f"{as_before:,} as they were"] if as_before else []
+    notes += [f"{skipped:,} without a label skipped"] if skipped else []
+    return f"Corrected {plural(changed, 'label')}" + (f" ({', '.join(notes)})." if notes else ".")
 
 
 def progress(assessment: Assessment) -> str:

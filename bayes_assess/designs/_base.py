@@ -162,7 +162,7 @@ class Design(ABC):
 
     @abstractmethod
     def restore(self, state: State, entry: Mapping[str, np.ndarray]) -> State:
-        """Put back what `journal_entry` returned."""
+        """Put back what `journal_entry` returned; the state is that before the items were handed out."""
 
     def record(self, state: State) -> Any:
         """Return what a simulated campaign keeps at a look."""

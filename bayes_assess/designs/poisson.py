@@ -245,11 +245,13 @@ class Poisson(Stratifying):
     def journal_entry(self, state: WeightedState) -> Mapping[str, Array]:
         """Return the open round."""
         rounds = state.memory
-        kept = {name: getattr(rounds, name) for name in ("known", "frame", "inclusion", "asked")}
+        kept = {name: getattr(rounds, name) for name in ("frame", "inclusion", "asked")}
         return {"covered": state.covered, **kept}
 
     def restore(self, state: WeightedState, entry: Mapping[str, np.ndarray]) -> WeightedState:
         """Put back the open round."""
-        kept = {name: np.asarray(entry[name], np.float64) for name in ("known", "frame", "inclusion", "asked")}
+        kept = {name: np.asarray(entry[name], np.float64) for name in ("frame", "inclusion", "asked")}
         state = super().restore(state, entry)
+        if not np.asarray(state.pending).any():  # a round begins
+            kept["known"] = np.asarray(state.counts, np.float64)
         return replace(state, memory=state.memory._replace(**kept))

@@ -214,8 +214,7 @@ def check_consistent(
         before, now = space.names([known[i], codes[i]])
         raise LabelError(
             f"Item {show(ids[i])} is already labelled {show(before)}, and {show(now)} "
-            "contradicts that. Labels are final: nothing was taken; leave the item out, or start a new assessment "
-            "without the wrong label."
+            "contradicts that. Nothing was taken: leave the item out, or correct its label."
         )
     _, first, inverse = np.unique(items, return_index=True, return_inverse=True)
     i = first_true(codes != codes[first][inverse])

@@ -18,7 +18,7 @@ from bayes_assess.cli.app import app
 from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
 from bayes_assess.errors import OutputError
 
-COMMANDS = ("start", "ask", "tell", "status", "simulate", "demo")
+COMMANDS = ("start", "ask", "tell", "correct", "status", "simulate", "demo")
 CLASSES = ("bird", "cat", "dog")
 N_ITEMS = 30  # asks of 3 or 4, and of 20 to 30, share what JAX compiles
 
@@ -225,6 +225,21 @@ def test_a_wrong_row_leaves_everything_as_it_was(run, ids, labels, said):
 def test_a_contradiction_is_refused(run):
     done("tell", run, sheet(run, ["item-000"], ["cat"]))
     assert "contradicts" in refused("tell", run, sheet(run, ["item-000"], ["dog"]))
+
+
+def test_a_wrong_label_is_corrected(run, truth):
+    ids = asked(run, 4)
+    wrong = {"bird": "cat", "cat": "dog", "dog": "bird"}
+    done("tell", run, sheet(run, ids, [wrong[truth[ids[0]]], *(truth[name] for name in ids[1:])]))
+    other = ba.resume(run, ba.read_pool(run.with_name("pool.csv"), classes=CLASSES))
+    out = done("correct", run, sheet(run, [*ids[:2], "item-029"], [*(truth[name] for name in ids[:2]), ""]))
+    assert "Corrected 1 label (1 as they were, 1 without a label skipped)." in out
+    assert "Labels: 4 used, 0 pending, 26 remaining." in out
+    other.journal = None
+    other.correct(ids[:1], [truth[ids[0]]])
+    assert other.result().summary() in out
+    rest = sorted({*truth} - {*ids})
+    assert "no label that could be corrected" in refused("correct", run, sheet(run, rest[:1], ["cat"]))
 
 
 def test_columns_of_other_names(run):

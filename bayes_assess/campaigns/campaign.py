@@ -1,0 +1,196 @@
+"""The course of a campaign: what has become of every item, and the state of the design, event by event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Int
+
+from bayes_assess.campaigns.items import ItemBook
+from bayes_assess.campaigns.journal import Event, Journal
+from bayes_assess.campaigns.open_steps import OpenSteps
+from bayes_assess.campaigns.rounds import RoundBook, check_inclusion
+from bayes_assess.designs import (
+    Design,
+    Draw,
+    State,
+    WeightedDesign,
+    refreshed,
+    reserve_batch,
+    settle_batch,
+    update_batch,
+)
+from bayes_assess.errors import JournalError
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions import Question, Setting
+
+
+class Campaign:
+    """What events have made of a pool and a design; sessions add what people call.
+
+    Events are items that were asked for, with all that their choice has changed, labels that were told, and labels
+    that were corrected. The same events lead to the same campaign, and a corrected label counts as if it had been told
+    in the place of the wrong one: the items that were chosen in between, and the probabilities with which they were
+    drawn, are as they were; all that follows from labels is computed anew.
+
+    Parameters
+    ----------
+    pool, question, design : Pool, Question, Design
+    setting : Setting
+        The question as it is put to the pool.
+    seed : int
+    """
+
+    def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int):
+        if pool.multilabel:
+            check_inclusion(design)
+        self.pool, self.question, self.design = pool, question, design
+        self.cells, self.prior, _, self._playable = self._setting = setting
+        self.journal: Journal | None = None
+        self._sequence = 0  # of the journal's last entry that this session knows
+        self._events: list[Event] = []
+        self._seed = seed
+        self._key = jax.random.key(seed)
+        self._state = design.init(*setting)
+        self._items = ItemBook(self.cells)
+        self._steps = OpenSteps(self.cells.n_items) if design.settles else None
+        self._rounds = RoundBook(pool.n_items, self.cells.n_cells) if pool.multilabel else None
+
+    def _write(self, kind: str, payload: Mapping[str, Any]) -> None:
+        """Record an event before it takes effect, unless another session has written to the journal."""
+        if self.journal is not None:
+            self._sequence = self.journal.append(kind, payload, expected=self._sequence)
+        self._events.append(Event(len(self._events) + 1, kind, "", dict(payload)))
+
+    def _replay(self, book: Journal) -> None:
+        """Bring a fresh session to the state that the journal records; no decision is taken anew."""
+        self._follow(list(book.events()), f"the journal {str(book.path)!r}")
+        self._sequence = len(self._events)
+        self.journal = book
+
+    def _follow(self, events: Sequence[Event], name: str) -> None:
+        """Bring a fresh campaign to where these events have led; `name` says where they are from."""
+        right = self._corrections(events)
+        for event in events:
+            follow = {"ask": self._follow_ask, "tell": self._follow_tell, "correct": self._follow_correct}
+            if event.kind not in follow:
+                raise JournalError(
+                    f"Entry {event.sequence} of {name} is of the unknown kind {event.kind!r}; "
+                    "a newer release may have written it; upgrade bayes_assess to open it."
+                )
+            items = self.pool.positions(np.asarray(event.payload["ids"]))
+            if len(np.unique(items)) < len(items) or not follow[event.kind](items, event.payload, name, right):
+                raise JournalError(
+                    f"Entry {event.sequence} of {name} does not follow from those before it; "
+                    "it was changed by hand or by another release. Start a new one."
+                )
+        self._events = list(events)
+        self._check_agreement(name)
+
+    def _corrections(self, events: Sequence[Event]) -> dict[int, int]:
+        """Return the last code that was put right of every item, by item."""
+        right: dict[int, int] = {}
+        for event in events:
+            if event.kind == "correct":
+                items = self.pool.positions(np.asarray(event.payload["ids"]))
+                right |= zip(items.tolist(), self.pool.label_codes(event.payload["labels"]).tolist(), strict=True)
+        return right
+
+    def _follow_ask(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+        """Hand out items as they were; tell whether they could be."""
+        # Releases that put items in another random order took other items, which are as random.
+        if not self._items.unseen(items).all():
+            return False
+        draws = {field: entry.get(field, np.ones(len(items))) for field in Draw._fields}
+        if self._steps is not None and not entry.keys() >= draws.keys():
+            raise JournalError(
+                f"{name[0].upper()}{name[1:]} lacks the probabilities with which items were drawn, which an "
+                "earlier release did not keep; finish it with that release, or start anew."
+            )
+        cells = self._items.cells_of(items)
+        state = self.design.restore(refreshed(self.design, self._state), entry)
+        self._hand_out(items, cells, Draw(**draws), reserve_batch(self.design, state, cells))
+        return True
+
+    def _follow_tell(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+        """Learn labels, the right ones of those that were corrected later; tell whether they were new."""
+        if (self._items.label[items] >= 0).any():
+            return False
+        codes = self.pool.label_codes(entry["labels"])
+        if right:
+            told = zip(items.tolist(), codes.tolist(), strict=True)
+            codes = np.array([right.get(item, code) for item, code in told], codes.dtype)
+        self._learn(items, codes)
+        return True
+
+    def _follow_correct(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+        """Tell whether there were labels to correct; they are right already."""
+        return bool((self._items.label[items] >= 0).all())
+
+    def _corrected(self, ids: np.ndarray, labels: np.ndarray) -> Campaign:
+        """Return the campaign as it would be if these labels had been told at once."""
+        correction = Event(len(self._events) + 1, "correct", "", {"ids": ids, "labels": labels})
+        other = Campaign(self.pool, self.question, self.design, self._setting, self._seed)
+        other._follow([*self._events, correction], "this session")
+        return other
+
+    def _become(self, other: Campaign, kind: str, payload: Mapping[str, Any]) -> None:
+        """Record an event that makes another campaign of this one, and go on with that."""
+        self._write(kind, payload)
+        self._state, self._items, self._steps, self._rounds = other._state, other._items, other._steps, other._rounds
+
+    def _check_agreement(self, name: str) -> None:
+        """Raise JournalError unless the design has counted every item as what has become of it."""
+        items, state = self._items, self._state
+        labelled, pending = np.flatnonzero(items.label >= 0), np.flatnonzero(items.pending)
+        counts = np.zeros(state.counts.shape, np.int64)
+        outcomes = self.question.outcomes_on(self.cells, self.pool, labelled, items.label[labelled])
+        np.add.at(counts, (items.cells_of(labelled), outcomes), 1)
+        for what, counted, found in (
+            ("labels", state.counts, counts),
+            ("pending items", state.pending, np.bincount(items.cells_of(pending), minlength=self.cells.n_cells)),
+            ("remaining items", state.remaining, np.where(self._playable, items.remaining, 0)),
+        ):
+            wrong = np.argwhere(np.asarray(counted) != found)
+            if len(wrong):
+                raise JournalError(
+                    f"{name[0].upper()}{name[1:]} contradicts itself: its entries count other {what} in the group "
+                    f"{str(self.cells.names[wrong[0, 0]])!r} than its items have. It was changed by hand or by another "
+                    "release; start a new one."
+                )
+
+    def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw, state: State) -> None:
+        """Take over items drawn, and the state after that."""
+        weights = np.asarray(draws.weight, np.float64)
+        if self._rounds is not None:
+            assert isinstance(self.design, WeightedDesign)  # others do not serve such pools
+            if not self._items.n_pending:
+                self._rounds.begin(self._items.remaining)
+            asked = self._rounds.asked + len(items)
+            self._rounds.ask(items, np.asarray(self.design.inclusion(state, self._rounds.frame, asked)))
+        self._state = state
+        self._items.hand_out(items, weights)
+        if self._steps is not None:
+            self._steps.ask(items, cells, draws)
+
+    def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
+        """Take labels of items that have none."""
+        cells, unasked = self._items.cells_of(items), self._items.unseen(items)
+        if unasked.any():
+            self._items.accept(items[unasked])
+            self._state = reserve_batch(self.design, self._state, cells[unasked])
+        outcomes = self.question.outcomes_on(self.cells, self.pool, items, codes)
+        settled = later = None
+        if self._steps is not None:
+            self._steps.volunteer(items[unasked], cells[unasked])
+            self._steps.tell(items, outcomes)
+            settled, later = self._steps.take()
+        self._state = update_batch(self.design, self._state, cells, outcomes, settled)
+        self._items.set_labels(items, codes)
+        if self._rounds is not None:
+            self._rounds.tell(items)
+        if later is not None:
+            self._state = settle_batch(self.design, self._state, later, last=False)
