@@ -1,4 +1,4 @@
-"""The command line: ``bayes-assess start``, ``ask``, ``tell``, ``correct``, ``status``, ``simulate``, ``demo``.
+"""The command line: ``bayes-assess start``, ``ask``, ``tell``, ``correct``, ``skip`` and so on.
 
 Exit codes: 0, done; 2, something in the call or in a file is wrong, as one line on standard error says; 130, ended by
 Ctrl-C; 1, anything unforeseen.
@@ -26,6 +26,7 @@ from bayes_assess.cli.options import (
     Force,
     HowChosen,
     IdOfLabels,
+    ItemIds,
     LabelColumn,
     LabelsFile,
     Level,
@@ -39,7 +40,7 @@ from bayes_assess.cli.options import (
     reading,
     taking,
 )
-from bayes_assess.errors import BayesAssessError, BudgetError, OutputError
+from bayes_assess.errors import BayesAssessError, BudgetError, LabelError, OutputError
 
 if TYPE_CHECKING:
     from bayes_assess.campaigns.assessment import Assessment
@@ -236,6 +237,46 @@ def correct(
         changed = assessment.correct(ids, spelled_as(assessment.pool.classes, told))
     typer.echo(text.corrected(changed, as_before=len(ids) - changed, skipped=skipped))
     typer.echo(assessment.result().summary())
+    typer.echo(text.progress(assessment))
+
+
+@app.command(epilog=_example("bayes-assess skip run.db item-007 item-011"))
+def skip(run: RunFile, ids: ItemIds, pool: Moved = None) -> None:
+    """Set items aside that nobody can label.
+
+    They are never asked for again, unless you release them. The answer takes them to be like the others, and says how
+    many they are.
+    """
+    from bayes_assess.cli import files, text
+
+    assessment = files.reopen(run, pool)
+    with closing(assessment.journal):  # type: ignore[type-var]
+        n = assessment.skip(ids)
+    typer.echo(text.set_aside(n, before=len(set(ids)) - n))
+    typer.echo(text.progress(assessment))
+
+
+@app.command(epilog=_example("bayes-assess release run.db item-007", "bayes-assess release run.db --pending"))
+def release(
+    run: RunFile,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[IDS]...", help="Items, by their ids.")] = None,
+    pending: Annotated[bool, typer.Option("--pending", help="All items that await labels.")] = False,
+    skipped: Annotated[bool, typer.Option("--skipped", help="All items that were set aside.")] = False,
+    pool: Moved = None,
+) -> None:
+    """Let items be asked for again that await labels or were set aside.
+
+    Release what is pending if a sheet was lost, or if nobody is going to label it.
+    """
+    from bayes_assess.cli import files, text
+
+    if not (ids or pending or skipped):
+        raise LabelError("Say which items to release: their ids, --pending or --skipped.")
+    assessment = files.reopen(run, pool)
+    with closing(assessment.journal):  # type: ignore[type-var]
+        chosen = [*(ids or []), *assessment.pending.tolist() * pending, *assessment.skipped.tolist() * skipped]
+        n = assessment.release([str(name) for name in chosen])
+    typer.echo(text.released(n))
     typer.echo(text.progress(assessment))
 
 

@@ -25,6 +25,7 @@ class PriorName(StrEnum):
 PoolFile = Annotated[Path, typer.Argument(metavar="POOL", help="Predictions: a CSV, Parquet or NPZ file.")]
 RunFile = Annotated[Path, typer.Argument(metavar="RUN", help="The journal that `start` made.")]
 LabelsFile = Annotated[Path, typer.Argument(metavar="LABELS", help="CSV with the columns id and label.")]
+ItemIds = Annotated[list[str], typer.Argument(metavar="IDS...", help="Items, by their ids.")]
 IdOfLabels = Annotated[str, typer.Option("--id", metavar="COLUMN", help="The column of ids.")]
 LabelColumn = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
 Moved = Annotated[Path | None, typer.Option("--pool", help="The pool, if it is not where it was at the start.")]

@@ -122,11 +122,22 @@ def corrected(changed: int, as_before: int, skipped: int) -> str:
     return f"Corrected {plural(changed, 'label')}" + (f" ({', '.join(notes)})." if notes else ".")
 
 
+def set_aside(new: int, before: int) -> str:
+    """Say how many items were set aside, and how many had been before."""
+    return f"Set {plural(new, 'item')} aside" + (f" ({before:,} aside before)." if before else ".")
+
+
+def released(n: int) -> str:
+    """Say how many items may be asked for again."""
+    return f"Released {plural(n, 'item')}: {'it' if n == 1 else 'they'} may be asked for again."
+
+
 def progress(assessment: Assessment) -> str:
     """Say how many labels were used, and how many items are left."""
+    aside = f", {assessment.n_skipped:,} set aside" if assessment.n_skipped else ""
     return (
         f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, "
-        f"{assessment.n_remaining:,} remaining."
+        f"{assessment.n_remaining:,} remaining{aside}."
     )
 
 

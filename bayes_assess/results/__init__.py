@@ -17,9 +17,9 @@ from bayes_assess.questions import (
     TwoSystems,
 )
 from bayes_assess.results._base import Result as Result
+from bayes_assess.results._belief_answer import belief_answer as belief_answer
+from bayes_assess.results._belief_answer import events_anew as events_anew
 from bayes_assess.results.belief_metric import BeliefMetricResult as BeliefMetricResult
-from bayes_assess.results.belief_metric import belief_answer as belief_answer
-from bayes_assess.results.belief_metric import events_anew as events_anew
 from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
 from bayes_assess.results.comparison import CompareResult as CompareResult
 from bayes_assess.results.comparison import PairsResult as PairsResult

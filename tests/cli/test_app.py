@@ -18,7 +18,7 @@ from bayes_assess.cli.app import app
 from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
 from bayes_assess.errors import OutputError
 
-COMMANDS = ("start", "ask", "tell", "correct", "status", "simulate", "demo")
+COMMANDS = ("start", "ask", "tell", "correct", "skip", "release", "status", "simulate", "demo")
 CLASSES = ("bird", "cat", "dog")
 N_ITEMS = 30  # asks of 3 or 4, and of 20 to 30, share what JAX compiles
 
@@ -240,6 +240,21 @@ def test_a_wrong_label_is_corrected(run, truth):
     assert other.result().summary() in out
     rest = sorted({*truth} - {*ids})
     assert "no label that could be corrected" in refused("correct", run, sheet(run, rest[:1], ["cat"]))
+
+
+def test_items_are_set_aside_and_released(run):
+    ids = asked(run, 4)
+    other = next(f"item-{i:03}" for i in range(N_ITEMS) if f"item-{i:03}" not in ids)
+    out = done("skip", run, ids[0], ids[1], other)
+    assert "Set 3 items aside." in out
+    assert "Labels: 0 used, 2 pending, 25 remaining, 3 set aside." in out
+    assert "Set 0 items aside (1 aside before)." in done("skip", run, ids[0])
+    assert "3 items were set aside" in done("status", run)
+    assert "Released 1 item: it may be asked for again." in done("release", run, ids[0])
+    out = done("release", run, "--pending", "--skipped")
+    assert "Labels: 0 used, 0 pending, 30 remaining." in out
+    assert "--pending or --skipped" in refused("release", run)
+    assert "'nobody'" in refused("skip", run, "nobody")
 
 
 def test_columns_of_other_names(run):
