@@ -67,7 +67,7 @@ class WithReplacement(WeightedDesign):
         cell = draw_cell(key, mass)
         draw = Draw(
             weight=1 / (state.n_items * one[cell]),
-            p_new=jnp.minimum((state.undrawn * one).sum(), 1.0),
+            p_new=jnp.minimum(mass.sum() + ((state.undrawn - state.remaining) * one).sum(), 1.0),
             p_pending=(state.pending * one).sum(),
         )
         possible = (one > 0) & state.matters
