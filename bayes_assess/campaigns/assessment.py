@@ -378,5 +378,15 @@ class Assessment(Campaign):
         return replace(state, memory=self.design.init_memory(state))
 
     def _queries(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
-        cells = self._items.cells_of(items)
-        return Queries(self.pool.ids[items], cells, weights, self.cells.names[cells], self.pool.prediction_names(items))
+        pool, cells = self.pool, self._items.cells_of(items)
+        several = pool.multilabel
+        return Queries(
+            ids=pool.ids[items],
+            cells=cells,
+            weights=weights,
+            groups=self.cells.names[cells],
+            predictions=pool.prediction_names(items),
+            scores=None if several or pool.confidence is None else pool.confidence[items],
+            show={name: values[items] for name, values in pool.show.items()},
+            choices=() if several else tuple(pool.classes.tolist()),
+        )

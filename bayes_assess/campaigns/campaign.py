@@ -86,6 +86,12 @@ class Campaign:
         return self.pool.ids[self._items.pending]
 
     @property
+    def labelled(self) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and labels of the items that are labelled, in pool order."""
+        items = np.flatnonzero(self._items.label >= 0)
+        return self.pool.ids[items], self.pool.label_space.names(self._items.label[items])
+
+    @property
     def skipped(self) -> np.ndarray:
         """Ids of the items set aside, in pool order."""
         return self.pool.ids[self._items.skipped]

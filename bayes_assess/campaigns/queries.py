@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayes_assess._tools.arrays import missing_mask, objects
 from bayes_assess._tools.tables import Table
+from bayes_assess.campaigns.exchange.workbook import write_workbook
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +29,21 @@ class Queries:
         Importance weights; 1 for designs that draw uniformly within cells.
     groups : (n,) names
         Group of every item, for people.
+    predictions : (n,) class names
+    scores : (n,) floats, optional
+        The probability that the classifier gives to its prediction.
+    show : mapping of str to array (n,)
+        What annotators need to see, such as a text.
+    choices : sequence of class names
+        From which annotators choose one; empty where an item may have several labels.
 
     Examples
     --------
     >>> import bayes_assess as ba
-    >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"], ids=[7, 8]), ba.GroupAccuracy())
-    >>> sorted(a.ask(2).ids.tolist())
-    [7, 8]
+    >>> pool = ba.Pool(predictions=["cat", "dog"], ids=[7, 8], show={"text": ["It purrs.", "It barks."]})
+    >>> queries = ba.assess(pool, ba.GroupAccuracy()).ask(2)
+    >>> sorted(queries.ids.tolist()), queries.sheet().columns
+    ([7, 8], ('id', 'text', 'label'))
     """
 
     ids: np.ndarray
@@ -39,30 +51,80 @@ class Queries:
     weights: Float[np.ndarray, " n"]
     groups: np.ndarray
     predictions: np.ndarray
+    scores: Float[np.ndarray, " n"] | None = None
+    show: Mapping[str, np.ndarray] = field(default_factory=dict)
+    choices: tuple[Any, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def table(self) -> Table:
-        """Tabulate the queries."""
-        return Table(
-            {"id": self.ids, "prediction": self.predictions, "group": self.groups, "weight": self.weights},
-            title=f"{len(self)} items to label",
-        )
+        """Tabulate the queries for those who run the campaign: annotators get the `sheet`."""
+        columns = {"prediction": self.predictions, "group": self.groups, "weight": self.weights}
+        return Table({"id": self.ids, **self._shown() | columns}, title=f"{len(self)} items to label")
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with columns id, prediction, group, weight."""
+        """Return a data frame with the columns id, those to show, prediction, group and weight."""
         return self.table().to_frame(backend)
 
-    def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write a sheet for annotators: one row per item, with an empty column ``label`` to fill in.
+    def sheet(self, *, show_prediction: bool = False) -> Table:
+        """Tabulate what annotators get: ids, what they need to see, and an empty column ``label`` to fill in.
 
-        It has no predictions, so that annotators are not swayed by them.
+        Parameters
+        ----------
+        show_prediction : bool
+            Whether to show them prediction and score, too, which sway annotators.
         """
-        Table({"id": self.ids, "label": np.full(len(self), "")}).to_csv(path)
+        columns: dict[str, Any] = {"id": self.ids, **self._shown()}
+        if show_prediction:
+            columns["prediction"] = self.predictions
+            columns |= {} if self.scores is None else {"score": self.scores}
+        return Table({**columns, "label": np.full(len(self), "")}, title=f"{len(self)} items to label")
+
+    def to_csv(self, path: str | PathLike[str], *, show_prediction: bool = False) -> None:
+        """Write the `sheet` for annotators as CSV.
+
+        Parameters
+        ----------
+        path : path-like
+        show_prediction : bool
+            Whether to show prediction and score, which sway annotators.
+        """
+        self.sheet(show_prediction=show_prediction).to_csv(path)
+
+    def to_xlsx(self, path: str | PathLike[str], *, show_prediction: bool = False) -> None:
+        """Write the `sheet` for annotators as an Excel workbook, where they choose labels from a list of the classes.
+
+        Parameters
+        ----------
+        path : path-like
+        show_prediction : bool
+            Whether to show prediction and score, which sway annotators.
+
+        Raises
+        ------
+        OutputError
+            If openpyxl is not installed (``pip install "bayes-assess[xlsx]"``), or the file cannot be written.
+        """
+        sheet = self.sheet(show_prediction=show_prediction)
+        columns = {name: sheet[name].tolist() for name in sheet.columns} | {"label": [None] * len(self)}
+        write_workbook(Path(path), columns, self.choices)
+
+    def _shown(self) -> dict[str, np.ndarray]:
+        return {name: _plain(values) for name, values in self.show.items()}
 
     def __repr__(self) -> str:
         return repr(self.table())
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
+
+
+def _plain(values: np.ndarray) -> np.ndarray:
+    """Return numbers and texts as they are, None for what is missing, and anything else as a text."""
+    missing = missing_mask(values)
+    shown = [
+        None if gone else value if isinstance(value, str | int | float) else str(value)
+        for value, gone in zip(values.tolist() if values.dtype.kind not in "mM" else values, missing, strict=True)
+    ]
+    return objects(shown)

@@ -108,9 +108,10 @@ def _asked(assessment: Assessment) -> tuple[str, str]:
     return f"by {cells.description}{which}", f" in {cells.n_cells:,} groups{note}"
 
 
-def taken(new: int, known: int, skipped: int) -> str:
+def taken(new: int, known: int, skipped: int, aside: int = 0) -> str:
     """Say what became of the rows of a sheet."""
     notes = [f"{known:,} known before"] if known else []
+    notes += [f"{aside:,} set aside"] if aside else []
     notes += [f"{skipped:,} without a label skipped"] if skipped else []
     return f"Took {new:,} label{'s' * (new != 1)}" + (f" ({', '.join(notes)})." if notes else ".")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import is_zipfile
@@ -28,6 +28,7 @@ def read_pool(
     confidence: str | None = None,
     groups: str | Iterable[str] = (),
     systems: str | Iterable[str] | Mapping[str, str] = (),
+    show: str | Iterable[str] = (),
     classes: Any = None,
     multilabel: bool = False,
 ) -> Pool:
@@ -49,6 +50,8 @@ def read_pool(
         Columns of attributes to assess groups by.
     systems : list of str, or mapping of str to str, optional
         Columns of other systems' predictions; or the names of systems, and the column of each.
+    show : list of str, optional
+        Columns that annotators need to see, such as a text; see `Pool`.
     classes : sequence, optional
         Class names; by default those of the score columns, without the first word up to an underscore if all
         columns share it: ``p_cat, p_dog`` give ``cat, dog``, and ``p_0, p_1`` give the integers 0 and 1.
@@ -88,6 +91,7 @@ def read_pool(
         groups=[groups] if isinstance(groups, str) else list(groups),
         systems=dict(systems),
         multilabel=multilabel,
+        show=[show] if isinstance(show, str) else list(show),
     )
     return Pool(**_read(Path(source) if is_file else source, columns, classes), multilabel=multilabel)
 
@@ -102,6 +106,7 @@ class Columns(NamedTuple):
     groups: list[str]
     systems: dict[str, str]  # name of the system to its column
     multilabel: bool = False
+    show: Sequence[str] = ()
 
     @property
     def numbers(self) -> list[str]:
@@ -111,14 +116,20 @@ class Columns(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """The columns that are text whatever they look like: ids, and predictions of several labels."""
-        return [name for name in (self.id, self.prediction if self.multilabel else None) if name]
+        """The columns that are text whatever they look like: ids, predictions of several labels, and what is shown."""
+        shown = [name for name in self.show if name not in self._read]
+        return [*(name for name in (self.id, self.prediction if self.multilabel else None) if name), *shown]
 
     @property
     def all(self) -> list[str]:
         """Every column that is needed, once."""
+        return list(dict.fromkeys([*self._read, *self.show]))
+
+    @property
+    def _read(self) -> list[str]:
+        """The columns that say more than what is shown."""
         single = [name for name in (self.id, self.prediction) if name]
-        return list(dict.fromkeys([*single, *self.numbers, *self.groups, *self.systems.values()]))
+        return [*single, *self.numbers, *self.groups, *self.systems.values()]
 
 
 def _read(source: Any, columns: Columns, classes: Any) -> dict[str, Any]:
@@ -185,7 +196,7 @@ def _read_csv(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
 
 
 def _read_npz(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
-    if "labels" in columns.groups:
+    if "labels" in [*columns.groups, *columns.show]:
         raise PoolError("Labels are never read into a pool; tell them to the assessment instead.")
     if not is_zipfile(path):
         raise PoolError(f"The file {path.name!r} is not an NPZ file.")
@@ -269,6 +280,7 @@ def _arguments(arrays: dict[str, np.ndarray], columns: Columns, classes: Any) ->
         "classes": classes,
         "groups": {name: arrays[name] for name in columns.groups},
         "systems": {name: arrays[column] for name, column in columns.systems.items()},
+        "show": {name: arrays[name] for name in columns.show},
     }
 
 
