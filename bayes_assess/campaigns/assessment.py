@@ -169,12 +169,12 @@ class Assessment(Campaign):
         Examples
         --------
         >>> import bayes_assess as ba
-        >>> a = ba.assess(ba.Pool(predictions=["cat", "cat"]), ba.GroupAccuracy())
-        >>> a.tell(a.ask(2).ids, ["cat", "dog"])
-        >>> a.correct([0, 1], ["cat", "cat"])
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
+        >>> a.tell(a.ask(2).ids, ["cat", "cat"])
+        >>> a.correct([0, 1], ["cat", "dog"])
         1
         >>> a.result().estimate.tolist()
-        [1.0, 0.0]
+        [1.0, 1.0]
         """
         space = self.pool.label_space
         ids, labels = space.labelled_only(ids, labels)
