@@ -33,6 +33,22 @@ _PROBABILITY = 0.95  # of a verdict
 _ANSWERS = ("widest", "overall")
 
 
+def check_plannable(question: Any) -> None:
+    """Raise QuestionError if no goal can be set for a question.
+
+    Examples
+    --------
+    >>> check_plannable(GroupAccuracy())
+    """
+    if isinstance(question, PrecisionCurve | ExtremeQuestion):
+        why = (
+            "asks which groups are the most extreme, and that has no interval; plan GroupAccuracy"
+            if isinstance(question, ExtremeQuestion)
+            else "keeps its promise for the budget that it is started with; simulate designs on a list like it"
+        )
+        raise QuestionError(f"{question.name} cannot be planned: it {why}.")
+
+
 @dataclass(frozen=True)
 class Goal:
     """When a campaign has found out enough.
@@ -61,13 +77,6 @@ class Goal:
     ) -> Goal:
         """Make the goal, or raise QuestionError if the question has none such."""
         name = question.name
-        if isinstance(question, PrecisionCurve | ExtremeQuestion):
-            why = (
-                "asks which groups are the most extreme, and that has no interval; plan GroupAccuracy"
-                if isinstance(question, ExtremeQuestion)
-                else "keeps its promise for the budget that it is started with; simulate designs on a pool like it"
-            )
-            raise QuestionError(f"{name} cannot be planned: it {why}.")
         verdicts = hasattr(question, "masses")
         if width is not None and probability is not None:
             raise QuestionError("A plan has one goal: give a width or a probability, not both.")

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess.campaigns.futures import continued, imagined_labels, without_pending
-from bayes_assess.campaigns.goals import Goal, random_labels_to
+from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.errors import BudgetError
 from bayes_assess.results.plan import Plan
@@ -67,38 +67,87 @@ def plan(
     >>> found.labels.lower <= found.labels.expected <= found.labels.upper
     True
     """
-    from bayes_assess.campaigns.start import assess
+    from bayes_assess.campaigns.start import assess  # which imports sessions, and they this module
 
     assessment = assess(pool, question, design=design, prior=prior, prior_strength=prior_strength, seed=seed)
     return assessment.plan(width, probability=probability, of=of, level=level, futures=futures)
 
 
-def plan_session(
-    session: Assessment, width: float | None, probability: float | None, of: str, level: float, futures: int
-) -> Plan:
-    """Plan the labels that a session still needs; see `Assessment.plan`."""
-    if isinstance(futures, bool) or int(futures) != futures or futures < 2:
-        raise BudgetError(f"A plan needs at least 2 futures, a whole number; found {show(futures)}.")
-    goal = Goal.checked(session.question, session.cells, width, probability, of, level)
-    present = Present.of(session)
-    unlabelled = imagined_labels(session.design, present.state, session._setting, int(futures), session._seed)
-    labels, widths, values = followed(session, present, goal, unlabelled)
-    needed = labels_needed(goal, labels, values, present.n_items)
-    full = np.asarray(present.state.counts) + unlabelled
-    return Plan(
-        question=session.question.name,
-        design=session.design.name,
-        kind=goal.kind,
-        goal=goal.value,
-        level=level,
-        widest=goal.widest,
-        labels_used=present.n_told,
-        n_items=present.n_items,
-        budgets=labels,
-        paths=values,
-        needed=needed - present.n_told,
-        random=random_labels_to(goal, session.cells, full, _width_then(labels, widths, needed)),
-    )
+class Planning:
+    """What plans the labels of a session; `Assessment` is one."""
+
+    def plan(
+        self: Any,
+        width: float | None = None,
+        *,
+        probability: float | None = None,
+        of: str = "widest",
+        level: float = 0.95,
+        futures: int = 16,
+    ) -> Plan:
+        """Say how many more labels it takes until enough is known.
+
+        The session is continued on pools that are drawn from the posterior, by its own steps, as in METHODS 12.6.
+        Items that are pending count as not asked for yet. Nothing of the session changes.
+
+        Parameters
+        ----------
+        width : float in (0, 1), optional
+            What the interval is to be wide, at most.
+        probability : float in (0, 1), optional
+            Of comparisons, in the place of the width: what their verdict is to have; 0.95 if neither is given.
+        of : {"widest", "overall"}
+            Of several intervals the widest, or for `GroupAccuracy` that of the overall accuracy.
+        level : float in (0, 1)
+            Of the intervals.
+        futures : int
+            Pools that are drawn, at least 2: the more, the better known is the spread.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        QuestionError
+            If the question has no such goal.
+        DesignError
+            If the design has no belief on labels to draw pools from.
+        BudgetError
+            If there are too few futures.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 100), ba.GroupAccuracy(), design="random")
+        >>> a.tell(a.ask(20).ids, ["cat", "dog"] * 10)
+        >>> plan = a.plan(width=0.1, of="overall")
+        >>> plan.labels_used, plan.labels.lower <= plan.labels.expected <= plan.labels.upper <= 180
+        (20, True)
+        """
+        if isinstance(futures, bool) or int(futures) != futures or futures < 2:
+            raise BudgetError(f"A plan needs at least 2 futures, a whole number; found {show(futures)}.")
+        check_plannable(self.question)
+        goal = Goal.checked(self.question, self.cells, width, probability, of, level)
+        present = Present.of(self)
+        unlabelled = imagined_labels(self.design, present.state, self._setting, int(futures), self._seed)
+        labels, widths, values = followed(self, present, goal, unlabelled)
+        needed = labels_needed(goal, labels, values, present.n_items)
+        full = np.asarray(present.state.counts) + unlabelled
+        return Plan(
+            question=self.question.name,
+            design=self.design.name,
+            kind=goal.kind,
+            goal=goal.value,
+            level=level,
+            widest=goal.widest,
+            labels_used=present.n_told,
+            n_items=present.n_items,
+            budgets=labels,
+            paths=values,
+            needed=needed - present.n_told,
+            random=random_labels_to(goal, self.cells, full, _width_then(labels, widths, needed)),
+        )
 
 
 class Present(NamedTuple):

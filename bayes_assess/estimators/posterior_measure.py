@@ -145,6 +145,7 @@ def measure_draws(
     strength: Float[np.ndarray, " n"],
     counts: Int[np.ndarray, "K 2"],
     completion: Completion | None = None,
+    supposed: Int[np.ndarray, "K 2"] | int = 0,
 ) -> Float[np.ndarray, "n k"]:
     """Draw the pool's measures, one for every curve.
 
@@ -158,6 +159,9 @@ def measure_draws(
         Labelled items without and with the event.
     completion : Completion, optional
         Where there are more outcomes than the two.
+    supposed : (K, 2) integers, optional
+        Items without a label of which it is supposed that they are without and with the event, where these are all
+        outcomes; nothing is learned from them.
 
     Examples
     --------
@@ -169,10 +173,11 @@ def measure_draws(
     >>> measure_draws(np.random.default_rng(0), setting.reward, np.full((3, 4), 0.5), np.ones(3), full).tolist()
     [[0.5], [0.5], [0.5]]
     """
-    rest = np.asarray(measure.size) - counts.sum(-1)
+    supposed = np.broadcast_to(supposed, counts.shape)
+    rest = np.asarray(measure.size) - counts.sum(-1) - supposed.sum(-1)
     found = _event_draws(rng, rest, curves, strength, counts)
     if completion is None or completion.errors.is_trivial:
-        return measure_values(measure, found + counts[:, 1])
+        return measure_values(measure, found + counts[:, 1] + supposed[:, 1])
     return _completed(rng, measure, found, rest - found, completion)
 
 

@@ -141,6 +141,12 @@ def test_what_cannot_be_planned_is_said_in_one_sentence(question, arguments, sai
     assert str(error.value).count(". ") == 0
 
 
+def test_curves_of_ranked_lists_are_refused():
+    session = ba.assess(ba.RankedList(1000), ba.PrecisionCurve(p_min=0.5))
+    with pytest.raises(ba.QuestionError, match="PrecisionCurve cannot be planned: it keeps its promise"):
+        session.plan(width=0.1)
+
+
 def test_designs_without_a_belief_are_refused():
     pool = ba.Pool(predictions=[0, 1] * 50)
     with pytest.raises(ba.DesignError, match="'adaptive' cannot be planned"):
