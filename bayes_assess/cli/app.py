@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from bayes_assess import __version__
+from bayes_assess.cli import answers
 from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.epilogs import CHOICES, example
 from bayes_assess.cli.interrupt import INTERRUPTED
@@ -30,7 +31,6 @@ from bayes_assess.cli.options import (
     ItemIds,
     LabelColumn,
     LabelsFile,
-    Level,
     Moved,
     PlotOut,
     PoolFile,
@@ -296,25 +296,9 @@ def release(
     typer.echo(text.progress(assessment))
 
 
-@app.command(epilog=example("bayes-assess status run.db --plot figure.png"))
-def status(run: RunFile, level: Level = None, csv: CsvOut = None, plot: PlotOut = None, pool: Moved = None) -> None:
-    """Answer the question from the labels told so far."""
-    from bayes_assess.cli import files, text
-
-    assessment = files.reopen(run, pool)
-    _close(assessment)
-    result = assessment.result() if level is None else assessment.result(level=level)
-    typer.echo(result.summary())
-    typer.echo(text.progress(assessment))
-    for table in text.narrow(result):
-        typer.echo()
-        text.show(table)
-    if csv is not None:
-        result.table().to_csv(csv)
-        typer.echo(f"Wrote {csv}.")
-    if plot is not None:
-        files.save_figure(result.plot(), plot)
-        typer.echo(f"Wrote {plot}.")
+app.command(epilog=example("bayes-assess status run.db --plot figure.png"))(answers.status)
+app.command(epilog=example("bayes-assess plan run.db --width 0.05"))(answers.plan)
+app.command(epilog=example("bayes-assess report run.db -o report.html"))(answers.report)
 
 
 @app.command(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.tables import Table
 from bayes_assess.results._base import Answer
 from bayes_assess.results.plots import expected_path
@@ -140,6 +141,19 @@ class Plan(Answer):
                 "random labels do."
             )
         return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return goal, labels and table as plain values that strict JSON can hold; None is beyond what was simulated.
+
+        Examples
+        --------
+        >>> plan = Plan("GroupAccuracy", "random", "width", 0.1, 0.95, False, 100, 5000, np.array([100, 200]),
+        ...             np.array([[0.2, 0.1], [0.2, 0.08]]), np.array([100.0, 80.0]), np.array([385.0, 380.0]))
+        >>> plan.to_dict()["labels"]
+        {'expected': 90, 'lower': 80, 'upper': 100}
+        """
+        more = {name: getattr(self, name) for name in ("kind", "goal", "widest", "n_items", "random_labels")}
+        return super().to_dict() | plain(more | {"labels": self.labels._asdict()})
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw what is expected against labels with its spread, and the goal as a line.
