@@ -88,7 +88,9 @@ class Planning:
         """Say how many more labels it takes until enough is known.
 
         The session is continued on pools that are drawn from the posterior, by its own steps, as in METHODS 12.6.
-        Items that are pending count as not asked for yet. Nothing of the session changes.
+        Items that are pending count as not asked for yet. Nothing of the session changes. While labels are few, it is
+        often too few that is expected: plan again when more have come. `benchmarks/study_plan.py` measures how good
+        plans are.
 
         Parameters
         ----------

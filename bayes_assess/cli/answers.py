@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bayes_assess.cli.busy import busy
 from bayes_assess.cli.options import CsvOut, Force, Level, Moved, PlotOut, RunFile
 
 
@@ -83,8 +84,9 @@ def plan(
 
     assessment = files.reopen(run, pool)
     assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
-    levels = {} if level is None else {"level": level}
-    found = assessment.plan(width, probability=probability, of=of.value, **levels)
+    levels: dict[str, Any] = {} if level is None else {"level": level}
+    with busy("Planning"):
+        found = assessment.plan(width, probability=probability, of=of.value, **levels)
     if json:
         _print_json(found.to_dict())
     else:
@@ -133,7 +135,8 @@ def report(
     if output is None:
         typer.echo(as_markdown(result, made_by), nl=False)
         return
-    write_report(result, output, None if format is None else format.value, made_by)
+    with busy("Drawing"):
+        write_report(result, output, None if format is None else format.value, made_by)
     typer.echo(f"Wrote {output}.")
 
 
@@ -141,9 +144,10 @@ def _answered(run: Path, level: float | None, pool: Path | None) -> tuple[Any, A
     """Return the session of a journal, and its answer."""
     from bayes_assess.cli import files
 
-    assessment = files.reopen(run, pool)
-    assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
-    return assessment, assessment.result() if level is None else assessment.result(level=level)
+    with busy("Reading"):
+        assessment = files.reopen(run, pool)
+        assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
+        return assessment, assessment.result() if level is None else assessment.result(level=level)
 
 
 def _print_json(values: dict[str, Any]) -> None:

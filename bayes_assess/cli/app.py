@@ -19,6 +19,7 @@ from typer.core import TyperGroup
 from bayes_assess import __version__
 from bayes_assess.cli import answers
 from bayes_assess.cli.asked import Asked
+from bayes_assess.cli.busy import busy
 from bayes_assess.cli.epilogs import CHOICES, example
 from bayes_assess.cli.interrupt import INTERRUPTED
 from bayes_assess.cli.options import (
@@ -134,18 +135,19 @@ def start(
     from bayes_assess.cli import files, text
 
     reading |= asked.columns | shown_columns(show)
-    items = files.read_items(pool, reading, ranked=asked.is_ranked(design), seed=seed)
-    assessment = assess(
-        items,
-        asked.question(items),
-        design=design,
-        prior=prior,
-        prior_strength=prior_strength,
-        seed=seed,
-        journal=out,
-        source=files.source_of(pool, reading),
-    )
-    _close(assessment)
+    with busy("Starting"):
+        items = files.read_items(pool, reading, ranked=asked.is_ranked(design), seed=seed)
+        assessment = assess(
+            items,
+            asked.question(items),
+            design=design,
+            prior=prior,
+            prior_strength=prior_strength,
+            seed=seed,
+            journal=out,
+            source=files.source_of(pool, reading),
+        )
+        _close(assessment)
     typer.echo(f"Started {out}: {text.started(assessment)}")
     typer.echo(f"Next: bayes-assess ask {out} -n {text.first_sheet(assessment)} -o to_label.csv")
 
@@ -179,9 +181,10 @@ def ask(
     wanted = 20 if n is None else n
     if output is not None:
         files.refuse_to_overwrite(output, force)
-    assessment = files.reopen(run, pool, shown_columns(show))
-    with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
-        queries = files.pending_queries(assessment) if pending else assessment.ask(wanted)
+    with busy("Choosing"):
+        assessment = files.reopen(run, pool, shown_columns(show))
+        with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
+            queries = files.pending_queries(assessment) if pending else assessment.ask(wanted)
     if not len(queries):
         typer.echo("The design needs no more labels: there is nothing to ask for, and no sheet to write.")
         return
