@@ -358,20 +358,26 @@ def simulate(
         typer.echo(f"Wrote {plot}.")
 
 
-@app.command(epilog=example("bayes-assess demo", "bayes-assess demo --output /tmp/demo"))
+@app.command(epilog=example("bayes-assess demo", "bayes-assess demo --judge", "bayes-assess demo --output /tmp/demo"))
 def demo(
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where figures and tables go.")] = Path("demo_output"),
     repeats: Annotated[int, typer.Option(help="Simulated campaigns per design.")] = 500,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Find the share of good reviews beside a cheap judge.")
+    ] = False,
     seed: Seed = 0,
 ) -> None:
     """Find the weakest class of a digit classifier.
 
-    Trains it, runs a campaign that learns where to look beside one at random, and writes figures and tables. It takes
-    less than a minute.
+    Trains it, runs a campaign that learns where to look beside one at random, and writes figures and tables. With
+    --judge a classifier judges reviews instead, and a person a few of them. It takes less than a minute.
     """
-    from bayes_assess.cli import text
+    from bayes_assess.cli import demo_judge, text
     from bayes_assess.cli.demo import run
 
+    if judge:
+        demo_judge.run(output, seed=seed, say=typer.echo, show=text.show)
+        return
     run(output, repeats=repeats, seed=seed, say=typer.echo, show=text.show, progress=sys.stderr.isatty())
 
 
