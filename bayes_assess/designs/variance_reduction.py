@@ -274,16 +274,18 @@ class VarianceReduction(Design):
         shape = record[-1].shape
         *drawn, settled, bets, complete = jax.tree.map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
         about = setting.cells.events
-        found = []
+        found, joint = [], []
         for share, strength, events, counts, log_weight, labels, exact in zip(*drawn, complete, strict=True):
             errors = replace(about.errors, counts=counts, log_weight=log_weight)
             completed = Completion(about.outcome, about.row, errors, labels)
             draws = measure_draws(rng, setting.reward, share, strength, events, completed)
             found.append(posterior_measure(draws, exact))
+            joint += [draws.astype(np.float32)] if setting.reward.compared else []
         quantiles, exact = np.stack([one.quantiles for one in found]), np.stack([one.exact for one in found])
         audit = first_audit(setting.reward, setting.playable)
         ends = design_intervals(audit, bets, settled, setting.reward, level)
-        return PosteriorMeasure(*(part.reshape(*shape, *part.shape[1:]) for part in (quantiles, exact, ends)))
+        parts = [quantiles, exact, ends, *([np.stack(joint)] if joint else [])]
+        return PosteriorMeasure(*(part.reshape(*shape, *part.shape[1:]) for part in parts))
 
     @x64
     def posterior(self, state: BeliefState, seed: int, level: float, n: int = _N_RESULT) -> Posterior:
