@@ -79,6 +79,7 @@ _OWNERS = {
     "UnknownColumnError": "errors",
     "assess": "campaigns.start",
     "resume": "campaigns.start",
+    "read_labels": "campaigns.exchange.sheets",
     "Study": "campaigns.study",
     "simulate": "campaigns.simulate",
 }

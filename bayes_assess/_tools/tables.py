@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import html
 import importlib
 import importlib.util
 import math
 import os
-import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.text import (
     View,
     as_text,
@@ -310,26 +309,11 @@ class Table:
         ...     print(Table({"id": ["a", "b"]}).to_csv(f"{folder}/to_label.csv").read_text().split())
         ['id', 'a', 'b']
         """
-        target = Path(path)
-        real = target.resolve()  # replace what a link points to, not the link
-        temporary = real.with_name(f".{real.name}.{secrets.token_hex(4)}.tmp")
-        try:
-            if real.exists() and not real.is_file():
-                raise OutputError(f"Cannot write the table to {target}: it exists and is not a file.")
-            try:
-                with temporary.open("x", encoding="utf-8", newline="") as stream:
-                    writer = csv.writer(stream, lineterminator="\n")
-                    writer.writerow(self.columns)
-                    writer.writerows(zip(*map(_csv_values, self._columns.values()), strict=True))
-                    stream.flush()
-                    os.fsync(stream.fileno())
-                os.replace(temporary, real)
-            finally:
-                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    temporary.unlink()
-        except OSError as error:
-            raise OutputError(f"Cannot write the table to {target}: {error.strerror or error}.") from error
-        return target
+        with written_whole(path, "table") as temporary, temporary.open("x", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(self.columns)
+            writer.writerows(zip(*map(_csv_values, self._columns.values()), strict=True))
+        return Path(path)
 
     # -- inside --------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from bayes_assess.designs import (
 from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.models.belief import Belief, jax_ready
 from bayes_assess.pool.cells import Cells
-from bayes_assess.pool.labels import check_consistent, check_labelled
+from bayes_assess.pool.labels import check_consistent, check_labelled, check_unlabelled
 from bayes_assess.questions import MultiLabelMetric, Question
 from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer, multilabel_answer
 
@@ -38,31 +38,6 @@ class Assessment(Campaign):
     prior : Belief
         Prior of every cell.
     """
-
-    @property
-    def labels_used(self) -> int:
-        """Labels told so far."""
-        return self._items.n_labelled
-
-    @property
-    def n_pending(self) -> int:
-        """Items handed out and not labelled yet."""
-        return self._items.n_pending
-
-    @property
-    def n_remaining(self) -> int:
-        """Items that may still be asked for: neither labelled nor handed out."""
-        return int(self._items.remaining[self._playable].sum())
-
-    @property
-    def done(self) -> bool:
-        """Whether no item is left to ask for."""
-        return self.n_remaining == 0
-
-    @property
-    def pending(self) -> np.ndarray:
-        """Ids of the items handed out and not labelled yet, in pool order."""
-        return self.pool.ids[self._items.pending]
 
     @property
     def pending_queries(self) -> Queries:
@@ -134,7 +109,8 @@ class Assessment(Campaign):
         ----------
         ids : (n,) item ids
         labels : (n,) class names
-            None, NaN, a masked value or an empty text means that the item is not labelled yet: it stays pending.
+            None, NaN, a masked value or an empty text means that the item is not labelled yet: it stays pending. An
+            item that was set aside counts as labelled without having been asked for.
 
         Raises
         ------
@@ -194,7 +170,7 @@ class Assessment(Campaign):
         --------
         >>> import bayes_assess as ba
         >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
-        >>> a.tell(sorted(a.ask(2).ids), ["cat", "cat"])
+        >>> a.tell(a.ask(2).ids, ["cat", "cat"])
         >>> a.correct([0, 1], ["cat", "dog"])
         1
         >>> a.result().estimate.tolist()
@@ -212,6 +188,80 @@ class Assessment(Campaign):
         if len(items):
             payload = {"ids": self.pool.ids[items], "labels": space.names(codes)}
             self._become(self._corrected(**payload), "correct", payload)
+        return len(items)
+
+    def skip(self, ids: Any) -> int:
+        """Set items aside that nobody can label: they are never asked for again, unless they are released.
+
+        The answer takes them to be like the others of their cell, and the summary says how many they are.
+
+        Parameters
+        ----------
+        ids : (n,) item ids
+            Items without a label, whether they were asked for or not.
+
+        Returns
+        -------
+        int
+            How many were not set aside before.
+
+        Raises
+        ------
+        LabelError
+            If an item has a label; nothing is changed then.
+        UnknownIdError
+            If an id is not in the pool.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "cat", "dog"]), ba.GroupAccuracy())
+        >>> a.skip(a.ask(1).ids)
+        1
+        >>> a.n_skipped, a.n_pending, a.n_remaining
+        (1, 0, 2)
+        """
+        items = self._unlabelled(ids, "set aside")
+        items = items[~self._items.skipped[items]]
+        if len(items):
+            self._write("skip", {"ids": self.pool.ids[items]})
+            self._set_aside(items)
+        return len(items)
+
+    def release(self, ids: Any) -> int:
+        """Let items be asked for again that are pending or set aside, such as those of a sheet that was lost.
+
+        Parameters
+        ----------
+        ids : (n,) item ids
+            Items without a label.
+
+        Returns
+        -------
+        int
+            How many were pending or set aside.
+
+        Raises
+        ------
+        LabelError
+            If an item has a label; nothing is changed then.
+        UnknownIdError
+            If an id is not in the pool.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "cat", "dog"]), ba.GroupAccuracy())
+        >>> a.release(a.ask(2).ids)
+        2
+        >>> a.n_pending, a.n_remaining
+        (0, 3)
+        """
+        items = self._unlabelled(ids, "released")
+        items = items[~self._items.unseen(items)]
+        if len(items):
+            self._write("release", {"ids": self.pool.ids[items]})
+            self._put_back(items)
         return len(items)
 
     def result(self, level: float = 0.95, *, question: Question | None = None, posterior: Any = None) -> Any:
@@ -260,7 +310,7 @@ class Assessment(Campaign):
         elif isinstance(self.design, VarianceReduction):
             if question is not None:
                 asked, cells, state = events_anew(self.pool, cells, state, question)
-            extra = belief_answer(self.design, state, self._seed, level)
+            extra = belief_answer(self.design, state, self._seed, level, self._items.skipped_by_cell)
         elif question is not None:
             raise QuestionError(f"Design {self.design.name!r} answers the question that it was started with, no other.")
         return make_result(
@@ -271,6 +321,7 @@ class Assessment(Campaign):
             level=level,
             design=self.design.name,
             volunteered=self._items.n_volunteered,
+            skipped=self._items.skipped_by_cell,
             seed=self._seed,
             **asked.result_fields(self.pool),
             **extra,
@@ -281,6 +332,12 @@ class Assessment(Campaign):
             f"Assessment({self.question.name} by {self.cells.description}, design {self.design.name!r}: "
             f"{self.labels_used:,} of {self.pool.n_items:,} items labelled, {self.n_pending:,} pending)"
         )
+
+    def _unlabelled(self, ids: Any, done: str) -> np.ndarray:
+        """Return the items with these ids, each once; `done` says what is done to them, which labels rule out."""
+        items = np.unique(self.pool.positions(ids))
+        check_unlabelled(self._items.label[items], self.pool.ids[items], done)
+        return items
 
     def _multilabel_answer(self, question: Question | None) -> tuple[MultiLabelMetric, Cells, dict[str, Any]]:
         """Answer the session's question, or another, from the labelled items themselves."""
@@ -312,5 +369,15 @@ class Assessment(Campaign):
         return replace(state, memory=self.design.init_memory(state))
 
     def _queries(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
-        cells = self._items.cells_of(items)
-        return Queries(self.pool.ids[items], cells, weights, self.cells.names[cells], self.pool.prediction_names(items))
+        pool, cells = self.pool, self._items.cells_of(items)
+        several = pool.multilabel
+        return Queries(
+            ids=pool.ids[items],
+            cells=cells,
+            weights=weights,
+            groups=self.cells.names[cells],
+            predictions=pool.prediction_names(items),
+            scores=None if several or pool.confidence is None else pool.confidence[items],
+            show={name: values[items] for name, values in pool.show.items()},
+            choices=() if several else tuple(pool.classes.tolist()),
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -31,10 +32,10 @@ from bayes_assess.questions import Question, Setting
 class Campaign:
     """What events have made of a pool and a design; sessions add what people call.
 
-    Events are items that were asked for, with all that their choice has changed, labels that were told, and labels
-    that were corrected. The same events lead to the same campaign, and a corrected label counts as if it had been told
-    in the place of the wrong one: the items that were chosen in between, and the probabilities with which they were
-    drawn, are as they were; all that follows from labels is computed anew.
+    Events are items that were asked for, with all that their choice has changed, labels that were told, items that were
+    set aside or may be asked for again, and labels that were corrected. The same events lead to the same campaign, and
+    a corrected label counts as if it had been told in the place of the wrong one: items that were chosen in between,
+    and the probabilities with which they were drawn, stay as they were; all that follows from labels is computed anew.
 
     Parameters
     ----------
@@ -59,6 +60,47 @@ class Campaign:
         self._steps = OpenSteps(self.cells.n_items) if design.settles else None
         self._rounds = RoundBook(pool.n_items, self.cells.n_cells) if pool.multilabel else None
 
+    @property
+    def labels_used(self) -> int:
+        """Labels told so far."""
+        return self._items.n_labelled
+
+    @property
+    def n_pending(self) -> int:
+        """Items handed out and not labelled yet."""
+        return self._items.n_pending
+
+    @property
+    def n_skipped(self) -> int:
+        """Items set aside."""
+        return self._items.n_skipped
+
+    @property
+    def n_remaining(self) -> int:
+        """Items that may still be asked for: neither labelled nor handed out nor set aside."""
+        return int(self._items.remaining[self._playable].sum())
+
+    @property
+    def done(self) -> bool:
+        """Whether no item is left to ask for."""
+        return self.n_remaining == 0
+
+    @property
+    def pending(self) -> np.ndarray:
+        """Ids of the items handed out and not labelled yet, in pool order."""
+        return self.pool.ids[self._items.pending]
+
+    @property
+    def labelled(self) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and labels of the items that are labelled, in pool order."""
+        items = np.flatnonzero(self._items.label >= 0)
+        return self.pool.ids[items], self.pool.label_space.names(self._items.label[items])
+
+    @property
+    def skipped(self) -> np.ndarray:
+        """Ids of the items set aside, in pool order."""
+        return self.pool.ids[self._items.skipped]
+
     def _write(self, kind: str, payload: Mapping[str, Any]) -> None:
         """Record an event before it takes effect, unless another session has written to the journal."""
         if self.journal is not None:
@@ -75,14 +117,14 @@ class Campaign:
         """Bring a fresh campaign to where these events have led; `name` says where they are from."""
         right = self._corrections(events)
         for event in events:
-            follow = {"ask": self._follow_ask, "tell": self._follow_tell, "correct": self._follow_correct}
-            if event.kind not in follow:
+            follow = getattr(self, f"_follow_{event.kind}", None)
+            if follow is None:
                 raise JournalError(
                     f"Entry {event.sequence} of {name} is of the unknown kind {event.kind!r}; "
                     "a newer release may have written it; upgrade bayes_assess to open it."
                 )
             items = self.pool.positions(np.asarray(event.payload["ids"]))
-            if len(np.unique(items)) < len(items) or not follow[event.kind](items, event.payload, name, right):
+            if len(np.unique(items)) < len(items) or not follow(items, event.payload, name, right):
                 raise JournalError(
                     f"Entry {event.sequence} of {name} does not follow from those before it; "
                     "it was changed by hand or by another release. Start a new one."
@@ -124,6 +166,20 @@ class Campaign:
             told = zip(items.tolist(), codes.tolist(), strict=True)
             codes = np.array([right.get(item, code) for item, code in told], codes.dtype)
         self._learn(items, codes)
+        return True
+
+    def _follow_skip(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+        """Set items aside; tell whether they could be."""
+        if (self._items.label[items] >= 0).any() or self._items.skipped[items].any():
+            return False
+        self._set_aside(items)
+        return True
+
+    def _follow_release(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+        """Let items be asked for again; tell whether they could not be before."""
+        if (self._items.label[items] >= 0).any() or self._items.unseen(items).any():
+            return False
+        self._put_back(items)
         return True
 
     def _follow_correct(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
@@ -168,7 +224,7 @@ class Campaign:
         if self._rounds is not None:
             assert isinstance(self.design, WeightedDesign)  # others do not serve such pools
             if not self._items.n_pending:
-                self._rounds.begin(self._items.remaining)
+                self._rounds.begin(self._items.remaining + self._items.skipped_by_cell)
             asked = self._rounds.asked + len(items)
             self._rounds.ask(items, np.asarray(self.design.inclusion(state, self._rounds.frame, asked)))
         self._state = state
@@ -178,6 +234,9 @@ class Campaign:
 
     def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         """Take labels of items that have none."""
+        skipped = items[self._items.skipped[items]]
+        if len(skipped):
+            self._put_back(skipped)
         cells, unasked = self._items.cells_of(items), self._items.unseen(items)
         if unasked.any():
             self._items.accept(items[unasked])
@@ -192,5 +251,35 @@ class Campaign:
         self._items.set_labels(items, codes)
         if self._rounds is not None:
             self._rounds.tell(items)
-        if later is not None:
+        if later is not None and len(later.cell):
+            self._state = settle_batch(self.design, self._state, later, last=False)
+
+    def _set_aside(self, items: Int[np.ndarray, " n"]) -> None:
+        """Ask no more for items that are pending or unseen."""
+        withdrawn = items[self._items.pending[items]]
+        self._items.skip(items)
+        self._withdraw(withdrawn)
+
+    def _put_back(self, items: Int[np.ndarray, " n"]) -> None:
+        """Let items be asked for again that are pending or set aside."""
+        withdrawn = items[self._items.pending[items]]
+        self._items.put_back(items)
+        self._withdraw(withdrawn)
+
+    def _withdraw(self, items: Int[np.ndarray, " n"]) -> None:
+        """Count anew which items are out, and let these not have been asked for."""
+        pending = self._items.cells_of(np.flatnonzero(self._items.pending))
+        self._state = replace(
+            self._state,
+            pending=np.bincount(pending, minlength=self.cells.n_cells),
+            remaining=np.where(self._playable, self._items.remaining, 0),
+        )
+        if self._rounds is not None:
+            self._rounds.withdraw(items)
+        if self._steps is None or not len(items):
+            return
+        self._steps.withdraw(items)
+        settled, later = self._steps.take()
+        self._state = settle_batch(self.design, self._state, settled)
+        if len(later.cell):
             self._state = settle_batch(self.design, self._state, later, last=False)

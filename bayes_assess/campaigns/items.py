@@ -1,4 +1,4 @@
-"""What has become of every item of a session: unseen, handed out with a weight, or labelled."""
+"""What has become of every item of a session: unseen, handed out with a weight, set aside, or labelled."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 
 from bayes_assess.pool.cells import Cells
 
-_UNSEEN, _PENDING = -2, -1  # in place of a label's code
+_SKIPPED, _UNSEEN, _PENDING = -3, -2, -1  # in place of a label's code
 
 
 class ItemBook:
@@ -17,8 +17,9 @@ class ItemBook:
     ----------
     label : (M,) integers
         Code of every item's label; negative without one.
-    n_asked, n_volunteered, n_labelled, n_pending : int
-        Items handed out so far, labelled without having been asked for, labelled, and handed out but not labelled yet.
+    n_asked, n_volunteered, n_labelled, n_pending, n_skipped : int
+        Items handed out so far, labelled without having been asked for, labelled, handed out but not labelled yet, and
+        set aside.
 
     Examples
     --------
@@ -37,6 +38,7 @@ class ItemBook:
         self.n_volunteered = 0
         self.n_labelled = 0
         self.n_pending = 0
+        self.n_skipped = 0
         self._next = np.zeros(cells.n_cells, np.int64)  # place in every cell's order before which all are taken
         self._ahead: dict[int, Int[np.ndarray, " n"]] = {}  # by cell, sorted: later places of items that are taken
         self._weight: Float[np.ndarray, " M"] | None = None  # of items handed out, once one of them is not 1
@@ -47,15 +49,27 @@ class ItemBook:
         return self.label == _PENDING
 
     @property
+    def skipped(self) -> Bool[np.ndarray, " M"]:
+        """Whether an item was set aside."""
+        return self.label == _SKIPPED
+
+    @property
+    def skipped_by_cell(self) -> Int[np.ndarray, " K"]:
+        """Items of every cell that were set aside."""
+        if not self.n_skipped:
+            return np.zeros(self.cells.n_cells, np.int64)
+        return np.bincount(self.cells_of(np.flatnonzero(self.skipped)), minlength=self.cells.n_cells)
+
+    @property
     def remaining(self) -> Int[np.ndarray, " K"]:
-        """Items of every cell that are neither labelled nor handed out."""
+        """Items of every cell that may be handed out: neither labelled nor handed out nor set aside."""
         remaining = self.cells.sizes - self._next
         for cell, places in self._ahead.items():
             remaining[cell] -= len(places)
         return remaining
 
     def unseen(self, items: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
-        """Whether items are neither labelled nor handed out."""
+        """Whether items are neither labelled nor handed out nor set aside."""
         return self.label[items] == _UNSEEN
 
     def cells_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
@@ -93,6 +107,28 @@ class ItemBook:
         """Take note of items that nobody asked for, over which their cells' orders pass from now on."""
         self._pass_over(items)
         self.n_volunteered += len(items)
+
+    def skip(self, items: Int[np.ndarray, " n"]) -> None:
+        """Set items aside that are pending or unseen."""
+        self._pass_over(items[self.unseen(items)])
+        self.n_pending -= int((self.label[items] == _PENDING).sum())
+        self.n_skipped += len(items)
+        self.label[items] = _SKIPPED
+
+    def put_back(self, items: Int[np.ndarray, " n"]) -> None:
+        """Let items be handed out again that are pending or set aside, each in its place of its cell's order."""
+        self.n_pending -= int((self.label[items] == _PENDING).sum())
+        self.n_skipped -= int((self.label[items] == _SKIPPED).sum())
+        self.label[items] = _UNSEEN
+        cells, ranks = self.cells_of(items), self.cells.source.ranks_of(items)
+        for cell in np.unique(cells).tolist():
+            back, ahead = ranks[cells == cell], self._ahead.pop(cell, ranks[:0])
+            upto = int(self._next[cell])
+            first = min(int(back.min()), upto)
+            ahead = np.setdiff1d(np.concatenate([np.arange(first, upto), ahead]), back)
+            self._next[cell] = first
+            if len(ahead):
+                self._ahead[cell] = ahead
 
     def _pass_over(self, items: Int[np.ndarray, " n"]) -> None:
         """Hand out none of these items any more."""

@@ -14,8 +14,9 @@ _NEVER = np.iinfo(np.int64).max
 class OpenSteps:
     """Steps from the first whose label is missing on, in the order of asking.
 
-    A step is as if items that still have no label had never been asked for: they might be drawn in it. Items that
-    nobody asked for take part from when they are told, as items that are known without a draw.
+    A step is as if items that still have no label had never been asked for: they might be drawn in it. So it is with
+    items that are withdrawn, whose steps are as if they had never been made. Items that nobody asked for take part from
+    when they are told, as items that are known without a draw.
 
     Examples
     --------
@@ -58,6 +59,20 @@ class OpenSteps:
         at = np.array([self._place.pop(item) for item in items.tolist()], np.int64) - self._first
         self._outcome[at] = outcomes
         self._pending -= float(self._columns[at, 3].sum())
+
+    def withdraw(self, items: Int[np.ndarray, " n"]) -> None:
+        """Forget the steps of items without a label: in later steps they might be drawn, as if never asked for."""
+        gone = np.zeros(len(self._cell), bool)
+        gone[[self._place.pop(item) - self._first for item in items.tolist()]] = True
+        _, p_new, p_pending, q, then = self._columns.T
+        before = np.cumsum(np.where(gone, q, 0.0)) - np.where(gone, q, 0.0)  # all was pending in the steps that follow
+        share = np.divide(before, then, out=np.zeros(len(q)), where=then > 0)
+        self._columns[:, 1], self._columns[:, 2] = p_new + p_pending * share, p_pending * (1 - share)
+        self._columns[:, 4] = np.maximum(then - before, 0.0)
+        self._pending -= float(q[gone].sum())
+        place = self._first + np.cumsum(~gone) - 1
+        self._place = {item: int(place[at - self._first]) for item, at in self._place.items()}
+        self._cell, self._outcome, self._columns = self._cell[~gone], self._outcome[~gone], self._columns[~gone]
 
     def take(self) -> tuple[Steps, Steps]:
         """Return the steps that are settled now, which are forgotten, and those after them up to the last label."""

@@ -37,10 +37,12 @@ class RankBook:
     def __init__(self, design: RankedDesign, promise: Promise, n_items: int, seed: int):
         self.design, self.promise, self.n_items = design, promise, n_items
         self._seed = seed
-        self._plan = design.start(promise, n_items)
-        self._taken = np.empty(0, np.int64)  # ranks handed out, labelled or not, sorted
+        self._taken = np.empty(0, np.int64)  # ranks handed out, labelled or set aside or neither, sorted
+        self._skipped = np.empty(0, np.int64)  # those set aside, sorted
         self._ranks, self._positive = np.empty(0, np.int64), np.empty(0, bool)  # labelled ones, sorted by rank
         self.n_asked = 0
+        self.plan = design.start(promise, n_items)  # that the labels have led to
+        self._advance()
 
     @property
     def labels(self) -> RankedLabels:
@@ -50,19 +52,22 @@ class RankBook:
     @property
     def n_pending(self) -> int:
         """Ranks handed out and not labelled yet."""
-        return len(self._taken) - len(self._ranks)
+        return len(self._taken) - len(self._ranks) - len(self._skipped)
+
+    @property
+    def taken(self) -> Int[np.ndarray, " n"]:
+        """Ranks handed out, labelled or set aside or neither, in their order."""
+        return self._taken
 
     @property
     def pending(self) -> Int[np.ndarray, " n"]:
         """Ranks handed out and not labelled yet, in their order."""
-        return np.setdiff1d(self._taken, self._ranks, assume_unique=True)
+        return np.setdiff1d(self._taken, np.append(self._ranks, self._skipped), assume_unique=True)
 
     @property
-    def plan(self) -> SamplingPlan:
-        """The plan that the labels have led to."""
-        while not self._plan.done and (self._plan.wanted <= _counts(self._plan, self._ranks)).all():
-            self._plan = self.design.refine(self.promise, self.labels, self._plan)
-        return self._plan
+    def skipped(self) -> Int[np.ndarray, " n"]:
+        """Ranks set aside, in their order."""
+        return self._skipped
 
     @property
     def done(self) -> bool:
@@ -72,8 +77,8 @@ class RankBook:
     @property
     def lacking(self) -> Int[np.ndarray, " k"]:
         """Ranks of every stratum that are still to be handed out before the plan is refined."""
-        plan = self.plan
-        return np.maximum(plan.wanted - _counts(plan, self._taken), 0) * (not plan.done)
+        asked = np.setdiff1d(self._taken, self._skipped, assume_unique=True)
+        return np.maximum(self._wanted - _counts(self.plan, asked), 0) * (not self.plan.done)
 
     def draw(self, n: int) -> Int[np.ndarray, " n"]:
         """Draw up to `n` ranks that the plan lacks, in random order; the same ones again until they are handed out."""
@@ -96,11 +101,23 @@ class RankBook:
         ranks, positive = np.append(self._ranks, ranks), np.append(self._positive, positive)
         order = np.argsort(ranks)
         self._ranks, self._positive = ranks[order], positive[order]
+        self._skipped = np.setdiff1d(self._skipped, ranks, assume_unique=True)
+        self._advance()
 
     def correct(self, ranks: Int[np.ndarray, " n"], positive: Bool[np.ndarray, " n"]) -> None:
         """Put labels right that were told; what they led to asking for stays asked for."""
         self._positive = self._positive.copy()
         self._positive[np.searchsorted(self._ranks, ranks)] = positive
+
+    def skip(self, ranks: Int[np.ndarray, " n"]) -> None:
+        """Set ranks aside that were handed out and nobody can label; others of their strata take their places."""
+        self._skipped = np.union1d(self._skipped, ranks)
+        self._advance()
+
+    def put_back(self, ranks: Int[np.ndarray, " n"]) -> None:
+        """Let ranks be drawn again that were handed out and have no label."""
+        self._taken = np.setdiff1d(self._taken, ranks, assume_unique=True)
+        self._skipped = np.setdiff1d(self._skipped, ranks, assume_unique=True)
 
     def is_taken(self, ranks: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
         """Whether ranks have been handed out."""
@@ -112,6 +129,16 @@ class RankBook:
             return np.full(len(ranks), -1)
         at = np.minimum(np.searchsorted(self._ranks, ranks), len(self._ranks) - 1)
         return np.where(self._ranks[at] == ranks, self._positive[at].astype(np.int64), -1)
+
+    @property
+    def _wanted(self) -> Int[np.ndarray, " k"]:
+        """Labels that the plan wants of every stratum, or can get."""
+        return np.minimum(self.plan.wanted, self.plan.sizes - _counts(self.plan, self._skipped))
+
+    def _advance(self) -> None:
+        """Refine the plan once it has all of its labels, so that it is the same whoever looks in between."""
+        while not self.plan.done and (self._wanted <= _counts(self.plan, self._ranks)).all():
+            self.plan = self.design.refine(self.promise, self.labels, self.plan)
 
     def _fresh(self, rng: np.random.Generator, start: int, end: int, n: int) -> Int[np.ndarray, " n"]:
         """Draw `n` distinct ranks in (start, end] that are not taken."""

@@ -83,6 +83,10 @@ class RoundBook:
             if number != _NEVER:
                 self._told[number] += 1
 
+    def withdraw(self, items: Int[np.ndarray, " n"]) -> None:
+        """Forget that items were drawn; their round counts as one whose other labels are random ones of it."""
+        self._drawn_in[items] = _NEVER
+
     def weights(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"]) -> ItemWeights:
         """Weigh labelled items of these cells; some must have been drawn."""
         frame, told, b = np.array(self._frame), np.array(self._told), self._so_far()

@@ -1,4 +1,4 @@
-"""The command line: ``bayes-assess start``, ``ask``, ``tell``, ``correct``, ``status``, ``simulate``, ``demo``.
+"""The command line: ``bayes-assess start``, ``ask``, ``tell``, ``correct``, ``skip`` and so on.
 
 Exit codes: 0, done; 2, something in the call or in a file is wrong, as one line on standard error says; 130, ended by
 Ctrl-C; 1, anything unforeseen.
@@ -17,7 +17,8 @@ import typer
 from typer.core import TyperGroup
 
 from bayes_assess import __version__
-from bayes_assess.cli.asked import DESIGNS, OVERVIEW, Asked
+from bayes_assess.cli.asked import Asked
+from bayes_assess.cli.epilogs import CHOICES, example
 from bayes_assess.cli.interrupt import INTERRUPTED
 from bayes_assess.cli.options import (
     Belief,
@@ -26,6 +27,7 @@ from bayes_assess.cli.options import (
     Force,
     HowChosen,
     IdOfLabels,
+    ItemIds,
     LabelColumn,
     LabelsFile,
     Level,
@@ -34,12 +36,17 @@ from bayes_assess.cli.options import (
     PoolFile,
     RunFile,
     Seed,
+    SheetOut,
+    Show,
+    ShowPrediction,
     Strength,
+    Unsure,
     asked,
     reading,
+    shown_columns,
     taking,
 )
-from bayes_assess.errors import BayesAssessError, BudgetError, OutputError
+from bayes_assess.errors import BayesAssessError, BudgetError, LabelError, OutputError
 
 if TYPE_CHECKING:
     from bayes_assess.campaigns.assessment import Assessment
@@ -66,17 +73,6 @@ class _Commands(TyperGroup):
         raise typer.Exit(FAILED)
 
 
-def _block(title: str, *lines: str) -> str:
-    """Show lines below a help text; the mark keeps them as they are."""
-    return "\n".join(["\b", f"{title}:", *(f"  {line}" for line in lines)])
-
-
-def _example(*lines: str) -> str:
-    return _block("Example", *lines)
-
-
-_CHOICES = f"{_block('Questions and their options', *OVERVIEW)}\n\n{_block('Designs, the default first', *DESIGNS)}\n\n"
-
 app = typer.Typer(
     cls=_Commands,
     add_completion=False,
@@ -84,7 +80,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=_example(
+    epilog=example(
         "bayes-assess start predictions.csv --question least-accurate --out run.db",
         "bayes-assess ask run.db -n 20 -o to_label.csv",
         "bayes-assess tell run.db to_label.csv    (once its labels are filled in)",
@@ -109,14 +105,15 @@ def _root(
 
 
 @app.command(
-    epilog=_CHOICES
-    + _example(
+    epilog=CHOICES
+    + example(
         "bayes-assess start predictions.csv --question least-accurate --out run.db",
         "bayes-assess start cases.parquet --scores p_cat,p_dog --by hospital --out run.db",
         "bayes-assess start pool.csv --question compare --second old_model --out run.db",
         "bayes-assess start pairs.csv --scores score --question metric --measure f1 --out run.db",
         "bayes-assess start ranked.csv --scores score --question precision-curve --out run.db",
         "bayes-assess start topics.csv --multilabel --question metric --measure f1_micro --out run.db",
+        "bayes-assess start tickets.csv --show text --out run.db",
     )
 )
 @taking(asked=asked, reading=reading)
@@ -129,13 +126,14 @@ def start(
     prior: Belief = None,
     prior_strength: Strength = None,
     seed: Seed = 0,
+    show: Show = None,
     reading: dict[str, Any],
 ) -> None:
     """Start to assess a pool of predictions."""
     from bayes_assess.campaigns.start import assess
     from bayes_assess.cli import files, text
 
-    reading |= asked.columns
+    reading |= asked.columns | shown_columns(show)
     items = files.read_items(pool, reading, ranked=asked.is_ranked(design), seed=seed)
     assessment = assess(
         items,
@@ -152,21 +150,27 @@ def start(
     typer.echo(f"Next: bayes-assess ask {out} -n {text.first_sheet(assessment)} -o to_label.csv")
 
 
-@app.command(epilog=_example("bayes-assess ask run.db -n 20 -o to_label.csv"))
+@app.command(
+    epilog=example(
+        "bayes-assess ask run.db -n 20 -o to_label.csv",
+        "bayes-assess ask run.db -n 20 -o to_label.xlsx --show text",
+    )
+)
 def ask(
     run: RunFile,
     n: Annotated[int | None, typer.Option("-n", help="How many items; 20 by default.", show_default=False)] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="The CSV sheet to fill in.")
-    ] = None,
+    output: SheetOut = None,
+    show: Show = None,
+    show_prediction: ShowPrediction = False,
     pending: Annotated[bool, typer.Option("--pending", help="Write again all items that await labels.")] = False,
     force: Force = False,
     pool: Moved = None,
 ) -> None:
     """Choose the items to label next.
 
-    With -o they become a sheet with the columns id and label, else they are printed. Items stay pending until their
-    labels are told.
+    With -o they become a sheet with the columns id and label and, between them, those of --show, which `start` takes,
+    too; else they are printed. In an .xlsx file, labels are chosen from a list of the classes. Items stay pending until
+    their labels are told.
     """
     from bayes_assess.cli import files, text
 
@@ -175,7 +179,7 @@ def ask(
     wanted = 20 if n is None else n
     if output is not None:
         files.refuse_to_overwrite(output, force)
-    assessment = files.reopen(run, pool)
+    assessment = files.reopen(run, pool, shown_columns(show))
     with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
         queries = files.pending_queries(assessment) if pending else assessment.ask(wanted)
     if not len(queries):
@@ -183,11 +187,11 @@ def ask(
         return
     fewer = text.fewer(assessment) if not pending and len(queries) < wanted else ""
     if output is None:
-        text.show(queries.table())
+        text.show(queries.sheet(show_prediction=show_prediction))
         return
     again = f"write them again by `bayes-assess ask {run} --pending -o FILE`"
     try:
-        queries.to_csv(output)
+        files.write_sheet(queries, output, show_prediction)
     except OutputError as error:
         raise OutputError(f"{error} Nothing is lost: the items are pending, {again}.") from None
     except KeyboardInterrupt:
@@ -197,33 +201,40 @@ def ask(
     typer.echo(f"Next: bayes-assess tell {run} {output}")
 
 
-@app.command(epilog=_example("bayes-assess tell run.db to_label.csv"))
+@app.command(
+    epilog=example("bayes-assess tell run.db to_label.csv", "bayes-assess tell run.db to_label.xlsx --unsure unsure,?")
+)
 def tell(
     run: RunFile,
     labels: LabelsFile,
     id: IdOfLabels = "id",
     label: LabelColumn = "label",
+    unsure: Unsure = None,
     pool: Moved = None,
 ) -> None:
     """Take labels from a sheet, all or nothing.
 
-    Rows without a label are skipped, other columns ignored. Labels told before may be there again.
+    It is CSV or .xlsx, however it was saved. Rows without a label are skipped, other columns ignored; labels that were
+    told before may be there again. Items with a word of --unsure are set aside: they are never asked for again.
     """
     from bayes_assess.cli import files, text
-    from bayes_assess.cli.parse import spelled_as
 
-    ids, told, skipped = files.read_sheet(labels, id, label)
+    words = [] if unsure is None else unsure.split(",")
     assessment = files.reopen(run, pool)
     with closing(assessment.journal):  # type: ignore[type-var]
+        sheet = files.read_told(assessment, labels, id, label, words)
         before = assessment.labels_used
-        assessment.tell(ids, spelled_as(assessment.pool.classes, told))
+        assessment.tell(sheet.ids, sheet.labels)
+        aside = assessment.skip(sheet.unsure)
     new = assessment.labels_used - before
-    typer.echo(text.taken(new, known=len(ids) - new, skipped=skipped))
+    for note in sheet.notes:
+        typer.echo(note)
+    typer.echo(text.taken(new, known=len(sheet.ids) - new, skipped=sheet.n_blank, aside=aside))
     typer.echo(assessment.result().summary())
     typer.echo(text.progress(assessment))
 
 
-@app.command(epilog=_example("bayes-assess correct run.db fixes.csv"))
+@app.command(epilog=example("bayes-assess correct run.db fixes.csv"))
 def correct(
     run: RunFile, labels: LabelsFile, id: IdOfLabels = "id", label: LabelColumn = "label", pool: Moved = None
 ) -> None:
@@ -233,18 +244,59 @@ def correct(
     of a campaign to which the right labels had been told; the journal keeps the wrong ones, too.
     """
     from bayes_assess.cli import files, text
-    from bayes_assess.cli.parse import spelled_as
 
-    ids, told, skipped = files.read_sheet(labels, id, label)
     assessment = files.reopen(run, pool)
     with closing(assessment.journal):  # type: ignore[type-var]
-        changed = assessment.correct(ids, spelled_as(assessment.pool.classes, told))
-    typer.echo(text.corrected(changed, as_before=len(ids) - changed, skipped=skipped))
+        sheet = files.read_corrections(assessment, labels, id, label)
+        changed = assessment.correct(sheet.ids, sheet.labels)
+    for note in sheet.notes:
+        typer.echo(note)
+    typer.echo(text.corrected(changed, as_before=len(sheet.ids) - changed, skipped=sheet.n_blank))
     typer.echo(assessment.result().summary())
     typer.echo(text.progress(assessment))
 
 
-@app.command(epilog=_example("bayes-assess status run.db --plot figure.png"))
+@app.command(epilog=example("bayes-assess skip run.db item-007 item-011"))
+def skip(run: RunFile, ids: ItemIds, pool: Moved = None) -> None:
+    """Set items aside that nobody can label.
+
+    They are never asked for again, unless you release them. The answer takes them to be like the others, and says how
+    many they are.
+    """
+    from bayes_assess.cli import files, text
+
+    assessment = files.reopen(run, pool)
+    with closing(assessment.journal):  # type: ignore[type-var]
+        n = assessment.skip(ids)
+    typer.echo(text.set_aside(n, before=len(set(ids)) - n))
+    typer.echo(text.progress(assessment))
+
+
+@app.command(epilog=example("bayes-assess release run.db item-007", "bayes-assess release run.db --pending"))
+def release(
+    run: RunFile,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[IDS]...", help="Items, by their ids.")] = None,
+    pending: Annotated[bool, typer.Option("--pending", help="All items that await labels.")] = False,
+    skipped: Annotated[bool, typer.Option("--skipped", help="All items that were set aside.")] = False,
+    pool: Moved = None,
+) -> None:
+    """Let items be asked for again that await labels or were set aside.
+
+    Release what is pending if a sheet was lost, or if nobody is going to label it.
+    """
+    from bayes_assess.cli import files, text
+
+    if not (ids or pending or skipped):
+        raise LabelError("Say which items to release: their ids, --pending or --skipped.")
+    assessment = files.reopen(run, pool)
+    with closing(assessment.journal):  # type: ignore[type-var]
+        chosen = [*(ids or []), *assessment.pending.tolist() * pending, *assessment.skipped.tolist() * skipped]
+        n = assessment.release([str(name) for name in chosen])
+    typer.echo(text.released(n))
+    typer.echo(text.progress(assessment))
+
+
+@app.command(epilog=example("bayes-assess status run.db --plot figure.png"))
 def status(run: RunFile, level: Level = None, csv: CsvOut = None, plot: PlotOut = None, pool: Moved = None) -> None:
     """Answer the question from the labels told so far."""
     from bayes_assess.cli import files, text
@@ -266,8 +318,8 @@ def status(run: RunFile, level: Level = None, csv: CsvOut = None, plot: PlotOut 
 
 
 @app.command(
-    epilog=_CHOICES
-    + _example(
+    epilog=CHOICES
+    + example(
         "bayes-assess simulate labelled.csv --labels label --question least-accurate",
         "bayes-assess simulate predictions.csv --labels labels.csv --budgets 100,200 --repeats 200",
     )
@@ -319,7 +371,7 @@ def simulate(
         typer.echo(f"Wrote {plot}.")
 
 
-@app.command(epilog=_example("bayes-assess demo", "bayes-assess demo --output /tmp/demo"))
+@app.command(epilog=example("bayes-assess demo", "bayes-assess demo --output /tmp/demo"))
 def demo(
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where figures and tables go.")] = Path("demo_output"),
     repeats: Annotated[int, typer.Option(help="Simulated campaigns per design.")] = 500,

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, show, text_as_int, values_of
+from bayes_assess.campaigns.exchange.matching import UNKNOWN
+from bayes_assess.campaigns.exchange.sheets import Sheet, read_sheet, read_texts
+from bayes_assess.campaigns.exchange.workbook import SUFFIX, need_openpyxl
 from bayes_assess.campaigns.journal import Journal
+from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.cli.asked import columns_of
 from bayes_assess.cli.parse import parse_names, spelled_as
 from bayes_assess.errors import JournalError, LabelError, OutputError
@@ -48,7 +52,8 @@ def reader_options(
 def read_items(path: Path, options: Mapping[str, Any], *, ranked: bool, seed: int) -> Pool | RankedList:
     """Read a pool, or a ranked list where one score of any scale is to rank the items."""
     if ranked and isinstance(options["scores"], str) and options["prediction"] is None:
-        return read_ranked(path, scores=options["scores"], id=options["id"], classes=options["classes"], seed=seed)
+        known = {name: options[name] for name in ("id", "scores", "classes", "show") if name in options}
+        return read_ranked(path, **known, seed=seed)
     return read_pool(path, **options)
 
 
@@ -57,8 +62,8 @@ def source_of(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     return {"path": str(path.resolve()), "options": dict(options)}
 
 
-def reopen(run: Path, moved_to: Path | None) -> Assessment:
-    """Read the pool of a journal as it was read before, and go on with the assessment."""
+def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingProxyType({})) -> Assessment:
+    """Read the pool of a journal as it was read before, but for some options, and go on with the assessment."""
     from bayes_assess.campaigns.start import resume
 
     with Journal.open(run) as journal:
@@ -69,7 +74,7 @@ def reopen(run: Path, moved_to: Path | None) -> Assessment:
             raise JournalError(f"{run} was not started on the command line, so it does not know its pool; add --pool.")
         source = {"path": "", "options": columns_of(meta["question"])}
     path = moved_to or _find(Path(source["path"]), run)
-    options = {"id": None, "scores": None, "prediction": None, "classes": None} | source["options"]
+    options = {"id": None, "scores": None, "prediction": None, "classes": None} | source["options"] | more
     return resume(run, read_items(path, options, ranked="ranked_design" in meta, seed=meta["seed"]))
 
 
@@ -81,25 +86,50 @@ def _find(recorded: Path, run: Path) -> Path:
     raise JournalError(f"The pool {recorded} of {run} is not there any more; say where it is by --pool.")
 
 
-def read_sheet(path: Path, id_column: str, label_column: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """Read ids and labels as text; return how many rows without a label were left out, too."""
-    import pandas as pd
+def read_told(assessment: Assessment | RankedAssessment, path: Path, id: str, label: str, unsure: list[str]) -> Sheet:
+    """Read a sheet of labels that do not contradict those that were told."""
+    pool, unknown = _items_of(assessment)
+    known = _known(assessment, pool)
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False)
-    except pd.errors.EmptyDataError:
-        raise LabelError(f"{path} is empty; it needs the columns {id_column!r} and {label_column!r}.") from None
-    except (pd.errors.ParserError, pd.errors.ParserWarning, UnicodeDecodeError) as error:
-        raise LabelError(f"{path} cannot be read as CSV in UTF-8: {error}.") from None
-    for name in (id_column, label_column):
-        if name not in frame.columns:
-            raise LabelError(f"{path} has no column {name!r}; its columns are {listing(list(frame.columns), 30)}.")
-    # A short last row leaves fields missing even so.
-    ids, labels = (frame[name].fillna("").to_numpy(dtype=str) for name in (id_column, label_column))
-    given = np.strings.strip(labels) != ""
-    return ids[given], labels[given], int((~given).sum())
+    def check(item: int, name: str | None) -> str | None:
+        before = known.get(item)
+        if before is None or before == name:
+            return None
+        now = "being unsure" if name is None else repr(name)
+        return f"is already labelled {before!r}, and {now} contradicts that; labels are put right by `correct`"
+
+    return read_sheet(path, pool, id, label, unsure, check, unknown)
+
+
+def read_corrections(assessment: Assessment | RankedAssessment, path: Path, id: str, label: str) -> Sheet:
+    """Read a sheet of labels of items that have one."""
+    pool, unknown = _items_of(assessment)
+    known = _known(assessment, pool)
+
+    def check(item: int, name: str | None) -> str | None:
+        return None if item in known else "has no label that could be corrected; labels are told by `tell`"
+
+    return read_sheet(path, pool, id, label, check=check, unknown=unknown)
+
+
+def _items_of(assessment: Assessment | RankedAssessment) -> tuple[Pool, str]:
+    """Return the items whose labels can be told, and what is said of other ids."""
+    if not isinstance(assessment, RankedAssessment):
+        return assessment.pool, UNKNOWN
+    if not assessment.labels_used + assessment.n_pending + assessment.n_skipped:
+        raise LabelError("No item has been asked for yet; labels are told of those that `ask` chose.")
+    return assessment.handed_out, "is the id of no item that was asked for"
+
+
+def _known(assessment: Assessment | RankedAssessment, pool: Pool) -> dict[int, str]:
+    ids, labels = assessment.labelled
+    return dict(zip(pool.positions(ids).tolist(), map(str, labels.tolist()), strict=True))
+
+
+def write_sheet(queries: Queries, path: Path, show_prediction: bool) -> None:
+    """Write a sheet for annotators in the format of its suffix."""
+    write = queries.to_xlsx if path.suffix.lower() == SUFFIX else queries.to_csv
+    write(path, show_prediction=show_prediction)
 
 
 def known_labels(pool: Pool, ids: np.ndarray, labels: np.ndarray, name: str) -> np.ndarray:
@@ -132,7 +162,7 @@ def pool_and_labels(path: Path, options: Mapping[str, Any], labels: str, label_c
     """
     if Path(labels).is_file():
         pool = read_pool(path, **options)
-        ids, told, _ = read_sheet(Path(labels), options["id"] or "id", label_column)
+        ids, told, _ = read_texts(Path(labels), options["id"] or "id", label_column)
         known = known_labels(pool, ids, told, labels)
     elif Path(labels).suffix.lower() == ".csv":  # a name of a file rather than of a column
         raise FileNotFoundError(2, "No such file", labels)
@@ -167,6 +197,8 @@ def refuse_to_overwrite(path: Path, force: bool) -> None:
         raise OutputError(f"{path} exists already, perhaps with labels in it; choose another name, or add --force.")
     if not path.parent.is_dir():
         raise OutputError(f"There is no folder {path.parent} to write {path.name} in.")
+    if path.suffix.lower() == SUFFIX:
+        need_openpyxl()
 
 
 def pending_queries(assessment: Assessment) -> Queries:

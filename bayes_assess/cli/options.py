@@ -24,7 +24,8 @@ class PriorName(StrEnum):
 
 PoolFile = Annotated[Path, typer.Argument(metavar="POOL", help="Predictions: a CSV, Parquet or NPZ file.")]
 RunFile = Annotated[Path, typer.Argument(metavar="RUN", help="The journal that `start` made.")]
-LabelsFile = Annotated[Path, typer.Argument(metavar="LABELS", help="CSV with the columns id and label.")]
+LabelsFile = Annotated[Path, typer.Argument(metavar="LABELS", help="CSV or .xlsx with the columns id and label.")]
+ItemIds = Annotated[list[str], typer.Argument(metavar="IDS...", help="Items, by their ids.")]
 IdOfLabels = Annotated[str, typer.Option("--id", metavar="COLUMN", help="The column of ids.")]
 LabelColumn = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
 Moved = Annotated[Path | None, typer.Option("--pool", help="The pool, if it is not where it was at the start.")]
@@ -56,6 +57,19 @@ Designs = Annotated[
     typer.Option(
         "--designs", metavar="NAMES", help="Designs, separated by commas; random sampling and the default, if left out."
     ),
+]
+Show = Annotated[
+    list[str] | None,
+    typer.Option("--show", metavar="COLUMNS", help="What annotators need to see, such as text; separated by commas."),
+]
+ShowPrediction = Annotated[
+    bool, typer.Option("--show-prediction", help="Show prediction and score, too, which sway annotators.")
+]
+SheetOut = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="The sheet to fill in, .csv or .xlsx.")
+]
+Unsure = Annotated[
+    str | None, typer.Option("--unsure", metavar="WORDS", help="What stands where nobody can tell: unsure,?,n/a.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 
@@ -109,6 +123,12 @@ def reading(
     from bayes_assess.cli.files import reader_options
 
     return reader_options(id, scores, prediction, confidence, classes, multilabel)
+
+
+def shown_columns(show: list[str] | None) -> dict[str, list[str]]:
+    """Gather the columns that annotators see, if any are named, as an option of `read_pool`."""
+    columns = [name.strip() for text in show or [] for name in text.split(",")]
+    return {"show": columns} if columns else {}
 
 
 def taking(**makers: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:

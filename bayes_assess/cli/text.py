@@ -137,9 +137,10 @@ def _asked(assessment: Assessment) -> tuple[str, str]:
     return f"by {cells.description}{which}", f" in {cells.n_cells:,} groups{note}"
 
 
-def taken(new: int, known: int, skipped: int) -> str:
+def taken(new: int, known: int, skipped: int, aside: int = 0) -> str:
     """Say what became of the rows of a sheet."""
     notes = [f"{known:,} known before"] if known else []
+    notes += [f"{aside:,} set aside"] if aside else []
     notes += [f"{skipped:,} without a label skipped"] if skipped else []
     return f"Took {new:,} label{'s' * (new != 1)}" + (f" ({', '.join(notes)})." if notes else ".")
 
@@ -151,8 +152,19 @@ def corrected(changed: int, as_before: int, skipped: int) -> str:
     return f"Corrected {plural(changed, 'label')}" + (f" ({', '.join(notes)})." if notes else ".")
 
 
+def set_aside(new: int, before: int) -> str:
+    """Say how many items were set aside, and how many had been before."""
+    return f"Set {plural(new, 'item')} aside" + (f" ({before:,} aside before)." if before else ".")
+
+
+def released(n: int) -> str:
+    """Say how many items may be asked for again."""
+    return f"Released {plural(n, 'item')}: {'it' if n == 1 else 'they'} may be asked for again."
+
+
 def progress(assessment: Assessment | RankedAssessment) -> str:
     """Say how many labels were used, and how many items are left."""
+    aside = f", {assessment.n_skipped:,} set aside" if assessment.n_skipped else ""
     if isinstance(assessment, RankedAssessment):
         wanted = assessment.n_remaining
         rest = f"{wanted:,} or more wanted" if wanted else "whose labels decide what comes next"
@@ -160,10 +172,10 @@ def progress(assessment: Assessment | RankedAssessment) -> str:
         if wanted and budget is not None and assessment.labels_used + assessment.n_pending >= budget:
             rest = f"the budget is spent, {rest}"
         rest = "the design needs no more" if assessment.done else rest
-        return f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, {rest}."
+        return f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending{aside}, {rest}."
     return (
         f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, "
-        f"{assessment.n_remaining:,} remaining."
+        f"{assessment.n_remaining:,} remaining{aside}."
     )
 
 

@@ -72,7 +72,7 @@ class CellState:
     prior: Belief  # one distribution per cell
     counts: Int[Array, "K O"]  # labels of every cell by outcome
     pending: Int[Array, " K"]  # items handed out and not labelled yet
-    remaining: Int[Array, " K"]  # items that may be asked for: neither labelled nor handed out
+    remaining: Int[Array, " K"]  # items that may be asked for: neither labelled nor handed out nor set aside
     size: Int[Array, " K"]  # items
     weight: Float[Array, " K"]  # share of the pool
     playable: Int[Array, " P"]  # cells with items that this campaign may ask for

@@ -44,7 +44,7 @@ class WeightedState:
     prior: Float[Array, "K C"]  # probability of every label of an item before any label
     counts: Int[Array, "K C"]  # distinct labelled items
     pending: Int[Array, " K"]  # items handed out and not labelled yet
-    remaining: Int[Array, " K"]  # items that may be asked for: neither labelled nor handed out
+    remaining: Int[Array, " K"]  # items that may be asked for: neither labelled nor handed out nor set aside
     covered: Bool[Array, " K"]  # whether every step so far could draw unlabelled items of the cell
     settled: Sums  # over the steps before the first whose label is missing
     draws: Draws  # of all steps whose labels are known
@@ -71,9 +71,19 @@ class WeightedState:
         return self.counts.sum() / self.n_items
 
     @property
+    def matters(self) -> Bool[Array, " K"]:
+        """Whether some label of the cell's items has a loss."""
+        return self.measure.nonzero.any(-1)
+
+    @property
+    def undrawn(self) -> Int[Array, " K"]:
+        """Items that can matter and are neither labelled nor handed out: those that remain, and those set aside."""
+        return jnp.where(self.matters, self.unlabelled - self.pending, 0)
+
+    @property
     def complete(self) -> Bool[Array, ""]:
         """Whether every item that can matter is labelled."""
-        return (self.remaining.sum() + self.pending.sum()) == 0
+        return jnp.where(self.matters, self.unlabelled, 0).sum() == 0
 
     def masses(self, pi: Float[Array, "K C"]) -> Float[Array, "K C"]:
         """Share of the pool in every cell with every label, unlabelled items by their probabilities `pi`."""

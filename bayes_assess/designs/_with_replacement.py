@@ -57,16 +57,20 @@ class WithReplacement(WeightedDesign):
         return _begun(self, super().init(cells, prior, reward, playable))
 
     def choose(self, key: PRNGKey, state: WeightedState) -> tuple[Int[Array, ""], Draw, WeightedState]:
-        """Draw a new item; what would be drawn before it is known and enters at its expectation."""
+        """Draw a new item; what would be drawn before it is known and enters at its expectation.
+
+        Items that were set aside count as unlabelled ones that might be drawn: what is drawn in their place stands for
+        them. That is right if whether an item can be labelled depends neither on its label nor on how it is drawn.
+        """
         one = state.draws.proposal[:, -1]
         mass = state.remaining * one
         cell = draw_cell(key, mass)
         draw = Draw(
             weight=1 / (state.n_items * one[cell]),
-            p_new=jnp.minimum(mass.sum(), 1.0),
+            p_new=jnp.minimum(mass.sum() + ((state.undrawn - state.remaining) * one).sum(), 1.0),
             p_pending=(state.pending * one).sum(),
         )
-        possible = (one > 0) & state.measure.nonzero.any(-1)
+        possible = (one > 0) & state.matters
         return cell, draw, self.reserve(covering(state, possible), cell)
 
     def update(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> WeightedState:

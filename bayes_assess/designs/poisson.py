@@ -53,7 +53,7 @@ class Rounds(NamedTuple):
     known : (K, C)
         Labels known before the open round.
     frame : (K,)
-        Items that it drew from.
+        Items that it drew from, and those set aside, which they stand for.
     inclusion : (K,)
         b.
     asked : float
@@ -107,6 +107,7 @@ class Poisson(Stratifying):
     For people who send one batch, or a few, to be labelled. A batch has as many items as were asked for (Poisson
     sampling proper has a random number), spread over the scores by systematic sampling; the probabilities are the same.
     Whole rounds are weighed when all of their labels have come; before, those told count as random ones of the round.
+    So they do where items of a round were set aside, or withdrawn.
 
     Parameters
     ----------
@@ -182,15 +183,19 @@ class Poisson(Stratifying):
     ) -> tuple[Int[Array, " L"], Draw, WeightedState]:
         """Draw a batch; see `Design.draw`."""
         start, order = jax.random.split(jax.random.fold_in(key, first))
-        rounds, size = state.memory, state.remaining
+        rounds, size, undrawn = state.memory, state.remaining, state.undrawn
         b = cell_inclusion(self.deviations(state), size, n)
+        # Items drawn stand for those of their cell that were set aside, too; where all that is left of a cell was, half
+        # an item is taken to be there, so that others stand for it.
+        whole = jnp.where(size > 0, b, n / jnp.maximum(size.sum(), 1))
+        included = jnp.where(undrawn > size, whole * jnp.maximum(size, 0.5) / jnp.maximum(undrawn, 1), b)
         counts = systematic_cells(jax.random.uniform(start), b * size, size, n)
         begins = state.pending.sum() == 0
         again = jnp.where(begins, 0.0, rounds.inclusion)
         rounds = rounds._replace(
             known=jnp.where(begins, state.counts.astype(jnp.float64), rounds.known),
-            frame=jnp.where(begins, size.astype(jnp.float64), rounds.frame),
-            inclusion=1 - (1 - again) * (1 - b),  # of items that were not drawn earlier in the round
+            frame=jnp.where(begins, undrawn.astype(jnp.float64), rounds.frame),
+            inclusion=1 - (1 - again) * (1 - included),  # of items that were not drawn earlier in the round
             asked=jnp.where(begins, 0.0, rounds.asked) + n,
         )
         cells = jnp.repeat(jnp.arange(len(size)), counts, total_repeat_length=length)
@@ -198,7 +203,7 @@ class Poisson(Stratifying):
         cells = cells[jnp.argsort(shuffled)]
         weight = n / (state.n_items * jnp.maximum(b[cells], 1e-300))
         draws = Draw(weight=weight, p_new=jnp.ones(length), p_pending=jnp.zeros(length))
-        state = covering(state, (b > 0) & state.measure.nonzero.any(-1))
+        state = covering(state, (included > 0) & state.matters)
         return cells, draws, replace(state, pending=state.pending + counts, remaining=size - counts, memory=rounds)
 
     def inclusion(self, state: WeightedState, frame: Any, asked: Any) -> Float[Array, " K"]:

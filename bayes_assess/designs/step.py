@@ -137,7 +137,7 @@ def update_batch(
     if design.one_by_one:
         for piece in _pieces(design, len(cells)):
             state = _update(design, state, *_padded(cells[piece], outcomes[piece]), len(cells[piece]))
-        return state if settled is None else settle_batch(design, state, settled)
+        return state if settled is None or not len(settled.cell) else settle_batch(design, state, settled)
     told = *_padded(cells, outcomes), len(cells)
     if settled is None or not len(settled.cell):
         return _update(design, state, *told)
@@ -146,10 +146,8 @@ def update_batch(
 
 @x64
 def settle_batch(design: Design, state: State, steps: Steps, last: bool = True) -> State:
-    """Count steps whose labels are learned, see `Design.settle`."""
-    if not len(steps.cell) or not design.settles:
-        return state
-    for piece in _pieces(design, len(steps.cell)):
+    """Count steps whose labels are learned, see `Design.settle`; without steps, that some were withdrawn."""
+    for piece in _pieces(design, len(steps.cell)) or [slice(0, 0)]:
         state = _settle(design, last, state, _padded_steps(Steps(*(column[piece] for column in steps))))
     return state
 

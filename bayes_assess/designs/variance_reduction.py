@@ -96,7 +96,7 @@ class BeliefState:
     counts : (K, O) integers
         Labelled items by outcome.
     pending, remaining : (K,) integers
-        Items handed out and not labelled yet, and items that may be asked for.
+        Items handed out and not labelled yet, and items that may be asked for; those set aside are neither.
     belief : CurveState
         On the event.
     errors : ErrorLabels
@@ -123,7 +123,7 @@ class BeliefState:
     @property
     def complete(self) -> Bool[Array, ""]:
         """Whether every item that can matter is labelled."""
-        return (self.remaining.sum() + self.pending.sum()) == 0
+        return jnp.where(self.measure.nonzero.any(-1), self.unlabelled, 0).sum() == 0
 
     @property
     def settled_counts(self) -> Int[Array, "K O"]:
@@ -310,6 +310,24 @@ class VarianceReduction(Design):
             audited=bool(audit.f.shape[0]),
             exact=bool(state.complete),
         )
+
+    @x64
+    def supposing(
+        self, state: BeliefState, seed: int, items: Int[np.ndarray, " K"], n: int = _N_RESULT
+    ) -> tuple[Float[np.ndarray, "n k"], Float[np.ndarray, "n k"]]:
+        """Draw measures of the pool as if these items without a label all had the event, and as if none had.
+
+        Of designs whose event is all of a label that matters.
+        """
+        share, strength = drawn(state.belief, n)
+        events = np.asarray(state.belief.counts).astype(np.int64)
+
+        def draws(columns):
+            rng = generator(seed, "posterior of a measure")
+            return measure_draws(rng, state.measure, share, strength, events, supposed=np.stack(columns, axis=-1))
+
+        nothing = np.zeros_like(items)
+        return draws((nothing, items)), draws((items, nothing))
 
 
 def gains(state: BeliefState) -> Float[Array, " K"]:

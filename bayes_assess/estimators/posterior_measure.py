@@ -148,6 +148,7 @@ def measure_draws(
     strength: Float[np.ndarray, " n"],
     counts: Int[np.ndarray, "K 2"],
     completion: Completion | None = None,
+    supposed: Int[np.ndarray, "K 2"] | int = 0,
 ) -> Float[np.ndarray, "n k"]:
     """Draw the pool's measures, one for every curve.
 
@@ -161,6 +162,9 @@ def measure_draws(
         Labelled items without and with the event.
     completion : Completion, optional
         Where there are more outcomes than the two.
+    supposed : (K, 2) integers, optional
+        Items without a label of which it is supposed that they are without and with the event, where these are all
+        outcomes; nothing is learned from them.
 
     Examples
     --------
@@ -173,7 +177,8 @@ def measure_draws(
     [[0.5], [0.5], [0.5]]
     """
     size = np.asarray(measure.size)
-    rest = size - counts.sum(-1)
+    supposed = np.broadcast_to(supposed, counts.shape)
+    rest = size - counts.sum(-1) - supposed.sum(-1)
     curves, nu = np.asarray(curves, np.float64), np.asarray(strength, np.float64)[:, None]
     a = np.maximum(nu * curves + counts[:, 1], _LEAST_PARAMETER)
     b = np.maximum(nu * (1 - curves) + counts[:, 0], _LEAST_PARAMETER)
@@ -182,7 +187,7 @@ def measure_draws(
     found = np.zeros(curves.shape, np.int64)
     found[:, open_] = rng.binomial(rest[open_], rate)
     if completion is None or completion.errors.is_trivial:
-        return measure_values(measure, found + counts[:, 1])
+        return measure_values(measure, found + counts[:, 1] + supposed[:, 1])
     return _completed(rng, measure, found, rest - found, completion)
 
 

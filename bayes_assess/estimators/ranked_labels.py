@@ -134,8 +134,10 @@ class RankedLabels:
 
         .. math:: t_i^2 = \frac{\ln(2 / \delta)}{2} \sum_{j \le i} \Big(\frac{size_j}{e_i}\Big)^2 \frac{1}{n_j},
 
-        each `hoeffding_radius`, over strata that are labelled in part; one without labels adds half of its share of the
-        list instead. The density that [ADA] asks for, n_j >= size_j s / e_j, gives at most the half-width of s labels.
+        each `hoeffding_radius`, over strata that are labelled in part. Ours: a stratum without labels adds
+        half of its share of the list; and those that lack few labels add these labels' share instead, whatever they
+        are, if the sum is less. The density that [ADA] asks for, n_j >= size_j s / e_j, gives at most the half-width
+        of s labels.
 
         Parameters
         ----------
@@ -159,10 +161,17 @@ class RankedLabels:
             raise LabelError(f"delta is a probability strictly between 0 and 1; found {show(delta)}.")
         labelled, _ = self.counts(edges)
         sizes = np.diff(edges, prepend=0).astype(np.float64)
-        random = (labelled > 0) & (noisy | (labelled < sizes))
-        squares = np.divide(sizes**2, labelled, out=np.zeros(len(sizes)), where=random)
-        unknown = np.cumsum(np.where(labelled == 0, sizes, 0.0)) / 2
-        return (np.sqrt(math.log(2 / delta) / 2 * np.cumsum(squares)) + unknown) / edges
+        squares = np.divide(sizes**2, labelled, out=np.zeros(len(sizes)), where=labelled > 0)
+        per_label = math.log(2 / delta) / 2
+        lacking = np.where(labelled == 0, sizes / 2, sizes - labelled)
+
+        def half_width(random: Bool[np.ndarray, " k"]) -> Precisions:
+            chance = np.sqrt(per_label * np.cumsum(np.where(random, squares, 0.0)))
+            return (chance + np.cumsum(np.where(random, 0.0, lacking))) / edges
+
+        some = (labelled > 0) & (noisy | (labelled < sizes))
+        few = lacking**2 < per_label * squares * (not noisy)
+        return np.minimum(half_width(some), half_width(some & ~few))
 
 
 def debiased_interval(

@@ -7,12 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import first_missing, first_nested, frame_of, frozen, listing, show, values_of
+from bayes_assess._tools.arrays import (
+    first_missing,
+    first_nested,
+    frame_of,
+    frozen,
+    listing,
+    show,
+    to_numpy,
+    values_of,
+)
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import check_predictions, code_predictions
 from bayes_assess.pool._scores import check_unit
 
 RESERVED = "prediction"  # `by="prediction"` means the predicted class
+SHEET_COLUMNS = ("id", "label", RESERVED, "score")  # of sheets for annotators, beside what is shown
 
 
 def check_confidence(confidence: Any, n_items: int, *, scored: bool) -> np.ndarray | None:
@@ -81,6 +91,24 @@ def _named_columns(columns: Any, what: str, example: str, one: str) -> dict[str,
         if name == RESERVED:
             raise PoolError(f'No {one} may be called "{RESERVED}", which means the predicted class; rename it.')
     return dict(columns)
+
+
+def check_show(show_columns: Any, n_items: int) -> dict[str, np.ndarray]:
+    """Return columns that annotators see by name, each (M,); see `Pool`."""
+    checked = {}
+    for name, column in _named_columns(show_columns, "Columns to show", '{"text": text}', "column to show").items():
+        if name.strip().casefold() in SHEET_COLUMNS:
+            raise PoolError(
+                f"A sheet for annotators has a column {name.strip().casefold()!r} of its own; show {show(name)} under "
+                "another name."
+            )
+        values = to_numpy(column)
+        if values.ndim != 1 or len(values) != n_items:
+            raise PoolError(
+                f"The column {name!r} to show has shape {values.shape}, but the pool has {n_items:,} items."
+            )
+        checked[name] = frozen(values)
+    return checked
 
 
 def check_groups(groups: Any, n_items: int) -> dict[str, np.ndarray]:

@@ -135,20 +135,25 @@ def find_ids(wanted: Any, index: IdIndex | None, n_items: int) -> np.ndarray:
         raise UnknownIdError(
             f"The id at position {missing} is missing ({show(array[missing])}); every label needs its id."
         )
-    numeric = index is None or index.ids.dtype.kind in "iu"
-    usable = _as_integers(array) if numeric else _as_text(array, index)
-    if usable is None:
-        found = np.array([_find_one(value, index, n_items) for value in array.tolist()], dtype=np.intp)
-    else:
-        found = _look_up(usable, index, n_items)
+    found = known_ids(array, index, n_items)
     at = first_true(found < 0)
     if at is None:
         return found
+    numeric = index is None or index.ids.dtype.kind in "iu"
     known = f"0 to {n_items - 1:,}" if index is None else listing(index.ids, 3)
     hint = ""
     if not numeric and index is not None and index.has_padded_numbers:
         hint = "; the pool's ids have leading zeros, so read the id column as text"
     raise UnknownIdError(f"The pool has no item with id {show(array[at])} (position {at}); its ids are {known}{hint}.")
+
+
+def known_ids(array: np.ndarray, index: IdIndex | None, n_items: int) -> np.ndarray:
+    """Return the positions of ids, -1 where there is no such item."""
+    numeric = index is None or index.ids.dtype.kind in "iu"
+    usable = _as_integers(array) if numeric else _as_text(array, index)
+    if usable is None:
+        return np.array([_find_one(value, index, n_items) for value in array.tolist()], dtype=np.intp)
+    return _look_up(usable, index, n_items)
 
 
 def _look_up(usable: np.ndarray, index: IdIndex | None, n_items: int) -> np.ndarray:

@@ -53,6 +53,17 @@ def both_columns(positive: np.ndarray) -> np.ndarray:
     return np.stack([1 - positive, positive], axis=1)
 
 
+def predicted_scores(scores: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Return the scores of the predicted classes, float64 (M,); a row may exceed 1 by the tolerance of its sum."""
+    values = np.empty(len(predictions))
+    for start in range(0, len(predictions), CHUNK):
+        part, codes = scores[start : start + CHUNK], predictions[start : start + CHUNK]
+        if part.ndim == 1:
+            part = both_columns(part)
+        values[start : start + CHUNK] = part[np.arange(len(part)), codes]
+    return np.minimum(values, 1.0, out=values)
+
+
 def spread_columns(scores: np.ndarray, code: np.ndarray, n_classes: int) -> np.ndarray:
     """Return scores (M, C') of more classes: those of the present ones at their codes, 0 elsewhere."""
     both = scores if scores.ndim == 2 else both_columns(scores)

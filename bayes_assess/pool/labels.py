@@ -184,6 +184,16 @@ def check_labelled(known: Int[np.ndarray, " n"], ids: np.ndarray) -> None:
         )
 
 
+def check_unlabelled(known: Int[np.ndarray, " n"], ids: np.ndarray, done: str) -> None:
+    """Raise LabelError naming the first item with a label; `done` says what was to be done to it."""
+    i = first_true(known >= 0)
+    if i is not None:
+        raise LabelError(
+            f"Item {show(ids[i])} has a label and cannot be {done}; nothing was changed. Leave it out, or correct its "
+            "label."
+        )
+
+
 def check_consistent(
     known: Int[np.ndarray, " n"],
     items: Int[np.ndarray, " n"],

@@ -10,10 +10,11 @@ from typing import Any, NoReturn
 import numpy as np
 from jaxtyping import Bool
 
-from bayes_assess._tools.arrays import CHUNK, first_true, frozen, show
+from bayes_assess._tools.arrays import CHUNK, first_true, frozen
+from bayes_assess._tools.arrays import show as shown
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import check_classes, score_classes
-from bayes_assess.pool._columns import check_groups
+from bayes_assess.pool._columns import check_groups, check_show
 from bayes_assess.pool._ids import check_ids
 from bayes_assess.pool._label_rows import (
     NO_LABEL,
@@ -44,7 +45,7 @@ class MultiLabelPool(Pool):
     predictions : array (M, C), or M lists, sets or texts, optional
         Which classes are predicted of each item: indicators, lists of class names, or texts such as ``"cat;dog"``, with
         ``"-"`` where none is. By default those whose score is at least 0.5.
-    ids, groups
+    ids, groups, show
         As of every pool.
     classes : sequence (C,), optional
         Class names in the order of the columns. By default the column names of a frame, 0..C-1 of an array, or the
@@ -92,6 +93,7 @@ class MultiLabelPool(Pool):
         classes: Any = None,
         groups: Mapping[str, Any] | None = None,
         systems: Mapping[str, Any] | None = None,
+        show: Mapping[str, Any] | None = None,
         multilabel: bool = True,
     ) -> None:
         if scores is None and predictions is None:
@@ -128,6 +130,7 @@ class MultiLabelPool(Pool):
             _given_ids=None if index is None else frozen(index),
             _groups=check_groups(groups, n_items),
             _systems={},
+            _show=check_show(show, n_items),
         )
         if self._index is not None:
             self._index.check_unique()
@@ -195,7 +198,7 @@ def _check_scores(scores: np.ndarray, classes: np.ndarray) -> None:
         row = first_true(np.any(wrong, axis=1))
         if row is not None:
             column = int(wrong[row].argmax())
-            where, value = f"row {start + row} of class {show(classes[column])}", float(part[row, column])
+            where, value = f"row {start + row} of class {shown(classes[column])}", float(part[row, column])
             remedy = "drop the row or score it" if np.isnan(value) else "pass probabilities, not logits (sigmoid them)"
             raise PoolError(f"The score in {where} is {value:g}, not a number in [0, 1]; {remedy}.")
         alike = alike and bool((np.abs(part.sum(axis=1, dtype=np.float64) - 1) <= ROW_SUM_TOLERANCE).all())

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import CHUNK, frozen, listing, show
+from bayes_assess._tools.arrays import frozen, listing
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import (
@@ -26,11 +26,12 @@ from bayes_assess.pool._columns import (
     check_alike,
     check_confidence,
     check_groups,
+    check_show,
     check_systems,
     code_systems,
 )
-from bayes_assess.pool._ids import IdIndex, check_ids, find_ids
-from bayes_assess.pool._scores import both_columns, check_positive, check_rows, read_scores, spread_columns
+from bayes_assess.pool._ids import IdIndex, check_ids, find_ids, known_ids
+from bayes_assess.pool._scores import check_positive, check_rows, predicted_scores, read_scores, spread_columns
 from bayes_assess.pool.labels import LabelSpace
 
 _DERIVED = ("_fingerprint", "label_space")  # what follows from the classes
@@ -62,6 +63,9 @@ class Pool:
     systems : mapping of str to array (M,), optional
         Predictions of other systems on the same items, such as ``{"new": predictions}``, to compare with: names or
         codes of the same classes.
+    show : mapping of str to array (M,), optional
+        What annotators need to see of the items, such as ``{"text": text}``: it goes into the sheets of `Queries`, and
+        has no part in decisions, answers or the fingerprint.
     multilabel : bool
         Whether an item may have several labels, or none: True makes a `MultiLabelPool`.
 
@@ -99,6 +103,7 @@ class Pool:
     _given_ids: np.ndarray | None
     _groups: dict[str, np.ndarray]
     _systems: dict[str, np.ndarray]
+    _show: dict[str, np.ndarray]
 
     def __new__(cls, *args: Any, multilabel: bool = False, **options: Any) -> Pool:
         """Make a `MultiLabelPool` where items may have several labels."""
@@ -118,6 +123,7 @@ class Pool:
         classes: Any = None,
         groups: Mapping[str, Any] | None = None,
         systems: Mapping[str, Any] | None = None,
+        show: Mapping[str, Any] | None = None,
         multilabel: bool = False,
     ) -> None:
         if scores is None and predictions is None:
@@ -152,6 +158,7 @@ class Pool:
             _given_ids=None if index is None else frozen(index),
             _groups=check_groups(groups, len(codes)),
             _systems=code_systems(others, names),
+            _show=check_show(show, len(codes)),
         )
         if self._index is not None:
             self._index.check_unique()
@@ -201,6 +208,11 @@ class Pool:
     def systems(self) -> Mapping[str, np.ndarray]:
         """Predictions of other systems by name, each codes into ``classes``, int32 (M,)."""
         return MappingProxyType(self._systems)
+
+    @property
+    def show(self) -> Mapping[str, np.ndarray]:
+        """What annotators see of the items by name, each an array (M,)."""
+        return MappingProxyType(self._show)
 
     def system_codes(self, name: str) -> np.ndarray:
         """Return the predictions of a system as codes into ``classes``.
@@ -256,15 +268,7 @@ class Pool:
         """
         if self.scores is None:
             return self._given_confidence
-        values = np.empty(self.n_items)
-        for start in range(0, self.n_items, CHUNK):
-            rows = slice(start, start + CHUNK)
-            part, codes = self.scores[rows], self.predictions[rows]
-            if part.ndim == 1:
-                part = both_columns(part)
-            values[rows] = part[np.arange(len(part)), codes]
-        # a row may exceed 1 by the tolerance of its sum
-        return frozen(np.minimum(values, 1.0, out=values))
+        return frozen(predicted_scores(self.scores, self.predictions))
 
     @cached_property
     def _index(self) -> IdIndex | None:
@@ -332,6 +336,10 @@ class Pool:
         """
         return find_ids(ids, self._index, self.n_items)
 
+    def find(self, ids: np.ndarray) -> np.ndarray:
+        """Return the row numbers of items by their ids, -1 where there is no such item; see `positions`."""
+        return known_ids(ids, self._index, self.n_items)
+
     def with_classes(self, classes: Any) -> Pool:
         """Return the same pool with more classes declared.
 
@@ -359,7 +367,7 @@ class Pool:
         code, lost = codes_of(self.classes, names)
         if lost is not None:
             raise PoolError(
-                f"The new classes lack {show(self.classes[lost])}, a class of the pool; keep all of its classes."
+                f"The new classes lack {listing([self.classes[lost]])}, a class of the pool; keep all of its classes."
             )
         scores = self.scores
         if scores is not None and not np.array_equal(code, np.arange(len(names))):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from bayes_assess._tools.arrays import first_missing, first_true, frozen, listin
 from bayes_assess._tools.seeds import generator
 from bayes_assess.errors import PoolError, QuestionError, UnknownIdError
 from bayes_assess.pool._classes import check_classes
+from bayes_assess.pool._columns import check_show
 from bayes_assess.pool._fingerprint import digest
 from bayes_assess.pool._ids import IdIndex, check_ids, find_ids
 from bayes_assess.pool._scores import both_columns
@@ -40,6 +42,8 @@ class RankedList:
         Takes ranks (n,) and returns their ids (n,), for lists that are too long to be written down.
     classes : two values
         The labels that an item can have, the negative first.
+    show : mapping of str to array (N,), optional
+        What annotators need to see of the items, in the order of the list; see `Pool`.
 
     Raises
     ------
@@ -60,6 +64,7 @@ class RankedList:
     ids: Any = None
     id_at: Callable[[Int[np.ndarray, " n"]], Any] | None = None
     classes: Any = (0, 1)
+    show: Mapping[str, Any] | None = None
     label_space: LabelSpace = field(init=False)
     positive: int = field(init=False, default=1)
 
@@ -74,7 +79,8 @@ class RankedList:
         names = check_classes(self.classes)
         if len(names) != 2:
             raise PoolError(f"A ranked list takes two classes, the negative first; found {listing(names)}.")
-        values: dict[str, Any] = {"n_items": n_items, "scores": scores, "ids": ids, "classes": names}
+        shown = MappingProxyType(check_show(self.show, n_items))
+        values: dict[str, Any] = {"n_items": n_items, "scores": scores, "ids": ids, "classes": names, "show": shown}
         for name, value in {**values, "label_space": LabelSpace(names, declared=True)}.items():
             object.__setattr__(self, name, frozen(value) if isinstance(value, np.ndarray) else value)
         if self._index is not None:
@@ -93,7 +99,9 @@ class RankedList:
         return n_items
 
     @classmethod
-    def from_scores(cls, scores: Any, ids: Any = None, classes: Any = (0, 1), seed: int = 0) -> RankedList:
+    def from_scores(
+        cls, scores: Any, ids: Any = None, classes: Any = (0, 1), seed: int = 0, show: Mapping[str, Any] | None = None
+    ) -> RankedList:
         """Rank items by scores in any order, the greatest first; equal scores in an order drawn at random.
 
         Parameters
@@ -104,6 +112,8 @@ class RankedList:
         classes : two values
         seed : int
             Of the order of equal scores.
+        show : mapping of str to array (N,), optional
+            What annotators need to see, in the order of `scores`.
 
         Examples
         --------
@@ -115,7 +125,8 @@ class RankedList:
         names = np.arange(len(values)) if ids is None else np.asarray(values_of(ids))
         if names.shape != values.shape:
             raise PoolError(f"There are {len(values):,} scores for ids of shape {names.shape}; pass one id per item.")
-        return cls(scores=values[order], ids=names[order], classes=classes)
+        shown = {name: column[order] for name, column in check_show(show, len(values)).items()}
+        return cls(scores=values[order], ids=names[order], classes=classes, show=shown)
 
     @classmethod
     def from_pool(cls, pool: Pool, positive: Any = None, seed: int = 0) -> RankedList:
@@ -145,7 +156,8 @@ class RankedList:
         column = pool.scores if pool.scores.ndim == 2 else both_columns(pool.scores)
         scores = column[:, code].astype(np.float64)
         order = _decreasing(scores, seed)
-        made = cls(scores=scores[order], ids=pool.ids[order])
+        shown = {name: column[order] for name, column in pool.show.items()}
+        made = cls(scores=scores[order], ids=pool.ids[order], show=shown)
         object.__setattr__(made, "classes", pool.classes)
         object.__setattr__(made, "label_space", pool.label_space)
         object.__setattr__(made, "positive", code)
@@ -174,7 +186,7 @@ class RankedList:
         if len(self.label_space.classes) != 2:
             raise QuestionError("The list was ranked from a pool of several classes; pass that pool.")
         scores = scores if self.positive == 1 else 1 - scores
-        return Pool(scores=scores, ids=self.ids_at(ranks), classes=self.label_space.classes)
+        return Pool(scores=scores, ids=self.ids_at(ranks), classes=self.label_space.classes, show=self.show)
 
     def check_positive(self, positive: Any) -> None:
         """Check that a question's positive class, if it names one, is that of the list.

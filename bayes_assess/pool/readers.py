@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import is_zipfile
@@ -29,6 +29,7 @@ def read_pool(
     confidence: str | None = None,
     groups: str | Iterable[str] = (),
     systems: str | Iterable[str] | Mapping[str, str] = (),
+    show: str | Iterable[str] = (),
     classes: Any = None,
     multilabel: bool = False,
 ) -> Pool:
@@ -50,6 +51,8 @@ def read_pool(
         Columns of attributes to assess groups by.
     systems : list of str, or mapping of str to str, optional
         Columns of other systems' predictions; or the names of systems, and the column of each.
+    show : list of str, optional
+        Columns that annotators need to see, such as a text; see `Pool`.
     classes : sequence, optional
         Class names; by default those of the score columns, without the first word up to an underscore if all
         columns share it: ``p_cat, p_dog`` give ``cat, dog``, and ``p_0, p_1`` give the integers 0 and 1.
@@ -89,11 +92,20 @@ def read_pool(
         groups=[groups] if isinstance(groups, str) else list(groups),
         systems=dict(systems),
         multilabel=multilabel,
+        show=[show] if isinstance(show, str) else list(show),
     )
     return Pool(**_read(Path(source) if is_file else source, columns, classes), multilabel=multilabel)
 
 
-def read_ranked(source: Any, *, scores: str, id: str | None = None, classes: Any = None, seed: int = 0) -> RankedList:
+def read_ranked(
+    source: Any,
+    *,
+    scores: str,
+    id: str | None = None,
+    show: str | Iterable[str] = (),
+    classes: Any = None,
+    seed: int = 0,
+) -> RankedList:
     """Read a ranked list from a file or a dataframe: ids and one score of any scale.
 
     Parameters
@@ -104,6 +116,8 @@ def read_ranked(source: Any, *, scores: str, id: str | None = None, classes: Any
         The column of scores; the items need not be in their order.
     id : str, optional
         Column of ids; by default the column ``id`` if there is one, else the row numbers.
+    show : list of str, optional
+        Columns that annotators need to see, such as a text; see `Pool`.
     classes : two values, optional
         The labels that an item can have, the negative first; 0 and 1 by default.
     seed : int
@@ -126,9 +140,18 @@ def read_ranked(source: Any, *, scores: str, id: str | None = None, classes: Any
     >>> ba.read_ranked(frame, scores="score").ids_at([1, 2, 3]).tolist()
     ['b', 'c', 'a']
     """
-    columns = Columns(id=id, scores=scores, prediction=None, confidence=None, groups=[], systems={})
+    columns = Columns(
+        id=id,
+        scores=scores,
+        prediction=None,
+        confidence=None,
+        groups=[],
+        systems={},
+        show=[show] if isinstance(show, str) else list(show),
+    )
     found = _read(Path(source) if isinstance(source, str | Path) else source, columns, None)
-    return RankedList.from_scores(found["scores"], found["ids"], (0, 1) if classes is None else classes, seed)
+    names = (0, 1) if classes is None else classes
+    return RankedList.from_scores(found["scores"], found["ids"], names, seed, found["show"])
 
 
 class Columns(NamedTuple):
@@ -141,6 +164,7 @@ class Columns(NamedTuple):
     groups: list[str]
     systems: dict[str, str]  # name of the system to its column
     multilabel: bool = False
+    show: Sequence[str] = ()
 
     @property
     def numbers(self) -> list[str]:
@@ -150,14 +174,20 @@ class Columns(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """The columns that are text whatever they look like: ids, and predictions of several labels."""
-        return [name for name in (self.id, self.prediction if self.multilabel else None) if name]
+        """The columns that are text whatever they look like: ids, predictions of several labels, and what is shown."""
+        shown = [name for name in self.show if name not in self._read]
+        return [*(name for name in (self.id, self.prediction if self.multilabel else None) if name), *shown]
 
     @property
     def all(self) -> list[str]:
         """Every column that is needed, once."""
+        return list(dict.fromkeys([*self._read, *self.show]))
+
+    @property
+    def _read(self) -> list[str]:
+        """The columns that say more than what is shown."""
         single = [name for name in (self.id, self.prediction) if name]
-        return list(dict.fromkeys([*single, *self.numbers, *self.groups, *self.systems.values()]))
+        return [*single, *self.numbers, *self.groups, *self.systems.values()]
 
 
 def _read(source: Any, columns: Columns, classes: Any) -> dict[str, Any]:
@@ -224,7 +254,7 @@ def _read_csv(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
 
 
 def _read_npz(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
-    if "labels" in columns.groups:
+    if "labels" in [*columns.groups, *columns.show]:
         raise PoolError("Labels are never read into a pool; tell them to the assessment instead.")
     if not is_zipfile(path):
         raise PoolError(f"The file {path.name!r} is not an NPZ file.")
@@ -308,6 +338,7 @@ def _arguments(arrays: dict[str, np.ndarray], columns: Columns, classes: Any) ->
         "classes": classes,
         "groups": {name: arrays[name] for name in columns.groups},
         "systems": {name: arrays[column] for name, column in columns.systems.items()},
+        "show": {name: arrays[name] for name in columns.show},
     }
 
 

@@ -20,10 +20,10 @@ from bayes_assess.questions import (
     TwoSystems,
 )
 from bayes_assess.results._base import Result as Result
+from bayes_assess.results._belief_answer import belief_answer as belief_answer
+from bayes_assess.results._belief_answer import events_anew as events_anew
 from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_metric import BeliefMetricResult as BeliefMetricResult
-from bayes_assess.results.belief_metric import belief_answer as belief_answer
-from bayes_assess.results.belief_metric import events_anew as events_anew
 from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
 from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
 from bayes_assess.results.comparison import CompareResult as CompareResult

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.models.belief import Belief, Posterior
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 # Posterior draws: as many as fit in this many numbers, within these bounds.
 _DRAW_NUMBERS = 10_000_000
 _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 250
+_MANY_SKIPPED = 0.02  # items set aside per label, above which summaries say what they could be
 
 
 class Answer(ABC):
@@ -80,6 +82,7 @@ class Result(Answer):
     level: float
     design: str
     volunteered: int = 0
+    skipped: Int[np.ndarray, " K"] | None = None  # items of every cell that were set aside
     seed: int = 0
     belief: Any = None  # a posterior that has seen the labels, in the place of the prior's
 
@@ -149,12 +152,47 @@ class Result(Answer):
         lines += [said] if said else []
         if self.volunteered:
             lines.append(f"{self.volunteered:,} labels were told without being asked for: {self._use_of_volunteered}")
+        if self.n_skipped:
+            lines += self._about_skipped()
         return "\n".join(lines)
 
     @property
     def _use_of_volunteered(self) -> str:
         """What the answer makes of labels that nobody asked for, the end of a sentence."""
         return "the intervals take them for random items of their groups."
+
+    @property
+    def n_skipped(self) -> int:
+        """Items that were set aside."""
+        return 0 if self.skipped is None else int(self.skipped.sum())
+
+    def _about_skipped(self) -> list[str]:
+        """Say what the answer makes of items that nobody could label."""
+        one = self.n_skipped == 1
+        them = "it" if one else "them"
+        said = f"{plural(self.n_skipped, 'item')} {'was' if one else 'were'} set aside: nobody could label {them}"
+        if self.guarantee == "exact":
+            return [f"{said}; the answer does not depend on {them}."]
+        lines = [f"{said}; the answer takes {them} to be like the {self._others_of_skipped}."]
+        return [*lines, *self._if_skipped()] if many_skipped(self.n_skipped, self.labels_used) else lines
+
+    @property
+    def _others_of_skipped(self) -> str:
+        """Which items the answer takes those to be like that were set aside."""
+        return f"others of {'its' if self.n_skipped == 1 else 'their'} cell"
+
+    def _if_skipped(self) -> list[str]:
+        """Say what the answer would be if all items set aside were right, or all wrong; nothing where that is hard."""
+        return []
+
+    def _supposition(self, name: str, kinds: tuple[str, str], found: list[tuple[float, Any]]) -> str:
+        """Say estimates and intervals if all items set aside were of one kind, and of the other."""
+        subject = "it were" if self.n_skipped == 1 else "all of them were"
+        first, second = (
+            f"if {subject} {kind}, {value:.3f} [{low:.3f}, {high:.3f}]"
+            for kind, (value, (low, high)) in zip(kinds, found, strict=True)
+        )
+        return f"{name[0].upper()}{name[1:]}, with a {self.level:.0%} credible interval, would be {first}; {second}."
 
     def _of_the_prior(self) -> str | None:
         """Say what the labels taught the prior, or that they contradict it; None where there is nothing to say."""
@@ -184,3 +222,8 @@ class Result(Answer):
 
     def _progress(self) -> str:
         return f"{self.labels_used:,} of {self.cells.n_items:,} labelled"
+
+
+def many_skipped(n: int, labels: int) -> bool:
+    """Whether so many items were set aside that an answer should say what they could make of it."""
+    return n > _MANY_SKIPPED * labels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,14 +12,10 @@ from jaxtyping import Float
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
-from bayes_assess.designs.variance_reduction import BeliefState, VarianceReduction
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import contradicted, posterior_measure, simultaneous_band, widened
 from bayes_assess.estimators.verdicts import region_masses
-from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import Metric, PRCurve
-from bayes_assess.questions._event_cells import EventCells
-from bayes_assess.questions._events import merged
+from bayes_assess.questions import PRCurve
 from bayes_assess.questions.metric import cells_table
 from bayes_assess.results._base import Result
 from bayes_assess.results._curve_table import curve_table
@@ -30,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LINES = 12  # of a summary
+_SUPPOSED = 3  # measures, up to which a summary says what items set aside could make of each
 _DIGITS = 3
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 
@@ -81,6 +78,7 @@ class BeliefMetricResult(Ordered, Result):
     """
 
     found: Any = field(kw_only=True)
+    supposed: Any = field(kw_only=True, default=None)  # draws if all items set aside had the event, and if none had
 
     @property
     def guarantee(self) -> str:
@@ -350,6 +348,17 @@ class BeliefMetricResult(Ordered, Result):
         scalar = len(values) == 1 and not isinstance(self.question.measure, list | tuple)
         return values[0] if scalar else values
 
+    def _if_skipped(self) -> list[str]:
+        if self.supposed is None or len(self.groups) > _SUPPOSED:
+            return []
+        kinds = ("right", "wrong") if self._events.about_agreement else ("positive", "negative")
+        posteriors = [posterior_measure(draws, False) for draws in self.supposed]
+        ends = [(one.value, one.interval(self.level)) for one in posteriors]
+        return [
+            self._supposition(name, kinds, [(float(value[i]), interval[i]) for value, interval in ends])
+            for i, name in enumerate(self.groups)
+        ]
+
     @property
     def _use_of_volunteered(self) -> str:
         return "the belief takes them for random items of their cells; the interval without trust knows them, no more."
@@ -362,42 +371,3 @@ def _found(n: int, among: str, hits: int, what: str) -> str:
 
 def _number(n: int, what: str) -> str:
     return f"no {what}" if n == 0 else f"{n:,} {what}{'s' * (n != 1)}"
-
-
-def belief_answer(design: VarianceReduction, state: BeliefState, seed: int, level: float) -> dict[str, Any]:
-    """Answer the question of a session, or `events_anew`'s: fields of `BeliefMetricResult`."""
-    return {"found": design.posterior(state, seed, level)}
-
-
-def events_anew(pool: Pool, cells: Any, state: BeliefState, question: Any) -> tuple[Metric, EventCells, BeliefState]:
-    """Put another measure of the same event in the place of a session's own.
-
-    Raises
-    ------
-    QuestionError
-        If the belief is about another event, or cells do not tell apart what the measure tells apart.
-    """
-    if not isinstance(question, Metric):
-        raise QuestionError(f"This belief answers measures, Metric(...) or PRCurve(...); found {question!r}.")
-    if isinstance(question, PRCurve):
-        question = question.on_cells(pool, cells)
-    subject = cells.events.subject
-    asked = question.subject(pool)
-    if asked.decides and subject.decides and not np.array_equal(asked.event, subject.event):
-        raise QuestionError(f"{question.name} depends on another event than this session's measure; start a session.")
-    if subject.decides and not asked.decides:
-        raise QuestionError(f"{question.name} needs more of a label than this session has kept; start a session.")
-    codes, table = question.losses(pool)
-    if subject.decides:
-        codes, table = merged(codes, table, subject)
-    attribute = codes[cells.one_of_each()]
-    if (codes != attribute[cells.source.cells_of(np.arange(cells.n_items))]).any():
-        raise QuestionError(
-            f"{question.name} depends on what the cells of this session do not tell apart; start a session with it, "
-            "or with a list of measures that contains it."
-        )
-    measure = replace(cells.measure, table=table, attribute=attribute, n_attributes=table.n_attributes)
-    matters = np.asarray(measure.nonzero).any(-1)
-    remaining = np.where(matters, np.asarray(state.unlabelled) - np.asarray(state.pending), 0)
-    state = replace(state, measure=measure, remaining=remaining, audit=state.audit._replace(f=state.audit.f[:0]))
-    return question, replace(cells, measure=measure), state

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -292,6 +292,17 @@ class GroupResult(GroupwiseResult):
 
     def _raw_columns(self) -> dict[str, Any]:
         return {"right": self.successes}
+
+    def _if_skipped(self) -> list[str]:
+        if self.question.target != "pool":
+            return []
+        sizes = self.cells.sizes - self.skipped
+        others = replace(self.cells, sizes=sizes)
+        draws = self.question.draws(others, self._learner, self.counts, self.seed, self.n_draws) @ sizes
+        mean = self.question.estimate(others, self._learner, self.counts) @ sizes
+        n, total = self.n_skipped, self.cells.n_items
+        found = [(float(mean + k) / total, self._ends((draws + k) / total, (mean + k) / total)) for k in (n, 0)]
+        return [self._supposition("the overall accuracy", ("right", "wrong"), found)]
 
     def _of_the_prior(self) -> str | None:
         score = self.cells.mean_score

@@ -194,6 +194,10 @@ class MetricResult(Ordered, Result):
         )
 
     @property
+    def _others_of_skipped(self) -> str:
+        return "other items"
+
+    @property
     def _use_of_volunteered(self) -> str:
         return "they are known since then, but stand for no other items."
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.text import plural
 from bayes_assess.acquisition.precision_band import RateBand
 from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan, WindowBand
 from bayes_assess.errors import QuestionError
@@ -39,6 +40,8 @@ class PrecisionCurveResult(RankedAnswer):
         of any shape.
     done : bool
         Whether the design needs no more labels, so that the promised factor is kept.
+    n_skipped : int
+        Items set aside, which nobody could label.
     guarantee : str
         ``"exact"`` once all is labelled, else ``"finite-sample"``: the band holds the whole curve with probability
         `level` whatever the number of labels; ``"assumed"`` for windows, whose band leaves chance out.
@@ -54,6 +57,7 @@ class PrecisionCurveResult(RankedAnswer):
     contradicted: tuple[int, int] | None
     done: bool
     level: float
+    n_skipped: int = 0
 
     @classmethod
     def of(
@@ -64,6 +68,7 @@ class PrecisionCurveResult(RankedAnswer):
         labels: RankedLabels,
         plan: SamplingPlan,
         level: float,
+        n_skipped: int = 0,
     ) -> PrecisionCurveResult:
         """Answer from the labels that a plan has led to."""
         if not 0 < level < 1:
@@ -73,7 +78,9 @@ class PrecisionCurveResult(RankedAnswer):
         against = bounding.contradiction() if isinstance(bounding, RateBand) else None
         if isinstance(bounding, RateBand) and against is not None:
             bounding = replace(bounding.envelope, slack=labels.n_items)
-        return cls(question, design.name, ranked, labels, plan, estimated, bounding, against, plan.done, level)
+        return cls(
+            question, design.name, ranked, labels, plan, estimated, bounding, against, plan.done, level, n_skipped
+        )
 
     @property
     def n_items(self) -> int:
@@ -158,6 +165,13 @@ class PrecisionCurveResult(RankedAnswer):
             if self.guarantee == "assumed":
                 promised = "The band holds the whole curve as far as what is assumed holds, and leaves chance out."
             lines.append(f"{promised} {self.assumption}")
+        if self.n_skipped:
+            one = self.n_skipped == 1
+            were, them, their = ("was", "it", "its") if one else ("were", "them", "their")
+            lines.append(
+                f"{plural(self.n_skipped, 'item')} {were} set aside: nobody could label {them}; the answer takes "
+                f"{them} to be like the others of {their} ranks."
+            )
         if self.ranked.n_tied:
             lines.append(f"{self.ranked.n_tied:,} items share their score with others; those are in random order.")
         return "\n".join(lines)

@@ -12,7 +12,8 @@ class Reference:
     """What the book does, one item at a time, with lists."""
 
     def __init__(self, cells):
-        self.waiting = [cells.items(k, 0, int(n)).tolist() for k, n in enumerate(cells.sizes)]
+        self.order = [cells.items(k, 0, int(n)).tolist() for k, n in enumerate(cells.sizes)]
+        self.waiting = [list(items) for items in self.order]
 
     def next_items(self, cells):
         return [self.waiting[cell].pop(0) for cell in cells]
@@ -20,6 +21,12 @@ class Reference:
     def take(self, cells, items):
         for cell, item in zip(cells, items, strict=True):
             self.waiting[cell].remove(item)
+
+    def put_back(self, cells, items):
+        for cell in set(cells.tolist()):
+            self.waiting[cell] = sorted(
+                {*self.waiting[cell], *items[cells == cell].tolist()}, key=self.order[cell].index
+            )
 
 
 @settings(deadline=None, max_examples=60)
@@ -48,3 +55,32 @@ def test_items_come_in_the_order_of_their_cells_without_those_labelled_unasked(g
             reference.take(book.cells_of(items), items)
         assert book.remaining.tolist() == [len(waiting) for waiting in reference.waiting]
     assert book.n_asked + book.n_volunteered == len(groups)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.data())
+def test_items_put_back_come_in_their_place_and_items_set_aside_never(groups, data):
+    cells = ba.cells(ba.Pool(predictions=groups, classes=range(4)), seed=5)
+    book, reference = ItemBook(cells), Reference(cells)
+    for _ in range(data.draw(st.integers(1, 12))):
+        kind = data.draw(st.sampled_from(["next", "skip", "put back"]))
+        unseen = book.unseen(np.arange(len(groups)))
+        free = {"next": unseen, "skip": unseen | book.pending, "put back": book.pending | book.skipped}[kind]
+        if not free.any():
+            continue
+        items = np.array(data.draw(st.permutations(np.flatnonzero(free).tolist())))
+        items = items[: data.draw(st.integers(1, len(items)))]
+        of = book.cells_of(items)
+        if kind == "next":
+            items = book.next_items(of)
+            assert items.tolist() == reference.next_items(of)
+            book.hand_out(items, np.ones(len(items)))
+        elif kind == "skip":
+            reference.take(of[unseen[items]], items[unseen[items]])
+            book.skip(items)
+        else:
+            reference.put_back(of, items)
+            book.put_back(items)
+        assert book.remaining.tolist() == [len(waiting) for waiting in reference.waiting]
+        assert (book.n_pending, book.n_skipped) == (book.pending.sum(), book.skipped.sum())
+        assert book.skipped_by_cell.sum() == book.n_skipped

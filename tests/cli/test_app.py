@@ -18,7 +18,7 @@ from bayes_assess.cli.app import app
 from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
 from bayes_assess.errors import OutputError
 
-COMMANDS = ("start", "ask", "tell", "correct", "status", "simulate", "demo")
+COMMANDS = ("start", "ask", "tell", "correct", "skip", "release", "status", "simulate", "demo")
 CLASSES = ("bird", "cat", "dog")
 N_ITEMS = 30  # asks of 3 or 4, and of 20 to 30, share what JAX compiles
 
@@ -242,6 +242,75 @@ def test_a_wrong_label_is_corrected(run, truth):
     assert "no label that could be corrected" in refused("correct", run, sheet(run, rest[:1], ["cat"]))
 
 
+def test_what_annotators_need_to_see_is_in_their_sheet(tmp_path, pool_file, columns):
+    run, sheet, again = tmp_path / "run.db", tmp_path / "sheet.csv", tmp_path / "again.csv"
+    done("start", pool_file, "--show", "site", "--out", run)
+    done("ask", run, "-n", 3, "-o", sheet)
+    rows = read_csv(sheet)
+    assert list(rows[0]) == ["id", "site", "label"]
+    site = dict(zip(columns["id"], columns["site"], strict=True))
+    assert all(row["site"] == site[row["id"]] for row in rows)
+    done("ask", run, "--pending", "-o", again, "--show", "site,confidence", "--show-prediction")
+    assert list(read_csv(again)[0]) == ["id", "site", "confidence", "prediction", "score", "label"]
+    assert not re.search("bird|cat|dog", done("ask", run, "-n", 3))
+    assert re.search("bird|cat|dog", done("ask", run, "-n", 3, "--show-prediction"))
+
+
+def test_sheets_are_workbooks_where_their_name_says_so(run, truth):
+    openpyxl = pytest.importorskip("openpyxl")
+    path = run.with_name("sheet.xlsx")
+    assert f"Wrote 4 items to {path}" in done("ask", run, "-n", 4, "-o", path)
+    book = openpyxl.load_workbook(path)
+    for row in range(2, 6):
+        book.active.cell(row, 2).value = truth[book.active.cell(row, 1).value].upper()
+    book.save(path)
+    out = done("tell", run, path)
+    assert "Took 4 labels." in out
+    assert re.search("Took '(CAT|DOG|BIRD)' for '(cat|dog|bird)', in", out)
+
+
+def test_a_workbook_without_openpyxl_is_refused_before_anything_is_asked(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert 'pip install "bayes-assess[xlsx]"' in refused("ask", run, "-o", run.with_name("sheet.xlsx"))
+    assert "0 pending" in done("status", run)
+
+
+def test_items_that_annotators_are_unsure_of_are_set_aside(run, truth):
+    ids = asked(run, 4)
+    path = sheet(run, ids, [truth[ids[0]], "?", " N/A", ""])
+    assert "'?'" in refused("tell", run, path)
+    for _ in range(2):
+        out = done("tell", run, path, "--unsure", "unsure,?,n/a")
+        assert "Labels: 1 used, 1 pending, 26 remaining, 2 set aside." in out
+    assert "2 items were set aside" in out
+    line = refused("tell", run, sheet(run, ids[:1], ["?"]), "--unsure", "?")
+    assert f"row 2: '{ids[0]}' is already labelled '{truth[ids[0]]}', and being unsure contradicts that" in line
+
+
+def test_every_bad_row_is_named_at_once(run, truth):
+    ids = asked(run, 4)
+    done("tell", run, sheet(run, ids[:1], [truth[ids[0]]]))
+    wrong = {"bird": "cat", "cat": "dog", "dog": "bird"}[truth[ids[0]]]
+    line = refused("tell", run, sheet(run, [ids[0], "nobody", ids[1], ids[2]], [wrong, "cat", "cow", "dog"]))
+    assert [f"row {n}: " in line for n in range(2, 6)] == [True, True, True, False]
+    assert "`correct`" in line
+
+
+def test_items_are_set_aside_and_released(run):
+    ids = asked(run, 4)
+    other = next(f"item-{i:03}" for i in range(N_ITEMS) if f"item-{i:03}" not in ids)
+    out = done("skip", run, ids[0], ids[1], other)
+    assert "Set 3 items aside." in out
+    assert "Labels: 0 used, 2 pending, 25 remaining, 3 set aside." in out
+    assert "Set 0 items aside (1 aside before)." in done("skip", run, ids[0])
+    assert "3 items were set aside" in done("status", run)
+    assert "Released 1 item: it may be asked for again." in done("release", run, ids[0])
+    out = done("release", run, "--pending", "--skipped")
+    assert "Labels: 0 used, 0 pending, 30 remaining." in out
+    assert "--pending or --skipped" in refused("release", run)
+    assert "'nobody'" in refused("skip", run, "nobody")
+
+
 def test_columns_of_other_names(run):
     path = write_csv(run.with_name("other.csv"), {"key": ["item-003"], "verdict": ["dog"]})
     assert "Took 1 label" in done("tell", run, path, "--id", "key", "--label", "verdict")
@@ -258,10 +327,10 @@ def test_files_of_spreadsheets(run):
     ("content", "said"),
     [
         (b"", "empty"),
-        (b"id,label\nitem-000,cat,x\n", "cannot be read as CSV"),
-        (b"id,label\nitem-000,cat\nitem-001,cat,x\n", "cannot be read as CSV"),
+        (b"id,label\nitem-000,cat,x\n", "row 2: there are more fields than columns"),
+        (b"id,label\nitem-000,cat\nitem-001,cat,x\n", "row 3: there are more fields than columns"),
         (b"id,label\nitem-000,c\xe4t\n", "UTF-8"),
-        (b"id;label\nitem-000;cat\n", "'id;label'"),
+        (b"id|label\nitem-000|cat\n", "'id|label'"),
     ],
 )
 def test_a_file_that_is_no_sheet(run, content, said):

@@ -100,6 +100,31 @@ def test_words_as_classes_and_scores_of_any_scale(tmp_path, columns):
     assert found.at(PREFIX).estimate == pytest.approx(np.mean(top))  # labelled one and all: the greatest scores
 
 
+def test_sheets_show_texts_and_items_are_set_aside(tmp_path, columns):
+    run, to_label = tmp_path / "run.db", tmp_path / "to_label.csv"
+    text = [f"text of {name}" for name in columns["id"]]
+    path = write_csv(tmp_path / "ranked.csv", {"id": columns["id"], "score": columns["score"], "text": text})
+    done("start", path, "--scores", "score", "--show", "text", *ASKED, "--out", run)
+    assert "No item has been asked for yet" in refused("tell", run, sheet(run, columns["id"][:1], ["1"]))
+    done("ask", run, "-n", 6, "-o", to_label)
+    rows = read_csv(to_label)
+    assert list(rows[0]) == ["id", "text", "label"]
+    assert all(row["text"] == f"text of {row['id']}" for row in rows)
+    assert "rank" in done("ask", run, "-n", 2, "--show-prediction")
+    ids = [row["id"] for row in rows]
+    out = done("tell", run, sheet(run, ids, ["1", "0", " true", "?", "", ""]), "--unsure", "?")
+    assert "Took ' true' for '1', in 1 row." in out
+    assert "1 item was set aside" in out
+    assert "Labels: 3 used, 4 pending, 1 set aside" in out
+    other = next(name for name in columns["id"] if name not in ids)
+    said = refused("tell", run, sheet(run, [ids[0], other], ["0", "1"]))
+    assert "already labelled '1'" in said
+    assert "is the id of no item that was asked for" in said
+    assert "Set 1 item aside." in done("skip", run, ids[4])
+    assert "Released 5 items" in done("release", run, "--pending", "--skipped")
+    assert "Labels: 3 used, 0 pending" in done("status", run)
+
+
 def test_a_budget_is_kept_and_said(list_file, tmp_path, columns):
     run, to_label = tmp_path / "run.db", tmp_path / "to_label.csv"
     steep = columns | {"label": [score > 0 for score in columns["score"]]}  # takes more than the first sheet

@@ -61,10 +61,18 @@ def test_half_widths_are_hoeffdings():
     found, edges = RankedLabels(told, told % 2 == 0, 30), np.array([3, 10, 30])
     expected = [
         0.0,
-        hoeffding_radius(np.array([0.7]), np.array([2]), 0.1),
+        0.5,  # five of ten labels are lacking, which is less than 0.61 by chance
         hoeffding_radius(np.array([7 / 30, 20 / 30]), np.array([2, 3]), 0.1),
     ]
     np.testing.assert_allclose(found.radius_at(edges, 0.1), expected)
+
+
+def test_a_few_labels_that_are_lacking_matter_no_more_than_their_share():
+    told = np.delete(np.arange(1, 31), [4, 20])
+    found, edges = RankedLabels(told, told % 2 == 0, 30), np.array([10, 30])
+    np.testing.assert_allclose(found.radius_at(edges, 0.1), [0.1, 2 / 30])
+    by_chance = hoeffding_radius(np.array([10 / 30, 20 / 30]), np.array([9, 19]), 0.1)
+    np.testing.assert_allclose(found.radius_at(edges, 0.1, noisy=True)[1], by_chance)
 
 
 def test_a_stratum_without_labels_may_be_all_positive_or_all_negative():

@@ -1,0 +1,54 @@
+"""Files that are complete or, after a crash, what they were before."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from bayes_assess.errors import OutputError
+
+
+@contextlib.contextmanager
+def written_whole(path: str | os.PathLike[str], what: str) -> Iterator[Path]:
+    """Give a place to write a file to, which takes the place of `path` once it is complete.
+
+    Parameters
+    ----------
+    path : path-like
+        Where to write. An existing file is replaced, and so is what a link points to.
+    what : str
+        What is written, for messages.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with written_whole(f"{folder}/a.txt", "text") as temporary:
+    ...         _ = temporary.write_text("whole")
+    ...     print([path.name for path in Path(folder).iterdir()])
+    ['a.txt']
+    """
+    target = Path(path)
+    real = target.resolve()
+    temporary = real.with_name(f".{real.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        if real.exists() and not real.is_file():
+            raise OutputError(f"Cannot write the {what} to {target}: it exists and is not a file.")
+        try:
+            yield temporary
+            with temporary.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            os.replace(temporary, real)
+        finally:
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                temporary.unlink()
+    except OSError as error:
+        raise OutputError(f"Cannot write the {what} to {target}: {error.strerror or error}.") from error

@@ -1,0 +1,1 @@
+"""Sheets for annotators, and what comes back from them."""

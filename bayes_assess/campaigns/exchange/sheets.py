@@ -1,0 +1,236 @@
+"""Sheets that annotators have filled in."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayes_assess._tools.text import plural
+from bayes_assess.campaigns.exchange.grid import Grid, read_grid
+from bayes_assess.campaigns.exchange.matching import UNKNOWN, IdMatcher, LabelMatcher
+from bayes_assess.errors import LabelError
+from bayes_assess.pool.pool import Pool
+
+_SHOWN = 20  # rows that a message lists, at most
+_EXAMPLES = 3  # spellings that a note shows
+
+Check = Callable[[int, str | None], str | None]  # position and label (None: unsure) to what speaks against it
+
+
+class Sheet(NamedTuple):
+    """What a sheet says.
+
+    Attributes
+    ----------
+    ids : (n,) item ids of the pool
+    labels : (n,) class names, or sets of them as texts
+    unsure : (m,) item ids
+        Items of which it says that nobody can label them.
+    n_blank : int
+        Rows without a label.
+    notes : list of str
+        Sentences on what was taken for something else.
+    """
+
+    ids: np.ndarray
+    labels: np.ndarray
+    unsure: np.ndarray
+    n_blank: int
+    notes: list[str]
+
+
+def read_labels(
+    path: str | PathLike[str], pool: Pool | None = None, *, id: str = "id", label: str = "label"
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Read ids and labels from a sheet that annotators have filled in.
+
+    It may be CSV, separated by commas, semicolons or tabs, in UTF-8 or UTF-16, or an Excel workbook. Names of columns
+    are taken in any case, other columns ignored, and rows without a label left out.
+
+    Parameters
+    ----------
+    path : path-like
+    pool : Pool, optional
+        With it, ids and labels are those of the pool: what spreadsheets do to numbers (``855.0``, ``7`` for ``007``,
+        ``1,5``) and annotators to names (``Good`` for ``good``) is undone where that is unambiguous.
+    id, label : str
+        Names of the columns.
+
+    Returns
+    -------
+    ids, labels : (n,) arrays
+        As `tell` takes them; texts without a pool.
+
+    Raises
+    ------
+    LabelError
+        If the file cannot be read, or rows of it name no item or no class; the message lists the rows, up to 20, as the
+        file numbers them.
+
+    Warns
+    -----
+    UserWarning
+        If an id or a label was taken for another one.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "labels.csv")
+    >>> with open(path, "w") as stream:
+    ...     _ = stream.write("ID;text;Label\na;a text;cat\nb;another;\n")
+    >>> ids, labels = ba.read_labels(path)
+    >>> ids.tolist(), labels.tolist()
+    (['a'], ['cat'])
+    """
+    if pool is None:
+        ids, labels, _ = read_texts(Path(path), id, label)
+        return ids, labels
+    sheet = read_sheet(Path(path), pool, id, label)
+    for note in sheet.notes:
+        warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
+    return sheet.ids, sheet.labels
+
+
+def read_texts(path: Path, id: str, label: str) -> tuple[np.ndarray, np.ndarray, int]:
+    """Read ids and labels as texts, without rows that have no label, which are counted.
+
+    Raises
+    ------
+    LabelError
+        If the file cannot be read, or an id is missing.
+    """
+    grid = read_grid(path, [id, label])
+    wrong = _misshapen(grid)
+    ids, labels = (np.array([text.strip() for text in column], dtype=str) for column in grid.columns)
+    given = labels != ""
+    wrong |= {grid.rows[at]: "the id is missing" for at in np.flatnonzero(given & (ids == "")).tolist()}
+    _refuse(path, wrong)
+    return ids[given], labels[given], int((~given).sum())
+
+
+def read_sheet(
+    path: Path,
+    pool: Pool,
+    id: str = "id",
+    label: str = "label",
+    unsure: Iterable[str] = (),
+    check: Check | None = None,
+    unknown: str = UNKNOWN,
+) -> Sheet:
+    """Read a sheet and find its items and labels in a pool; all rows are right, or none is taken.
+
+    Parameters
+    ----------
+    path, pool, id, label
+        As of `read_labels`.
+    unsure : texts
+        What stands in the place of a label where nobody can tell it, in any case.
+    check : function, optional
+        Says of an item's position and its label, None where nobody can tell it, what speaks against it.
+    unknown : str
+        What is said of ids of no item.
+
+    Raises
+    ------
+    LabelError
+        As `read_labels`, or if a word for unsure is a class.
+    """
+    grid, match_label = read_grid(path, [id, label]), LabelMatcher(pool)
+    words = _words(unsure, match_label.names)
+    given = [at for at, text in enumerate(grid.columns[1]) if text.strip()]
+    matches = IdMatcher(pool, unknown)([grid.columns[0][at] for at in given])
+    wrong, taken = _misshapen(grid), _Respelled()
+    found: dict[int, tuple[int, str | None]] = {}  # of every item, its row and its label
+    for at, item in zip(given, matches, strict=True):
+        row, (id_text, text) = grid.rows[at], (column[at] for column in grid.columns)
+        name: Any = None
+        if row in wrong:
+            continue
+        if item.found is None:
+            wrong[row] = f"{id_text.strip()!r} {item.problem}" if id_text.strip() else "the id is missing"
+            continue
+        if text.strip().casefold() not in words:
+            labelled = match_label(text)
+            if labelled.found is None:
+                wrong[row] = f"the label {text!r} {labelled.problem}"
+                continue
+            name = labelled.found
+            taken.note("label", text, name, labelled.exact)
+        place = int(item.found)
+        shown = str(pool.ids[place])
+        taken.note("id", id_text, shown, item.exact)
+        before, other = found.setdefault(place, (row, name))
+        problem = None if check is None else check(place, name)
+        if other != name:
+            both = " and ".join("unsure" if one is None else repr(one) for one in (other, name))
+            wrong[row] = f"{shown!r} occurs twice with different labels, {both}, first in row {before}"
+        elif problem is not None:
+            wrong[row] = f"{shown!r} {problem}"
+    _refuse(path, wrong)
+    sure = {place: name for place, (_, name) in found.items() if name is not None}
+    labels = np.array(list(sure.values()), dtype=str)
+    return Sheet(
+        ids=pool.ids[np.array(list(sure), dtype=np.int64)],
+        labels=labels if pool.multilabel else labels.astype(pool.classes.dtype),
+        unsure=pool.ids[np.array([place for place, (_, name) in found.items() if name is None], dtype=np.int64)],
+        n_blank=len(grid.rows) - len(given),
+        notes=taken.notes(),
+    )
+
+
+class _Respelled:
+    """What was taken for something else."""
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[str, str], dict[str, int]] = {}  # rows by kind and meaning, and by spelling
+
+    def note(self, kind: str, text: str, meaning: str, exact: bool) -> None:
+        """Take note of a text, unless it is what it stands for."""
+        if not exact:
+            texts = self._texts.setdefault((kind, meaning if kind == "label" else ""), {})
+            key = text if kind == "label" else f"{text.strip()!r} for {meaning!r}"
+            texts[key] = texts.get(key, 0) + 1
+
+    def notes(self) -> list[str]:
+        """Say it."""
+        said = []
+        for (kind, meaning), texts in self._texts.items():
+            first = list(texts)[:_EXAMPLES]
+            rows, more = plural(sum(texts.values()), "row"), " and others" * (len(texts) > _EXAMPLES)
+            if kind == "id":
+                said.append(f"Took ids such as {', '.join(first)}, in {rows}.")
+            else:
+                said.append(f"Took {', '.join(map(repr, first))}{more} for {meaning!r}, in {rows}.")
+        return said
+
+
+def _words(unsure: Iterable[str], names: list[str]) -> set[str]:
+    words = {word.strip().casefold() for word in unsure} - {""}
+    for name in names:
+        if name.casefold() in words:
+            raise LabelError(
+                f"{name!r} is a class of the pool and cannot say that somebody is unsure; use another word."
+            )
+    return words
+
+
+def _misshapen(grid: Grid) -> dict[int, str]:
+    return dict.fromkeys(
+        grid.too_long, "there are more fields than columns; put quotes around texts that contain the delimiter"
+    )
+
+
+def _refuse(path: Path, wrong: dict[int, str]) -> None:
+    """Raise LabelError if rows are wrong."""
+    if not wrong:
+        return
+    listed = "; ".join(f"row {row}: {problem}" for row, problem in sorted(wrong.items())[:_SHOWN])
+    more = f"; and {plural(len(wrong) - _SHOWN, 'more row')}" if len(wrong) > _SHOWN else ""
+    raise LabelError(
+        f"Nothing was taken from {path}; counted from the header, row 1, these rows are wrong: {listed}{more}."
+    )

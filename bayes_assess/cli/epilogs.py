@@ -1,0 +1,18 @@
+"""What stands below help texts: examples, and what can be chosen."""
+
+from __future__ import annotations
+
+from bayes_assess.cli.asked import DESIGNS, OVERVIEW
+
+
+def block(title: str, *lines: str) -> str:
+    """Show lines below a help text; the mark keeps them as they are."""
+    return "\n".join(["\b", f"{title}:", *(f"  {line}" for line in lines)])
+
+
+def example(*lines: str) -> str:
+    """Show commands as examples."""
+    return block("Example", *lines)
+
+
+CHOICES = f"{block('Questions and their options', *OVERVIEW)}\n\n{block('Designs, the default first', *DESIGNS)}\n\n"
