@@ -89,7 +89,8 @@ class MeasurePairsResult(Ordered, Result):
         else:
             settled = f"{sure:,} of {n_pairs:,} pairs of groups have a verdict of probability {_SURE} or more"
         n_equal = int((masses[:, 1] >= _SURE).sum())
-        return [*super()._said_of_the_best(), f"{settled}; {n_equal:,} of them are within {rope} of each other."]
+        are = "is" if n_equal == 1 else "are"
+        return [*super()._said_of_the_best(), f"{settled}; {n_equal:,} of them {are} within {rope} of each other."]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
