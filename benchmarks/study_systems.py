@@ -7,7 +7,24 @@ answers: its scores separate good from bad ones at an area under the curve of ab
 disfavours others by up to .8 in log odds, the best one among these. A row is of one design at one number of labels:
 `right`, the share of the six pairs whose verdict with a rope of .02 is that of all labels; `best`, the share of
 campaigns in which the best system has the highest estimate; the mean error of the differences; and the share of 95 %
-intervals of the four rates that hold them.
+intervals of the four rates that hold them. With 48 campaigns:
+
+| answers each | design | labels | right | best | error | held |
+|--:|---|--:|--:|--:|--:|--:|
+| 500 | variance_reduction | 100 | 0.649 | 0.625 | 0.055 | 0.95 |
+| 500 | variance_reduction | 250 | 0.757 | 0.708 | 0.039 | 0.91 |
+| 500 | variance_reduction | 500 | 0.847 | 0.917 | 0.022 | 0.95 |
+| 500 | variance_reduction | 1,000 | 0.892 | 0.979 | 0.012 | 0.97 |
+| 500 | passive | 100 | 0.566 | 0.333 | 0.101 | 0.97 |
+| 500 | passive | 250 | 0.670 | 0.542 | 0.056 | 0.96 |
+| 500 | passive | 500 | 0.712 | 0.625 | 0.034 | 0.97 |
+| 500 | passive | 1,000 | 0.778 | 0.792 | 0.023 | 0.95 |
+| 2,000 | passive | 100 | 0.542 | 0.438 | 0.106 | 0.97 |
+| 2,000 | passive | 250 | 0.628 | 0.500 | 0.065 | 0.95 |
+| 2,000 | passive | 500 | 0.708 | 0.583 | 0.042 | 0.96 |
+| 2,000 | passive | 1,000 | 0.757 | 0.583 | 0.030 | 0.96 |
+
+With 500 answers each the belief finds the best system with 500 labels more often than random labels do with 1,000.
 """
 
 from __future__ import annotations

@@ -54,10 +54,10 @@ class MeasurePairs(Metric):
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
         """Return what the losses of every item depend on, and the table of the measures of all groups."""
         codes, table = super().losses(pool)
-        n_groups = len(np.unique(pool.groups[self.by])) if self.by in pool.groups else len(pool.classes)
-        if len(table.outputs) != n_groups:
+        (part,) = table.parts
+        if len(table.outputs) != len(part.starts):
             raise QuestionError(f"A comparison is of a measure with one value, such as 'rate'; found {self.measure}.")
-        if n_groups < 2:
+        if len(table.outputs) < 2:
             raise QuestionError(f"There are not two groups by {show(self.by)} that could be compared.")
         return codes, table
 

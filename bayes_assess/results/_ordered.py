@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import cached_property
 from typing import Any
 
@@ -14,12 +14,13 @@ from bayes_assess.acquisition.rope import checked_rope
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import PairDifferences, pair_differences, random_ranks
 from bayes_assess.measures import LOSSES, combine
+from bayes_assess.results._base import Result
 from bayes_assess.results._verdict import pairs_table
 
 _CONTENDER = 0.05  # probability of being the best, above which a summary names a group
 
 
-class Ordered(ABC):
+class Ordered(Result):
     """Ranks and pairs of groups, or of systems, by one measure; of a result with a value for each of them.
 
     The best is the one with the highest value, of losses such as ``"zero_one_loss"`` the lowest: of a rate, let the
@@ -35,12 +36,6 @@ class Ordered(ABC):
     probability_best, probability_worst : (G,) floats
     """
 
-    question: Any
-    groups: Any
-    level: float
-    seed: int
-    guarantee: Any
-
     @property
     @abstractmethod
     def _joint(self) -> Float[np.ndarray, "S G"]:
@@ -49,13 +44,13 @@ class Ordered(ABC):
     @property
     def rank(self) -> Float[np.ndarray, " G"]:
         """Mean rank of every group, 1 is the worst, (G,)."""
-        return self._ranks.mean(0)
+        return self._drawn_ranks.mean(0)
 
     @property
     def rank_interval(self) -> Int[np.ndarray, "G 2"]:
         """Equal-tailed interval of every group's rank, (G, 2)."""
         tails = [(1 - self.level) / 2, (1 + self.level) / 2]
-        return np.quantile(self._ranks, tails, axis=0, method="inverted_cdf").T.astype(np.int64)
+        return np.quantile(self._drawn_ranks, tails, axis=0, method="inverted_cdf").T.astype(np.int64)
 
     @property
     def probability_worst(self) -> Float[np.ndarray, " G"]:
@@ -69,11 +64,11 @@ class Ordered(ABC):
 
     def probability_among_worst(self, m: int) -> Float[np.ndarray, " G"]:
         """Probability that the group is among the m worst, (G,)."""
-        return (self._ranks <= m).mean(0)
+        return (self._drawn_ranks <= m).mean(0)
 
     def probability_among_best(self, m: int) -> Float[np.ndarray, " G"]:
         """Probability that the group is among the m best, (G,)."""
-        return (self._ranks > self._ranks.shape[1] - m).mean(0)
+        return (self._drawn_ranks > self._drawn_ranks.shape[1] - m).mean(0)
 
     def ranking(self: Any) -> Table:
         """Tabulate the groups with their ranks, the best first.
@@ -167,7 +162,7 @@ class Ordered(ABC):
         return f"Differences of {self._measure_name}, {self.level:.0%} {self.guarantee} intervals"
 
     @cached_property
-    def _ranks(self) -> Int[np.ndarray, "S G"]:
+    def _drawn_ranks(self) -> Int[np.ndarray, "S G"]:
         assert len(self.ordered_names) == self._joint.shape[1]
         return random_ranks(-self._joint if self._measure_name in LOSSES else self._joint, self.seed)
 

@@ -17,7 +17,6 @@ from bayes_assess.estimators.posterior_measure import contradicted, posterior_me
 from bayes_assess.estimators.verdicts import region_masses
 from bayes_assess.questions import PRCurve
 from bayes_assess.questions.metric import cells_table
-from bayes_assess.results._base import Result
 from bayes_assess.results._curve_table import curve_table
 from bayes_assess.results._ordered import Ordered
 from bayes_assess.results.plots import forest, precision_recall_curve
@@ -51,7 +50,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefMetricResult(Ordered, Result):
+class BeliefMetricResult(Ordered):
     """Measures, such as F1, from a belief that learns what the scores mean.
 
     Attributes

@@ -11,7 +11,6 @@ from jaxtyping import Float
 
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.joint_draws import PairDifferences
-from bayes_assess.results._base import Result
 from bayes_assess.results._ordered import Ordered
 from bayes_assess.results._verdict import pairs_table
 from bayes_assess.results.belief_metric import BeliefMetricResult
@@ -25,7 +24,7 @@ _SURE = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeasurePairsResult(Ordered, Result):
+class MeasurePairsResult(Ordered):
     """All groups compared by one measure, such as systems by their rates of good answers.
 
     Attributes
@@ -94,10 +93,10 @@ class MeasurePairsResult(Ordered, Result):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefPairsResult(MeasurePairsResult, BeliefMetricResult):
+class BeliefPairsResult(MeasurePairsResult, BeliefMetricResult):  # pyright: ignore[reportIncompatibleMethodOverride]
     """All pairs of groups, from a belief that learns what predictions and scores mean."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WeightedPairsResult(MeasurePairsResult, MetricResult):
+class WeightedPairsResult(MeasurePairsResult, MetricResult):  # pyright: ignore[reportIncompatibleMethodOverride]
     """All pairs of groups, from weighted draws."""

@@ -21,7 +21,6 @@ from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Metric, PRCurve
 from bayes_assess.questions.metric import MetricCells, cells_table
-from bayes_assess.results._base import Result
 from bayes_assess.results._curve_table import curve_table
 from bayes_assess.results._ordered import Ordered
 from bayes_assess.results.plots import forest, precision_recall_curve
@@ -35,7 +34,7 @@ _N_JOINT = 4000  # draws that estimates stand for
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MetricResult(Ordered, Result):
+class MetricResult(Ordered):
     """Measures, such as F1, from weighted draws.
 
     Attributes
@@ -232,8 +231,12 @@ class MetricResult(Ordered, Result):
     def _source_of_belief(self) -> str:
         return "scores" if np.ptp(self.prior.mean) > 0 else "equal probabilities of all labels"
 
-    @cached_property
+    @property
     def _joint(self) -> Float[np.ndarray, "S k"]:
+        return self._copula
+
+    @cached_property
+    def _copula(self) -> Float[np.ndarray, "S k"]:
         """Draws that the estimates stand for: a Gaussian copula of their intervals of all levels."""
         quantiles = interval_quantiles(self.answer, cells_table(self.cells).ranges)
         covariance = self.all_covariances
