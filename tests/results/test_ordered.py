@@ -9,6 +9,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.campaigns.description import describe_question, described_question
+from bayes_assess.cli.text import narrow
 from bayes_assess.designs import VarianceReduction
 
 RNG = np.random.default_rng(12)
@@ -150,3 +151,9 @@ def test_the_question_is_kept_and_refused_in_sentences():
     ):
         with pytest.raises(ba.QuestionError, match=said):
             ask()
+
+
+def test_a_terminal_shows_the_pairs():
+    (table,) = narrow(told(ALL, 60).result())
+    assert table.columns == ("first", "second", "difference", "interval", "first is", "probability")
+    assert len(table["first"]) == 3
