@@ -21,7 +21,7 @@ _ONE_HOT_UP_TO = 32  # attributes, up to which sums over cells are matrix produc
 @partial(
     register_dataclass,
     data_fields=["table", "attribute", "block", "size", "predicted"],
-    meta_fields=["n_attributes", "n_blocks", "n_outcomes", "positive", "f_alpha"],
+    meta_fields=["n_attributes", "n_blocks", "n_outcomes", "positive", "f_alpha", "compared"],
 )
 @dataclass(frozen=True)
 class CellMeasure:
@@ -45,6 +45,8 @@ class CellMeasure:
         Code of the positive class; -1 if there is none.
     f_alpha : float, optional
         The measure is F with TP / (alpha PP + (1 - alpha) P).
+    compared : bool
+        Whether the outputs matter by their differences.
     """
 
     table: LossTable
@@ -57,6 +59,7 @@ class CellMeasure:
     n_outcomes: int
     positive: int = -1
     f_alpha: float | None = None
+    compared: bool = False
 
     def by_attribute(self, mass: Float[Array, "K C"]) -> Float[Array, "A C"]:
         """Add up a mass over the cells of every attribute."""

@@ -39,6 +39,7 @@ from bayes_assess.questions import (
     QUESTIONS,
     AllPairs,
     MeasureComparison,
+    MeasurePairs,
     MultiLabelMetric,
     PrecisionCurve,
     Question,
@@ -178,7 +179,7 @@ def describe_question(question: Question) -> dict[str, Any]:
     >>> describe_question(ba.LeastAccurate(ba.ScoreBins(5), m=2))
     {'question': 'LeastAccurate', 'by': {'bins': 5, 'kind': 'width'}, 'm': 2, 'target': 'pool'}
     """
-    compares = isinstance(question, AllPairs | MeasureComparison | TwoGroups | TwoSystems)
+    compares = isinstance(question, AllPairs | MeasureComparison | MeasurePairs | TwoGroups | TwoSystems)
     kind = "Compare" if compares else "Metric" if type(question) is MultiLabelMetric else type(question).__name__
     if kind not in QUESTIONS:
         raise QuestionError(f"A journal keeps the questions {', '.join(QUESTIONS)}; {kind} is none of them.")

@@ -29,6 +29,7 @@ from bayes_assess.results import (
     CompareResult,
     ConfusionResult,
     GroupwiseResult,
+    MeasurePairsResult,
     MeasureVerdict,
     MetricResult,
     PairsResult,
@@ -194,7 +195,7 @@ def narrow(result: Result) -> list[Table]:
         return [_confusions(result), *costs]
     if isinstance(result, CompareResult):
         return [_verdict(result), _sides(result)]
-    if isinstance(result, PairsResult):
+    if isinstance(result, PairsResult | MeasurePairsResult):
         return [_pairs(result)]
     if isinstance(result, BeliefMetricResult | MetricResult):
         verdict = [result.verdict_table()] if isinstance(result, MeasureVerdict) else []
@@ -283,7 +284,7 @@ def _sides(result: CompareResult) -> Table:
     return _fitted(columns, full.title, ("accuracy",))
 
 
-def _pairs(result: PairsResult) -> Table:
+def _pairs(result: PairsResult | MeasurePairsResult) -> Table:
     full = result.table()
     masses = np.stack([full[name] for name in ("p_worse", "p_equal", "p_better")], axis=-1)
     columns = {

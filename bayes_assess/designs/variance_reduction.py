@@ -25,8 +25,9 @@ from bayes_assess.estimators import betting
 from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.measures import PRCurveTable
-from bayes_assess.models.calibration_curve import CurveState, drawn, start
+from bayes_assess.models.calibration_curve import Coordinates, CurveState, drawn, start
 from bayes_assess.models.error_labels import ErrorLabels
+from bayes_assess.models.group_effects import with_group_effects
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankStrata
@@ -274,16 +275,19 @@ class VarianceReduction(Design):
         shape = record[-1].shape
         *drawn, settled, bets, complete = jax.tree.map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
         about = setting.cells.events
-        found = []
+        found, joint = [], []
         for share, strength, events, counts, log_weight, labels, exact in zip(*drawn, complete, strict=True):
             errors = replace(about.errors, counts=counts, log_weight=log_weight)
             completed = Completion(about.outcome, about.row, errors, labels)
+            share = _with_groups(rng, about.coordinates, share, strength, events)
             draws = measure_draws(rng, setting.reward, share, strength, events, completed)
             found.append(posterior_measure(draws, exact))
+            joint += [draws.astype(np.float32)] if setting.reward.compared else []
         quantiles, exact = np.stack([one.quantiles for one in found]), np.stack([one.exact for one in found])
         audit = first_audit(setting.reward, setting.playable)
         ends = design_intervals(audit, bets, settled, setting.reward, level)
-        return PosteriorMeasure(*(part.reshape(*shape, *part.shape[1:]) for part in (quantiles, exact, ends)))
+        parts = [quantiles, exact, ends, *([np.stack(joint)] if joint else [])]
+        return PosteriorMeasure(*(part.reshape(*shape, *part.shape[1:]) for part in parts))
 
     @x64
     def posterior(self, state: BeliefState, seed: int, level: float, n: int = _N_RESULT) -> Posterior:
@@ -294,6 +298,7 @@ class VarianceReduction(Design):
         completed = Completion(np.asarray(state.event), np.asarray(state.row), errors, np.asarray(state.counts))
         hits = np.take_along_axis(np.asarray(audit.counts), np.asarray(state.event)[:, None], 1)[:, 0]
         rng = generator(seed, "posterior of a measure")
+        share = _with_groups(rng, state.belief.coordinates, share, strength, events)
         bets, settled = (
             jax.tree.map(lambda part: np.asarray(part)[None], part) for part in (audit.bets, state.settled_counts)
         )
@@ -322,10 +327,17 @@ class VarianceReduction(Design):
 
         def draws(columns):
             rng = generator(seed, "posterior of a measure")
-            return measure_draws(rng, state.measure, share, strength, events, supposed=np.stack(columns, axis=-1))
+            curves = _with_groups(rng, state.belief.coordinates, share, strength, events)
+            return measure_draws(rng, state.measure, curves, strength, events, supposed=np.stack(columns, axis=-1))
 
         nothing = np.zeros_like(items)
         return draws((nothing, items)), draws((items, nothing))
+
+
+def _with_groups(rng, coordinates: Coordinates, share, strength, events) -> Float[np.ndarray, "n K"]:
+    """Draw the effects of groups that are too many to be parameters of the curves."""
+    many = np.asarray(coordinates.many)
+    return with_group_effects(rng, share, strength, events, many) if len(many) else share
 
 
 def gains(state: BeliefState) -> Float[Array, " K"]:

@@ -34,11 +34,14 @@ class PosteriorMeasure(NamedTuple):
         Whether every item is labelled that can matter.
     design_interval : (..., k, 2), optional
         Intervals that lean on random items alone.
+    draws : (..., n, k), optional
+        Joint draws, where the measures are compared with each other.
     """
 
     quantiles: Any
     exact: Any
     design_interval: Any = None
+    draws: Any = None
 
     @property
     def value(self) -> Float[np.ndarray, "*batch k"]:

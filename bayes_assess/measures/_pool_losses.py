@@ -102,7 +102,7 @@ def table_for(
     Notes
     -----
     A sub-population's losses are divided by its share of the pool, which is known, so that its risk is a mean over
-    the sub-population.
+    the sub-population; a mean, such as accuracy, is a ratio there, of its loss and of being in the sub-population.
 
     Examples
     --------
@@ -201,16 +201,20 @@ class _Builder:
         parts, outputs, ranges, width = [], [], [], 0
         for one in measures:
             size, k = sizes(one, self.pool.n_classes)
+            # A mean: with the group's share estimated, too, draws count among those of the group alone.
+            is_ratio = n_groups > 1 and size == 1
+            size += is_ratio
             starts = []
             for system, predicted in enumerate(self.attributes.predicted):
                 key = (one.loss, one.binary, one.score_rows, system)
                 if key not in blocks:
-                    index, values = self._losses(one, predicted)
+                    index, values = self._losses(one, predicted, is_ratio)
                     columns.append((index + self._shift(size, width), values))
                     blocks[key], width = width, width + size * n_groups
                 starts += [blocks[key] + group * size for group in range(n_groups)]
             averaged = 1 if self.average is None else n_groups
-            parts.append(Part(_function(one), one.defined, size, tuple(starts), averaged))
+            g, defined = (_WithinGroup(_function(one)), _is_drawn) if is_ratio else (_function(one), one.defined)
+            parts.append(Part(g, defined, size, tuple(starts), averaged))
             names = output_names(one, k, self.pool.classes)
             outputs += [name + ending for ending in self._endings() for name in names]
             ranges += [one.range] * (k * len(starts) // averaged)
@@ -221,7 +225,7 @@ class _Builder:
             losses_of(index, values, width, LARGEST_DENSE), nonzero, tuple(parts), tuple(outputs), tuple(ranges)
         )
 
-    def _losses(self, one: Measure, predicted: Int[np.ndarray, " A"]) -> tuple[np.ndarray, np.ndarray]:
+    def _losses(self, one: Measure, predicted: Int[np.ndarray, " A"], is_ratio: bool) -> tuple[np.ndarray, np.ndarray]:
         """Losses of one system within each attribute's own sub-population: their places and values."""
         n_classes, kind = self.pool.n_classes, one.score_kind
         if kind is None:  # of every predicted class, then of every attribute
@@ -229,6 +233,9 @@ class _Builder:
             index, values = index[predicted], values[predicted]
         else:
             index, values = _evaluate(one, predicted, self.attributes.scores[kind], n_classes, self.positive)
+        if is_ratio:
+            index = np.concatenate([index, np.ones_like(index[..., :1])], axis=-1)
+            values = np.concatenate([values, np.ones_like(values[..., :1])], axis=-1)
         return index, values / self.attributes.group_shares[self.attributes.group][:, None, None]
 
     def _shift(self, size: int, width: int) -> Int[np.ndarray, "A 1 1"]:
@@ -239,6 +246,29 @@ class _Builder:
         groups = self.attributes.group_names if self.average is None else [self.average]
         pairs = [(system, group) for system in systems for group in groups]
         return [f" ({', '.join(filter(None, pair))})" if any(pair) else "" for pair in pairs]
+
+
+@dataclass(frozen=True)
+class _WithinGroup:
+    """A mean over a sub-population as a ratio: `of` at the mean loss over what was drawn of it.
+
+    The share of the sub-population is known, and yet dividing by it is worse: the estimate would rise and fall with the
+    number of its items that happen to be drawn.
+
+    Parameters
+    ----------
+    of : callable
+        g, of one loss.
+    """
+
+    of: Any
+
+    def __call__(self, risk: Float[Array, "2"]) -> Any:
+        return self.of(risk[:1] / risk[1])
+
+
+def _is_drawn(risk: Float[Array, "2"]) -> Any:
+    return risk[1] > 0
 
 
 def _function(one: Measure) -> Any:

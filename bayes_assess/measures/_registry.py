@@ -193,3 +193,8 @@ def _fix_average(make: Callable[..., Measure], average: str) -> Callable[..., Me
 
 MEASURES: Mapping[str, Callable[..., Measure]] = _all()
 """Makers of the measures by name; call `measure` rather than these."""
+
+LOSSES = frozenset(
+    ("zero_one_loss", "hamming_loss", "brier_score_loss", "log_loss", "mean_absolute_error", "mean_squared_error")
+)
+"""Measures of which less is better."""

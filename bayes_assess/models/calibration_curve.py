@@ -73,6 +73,8 @@ class Coordinates(NamedTuple):
         Share of predicted positives, F / M.
     groups : (K, G)
         Shares of the items of every cell that are of groups with effects of their own; (K, 0) without groups.
+    many : (K,) integers
+        Group of every cell, where there are too many of them for that; (0,) otherwise. See `group_effects`.
     """
 
     place: Any
@@ -83,6 +85,7 @@ class Coordinates(NamedTuple):
     log_odds: Any
     share: Any
     groups: Any
+    many: Any = np.zeros(0, np.int32)
 
 
 def rates(

@@ -22,6 +22,7 @@ from bayes_assess.questions.confusion import MostCostly as MostCostly
 from bayes_assess.questions.group_comparison import AllPairs as AllPairs
 from bayes_assess.questions.group_comparison import TwoGroups as TwoGroups
 from bayes_assess.questions.measure_comparison import MeasureComparison as MeasureComparison
+from bayes_assess.questions.measure_pairs import MeasurePairs as MeasurePairs
 from bayes_assess.questions.metric import Metric as Metric
 from bayes_assess.questions.metric import ScorePrior as ScorePrior
 from bayes_assess.questions.multilabel_metric import MultiLabelMetric as MultiLabelMetric

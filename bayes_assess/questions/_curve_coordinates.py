@@ -48,10 +48,14 @@ def coordinates_of(ranked: RankedScore | None, cell: Int[np.ndarray, " M"], size
 
 
 def with_groups(coordinates: Coordinates, group: Int[np.ndarray, " M"], cell: Int[np.ndarray, " M"]) -> Coordinates:
-    """Let groups have effects of their own, as far as they are few."""
+    """Let groups have effects of their own: parameters of the curves if they are few, else drawn given the curves."""
     n_groups, n_cells = int(group.max()) + 1, len(coordinates.feature)
-    if not 1 < n_groups <= _MOST_GROUPS:
+    if n_groups == 1:
         return coordinates
+    if n_groups > _MOST_GROUPS:
+        many = np.zeros(n_cells, np.int32)
+        many[cell] = group
+        return coordinates._replace(many=many)
     items = np.bincount(cell * n_groups + group, minlength=n_cells * n_groups).reshape(n_cells, n_groups)
     return coordinates._replace(groups=(items / items.sum(1, keepdims=True)).astype(np.float32))
 

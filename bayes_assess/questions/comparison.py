@@ -15,6 +15,7 @@ from bayes_assess.questions._base import check_target
 from bayes_assess.questions._comparison import Comparison
 from bayes_assess.questions.group_comparison import AllPairs, TwoGroups
 from bayes_assess.questions.measure_comparison import MeasureComparison
+from bayes_assess.questions.measure_pairs import MeasurePairs
 from bayes_assess.questions.system_comparison import TwoSystems
 
 
@@ -27,7 +28,7 @@ def Compare(
     measure: Any = "accuracy",
     positive: Any = None,
     target: str = "pool",
-) -> Comparison | MeasureComparison:
+) -> Comparison | MeasureComparison | MeasurePairs:
     """Is one better than the other, by more than what counts as equal? See [ABA] "Comparison".
 
     D = accuracy (or another measure) of the first less that of the second lies below, inside or above the region of
@@ -47,7 +48,8 @@ def Compare(
     measure : str or Measure
         Accuracy, or any other measure of one value that `Metric` takes, such as ``"f1"``: then `first` and `second` are
         names, of systems of the pool (``"prediction"`` is its own) or of groups of the column `by`. ``"rate"`` is the
-        share of positive labels, see `Rate`: groups, such as the system that gave an answer, are compared by it.
+        share of positive labels, see `Rate`: groups, such as the system that gave an answer, are compared by it. With
+        `by` alone, all of its groups are ranked by the measure, and all pairs compared.
     positive : class name, optional
         Positive class of two-class measures, as for `Metric`.
     target : {"pool", "population"}
@@ -56,7 +58,7 @@ def Compare(
 
     Returns
     -------
-    TwoGroups, AllPairs, TwoSystems or MeasureComparison
+    TwoGroups, AllPairs, TwoSystems, MeasureComparison or MeasurePairs
 
     Raises
     ------
@@ -100,16 +102,22 @@ def Compare(
     return TwoGroups(by, rope, first, second, target=target)
 
 
-def _measures_compared(first: Any, second: Any, by: Any, rope: float, **options: Any) -> MeasureComparison:
+def _measures_compared(
+    first: Any, second: Any, by: Any, rope: float, *, target: str, **options: Any
+) -> MeasureComparison | MeasurePairs:
     """Check the sides of a comparison of measures."""
     if by is None:
         first = RESERVED if first is None else first
     elif not isinstance(by, str):
         raise QuestionError("Measures are compared between groups of a column: give its name, by=...")
+    elif first is None and second is None:
+        if target != "pool":
+            raise QuestionError("Measures are compared on the items of the pool: leave out target='population'.")
+        return MeasurePairs(by, rope, **options)
     if first is None or second is None:
         raise QuestionError("Compare needs two sides for a measure: names of systems, or of groups with by=...")
     if np.ndim(first) or np.ndim(second) or isinstance(first, Pool) or isinstance(second, Pool):
         raise QuestionError("Give the predictions of systems to the pool, systems={...}, and compare them by name.")
     if first == second:
         raise QuestionError(f"{show(first)} is compared with itself; name two different sides.")
-    return MeasureComparison(first, second, by, rope, **options)
+    return MeasureComparison(first, second, by, rope, target=target, **options)

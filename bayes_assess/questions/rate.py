@@ -19,9 +19,12 @@ class Rate(Metric):
     """What share of the items, or of those of every group, has a positive label?
 
     The answer depends on labels alone. Predictions and scores, those of a judge, a rule or a cheap test, make it
-    cheaper the more they tell of the labels, and may be biased in any way: of up to 24 groups in every one in a way of
-    its own, such as a judge is that favours a system. Of more groups ``"variance_reduction"`` takes scores to mean the
-    same in all of them, and `design_interval` does not.
+    cheaper the more they tell of the labels, and may be biased in any way, in every group in a way of its own, such as
+    a judge is that favours a system. Of more than 24 groups ``"variance_reduction"`` chooses items as if scores meant
+    the same in all of them; answers learn how much groups differ, see `bayes_assess.models.group_effects`.
+
+    With `by` the result ranks the groups: `ranking` has the probability of every one being the best, and `pairs` the
+    differences of all pairs of them.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ from bayes_assess.questions import (
     GroupAccuracy,
     LeastCalibrated,
     MeasureComparison,
+    MeasurePairs,
     Metric,
     MostCostly,
     MultiLabelMetric,
@@ -36,6 +37,9 @@ from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
 from bayes_assess.results.measure_comparison import BeliefComparisonResult as BeliefComparisonResult
 from bayes_assess.results.measure_comparison import MeasureVerdict as MeasureVerdict
 from bayes_assess.results.measure_comparison import WeightedComparisonResult as WeightedComparisonResult
+from bayes_assess.results.measure_pairs import BeliefPairsResult as BeliefPairsResult
+from bayes_assess.results.measure_pairs import MeasurePairsResult as MeasurePairsResult
+from bayes_assess.results.measure_pairs import WeightedPairsResult as WeightedPairsResult
 from bayes_assess.results.metric import MetricResult as MetricResult
 from bayes_assess.results.metric import asked_anew as asked_anew
 from bayes_assess.results.metric import measure_answer as measure_answer
@@ -56,12 +60,14 @@ _RESULTS: dict[type[Question], type[Result]] = {
     TwoSystems: TwoSystemsResult,
     AllPairs: PairsResult,
     MeasureComparison: WeightedComparisonResult,
+    MeasurePairs: WeightedPairsResult,
     MultiLabelMetric: MultiLabelResult,
     Rate: WeightedRateResult,
     Metric: MetricResult,
 }
 _BELIEVED: dict[type[Question], type[Result]] = {  # by the design with a belief
     MeasureComparison: BeliefComparisonResult,
+    MeasurePairs: BeliefPairsResult,
     PrecisionCurve: BeliefPrecisionCurveResult,
     Rate: BeliefRateResult,
     Metric: BeliefMetricResult,

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from bayes_assess._tools.tables import Table
+
+EVENTS = ("first is worse", "equivalent", "first is better")
+
 
 class Verdict:
     """Names of the two sides, and the most probable of three events; of results with `masses`, (3,)."""
@@ -25,3 +31,33 @@ class Verdict:
     def probability(self) -> float:
         """Probability of the verdict."""
         return float(self.masses.max())
+
+
+def pairs_table(names: np.ndarray, found: Any, title: str) -> Table:
+    """Tabulate every pair of groups, the surest verdicts first.
+
+    Parameters
+    ----------
+    names : (G,)
+    found : PairDifferences, or a result that has such
+    title : str
+    """
+    first, second = np.triu_indices(len(names), 1)
+    masses, ends = found.masses[first, second], found.interval[first, second]
+    order = np.argsort(-masses.max(-1), kind="stable")
+    columns: dict[str, Any] = {
+        "first": names[first],
+        "second": names[second],
+        "difference": found.estimate[first, second],
+        "lower": ends[:, 0],
+        "upper": ends[:, 1],
+        "p_worse": masses[:, 0],
+        "p_equal": masses[:, 1],
+        "p_better": masses[:, 2],
+        "verdict": np.array(EVENTS)[masses.argmax(-1)],
+    }
+    return Table(
+        {name: np.asarray(values)[order] for name, values in columns.items()},
+        title=title,
+        formats=dict.fromkeys(list(columns)[2:8], ".3f"),
+    )

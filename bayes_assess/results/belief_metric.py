@@ -17,8 +17,8 @@ from bayes_assess.estimators.posterior_measure import contradicted, posterior_me
 from bayes_assess.estimators.verdicts import region_masses
 from bayes_assess.questions import PRCurve
 from bayes_assess.questions.metric import cells_table
-from bayes_assess.results._base import Result
 from bayes_assess.results._curve_table import curve_table
+from bayes_assess.results._ordered import Ordered
 from bayes_assess.results.plots import forest, precision_recall_curve
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefMetricResult(Result):
+class BeliefMetricResult(Ordered):
     """Measures, such as F1, from a belief that learns what the scores mean.
 
     Attributes
@@ -247,7 +247,8 @@ class BeliefMetricResult(Result):
         if isinstance(self.question, PRCurve):
             return self._about_curve()
         if self.found.exact:
-            return [f"{name} {one:.{_DIGITS}f} (exact)." for name, one in zip(self.groups, value, strict=True)][:_LINES]
+            lines = [f"{name} {one:.{_DIGITS}f} (exact)." for name, one in zip(self.groups, value, strict=True)]
+            return [*lines[:_LINES], *(self._said_of_the_best() if self._is_ordered else [])]
         lines = []
         if np.any(self._contradicted):
             named = ", ".join(self.groups[self._contradicted][:3])
@@ -261,7 +262,7 @@ class BeliefMetricResult(Result):
             lines.append(f"{name} {one:.3f}, {self.level:.0%} {self._kind(i)} interval [{low:.3f}, {high:.3f}]{given}.")
         if len(lines) > _LINES:
             lines = [*lines[:_LINES], f"And {len(value) - _LINES:,} more."]
-        return [*lines, self._without_trust()]
+        return [*lines, *(self._said_of_the_best() if self._is_ordered else []), self._without_trust()]
 
     def _about_curve(self) -> list[str]:
         n = f"Precision and recall at {len(self._credible) // 2:,} thresholds"
@@ -326,6 +327,10 @@ class BeliefMetricResult(Result):
             value = self._posterior.value
             return np.stack([value, value], axis=-1)
         return self._posterior.interval(self.level)
+
+    @property
+    def _joint(self) -> Float[np.ndarray, "S k"]:
+        return self.found.draws
 
     @cached_property
     def _design(self) -> Float[np.ndarray, "k 2"]:

@@ -12,17 +12,17 @@ from jaxtyping import Float, Int
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
+from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.models.paired_outcomes import OUTCOMES
 from bayes_assess.questions import GroupAccuracy
 from bayes_assess.results._base import Result
 from bayes_assess.results._learned import contradiction
-from bayes_assess.results._verdict import Verdict
+from bayes_assess.results._verdict import Verdict, pairs_table
 from bayes_assess.results.plots import pairs, rope_density
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-EVENTS = ("first is worse", "equivalent", "first is better")
 _SURE = 0.95
 
 
@@ -218,25 +218,10 @@ class PairsResult(Result):
     def table(self) -> Table:
         """Tabulate every pair of groups with items, the surest verdicts first."""
         used = np.flatnonzero(self.size)
-        first, second = (used[i] for i in np.triu_indices(len(used), 1))
-        masses, ends = self.masses[first, second], self.interval[first, second]
-        order = np.argsort(-masses.max(-1), kind="stable")
-        columns: dict[str, Any] = {
-            "first": self.groups[first],
-            "second": self.groups[second],
-            "difference": self.estimate[first, second],
-            "lower": ends[:, 0],
-            "upper": ends[:, 1],
-            "p_worse": masses[:, 0],
-            "p_equal": masses[:, 1],
-            "p_better": masses[:, 2],
-            "verdict": np.array(EVENTS)[masses.argmax(-1)],
-        }
-        return Table(
-            {name: np.asarray(values)[order] for name, values in columns.items()},
-            title=f"Differences of accuracies, {self.level:.0%} {self.guarantee} intervals",
-            formats=dict.fromkeys(list(columns)[2:8], ".3f"),
-        )
+        square = np.ix_(used, used)
+        found = PairDifferences(self.estimate[square], self.interval[square], self.masses[square])
+        title = f"Differences of accuracies, {self.level:.0%} {self.guarantee} intervals"
+        return pairs_table(self.groups[used], found, title)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw how sure it is which of every two groups is better, as a heat map."""

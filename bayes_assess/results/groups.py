@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess._tools.seeds import generator, jax_key
+from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.joint_draws import random_ranks
 from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.questions import ExtremeQuestion
 from bayes_assess.results._base import Result
@@ -56,14 +57,7 @@ class GroupwiseResult(Result):
         """Rank of every group with items in every draw, 1 = worst; ties are broken at random."""
         filled = self.size > 0
         draws = np.asarray(self.draws)[:, filled]
-        draws = draws if self.question.low_is_worst else -draws
-        ranks = np.empty(draws.shape, np.int32)
-        places, rng = np.arange(1, int(filled.sum()) + 1, dtype=np.int32), generator(self.seed, "ranks")
-        # Equal shares of different groups are equal floats; different ones are farther apart than this.
-        width = 1e-13 * max(float(np.abs(draws).max(initial=0.0)), 1.0)
-        for draw, rank in zip(draws, ranks, strict=True):
-            rank[np.argsort(draw + width * rng.random(len(places)))] = places
-        return ranks
+        return random_ranks(draws if self.question.low_is_worst else -draws, self.seed)
 
     @cached_property
     def rank(self) -> Float[np.ndarray, " G"]:

@@ -15,12 +15,14 @@ from bayes_assess._tools.tables import Table
 from bayes_assess.designs import WeightedDesign, WeightedState
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.intervals import effective_draws, ellipsoid_radius, measure_interval
+from bayes_assess.estimators.joint_draws import joined_draws
+from bayes_assess.estimators.verdicts import interval_quantiles
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Metric, PRCurve
 from bayes_assess.questions.metric import MetricCells, cells_table
-from bayes_assess.results._base import Result
 from bayes_assess.results._curve_table import curve_table
+from bayes_assess.results._ordered import Ordered
 from bayes_assess.results.plots import forest, precision_recall_curve
 
 if TYPE_CHECKING:
@@ -28,10 +30,11 @@ if TYPE_CHECKING:
 
 _COVARIANCE_UP_TO = 100  # measures
 _LINES = 12  # of a summary
+_N_JOINT = 4000  # draws that estimates stand for
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MetricResult(Result):
+class MetricResult(Ordered):
     """Measures, such as F1, from weighted draws.
 
     Attributes
@@ -209,6 +212,7 @@ class MetricResult(Result):
             ]
             if len(lines) > _LINES:
                 lines = [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
+        lines += self._said_of_the_best() if self._is_ordered else []
         return lines if self.answer.exact else [*lines, self.assumption]
 
     def _believed(self) -> str:
@@ -226,6 +230,24 @@ class MetricResult(Result):
     @property
     def _source_of_belief(self) -> str:
         return "scores" if np.ptp(self.prior.mean) > 0 else "equal probabilities of all labels"
+
+    @property
+    def _joint(self) -> Float[np.ndarray, "S k"]:
+        return self._copula
+
+    @cached_property
+    def _copula(self) -> Float[np.ndarray, "S k"]:
+        """Draws that the estimates stand for: a Gaussian copula of their intervals of all levels."""
+        quantiles = interval_quantiles(self.answer, cells_table(self.cells).ranges)
+        covariance = self.all_covariances
+        if covariance is None:
+            return joined_draws(quantiles, None, _N_JOINT, self.seed)
+        error = np.sqrt(np.maximum(np.diag(covariance), 0))
+        known = (error > 0) & self.answer.defined
+        scale = np.where(known, error, 1.0)
+        correlation = np.where(np.outer(known, known), covariance / np.outer(scale, scale), 0.0)
+        np.fill_diagonal(correlation, 1.0)
+        return joined_draws(quantiles, correlation, _N_JOINT, self.seed)
 
     def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
         return measure_interval(self.answer, cells_table(self.cells).ranges, self.level)

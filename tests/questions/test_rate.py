@@ -161,10 +161,11 @@ def test_groups_may_be_judged_in_ways_of_their_own():
         assert cells.events.coordinates.groups.shape == (cells.n_cells, 0)
 
 
-def test_very_many_groups_have_none():
+def test_very_many_groups_have_none_but_are_told_apart():
     pool = ba.Pool(scores=SCORES, groups={"author": np.arange(N) // 10})  # 30 authors
     cells = ba.Rate(by="author").setting(pool, strata=RankStrata(4)).cells
     assert cells.events.coordinates.groups.shape == (cells.n_cells, 0)
+    np.testing.assert_array_equal(cells.events.coordinates.many, cells.one_of_each() // 10)
 
 
 def test_verdicts_alone_are_two_cells_and_say_nothing_of_scores():

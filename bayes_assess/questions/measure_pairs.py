@@ -1,0 +1,95 @@
+"""Which groups have a higher measure than which? All pairs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.arrays import show
+from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.joint_draws import joined_draws
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure
+from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of
+from bayes_assess.measures import LOSSES, combine
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions.metric import Metric, MetricCells, cells_table
+
+_ROUNDING = 1e-9  # of differences that are exactly the rope
+_N_DRAWS = 512  # that the estimates of a simulated campaign stand for
+
+
+class MeasurePairs(Metric):
+    """Which groups have a higher measure than which, such as systems by the rate of good answers? Made by `Compare`.
+
+    The outputs are the measures of all groups; designs that can choose what tells about their differences.
+    """
+
+    rope: float
+
+    quantity: ClassVar[str] = "measure"
+    lower_is_better: ClassVar[Mapping[str, bool]] = {"right": False, "best": False, "error": True}
+    goals: ClassVar[Mapping[str, float]] = {"right": 0.95, "best": 0.95, "error": 0.05}
+
+    def __init__(self, by: str, rope: float = 0.05, *, measure: Any = "rate", positive: Any = None):
+        given = {"by": by, "rope": rope, "measure": measure, "positive": positive, "target": "pool"}
+        for name, value in (given | {"systems": (), "average": None}).items():
+            object.__setattr__(self, name, value)
+        if len(combine(measure)) != 1:
+            raise QuestionError(f"A comparison is of one measure, such as 'rate'; found {show(measure)}.")
+
+    @property
+    def name(self) -> str:
+        """What the question is called."""
+        return "Compare"
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """Share of pairs with the verdict of full labels, whether the best is found, and the error of differences."""
+        return ("right", "best", "error")
+
+    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
+        """Return what the losses of every item depend on, and the table of the measures of all groups."""
+        codes, table = super().losses(pool)
+        (part,) = table.parts
+        if len(table.outputs) != len(part.starts):
+            raise QuestionError(f"A comparison is of a measure with one value, such as 'rate'; found {self.measure}.")
+        if len(table.outputs) < 2:
+            raise QuestionError(f"There are not two groups by {show(self.by)} that could be compared.")
+        return codes, table
+
+    def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
+        """Collapse the pool as for the measures themselves, and say that they are compared."""
+        found = super().cells(pool, seed, strata)
+        return replace(found, measure=replace(found.measure, compared=True))
+
+    def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
+        """Score simulated campaigns against the truth, (R, B) each: means over all pairs."""
+        truth = np.atleast_1d(self.truth_of_counts(campaigns.cells, campaigns.full))
+        draws, value = self._study_draws(campaigns), campaigns.record.value
+        first, second = np.triu_indices(len(truth), 1)
+        away = np.moveaxis(draws[..., first] - draws[..., second], -2, -1)  # (R, B, P, n)
+        verdict = region_masses(away, self.rope + _ROUNDING).argmax(-1)
+        right = (verdict == region_of(truth[first] - truth[second], self.rope + _ROUNDING)).mean(-1)
+        sign = -1 if combine(self.measure)[0].name in LOSSES else 1
+        found = (sign * value).argmax(-1)
+        best = np.isclose(truth[found], (sign * truth).max() * sign, rtol=0, atol=_ROUNDING)
+        error = np.abs(value[..., first] - value[..., second] - (truth[first] - truth[second])).mean(-1)
+        return {"right": right, "best": best.astype(float), "error": error}
+
+    def _study_draws(self, campaigns: Any) -> Float[np.ndarray, "R B n k"]:
+        """Joint draws of the posterior, or those that estimates stand for: of groups without an item in common."""
+        record = campaigns.record
+        if isinstance(record, PosteriorMeasure):
+            return record.draws
+        quantiles = interval_quantiles(record, cells_table(campaigns.cells).ranges)
+        flat = quantiles.reshape(-1, *quantiles.shape[-2:])
+        draws = np.stack([joined_draws(one, None, _N_DRAWS, seed) for seed, one in enumerate(flat)])
+        return draws.reshape(*quantiles.shape[:-2], *draws.shape[1:])
+
+    def __repr__(self) -> str:
+        shown = {name: getattr(self, name) for name in ("by", "measure", "rope", "positive")}
+        return f"Compare({', '.join(f'{name}={value!r}' for name, value in shown.items() if value is not None)})"

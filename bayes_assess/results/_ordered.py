@@ -1,0 +1,187 @@
+"""Which of several groups, or systems, has the highest value of a measure, and how all pairs of them compare."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.tables import Table
+from bayes_assess.acquisition.rope import checked_rope
+from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.joint_draws import PairDifferences, pair_differences, random_ranks
+from bayes_assess.measures import LOSSES, combine
+from bayes_assess.results._base import Result
+from bayes_assess.results._verdict import pairs_table
+
+_CONTENDER = 0.05  # probability of being the best, above which a summary names a group
+
+
+class Ordered(Result):
+    """Ranks and pairs of groups, or of systems, by one measure; of a result with a value for each of them.
+
+    The best is the one with the highest value, of losses such as ``"zero_one_loss"`` the lowest: of a rate, let the
+    positive label be the one that is wanted. Probabilities are those of joint draws: of the posterior, or, where
+    estimates come from draws with known probabilities, of a Gaussian copula that has the estimates' correlations and
+    the ends of their intervals of all levels for quantiles.
+
+    Attributes
+    ----------
+    rank : (G,) floats
+        Mean rank, 1 is the worst.
+    rank_interval : (G, 2) integers
+    probability_best, probability_worst : (G,) floats
+    """
+
+    @property
+    @abstractmethod
+    def _joint(self) -> Float[np.ndarray, "S G"]:
+        """Joint draws of all values."""
+
+    @property
+    def rank(self) -> Float[np.ndarray, " G"]:
+        """Mean rank of every group, 1 is the worst, (G,)."""
+        return self._drawn_ranks.mean(0)
+
+    @property
+    def rank_interval(self) -> Int[np.ndarray, "G 2"]:
+        """Equal-tailed interval of every group's rank, (G, 2)."""
+        tails = [(1 - self.level) / 2, (1 + self.level) / 2]
+        return np.quantile(self._drawn_ranks, tails, axis=0, method="inverted_cdf").T.astype(np.int64)
+
+    @property
+    def probability_worst(self) -> Float[np.ndarray, " G"]:
+        """Probability that the group is the worst, (G,)."""
+        return self.probability_among_worst(1)
+
+    @property
+    def probability_best(self) -> Float[np.ndarray, " G"]:
+        """Probability that the group is the best, (G,)."""
+        return self.probability_among_best(1)
+
+    def probability_among_worst(self, m: int) -> Float[np.ndarray, " G"]:
+        """Probability that the group is among the m worst, (G,)."""
+        return (self._drawn_ranks <= m).mean(0)
+
+    def probability_among_best(self, m: int) -> Float[np.ndarray, " G"]:
+        """Probability that the group is among the m best, (G,)."""
+        return (self._drawn_ranks > self._drawn_ranks.shape[1] - m).mean(0)
+
+    def ranking(self: Any) -> Table:
+        """Tabulate the groups with their ranks, the best first.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=["good"] * 6, classes=["bad", "good"], groups={"system": list("aaabbb")})
+        >>> a = ba.assess(pool, ba.Rate(by="system"))
+        >>> a.tell(a.ask(6).ids, ["good"] * 6)
+        >>> a.result().ranking().columns
+        ('group', 'estimate', 'lower', 'upper', 'rank', 'rank_lower', 'rank_upper', 'p_worst', 'p_best')
+        """
+        ends, ranks = self._ends_of_all(), self.rank_interval
+        columns = {
+            "group": self.ordered_names,
+            "estimate": np.atleast_1d(self.estimate),
+            "lower": ends[:, 0],
+            "upper": ends[:, 1],
+            "rank": self.rank,
+            "rank_lower": ranks[:, 0],
+            "rank_upper": ranks[:, 1],
+            "p_worst": self.probability_worst,
+            "p_best": self.probability_best,
+        }
+        order = np.lexsort((-self.rank, -self.probability_best))
+        formats = dict.fromkeys(("estimate", "lower", "upper", "p_worst", "p_best"), ".3f") | {"rank": ".1f"}
+        title = (
+            f"{self._measure_name} by {self._ordered_by}, {self.level:.0%} {self.guarantee} intervals; rank 1 is worst"
+        )
+        return Table(
+            {name: np.asarray(column)[order] for name, column in columns.items()}, title=title, formats=formats
+        )
+
+    def pairs(self, rope: float = 0.05) -> Table:
+        """Tabulate the differences of all pairs of groups, the surest verdicts first.
+
+        Parameters
+        ----------
+        rope : float in [0, 1)
+            Half-width of the region in which two groups count as equal.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=["good"] * 6, classes=["bad", "good"], groups={"system": list("aaabbb")})
+        >>> a = ba.assess(pool, ba.Rate(by="system"))
+        >>> a.tell(pool.ids, ["good"] * 4 + ["bad"] * 2)
+        >>> print(a.result().pairs(rope=0.1))
+        Differences of rate, 95% exact intervals
+        first  second  difference  lower  upper  p_worse  p_equal  p_better  verdict
+        -----  ------  ----------  -----  -----  -------  -------  --------  ---------------
+        a      b            0.667  0.667  0.667    0.000    0.000     1.000  first is better
+        """
+        return pairs_table(self.ordered_names, self._pairs(checked_rope(rope)), self._pairs_title)
+
+    @cached_property
+    def ordered_names(self) -> np.ndarray:
+        """Names of the groups or systems, (G,)."""
+        if self._names_by is None:
+            raise QuestionError(
+                f"{self.question.name} has no ranks: they are of one measure of several groups, by=..., or of several "
+                "systems, such as Rate(by='system')."
+            )
+        return np.array(self._names_by)
+
+    @property
+    def _is_ordered(self) -> bool:
+        return self._names_by is not None
+
+    @cached_property
+    def _names_by(self) -> list[str] | None:
+        """Names of groups or systems, from those of the outputs; None where these are something else."""
+        one, *more = combine(self.question.measure)
+        start, found = f"{one.name} ({self._ordered_by} ", self.groups.tolist()
+        alike = all(name.startswith(start) and name.endswith(")") for name in found)
+        if more or len(found) < 2 or not alike or (self.question.by and len(self.question.systems) > 1):
+            return None
+        return [name.removeprefix(start).removesuffix(")") for name in found]
+
+    @property
+    def _ordered_by(self) -> str:
+        return self.question.by or "system"
+
+    @property
+    def _measure_name(self) -> str:
+        return combine(self.question.measure)[0].name
+
+    @property
+    def _pairs_title(self) -> str:
+        return f"Differences of {self._measure_name}, {self.level:.0%} {self.guarantee} intervals"
+
+    @cached_property
+    def _drawn_ranks(self) -> Int[np.ndarray, "S G"]:
+        assert len(self.ordered_names) == self._joint.shape[1]
+        return random_ranks(-self._joint if self._measure_name in LOSSES else self._joint, self.seed)
+
+    def _pairs(self, rope: float) -> PairDifferences:
+        """Compare all pairs, worse and better in the place of lower and higher."""
+        found = pair_differences(self._joint, float(rope), self.level, self.guarantee == "exact")
+        return found._replace(masses=found.masses[..., ::-1]) if self._measure_name in LOSSES else found
+
+    def _said_of_the_best(self) -> list[str]:
+        """Name the group that is the best, or those of which one is."""
+        if self.guarantee == "anytime":
+            return ["Ranks and pairs lean on the scores, which random items contradict."]
+        best, names = self.probability_best, self.ordered_names
+        order = np.lexsort((self.rank, best))[::-1]
+        if self.guarantee == "exact":
+            top = names[best > 0]
+            many = f" and {len(top) - 3:,} more" if len(top) > 3 else ""
+            return [f"Best: {', '.join(top[:3])}{many}{' are equal' if len(top) > 1 else ''} (exact)."]
+        named = [f"{names[g]} with probability {best[g]:.2f}" for g in order[:3] if best[g] >= _CONTENDER]
+        first, *others = named or [f"{names[order[0]]} with probability {best[order[0]]:.2f}"]
+        rest = f", {' or '.join(others)}" if others else ""
+        return [f"Best of {len(names):,}: {first}{rest}. See ranking() and pairs()."]
