@@ -60,6 +60,7 @@ _OWNERS = {
     "PRCurve": "questions",
     "PrecisionCurve": "questions",
     "Rate": "questions",
+    "Mean": "questions",
     "Assessment": "campaigns.assessment",
     "Queries": "campaigns.queries",
     "RankedAssessment": "campaigns.ranked_assessment",

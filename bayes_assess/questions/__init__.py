@@ -21,6 +21,7 @@ from bayes_assess.questions.confusion import ConfusionMatrix as ConfusionMatrix
 from bayes_assess.questions.confusion import MostCostly as MostCostly
 from bayes_assess.questions.group_comparison import AllPairs as AllPairs
 from bayes_assess.questions.group_comparison import TwoGroups as TwoGroups
+from bayes_assess.questions.mean import Mean as Mean
 from bayes_assess.questions.measure_comparison import MeasureComparison as MeasureComparison
 from bayes_assess.questions.metric import Metric as Metric
 from bayes_assess.questions.metric import ScorePrior as ScorePrior
@@ -45,5 +46,6 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         PRCurve,
         PrecisionCurve,
         Rate,
+        Mean,
     )
 }

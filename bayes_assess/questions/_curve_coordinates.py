@@ -14,7 +14,7 @@ _BELOW, _ABOVE = 6.0, 4.0  # where the smooth functions of the rank's log odds l
 _LEAST = 1e-12  # probability, for logits of scores
 _MOST_LOGIT = 30.0
 _WAVES = np.array([1.5, 1.0, 0.7, 0.5, 0.4, 0.0, 0.0, 0.0])  # standard deviations of the cosines (METHODS 12.3)
-_MOST_GROUPS = 24  # with effects of their own: parameters, of which the particles follow about 40
+MOST_GROUPS = 24  # with effects of their own: parameters, of which the particles follow about 40
 _FIRST_STEP = 0.3  # of the smooth deviation at the cut, in steps between neighbours
 
 
@@ -50,7 +50,7 @@ def coordinates_of(ranked: RankedScore | None, cell: Int[np.ndarray, " M"], size
 def with_groups(coordinates: Coordinates, group: Int[np.ndarray, " M"], cell: Int[np.ndarray, " M"]) -> Coordinates:
     """Let groups have effects of their own, as far as they are few."""
     n_groups, n_cells = int(group.max()) + 1, len(coordinates.feature)
-    if not 1 < n_groups <= _MOST_GROUPS:
+    if not 1 < n_groups <= MOST_GROUPS:
         return coordinates
     items = np.bincount(cell * n_groups + group, minlength=n_cells * n_groups).reshape(n_cells, n_groups)
     return coordinates._replace(groups=(items / items.sum(1, keepdims=True)).astype(np.float32))

@@ -96,7 +96,9 @@ def event_cells(
     if subject.decides:
         about = np.ones_like(event), np.zeros_like(event), ErrorLabels.none()
     else:
-        about = event, event, error_labels(pool)
+        errors, group = error_labels(pool, subject)
+        row = event if group is None else group[plain.one_of_each()] * pool.n_classes + event
+        about = event, row, errors
     coordinates = coordinates_of(ranked, cell, plain.sizes)
     if subject.group is not None:
         coordinates = with_groups(coordinates, subject.group, cell)

@@ -15,11 +15,21 @@ from jaxtyping import Bool, Float, Int
 from bayes_assess.measures import LossTable, Measure, PRCurve, PRCurveTable
 from bayes_assess.measures._losses import DenseLosses
 from bayes_assess.models.calibration_curve import Coordinates
-from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, RATES, UNSCORED, VERDICTS, Members
+from bayes_assess.models.curve_members import (
+    AGREEMENT,
+    POSITIVES,
+    RATED,
+    RATES,
+    RATINGS,
+    UNSCORED,
+    VERDICTS,
+    Members,
+)
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore
+from bayes_assess.questions._curve_coordinates import MOST_GROUPS
 
 _MEANS = ("accuracy", "zero_one_loss", "hamming_loss")
 MOST_CLASSES = 200  # of measures that need all of a label
@@ -39,22 +49,25 @@ class Subject:
         Whether the event is all of a label that the measure depends on.
     group : (M,) integers, optional
         Groups of items for which predictions and scores may mean different things.
+    values : (C,), optional
+        Numbers that ordinal labels stand for.
     """
 
     event: Int[np.ndarray, " M"]
     members: Members
     decides: bool = True
     group: Int[np.ndarray, " M"] | None = None
+    values: Float[np.ndarray, " C"] | None = None
 
     @property
     def is_scored(self) -> bool:
         """Whether a score announces the event."""
-        return not any(self.members is table for table in (UNSCORED, VERDICTS))
+        return not any(self.members is table for table in (UNSCORED, VERDICTS, RATED))
 
     @property
     def about_agreement(self) -> bool:
         """Whether the event is that the prediction is right; else it is the positive class."""
-        return any(self.members is table for table in (AGREEMENT, UNSCORED))
+        return any(self.members is table for table in (AGREEMENT, UNSCORED, RATINGS, RATED))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +125,11 @@ def subject_of(
 ) -> tuple[Subject, RankedScore | None]:
     """Find the event that decides these measures, else agreement, which helps; and the score that announces it."""
     decides = has_event(specs, positive, len(systems), pool.n_classes)
+    group = None if by is None or by == RESERVED else np.unique(pool.groups[by], return_inverse=True)[1]
+    if is_of_labels(specs) and not decides:
+        if pool.confidence is None:
+            return Subject(pool.predictions, RATED, decides, group), None
+        return Subject(pool.predictions, RATINGS, decides, group), RankedScore(pool.confidence)
     if _about_agreement(specs) or not decides:
         if pool.confidence is None:
             return Subject(pool.predictions, UNSCORED, decides), None
@@ -124,9 +142,8 @@ def subject_of(
         score = pool.scores[:, code] if pool.scores.ndim == 2 else pool.scores
         score = 1 - score if pool.scores.ndim == 1 and code == 0 else score
     event = np.full(pool.n_items, code, pool.predictions.dtype)
-    if _is_rate(specs):
+    if is_of_labels(specs):
         members = VERDICTS if pool.scores is None and pool.confidence is None else RATES
-        group = None if by is None or by == RESERVED else np.unique(pool.groups[by], return_inverse=True)[1]
         return Subject(event, members, group=group), RankedScore(score, announced, at_cut=False)
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
     return Subject(event, POSITIVES), RankedScore(score, announced, np.array(others) if others else None)
@@ -142,9 +159,9 @@ def _about_agreement(specs: tuple[Any, ...]) -> bool:
     return all(isinstance(one, Measure) and one.name in _MEANS for one in specs)
 
 
-def _is_rate(specs: tuple[Any, ...]) -> bool:
+def is_of_labels(specs: tuple[Any, ...]) -> bool:
     """Tell whether only labels matter: predictions and scores are a proxy, however biased."""
-    return all(isinstance(one, Measure) and one.name == "rate" for one in specs)
+    return all(isinstance(one, Measure) and one.name in ("rate", "mean") for one in specs)
 
 
 def _about_positive(specs: tuple[Any, ...], positive: int | None, n_classes: int) -> bool:
@@ -190,10 +207,17 @@ def _dense(losses: Any, n_attributes: int, n_classes: int) -> Float[np.ndarray, 
     return dense
 
 
-def error_labels(pool: Pool) -> ErrorLabels:
-    """Return the prior of the labels of wrong predictions."""
-    if pool.scores is None or pool.scores.ndim == 1:
-        return ErrorLabels.from_scores(n_classes=pool.n_classes)
-    means = np.zeros((pool.n_classes, pool.n_classes))
-    np.add.at(means, pool.predictions, pool.scores)
-    return ErrorLabels.from_scores(means / np.maximum(np.bincount(pool.predictions, minlength=len(means)), 1)[:, None])
+def error_labels(pool: Pool, subject: Subject) -> tuple[ErrorLabels, Int[np.ndarray, " M"] | None]:
+    """Return the prior of the labels of wrong predictions, and groups of items that have rows of their own in it."""
+    means = None
+    if pool.scores is not None and pool.scores.ndim == 2:
+        means = np.zeros((pool.n_classes, pool.n_classes))
+        np.add.at(means, pool.predictions, pool.scores)
+        means = means / np.maximum(np.bincount(pool.predictions, minlength=len(means)), 1)[:, None]
+    if subject.values is None:
+        return ErrorLabels.from_scores(means, pool.n_classes), None
+    group = subject.group
+    n_groups = 1 if group is None else int(group.max()) + 1
+    if not 1 < n_groups <= MOST_GROUPS:
+        group, n_groups = None, 1
+    return ErrorLabels.of_ratings(subject.values, means, n_groups), group

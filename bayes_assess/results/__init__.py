@@ -8,6 +8,7 @@ from bayes_assess.questions import (
     ConfusionMatrix,
     GroupAccuracy,
     LeastCalibrated,
+    Mean,
     MeasureComparison,
     Metric,
     MostCostly,
@@ -33,6 +34,9 @@ from bayes_assess.results.confusion import ConfusionResult as ConfusionResult
 from bayes_assess.results.groups import CostResult as CostResult
 from bayes_assess.results.groups import GroupResult as GroupResult
 from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
+from bayes_assess.results.mean import BeliefMeanResult as BeliefMeanResult
+from bayes_assess.results.mean import MeanResult as MeanResult
+from bayes_assess.results.mean import WeightedMeanResult as WeightedMeanResult
 from bayes_assess.results.measure_comparison import BeliefComparisonResult as BeliefComparisonResult
 from bayes_assess.results.measure_comparison import MeasureVerdict as MeasureVerdict
 from bayes_assess.results.measure_comparison import WeightedComparisonResult as WeightedComparisonResult
@@ -58,12 +62,14 @@ _RESULTS: dict[type[Question], type[Result]] = {
     MeasureComparison: WeightedComparisonResult,
     MultiLabelMetric: MultiLabelResult,
     Rate: WeightedRateResult,
+    Mean: WeightedMeanResult,
     Metric: MetricResult,
 }
 _BELIEVED: dict[type[Question], type[Result]] = {  # by the design with a belief
     MeasureComparison: BeliefComparisonResult,
     PrecisionCurve: BeliefPrecisionCurveResult,
     Rate: BeliefRateResult,
+    Mean: BeliefMeanResult,
     Metric: BeliefMetricResult,
 }
 
