@@ -233,18 +233,5 @@ UNSCORED = Members.of(
 )
 """Agreement where there is no confidence: a level that is about uniform, and cells that scatter around it."""
 
-# Judges differ from people in what they call a 4: the odds of agreement differ between groups by factors of about e.
-_OWN_WAY = {"group_sd": 1.0}
-
-RATINGS = Members.of(
-    **{
-        name: {field: column[i] for field, column in vars(AGREEMENT).items() if field != "names"} | _OWN_WAY
-        for i, name in enumerate(AGREEMENT.names)
-    }
-)
-"""How agreement with a rating rises with the confidence; groups of items may be rated in ways of their own."""
-
-RATED = Members.of(
-    level=_OWN_WAY | {"prior": 1.0, "intercept_sd": 1.6, "strength": math.log(10.0), "strength_sd": 1.5},
-)
-"""Agreement with ratings that have no confidence: cells are ratings in groups, and scatter around a level."""
+RATINGS = Members.of(never={"prior": 1.0, "intercept": -40.0, "strength": math.log(100.0)})
+"""No event at all, where `RatingLabels` believes all of the labels."""

@@ -23,7 +23,6 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Bool, Float, Int
 
 _STRENGTHS = (1.0, 4.0, 16.0, 64.0)
-_WIDTHS, _TILTS = (0.5, 1.0, 2.0), (-2.0, 0.0, 2.0)  # of errors of ordinal labels, in steps between neighbours
 _EVEN = 0.05  # of every base distribution, so that no label is impossible
 
 
@@ -107,46 +106,6 @@ class ErrorLabels:
             shares.append((1 - _EVEN) * given + _EVEN * even)
         base = np.stack([strength * share for share in shares for strength in _STRENGTHS]).astype(np.float32)
         return cls(base, np.zeros((size, size), np.float32), np.zeros(len(base), np.float32))
-
-    @classmethod
-    def of_ratings(
-        cls, values: Float[np.ndarray, " C"], scores: Float[np.ndarray, "C C"] | None = None, n_groups: int = 1
-    ) -> ErrorLabels:
-        r"""Build the belief on ordinal labels, before any label.
-
-        Beside those of `from_scores`, hypotheses have that errors are near and lean to one side: of an item that is
-        predicted r, with values in units of the mean step between neighbours,
-
-        .. math::
-            s_{hrc} \propto \exp(-|v_c - v_r| / w_h + t_h (v_c - v_r)), \quad c \ne r
-
-        Parameters
-        ----------
-        values : (C,)
-            Numbers v that the labels stand for.
-        scores : (C, C), optional
-            Mean scores of the items of every predicted class.
-        n_groups : int
-            Rows are (group, predicted class), group by group; groups have the same prior, and share the hypothesis.
-
-        Examples
-        --------
-        >>> belief = ErrorLabels.of_ratings(np.array([1.0, 2.0, 3.0, 4.0]), n_groups=2)
-        >>> belief.counts.shape, bool(belief.mean[0, 1] > belief.mean[0, 2] > belief.mean[0, 3])
-        ((8, 4), True)
-        """
-        plain = cls.from_scores(scores, len(values))
-        away = np.subtract.outer(values, values).T / (np.ptp(values) / (len(values) - 1))  # (R, C)
-        others = 1.0 - np.eye(len(values))
-        bases = [np.asarray(plain.base)]
-        for width in _WIDTHS:
-            for tilt in _TILTS:
-                share = np.exp(np.clip(tilt * away - np.abs(away) / width, -30, 30)) * others
-                share = share / share.sum(1, keepdims=True)
-                share = (1 - _EVEN) * share + _EVEN * others / (len(values) - 1)
-                bases.append(np.stack([strength * share for strength in _STRENGTHS]))
-        base = np.tile(np.concatenate(bases), (1, n_groups, 1)).astype(np.float32)
-        return cls(base, np.zeros(base.shape[1:], np.float32), np.zeros(len(base), np.float32))
 
     def observe(self, row: Int[Array, ""], label: Int[Array, ""], wrong: Bool[Array, ""]) -> ErrorLabels:
         """Learn one label of a predicted class, if the prediction is wrong."""

@@ -18,7 +18,6 @@ from bayes_assess.models.calibration_curve import Coordinates
 from bayes_assess.models.curve_members import (
     AGREEMENT,
     POSITIVES,
-    RATED,
     RATES,
     RATINGS,
     UNSCORED,
@@ -26,6 +25,7 @@ from bayes_assess.models.curve_members import (
     Members,
 )
 from bayes_assess.models.error_labels import ErrorLabels
+from bayes_assess.models.rating_labels import RatingLabels
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore
@@ -62,12 +62,12 @@ class Subject:
     @property
     def is_scored(self) -> bool:
         """Whether a score announces the event."""
-        return not any(self.members is table for table in (UNSCORED, VERDICTS, RATED))
+        return not any(self.members is table for table in (UNSCORED, VERDICTS, RATINGS))
 
     @property
     def about_agreement(self) -> bool:
         """Whether the event is that the prediction is right; else it is the positive class."""
-        return any(self.members is table for table in (AGREEMENT, UNSCORED, RATINGS, RATED))
+        return any(self.members is table for table in (AGREEMENT, UNSCORED))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +83,19 @@ class CellEvents:
     row : (K,) integers
         Row of `errors`.
     errors : ErrorLabels
-        Prior of the outcomes of items without the event.
+        Prior of the outcomes of items without the event, which is all of them where `outcome` is -1.
     """
 
     subject: Subject
     coordinates: Coordinates
     outcome: Int[np.ndarray, " K"]
     row: Int[np.ndarray, " K"]
-    errors: ErrorLabels
+    errors: ErrorLabels | RatingLabels
+
+    @property
+    def believes_all(self) -> bool:
+        """Whether the belief is about all of a label, in `errors`, and no label is an event."""
+        return isinstance(self.errors, RatingLabels)
 
     @property
     def members(self) -> Members:
@@ -127,9 +132,8 @@ def subject_of(
     decides = has_event(specs, positive, len(systems), pool.n_classes)
     group = None if by is None or by == RESERVED else np.unique(pool.groups[by], return_inverse=True)[1]
     if is_of_labels(specs) and not decides:
-        if pool.confidence is None:
-            return Subject(pool.predictions, RATED, decides, group), None
-        return Subject(pool.predictions, RATINGS, decides, group), RankedScore(pool.confidence)
+        ranked = None if pool.scores is None else RankedScore(expected_ratings(pool))
+        return Subject(pool.predictions, RATINGS, decides, group), ranked
     if _about_agreement(specs) or not decides:
         if pool.confidence is None:
             return Subject(pool.predictions, UNSCORED, decides), None
@@ -207,17 +211,29 @@ def _dense(losses: Any, n_attributes: int, n_classes: int) -> Float[np.ndarray, 
     return dense
 
 
-def error_labels(pool: Pool, subject: Subject) -> tuple[ErrorLabels, Int[np.ndarray, " M"] | None]:
-    """Return the prior of the labels of wrong predictions, and groups of items that have rows of their own in it."""
-    means = None
-    if pool.scores is not None and pool.scores.ndim == 2:
-        means = np.zeros((pool.n_classes, pool.n_classes))
-        np.add.at(means, pool.predictions, pool.scores)
-        means = means / np.maximum(np.bincount(pool.predictions, minlength=len(means)), 1)[:, None]
-    if subject.values is None:
-        return ErrorLabels.from_scores(means, pool.n_classes), None
-    group = subject.group
-    n_groups = 1 if group is None else int(group.max()) + 1
-    if not 1 < n_groups <= MOST_GROUPS:
-        group, n_groups = None, 1
-    return ErrorLabels.of_ratings(subject.values, means, n_groups), group
+def error_labels(pool: Pool) -> ErrorLabels:
+    """Return the prior of the labels of wrong predictions."""
+    if pool.scores is None or pool.scores.ndim == 1:
+        return ErrorLabels.from_scores(n_classes=pool.n_classes)
+    means = np.zeros((pool.n_classes, pool.n_classes))
+    np.add.at(means, pool.predictions, pool.scores)
+    return ErrorLabels.from_scores(means / np.maximum(np.bincount(pool.predictions, minlength=len(means)), 1)[:, None])
+
+
+def expected_ratings(pool: Pool) -> Float[np.ndarray, " M"]:
+    """Return the rating of every item that the judge expects, as a code: the mean by its scores, or its prediction."""
+    if pool.scores is None or pool.scores.ndim == 1:
+        return pool.predictions.astype(np.float64)
+    return pool.scores @ np.arange(pool.n_classes) / np.maximum(pool.scores.sum(1), 1e-300)
+
+
+def rating_labels(
+    pool: Pool, subject: Subject, cell: Int[np.ndarray, " M"], sizes: Int[np.ndarray, " K"]
+) -> RatingLabels:
+    """Return the prior of ordinal labels in cells that are each of one group."""
+    x = np.bincount(cell, weights=expected_ratings(pool), minlength=len(sizes)) / np.maximum(sizes, 1)
+    group = None
+    if subject.group is not None and subject.group.max() < MOST_GROUPS:
+        group = np.zeros(len(sizes), np.int64)
+        group[cell] = subject.group
+    return RatingLabels.from_prior(x, pool.n_classes, group)
