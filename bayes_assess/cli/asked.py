@@ -67,7 +67,7 @@ OPTIONS = {
     "rope": Option("Largest difference of accuracies that counts as none; 0.05 by default.", kind=float),
     "measure": Option("What to measure, by scikit-learn's names, separated by commas: f1,recall.", "NAMES"),
     "positive": Option("The positive class; the second of two by default.", "CLASS"),
-    "values": Option("Numbers of the classes, such as bad=1,fair=2,good=4; the classes themselves by default.", "PAIRS"),
+    "values": Option("Numbers of classes, such as bad=1,fair=2,good=4; the classes themselves by default.", "PAIRS"),
     "systems": Option(
         "Columns of several systems' predictions, separated by commas; prediction is the pool's own.", "COLUMNS"
     ),

@@ -106,7 +106,7 @@ def parse_values(text: str, classes: np.ndarray) -> dict[str, Any]:
         except ValueError:
             value = math.nan
         if not name.strip() or not math.isfinite(value):
-            raise QuestionError(f"--values takes a finite number for every class, such as bad=1,good=4; found {pair!r}.")
+            raise QuestionError(f"--values takes finite numbers of classes, such as bad=1,good=4; found {pair!r}.")
         known = class_named(name, classes)
         if known in pairs:
             raise QuestionError(f"--values has two numbers for the class {name.strip()!r}; give one.")

@@ -60,7 +60,7 @@ class Mean(LabelMean):
         return self
 
     def values_of(self, pool: Pool) -> Float[np.ndarray, " C"]:
-        """Number of every class, in the order of the pool's classes.
+        """Return the number of every class, in the order of the pool's classes.
 
         Examples
         --------
