@@ -111,12 +111,14 @@ def test_labels_of_another_measure_answer_it():
     assert r.estimate == pytest.approx(told(ba.Mean(), 40).result().estimate)
 
 
-def test_random_items_of_a_group_are_averaged_whatever_their_number():
+def test_errors_of_a_group_are_those_of_its_labels_and_not_of_its_share_of_random_items():
     a = ba.assess(POOL, ba.Mean(by="system"), design="passive")
     ids = a.ask(50).ids
     a.tell(ids, LABELS[ids])
-    found = [LABELS[ids][SYSTEM[ids] == name].mean() for name in "ab"]
-    np.testing.assert_allclose(a.result().estimate, found, rtol=1e-9)
+    groups = [LABELS[ids][SYSTEM[ids] == name] for name in "ab"]
+    theory = np.array([labels.std() / np.sqrt(len(labels)) for labels in groups])
+    # A sum over the group divided by its share of the pool has errors three times as large.
+    np.testing.assert_allclose(a.result().standard_error, theory, rtol=0.3)
 
 
 # -- what the belief is about ------------------------------------------------------------------------------------------
