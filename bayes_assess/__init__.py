@@ -74,6 +74,7 @@ _OWNERS = {
     "PairsResult": "results",
     "PrecisionCurveResult": "results",
     "RateResult": "results",
+    "MeanResult": "results",
     "Table": "_tools.tables",
     "Journal": "campaigns.journal",
     "OutputError": "errors",

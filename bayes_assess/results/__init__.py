@@ -22,6 +22,7 @@ from bayes_assess.questions import (
 from bayes_assess.results._base import Result as Result
 from bayes_assess.results._belief_answer import belief_answer as belief_answer
 from bayes_assess.results._belief_answer import events_anew as events_anew
+from bayes_assess.results._proxy import ProxyResult as ProxyResult
 from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_metric import BeliefMetricResult as BeliefMetricResult
 from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
