@@ -84,6 +84,8 @@ _OWNERS = {
     "read_labels": "campaigns.exchange.sheets",
     "Study": "campaigns.study",
     "simulate": "campaigns.simulate",
+    "Plan": "results.plan",
+    "plan": "campaigns.plan",
 }
 # Modules that are public as such -> where they are.
 _MODULES = {

@@ -10,7 +10,23 @@ row has the root of the mean squared error and the mean width of 95 % intervals 
 what theory says of as many random labels, and the share of intervals that hold the truth; +- one standard error of the
 campaigns.
 
-TABLE
+Without scores, 24 campaigns of the first two pools and 48 of the third (standard errors about 0.06 and 0.03 there, 0.04
+and 0.02 here):
+
+| judge, scores | labels | RMSE / random | held | width / random |
+|---|--:|--:|--:|--:|
+| biased,none | 50 | 0.41 | 0.969 | 0.48 |
+| | 100 | 0.42 | 0.938 | 0.46 |
+| | 250 | 0.52 | 0.938 | 0.48 |
+| | 500 | 0.45 | 0.990 | 0.50 |
+| noisy,none | 50 | 0.71 | 0.938 | 0.66 |
+| | 100 | 0.71 | 0.948 | 0.69 |
+| | 250 | 0.74 | 0.938 | 0.71 |
+| | 500 | 0.79 | 0.948 | 0.73 |
+| useless,none | 50 | 1.03 | 0.901 | 0.86 |
+| | 100 | 1.11 | 0.917 | 0.92 |
+| | 250 | 0.97 | 0.943 | 0.95 |
+| | 500 | 1.07 | 0.927 | 0.97 |
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Values as JSON text, for the journal."""
+"""Values as JSON text, for the journal, and as plain values that can be such."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,28 @@ def dumps(value: Mapping[str, Any], what: str) -> str:
         return json.dumps(_plain(value), allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
         raise JournalError(f"{what} cannot be written as JSON: {error}.") from error
+
+
+def plain(value: Any) -> Any:
+    """Return values as Python's own that strict JSON can hold: None for what is no number or infinite, keys as text.
+
+    Examples
+    --------
+    >>> plain({"a": np.array([1.5, np.nan]), 2: np.datetime64("2026-01-01")})
+    {'a': [1.5, None], '2': '2026-01-01'}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return str(value)
+    if isinstance(value, np.generic) or hasattr(value, "__array__"):
+        array = np.asarray(value)
+        return plain(list(array) if array.dtype.kind in "mM" and array.ndim else array.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (str, int)) else str(value)
 
 
 def _plain(value: Any) -> Any:

@@ -166,7 +166,7 @@ class Table:
         | :---- | -----: |
         | cat   |     12 |
         """
-        view = self._view(None).escaped(lambda text: text.replace("\\", "\\\\").replace("|", "\\|"))
+        view = self._view(None).escaped(_in_markdown)
         widths = [max(3, *map(text_width, [name, *cells])) for name, cells in zip(view.names, view.cells, strict=True)]
         rules = [
             ("-" * (w - 1) + ":") if right else (":" + "-" * (w - 1))
@@ -179,10 +179,25 @@ class Table:
             + " |"
             for row in rows
         ]
-        return "\n".join([f"{self._title}\n", *lines] if self._title else lines)
+        return "\n".join([f"{_in_markdown(self._title)}\n", *lines] if self._title else lines)
 
     def _repr_html_(self) -> str:
-        view = self._view(MAX_ROWS).escaped(html.escape)
+        return self.to_html(max_rows=MAX_ROWS)
+
+    def to_html(self, *, max_rows: int | None = None) -> str:
+        """Write the table in HTML; names are text in it, whatever they contain.
+
+        Parameters
+        ----------
+        max_rows : int or None
+            A longer table shows its head and its tail; None shows every row.
+
+        Examples
+        --------
+        >>> "<b>" in Table({"group": ["<b>"]}).to_html()
+        False
+        """
+        view = self._view(max_rows).escaped(html.escape)
         align = ['style="text-align: right"' if right else 'style="text-align: left"' for right in view.right]
         parts = ["<table>"]
         if self._title is not None:
@@ -357,6 +372,11 @@ def _column(name: str, values: Any) -> np.ndarray:
             array[:] = values
     array.flags.writeable = False
     return array
+
+
+def _in_markdown(text: str) -> str:
+    """Escape what would end a cell, or begin a tag."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "\\<")
 
 
 def _csv_values(values: np.ndarray) -> list[Any]:

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess.campaigns.campaign import Campaign
+from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import Queries as Queries
 from bayes_assess.designs import (
     ArmDesign,
@@ -27,7 +28,7 @@ from bayes_assess.questions import MultiLabelMetric, Question
 from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer, multilabel_answer
 
 
-class Assessment(Campaign):
+class Assessment(Planning, Campaign):
     """A campaign on one pool, made by `assess` or `resume`.
 
     Attributes

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from bayes_assess._tools.arrays import show, values_of
+from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import RankedQueries as RankedQueries
 from bayes_assess.campaigns.ranked_campaign import RankedCampaign
 from bayes_assess.errors import BudgetError, QuestionError
@@ -18,7 +19,7 @@ from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results.precision_curve import PrecisionCurveResult
 
 
-class RankedAssessment(RankedCampaign):
+class RankedAssessment(Planning, RankedCampaign):
     """A campaign on one ranked list, made by `assess` or `resume`.
 
     Attributes

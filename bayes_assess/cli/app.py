@@ -17,7 +17,9 @@ import typer
 from typer.core import TyperGroup
 
 from bayes_assess import __version__
+from bayes_assess.cli import answers
 from bayes_assess.cli.asked import Asked
+from bayes_assess.cli.busy import busy
 from bayes_assess.cli.epilogs import CHOICES, example
 from bayes_assess.cli.interrupt import INTERRUPTED
 from bayes_assess.cli.options import (
@@ -30,7 +32,6 @@ from bayes_assess.cli.options import (
     ItemIds,
     LabelColumn,
     LabelsFile,
-    Level,
     Moved,
     PlotOut,
     PoolFile,
@@ -134,18 +135,19 @@ def start(
     from bayes_assess.cli import files, text
 
     reading |= asked.columns | shown_columns(show)
-    items = files.read_items(pool, reading, ranked=asked.is_ranked(design), seed=seed)
-    assessment = assess(
-        items,
-        asked.question(items),
-        design=design,
-        prior=prior,
-        prior_strength=prior_strength,
-        seed=seed,
-        journal=out,
-        source=files.source_of(pool, reading),
-    )
-    _close(assessment)
+    with busy("Starting"):
+        items = files.read_items(pool, reading, ranked=asked.is_ranked(design), seed=seed)
+        assessment = assess(
+            items,
+            asked.question(items),
+            design=design,
+            prior=prior,
+            prior_strength=prior_strength,
+            seed=seed,
+            journal=out,
+            source=files.source_of(pool, reading),
+        )
+        _close(assessment)
     typer.echo(f"Started {out}: {text.started(assessment)}")
     typer.echo(f"Next: bayes-assess ask {out} -n {text.first_sheet(assessment)} -o to_label.csv")
 
@@ -179,9 +181,10 @@ def ask(
     wanted = 20 if n is None else n
     if output is not None:
         files.refuse_to_overwrite(output, force)
-    assessment = files.reopen(run, pool, shown_columns(show))
-    with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
-        queries = files.pending_queries(assessment) if pending else assessment.ask(wanted)
+    with busy("Choosing"):
+        assessment = files.reopen(run, pool, shown_columns(show))
+        with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
+            queries = files.pending_queries(assessment) if pending else assessment.ask(wanted)
     if not len(queries):
         typer.echo("The design needs no more labels: there is nothing to ask for, and no sheet to write.")
         return
@@ -296,25 +299,9 @@ def release(
     typer.echo(text.progress(assessment))
 
 
-@app.command(epilog=example("bayes-assess status run.db --plot figure.png"))
-def status(run: RunFile, level: Level = None, csv: CsvOut = None, plot: PlotOut = None, pool: Moved = None) -> None:
-    """Answer the question from the labels told so far."""
-    from bayes_assess.cli import files, text
-
-    assessment = files.reopen(run, pool)
-    _close(assessment)
-    result = assessment.result() if level is None else assessment.result(level=level)
-    typer.echo(result.summary())
-    typer.echo(text.progress(assessment))
-    for table in text.narrow(result):
-        typer.echo()
-        text.show(table)
-    if csv is not None:
-        result.table().to_csv(csv)
-        typer.echo(f"Wrote {csv}.")
-    if plot is not None:
-        files.save_figure(result.plot(), plot)
-        typer.echo(f"Wrote {plot}.")
+app.command(epilog=example("bayes-assess status run.db --plot figure.png"))(answers.status)
+app.command(epilog=example("bayes-assess plan run.db --width 0.05"))(answers.plan)
+app.command(epilog=example("bayes-assess report run.db -o report.html"))(answers.report)
 
 
 @app.command(
@@ -371,20 +358,26 @@ def simulate(
         typer.echo(f"Wrote {plot}.")
 
 
-@app.command(epilog=example("bayes-assess demo", "bayes-assess demo --output /tmp/demo"))
+@app.command(epilog=example("bayes-assess demo", "bayes-assess demo --judge", "bayes-assess demo --output /tmp/demo"))
 def demo(
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where figures and tables go.")] = Path("demo_output"),
     repeats: Annotated[int, typer.Option(help="Simulated campaigns per design.")] = 500,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Find the share of good reviews beside a cheap judge.")
+    ] = False,
     seed: Seed = 0,
 ) -> None:
     """Find the weakest class of a digit classifier.
 
-    Trains it, runs a campaign that learns where to look beside one at random, and writes figures and tables. It takes
-    less than a minute.
+    Trains it, runs a campaign that learns where to look beside one at random, and writes figures and tables. With
+    --judge a classifier judges reviews instead, and a person a few of them. It takes less than a minute.
     """
-    from bayes_assess.cli import text
+    from bayes_assess.cli import demo_judge, text
     from bayes_assess.cli.demo import run
 
+    if judge:
+        demo_judge.run(output, seed=seed, say=typer.echo, show=text.show)
+        return
     run(output, repeats=repeats, seed=seed, say=typer.echo, show=text.show, progress=sys.stderr.isatty())
 
 

@@ -6,7 +6,8 @@ but each campaign sees only the ones that it asks for, so that what it says can 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
@@ -55,6 +56,31 @@ class Findings:
     files: dict[Path, str]
 
 
+@contextmanager
+def need_scikit_learn() -> Iterator[None]:
+    """Say what to install where scikit-learn cannot be imported."""
+    try:
+        yield
+    except ImportError:
+        raise BayesAssessError(
+            'The demo trains a classifier with scikit-learn, which is missing: pip install "bayes-assess[demo]".'
+        ) from None
+
+
+def output_folder(output: str | Path) -> Path:
+    """Return a folder to write to, which need not be there yet.
+
+    Raises
+    ------
+    OutputError
+        If it is a file.
+    """
+    output = Path(output)
+    if output.exists() and not output.is_dir():
+        raise OutputError(f"{output} is a file; choose a folder to write to.")
+    return output
+
+
 def digits_pool() -> tuple[Pool, np.ndarray]:
     """Train a classifier of digits and return its predictions on the others, with their true labels.
 
@@ -68,13 +94,9 @@ def digits_pool() -> tuple[Pool, np.ndarray]:
     BayesAssessError
         If scikit-learn is not installed.
     """
-    try:
+    with need_scikit_learn():
         from sklearn.datasets import load_digits
         from sklearn.linear_model import LogisticRegression
-    except ImportError:
-        raise BayesAssessError(
-            'The demo trains a classifier with scikit-learn, which is missing: pip install "bayes-assess[demo]".'
-        ) from None
     pixels, digits = load_digits(return_X_y=True)
     pixels = pixels / 16  # in [0, 1], where the optimiser converges quickly
     classifier = LogisticRegression(max_iter=1000).fit(pixels[:N_TRAINING], digits[:N_TRAINING])
@@ -122,9 +144,7 @@ def run(
     BayesAssessError
         If scikit-learn is missing, or a file cannot be written.
     """
-    output = Path(output)
-    if output.exists() and not output.is_dir():
-        raise OutputError(f"{output} is a file; choose a folder to write to.")
+    output = output_folder(output)
     pool, labels = digits_pool()
     say(
         fill(

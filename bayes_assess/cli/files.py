@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -206,6 +207,11 @@ def pending_queries(assessment: Assessment) -> Queries:
     if not assessment.n_pending:
         raise OutputError("No item is pending: every item that was asked for has its label.")
     return assessment.pending_queries
+
+
+def as_command(words: list[str]) -> str:
+    """Write a call as it is typed in a shell."""
+    return shlex.join(words)
 
 
 def save_figure(ax: Axes, path: Path) -> None:

@@ -162,6 +162,12 @@ def released(n: int) -> str:
     return f"Released {plural(n, 'item')}: {'it' if n == 1 else 'they'} may be asked for again."
 
 
+def numbers(assessment: Assessment | RankedAssessment) -> dict[str, int]:
+    """Return how many labels were used, and what became of the other items."""
+    found = {"labels_used": assessment.labels_used, "pending": assessment.n_pending, "skipped": assessment.n_skipped}
+    return found | {"remaining": assessment.n_remaining, "items": assessment.pool.n_items}
+
+
 def progress(assessment: Assessment | RankedAssessment) -> str:
     """Say how many labels were used, and how many items are left."""
     aside = f", {assessment.n_skipped:,} set aside" if assessment.n_skipped else ""

@@ -173,9 +173,54 @@ def measure_draws(
     >>> measure_draws(np.random.default_rng(0), setting.reward, np.full((3, 4), 0.5), np.ones(3), full).tolist()
     [[0.5], [0.5], [0.5]]
     """
-    size = np.asarray(measure.size)
     supposed = np.broadcast_to(supposed, counts.shape)
-    rest = size - counts.sum(-1) - supposed.sum(-1)
+    rest = np.asarray(measure.size) - counts.sum(-1) - supposed.sum(-1)
+    found = _event_draws(rng, rest, curves, strength, counts)
+    if completion is None or completion.errors.is_trivial:
+        return measure_values(measure, found + counts[:, 1] + supposed[:, 1])
+    return _completed(rng, measure, found, rest - found, completion)
+
+
+def outcome_draws(
+    rng: np.random.Generator,
+    size: Int[np.ndarray, " K"],
+    curves: Float[np.ndarray, "n K"],
+    strength: Float[np.ndarray, " n"],
+    counts: Int[np.ndarray, "K 2"],
+    completion: Completion,
+) -> Int[np.ndarray, "n K O"]:
+    """Draw the outcomes of the unlabelled items of every cell, for every curve.
+
+    Parameters
+    ----------
+    rng, curves, strength, counts, completion
+        As for `measure_draws`.
+    size : (K,)
+        Items of every cell.
+
+    Examples
+    --------
+    >>> none = Completion(np.array([1]), np.array([0]), ErrorLabels.none(), np.array([[1, 0]]))
+    >>> outcome_draws(np.random.default_rng(0), np.array([4]), np.full((2, 1), 1.0), np.full(2, 1e9),
+    ...               np.array([[1, 0]]), none).tolist()
+    [[[0, 3]], [[0, 3]]]
+    """
+    rest = size - counts.sum(-1)
+    events = _event_draws(rng, rest, curves, strength, counts)
+    labels = completion.errors.drawn(rng, len(events))[:, completion.row]
+    outcomes = rng.multinomial(rest - events, labels / np.maximum(labels.sum(-1, keepdims=True), 1.0))
+    outcomes[:, np.arange(len(size)), completion.event] += events
+    return outcomes
+
+
+def _event_draws(
+    rng: np.random.Generator,
+    rest: Int[np.ndarray, " K"],
+    curves: Float[np.ndarray, "n K"],
+    strength: Float[np.ndarray, " n"],
+    counts: Int[np.ndarray, "K 2"],
+) -> Int[np.ndarray, "n K"]:
+    """Draw how many of the unlabelled items of every cell, `rest`, show the event."""
     curves, nu = np.asarray(curves, np.float64), np.asarray(strength, np.float64)[:, None]
     a = np.maximum(nu * curves + counts[:, 1], _LEAST_PARAMETER)
     b = np.maximum(nu * (1 - curves) + counts[:, 0], _LEAST_PARAMETER)
@@ -183,9 +228,7 @@ def measure_draws(
     rate = rng.beta(a[:, open_], b[:, open_])
     found = np.zeros(curves.shape, np.int64)
     found[:, open_] = rng.binomial(rest[open_], rate)
-    if completion is None or completion.errors.is_trivial:
-        return measure_values(measure, found + counts[:, 1] + supposed[:, 1])
-    return _completed(rng, measure, found, rest - found, completion)
+    return found
 
 
 def _completed(

@@ -4,15 +4,16 @@ An event is a positive label, or a prediction that is right. Cell c holds items 
 probable the event is there, m_c, and cells scatter around it:
 
     p_c ~ Beta(nu m_c, nu (1 - m_c)),   k_c ~ Binomial(n_c, p_c)
-    m_c = gamma + (1 - gamma) (1 - lambda) sigmoid(eta_c)
-    eta_c = a + b (bend_kappa(x_c) - tau) + delta f_c + zeta z_c + s sum_j e_j h_j(x_c) + sum_g u_g w_cg
+    m_c = gamma + (1 - gamma) (1 - lambda_c) sigmoid(eta_c)
+    eta_c = a + b (exp(v_c) bend_kappa(x_c) - tau) + delta f_c + zeta z_c + s sum_j e_j h_j(x_c) + u_c
+    logit lambda_c = logit lambda + l_c
 
-x is a coordinate of the score, f a feature such as the prediction, z another coordinate in standard units, h_j are
-smooth functions of x, and w_cg is the share of items of group g, whose events may be more or less probable at the same
-score by the effect u_g. gamma = phi F / M with the share phi of events that no score announces, and lambda is the share
-of the surest items without the event: a psychometric function with lapses. Every parameter is a function of a standard
-normal variable, so that models of different shape, the *members*, are rows of one table of constants, and their
-evidence decides between them.
+x is a coordinate of the score, f a feature such as the prediction, z another coordinate in standard units, and h_j are
+smooth functions of x. Scores may mean different things in groups of items: u_c, v_c and l_c are the effects of a cell's
+group, or their means over its items. gamma = phi F / M with the share phi of events that no score announces, and lambda
+is the share of the surest items without the event: a psychometric function with lapses. Every parameter is a function
+of a standard normal variable, so that models of different shape, the *members*, are rows of one table of constants, and
+their evidence decides between them.
 
 Particles (`_numerics.particles`) stand for the posterior of every member; given a particle, cells are independent
 Beta distributions. `CurveState` is a label model: it is carried from label to label inside compiled steps.
@@ -41,6 +42,8 @@ from bayes_assess.models._numerics.particles import Particles
 from bayes_assess.models.curve_members import Members
 
 N_SMOOTH = 8  # smooth functions
+GROUP_EFFECTS = ("effect", "steepness", "lapses")  # u, v, l
+_FEW_GROUPS = 8  # beyond so many there is but the first, as particles follow about 40 parameters
 PARAMETERS = ("shift", "slope", "prediction", "score", "unannounced", "lapse", "roughness", "strength", "bend")
 _DIMENSION = len(PARAMETERS) + N_SMOOTH
 
@@ -109,18 +112,24 @@ def rates(
     kappa = xp.clip(member.bend + member.bend_sd * at["bend"], 0.1, 1.6)
     roughness = xp.exp(member.roughness + member.roughness_sd * at["roughness"])
     wave = (roughness[:, None] * place[:, len(PARAMETERS) : _DIMENSION]) @ coordinates.smooth[which].T
-    if coordinates.groups.shape[1]:
-        wave = wave + (member.group_sd * place[:, _DIMENSION:]) @ coordinates.groups.T
+    lapse = (member.lapse + member.lapse_sd * at["lapse"])[:, None]
+    n_groups = coordinates.groups.shape[1]
+    if n_groups:
+        effects = place[:, _DIMENSION:].reshape(len(place), -1, n_groups) @ coordinates.groups.T
+        wave = wave + member.group_sd * effects[:, 0]
+    if n_groups and effects.shape[1] > 1:
+        lapse = lapse + member.group_lapse_sd * effects[:, 2]
     phi = sigmoid(member.unannounced + member.unannounced_sd * at["unannounced"])
-    lapse = sigmoid(member.lapse + member.lapse_sd * at["lapse"])
     gamma = xp.minimum(phi * coordinates.share, 0.5)
     strength = xp.exp(xp.clip(member.strength + member.strength_sd * at["strength"], -2.0, 16.0))
-    by_particle = intercept, slope, delta, member.score_sd * at["score"], gamma, (1 - gamma) * (1 - lapse), kappa
-    intercept, slope, delta, zeta, gamma, rest, kappa = (x[:, None] for x in by_particle)
+    by_particle = intercept, slope, delta, member.score_sd * at["score"], gamma, kappa
+    intercept, slope, delta, zeta, gamma, kappa = (x[:, None] for x in by_particle)
     size = xp.log1p(xp.abs(x))
     bent = xp.where(member.bend_sd > 0, xp.sign(x) * xp.expm1(kappa * size) / kappa, x)
+    if n_groups and effects.shape[1] > 1:
+        bent = xp.exp(member.group_slope_sd * effects[:, 1]) * bent
     eta = intercept + slope * bent + delta * coordinates.feature + zeta * z + wave
-    return xp.clip(gamma + rest * sigmoid(eta), 1e-7, 1 - 1e-6), strength
+    return xp.clip(gamma + (1 - gamma) * (1 - sigmoid(lapse)) * sigmoid(eta), 1e-7, 1 - 1e-6), strength
 
 
 def program(
@@ -148,13 +157,19 @@ def program(
     parts = [jnp.stack([jnp.asarray(value) for value in values]), jnp.asarray(deviation)]
     if n_groups := coordinates.groups.shape[1]:
         with numpyro.plate("group", n_groups):
-            parts.append(jnp.asarray(numpyro.sample("effect", dist.Normal(0.0, 1.0))))
+            for name in group_effects(n_groups):
+                parts.append(jnp.asarray(numpyro.sample(name, dist.Normal(0.0, 1.0))))
     place = jnp.concatenate(parts)
     share, strength = rates(place[None], member, coordinates)
     curve = jnp.asarray(numpyro.deterministic("curve", share[0]))
     nu = jnp.asarray(numpyro.deterministic("nu", strength[0]))
     with numpyro.plate("cell", len(n)):
         numpyro.sample("k", dist.BetaBinomial(nu * curve, nu * (1 - curve), n), obs=k)
+
+
+def group_effects(n_groups: int) -> tuple[str, ...]:
+    """Return which effects so many groups have."""
+    return GROUP_EFFECTS if n_groups <= _FEW_GROUPS else GROUP_EFFECTS[:1]
 
 
 def log_likelihood(
@@ -279,7 +294,8 @@ def start(seed: int, members: Members, coordinates: Coordinates, n_particles: in
         Per member.
     """
     n_members, n_cells = len(members.prior), len(coordinates.feature)
-    dimension = _DIMENSION + coordinates.groups.shape[1]
+    n_groups = coordinates.groups.shape[1]
+    dimension = _DIMENSION + len(group_effects(n_groups)) * n_groups
     first = smc.start(generator(seed, "calibration curve"), (n_members, n_particles, dimension))
     curves = [rates(place, members[i], coordinates, np) for i, place in enumerate(first.place)]
     share, strength = (np.stack(part).astype(np.float32) for part in zip(*curves, strict=True))

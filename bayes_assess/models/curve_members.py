@@ -31,7 +31,7 @@ class Members:
     lapse, lapse_sd : of logit lambda.
     roughness, roughness_sd : of log s.
     strength, strength_sd : of log nu.
-    group_sd : of the effect of a group, where cells are of several.
+    group_sd, group_slope_sd, group_lapse_sd : of u, v and l, the effects of groups.
     heavy : how heavy the tails of log b and delta are: sinh(heavy u) / heavy in the place of a normal u; 0: normal.
     names : what the members are called.
     """
@@ -59,6 +59,8 @@ class Members:
     strength: Any
     strength_sd: Any
     group_sd: Any
+    group_slope_sd: Any
+    group_lapse_sd: Any
     heavy: Any
     names: tuple[str, ...] = ()
 
@@ -129,8 +131,9 @@ POSITIVES = Members.of(
 Hidden positives weigh more here than there: intervals cover them more often, and are about a tenth wider elsewhere.
 """
 
-# At the same score the odds of a positive label differ between groups by factors of about e^2.
-_FAVOUR = {"group_sd": 2.0}
+# At the same score the odds of a positive label differ between groups by factors of about e^2; and a judge that tells
+# good from bad in one group may hardly do so in another, or be taken in by some of its items altogether.
+_FAVOUR = {"group_sd": 2.0, "group_slope_sd": 1.0, "group_lapse_sd": 1.5}
 # Judges are worse than the classifiers of `POSITIVES`: ten times as many positive labels have no score that tells, and
 # one in twenty of the items that they are surest of may be none.
 _BIASED = _CURVE | _FAVOUR | {"unannounced": _logit(0.02)}
@@ -178,16 +181,17 @@ VERDICTS = Members.of(
     | {
         "prior": 1.0,
         "from_log_odds": 0.5,
-        "intercept_sd": 1.6,
+        "intercept_sd": 1.4,
         "prediction": 1.0,
-        "prediction_sd": 2.5,
-        "strength": math.log(5.0),
-        "strength_sd": 1.2,
+        "prediction_sd": 1.5,
+        "strength": math.log(20.0),
+        "strength_sd": 1.0,
     },
 )
 """Rates of positive labels among items of either verdict, where there is no score.
 
-There are as few cells as verdicts and groups, so that their scatter is the prior of every rate: 5 labels' worth.
+There are as few cells as verdicts and groups, so that all of this is the prior of every rate: nearly uniform, since one
+with more at 0 and 1 takes a verdict that has not been seen to err for one that never does.
 """
 
 _RANK = {

@@ -102,7 +102,7 @@ def event_cells(
     else:
         about = event, event, error_labels(pool)
     coordinates = coordinates_of(ranked, cell, plain.sizes)
-    if subject.group is not None:
+    if subject.group is not None and subject.values is None:
         coordinates = with_groups(coordinates, subject.group, cell)
     events = CellEvents(subject, coordinates, *about)
     return EventCells(**vars(plain), measure=measure, events=events)

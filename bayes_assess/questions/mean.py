@@ -94,7 +94,7 @@ class Mean(LabelMean):
 
     def _subject(self, pool: Pool) -> tuple[Subject, Any]:
         subject, ranked = super()._subject(pool)
-        return replace(subject, values=self.values_of(pool)), ranked
+        return (subject if subject.decides else replace(subject, values=self.values_of(pool))), ranked
 
     def result_fields(self, pool: Pool) -> dict[str, np.ndarray]:
         """Count the items of the pool or of every group, and add up their predicted values.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +44,55 @@ class Answer(ABC):
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the table as a data frame, see `Table.to_frame`."""
         return self.table().to_frame(backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return question, answer, interval and table as plain values that strict JSON can hold.
+
+        What is no number, or infinite, is None.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> found = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy()).result().to_dict()
+        >>> found["labels_used"], found["guarantee"], found["table"][0]["group"]
+        (0, 'credible', 'cat')
+        """
+        from bayes_assess.results.report import as_dict  # which few need
+
+        return as_dict(self)
+
+    def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> Path:
+        """Write question, answer, figure, table and origin as one page, all or nothing.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to write. An existing file is replaced.
+        format : {"html", "md"}, optional
+            A page that loads nothing, or Markdown without the figure; by default what the suffix says.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        OutputError
+            If the format is unknown, or the file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import bayes_assess as ba
+        >>> result = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy()).result()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.report(f"{folder}/report.html").read_text()[:15]
+        '<!DOCTYPE html>'
+        """
+        from bayes_assess.results.report import write_report
+
+        return write_report(self, path, format)
 
     def __repr__(self) -> str:
         return f"{self.summary()}\n\n{self.table()!r}"

@@ -13,6 +13,7 @@ from bayes_assess._tools.seeds import generator, jax_key
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.questions import ExtremeQuestion
 from bayes_assess.results._base import Result
 from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
@@ -99,6 +100,14 @@ class GroupwiseResult(Result):
         weight = self.size / self.size.sum()
         mean = float(self.estimate @ weight)
         return mean, self._ends(self.draws @ weight, mean)
+
+    @property
+    def labels_as_good(self) -> int | None:
+        """Random labels that would have told the overall accuracy as well; None of what is no share."""
+        if self.question.quantity != "accuracy":
+            return None
+        mean, ends = self.overall
+        return int(random_labels(mean, float(np.diff(ends)[0]), int(self.size.sum()), self.level))
 
     @property
     def identified(self) -> np.ndarray:

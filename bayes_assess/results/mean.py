@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess.estimators.random_labels import random_labels
+from bayes_assess.estimators.random_labels import labels_of_variance
 from bayes_assess.results._proxy import ProxyResult
 from bayes_assess.results.belief_metric import BeliefMetricResult
 from bayes_assess.results.metric import MetricResult
@@ -42,7 +42,8 @@ class MeanResult(ProxyResult):
     @property
     def _labels_as_good(self: Any) -> Int[np.ndarray, " G"]:
         mean, width = np.atleast_1d(self.estimate), np.diff(self._ends_of_all(), axis=-1)[:, 0]
-        return random_labels(mean, width, self.items, self.level, variance=self._variance(mean))
+        span = float(np.ptp(self.values))
+        return labels_of_variance(self._variance(mean) / span**2, width / span, self.items, self.level)
 
     def _variance(self, mean: Float[np.ndarray, " G"]) -> Float[np.ndarray, " G"]:
         """Estimate the variance of the labels: squares of cells by their labels, and by one of the pool's on average.

@@ -18,7 +18,7 @@ from bayes_assess.cli.app import app
 from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
 from bayes_assess.errors import OutputError
 
-COMMANDS = ("start", "ask", "tell", "correct", "skip", "release", "status", "simulate", "demo")
+COMMANDS = ("start", "ask", "tell", "correct", "skip", "release", "status", "plan", "report", "simulate", "demo")
 CLASSES = ("bird", "cat", "dog")
 N_ITEMS = 30  # asks of 3 or 4, and of 20 to 30, share what JAX compiles
 

@@ -18,7 +18,15 @@ from scipy import special, stats
 import bayes_assess as ba
 from bayes_assess.estimators.posterior_measure import measure_draws, measure_values
 from bayes_assess.models._numerics import particles as smc
-from bayes_assess.models.calibration_curve import N_SMOOTH, PARAMETERS, log_likelihood, program, rates, start
+from bayes_assess.models.calibration_curve import (
+    GROUP_EFFECTS,
+    N_SMOOTH,
+    PARAMETERS,
+    log_likelihood,
+    program,
+    rates,
+    start,
+)
 from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, RATES, UNSCORED, VERDICTS, Members
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
 from bayes_assess.questions._curve_coordinates import coordinates_of
@@ -233,32 +241,62 @@ def grouped(coordinates):
 def test_effects_of_groups_shift_log_odds():
     _, coordinates = made()
     member = RATES[4]  # flat: nothing is unannounced and nothing lapses, so that log odds are eta
-    place = np.random.default_rng(5).normal(size=(50, DIMENSION + 2)).astype(np.float32)
+    place = np.random.default_rng(5).normal(size=(50, DIMENSION + 6)).astype(np.float32)
+    place[:, DIMENSION + 2 :] = 0
     plain = special.logit(np.float64(rates(place[:, :DIMENSION], member, coordinates)[0]))
     shifted = special.logit(np.float64(rates(place, member, grouped(coordinates))[0]))
-    expected = float(member.group_sd) * place[:, DIMENSION:][:, np.arange(K) % 2]
+    expected = float(member.group_sd) * place[:, DIMENSION : DIMENSION + 2][:, np.arange(K) % 2]
     inside = (np.abs(plain) < 8) & (np.abs(shifted) < 8)  # which 32 bits tell from 0 and 1
     assert inside.mean() > 0.5
     np.testing.assert_allclose((shifted - plain)[inside], expected[inside], atol=2e-3)
 
 
+def test_in_a_steeper_group_the_coordinate_is_stretched():
+    _, coordinates = made()
+    member, v = RATES[2], 0.7
+    place = np.random.default_rng(5).normal(size=(50, DIMENSION + 6)).astype(np.float32)
+    place[:, DIMENSION:] = 0
+    stretched = coordinates.place * np.where(np.arange(K) % 2, np.exp(member.group_slope_sd * v), 1.0)
+    expected = rates(place, member, grouped(coordinates._replace(place=stretched)), np)[0]
+    place[:, DIMENSION + 3] = v
+    np.testing.assert_allclose(rates(place, member, grouped(coordinates), np)[0], expected, rtol=1e-5)
+    assert not np.allclose(rates(0 * place, member, grouped(coordinates), np)[0], expected)
+
+
+def test_a_group_has_lapses_of_its_own():
+    _, coordinates = made()
+    member, v = RATES[0], 0.7
+    place = np.random.default_rng(5).normal(size=(50, DIMENSION + 6)).astype(np.float32)
+    place[:, DIMENSION:] = 0
+    more = place.copy()
+    more[:, PARAMETERS.index("lapse")] += v * member.group_lapse_sd / member.lapse_sd
+    plain, lapsing = (rates(one, member, grouped(coordinates), np)[0] for one in (place, more))
+    place[:, DIMENSION + 5] = v
+    expected = np.where(np.arange(K) % 2, lapsing, plain)
+    np.testing.assert_allclose(rates(place, member, grouped(coordinates), np)[0], expected, rtol=1e-5)
+    assert not np.allclose(plain, lapsing)
+
+
 def test_the_program_knows_effects_of_groups():
     _, coordinates = made()
     k, n = counts_of(*campaign())
-    place = np.random.default_rng(6).normal(size=(1, DIMENSION + 2)).astype(np.float32)
+    place = np.random.default_rng(6).normal(size=(1, DIMENSION + 6)).astype(np.float32)
     values = dict(zip(PARAMETERS, place[0], strict=False))
-    values |= {"deviation": place[0, len(PARAMETERS) : DIMENSION], "effect": place[0, DIMENSION:]}
+    effects = dict(zip(GROUP_EFFECTS, place[0, DIMENSION:].reshape(3, 2), strict=True))
+    values |= {"deviation": place[0, len(PARAMETERS) : DIMENSION]} | effects
     told = numpyro.handlers.substitute(program, {name: jnp.asarray(value) for name, value in values.items()})
-    trace = numpyro.handlers.trace(told).get_trace(grouped(coordinates), RATES[2], jnp.asarray(n), jnp.asarray(k))
-    share, strength = rates(place, RATES[2], grouped(coordinates), np)
+    trace = numpyro.handlers.trace(told).get_trace(grouped(coordinates), RATES[0], jnp.asarray(n), jnp.asarray(k))
+    share, strength = rates(place, RATES[0], grouped(coordinates), np)
     np.testing.assert_allclose(trace["curve"]["value"], share[0], rtol=1e-4)  # 32-bit log odds
     np.testing.assert_allclose(trace["nu"]["value"], strength[0], rtol=64 * EPS)
 
 
-def test_a_belief_starts_with_a_parameter_for_every_group():
+def test_a_belief_starts_with_parameters_for_every_group():
     _, coordinates = made()
     assert start(0, VERDICTS, coordinates, 8).particles.place.shape == (1, 8, DIMENSION)
-    assert start(0, VERDICTS, grouped(coordinates), 8).particles.place.shape == (1, 8, DIMENSION + 2)
+    assert start(0, VERDICTS, grouped(coordinates), 8).particles.place.shape == (1, 8, DIMENSION + 6)
+    many = coordinates._replace(groups=np.eye(9, dtype=np.float32)[np.arange(K) % 9])
+    assert start(0, VERDICTS, many, 8).particles.place.shape == (1, 8, DIMENSION + 9)
 
 
 @pytest.mark.parametrize(("table", "which"), [("positives", 1), ("positives", 4), ("agreement", 4)])

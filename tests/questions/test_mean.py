@@ -10,7 +10,7 @@ from scipy import stats
 import bayes_assess as ba
 from bayes_assess.campaigns.description import describe_question, described_question
 from bayes_assess.designs import VarianceReduction
-from bayes_assess.estimators.random_labels import random_labels
+from bayes_assess.estimators.random_labels import labels_of_variance
 from bayes_assess.models.curve_members import RATES, RATINGS
 from bayes_assess.models.rating_labels import RatingLabels
 from bayes_assess.pool.rank_strata import RankStrata
@@ -91,9 +91,8 @@ def test_random_labels_follow_from_the_variance_that_the_labels_show():
     r = told(ba.Mean(), 120).result()
     width = float(np.diff(r.interval)[0])
     # The sample variance of 120 labels is within a third of the true one, far beyond what chance does.
-    low, high = (random_labels(MEAN, width, N, variance=share * LABELS.var()) for share in (2 / 3, 4 / 3))
+    low, high = (labels_of_variance(share * LABELS.var() / 16, width / 4, N) for share in (2 / 3, 4 / 3))
     assert low <= r.random_labels <= high
-    assert random_labels(0.5, 0.1, 1000) == random_labels(0.5, 0.1, 1000, variance=0.25)
 
 
 def test_groups_have_their_own_judge():

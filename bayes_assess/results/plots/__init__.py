@@ -15,4 +15,5 @@ from bayes_assess.results.plots.confusion import confusion_matrix as confusion_m
 from bayes_assess.results.plots.curves import precision_recall_curve as precision_recall_curve
 from bayes_assess.results.plots.groups import forest as forest
 from bayes_assess.results.plots.groups import rank_plot as rank_plot
+from bayes_assess.results.plots.plan import expected_path as expected_path
 from bayes_assess.results.plots.ranked import precision_by_rank as precision_by_rank

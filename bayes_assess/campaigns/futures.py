@@ -1,0 +1,192 @@
+"""Futures of a campaign: it goes on by its own steps, on pools that its belief draws.
+
+A future is a pool whose labelled items are as they are and whose other labels are drawn from the posterior, joint over
+all cells, and a campaign on it that starts from the present state. Campaigns go on a few labels at a time, so that
+they end when enough is known of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Int
+
+from bayes_assess._tools.axes import x64
+from bayes_assess._tools.seeds import generator, jax_key
+from bayes_assess.designs import ArmDesign, CellState, Design, State, VarianceReduction, settle_batch
+from bayes_assess.designs.step import Campaign, one_label, start_campaign
+from bayes_assess.designs.variance_reduction import BeliefState
+from bayes_assess.errors import DesignError
+from bayes_assess.estimators.posterior_measure import Completion, outcome_draws
+from bayes_assess.estimators.weighted import Steps
+from bayes_assess.models.calibration_curve import drawn
+from bayes_assess.questions import Setting
+
+_THREADS = os.cpu_count() or 2
+_CURVES = 64  # drawn for every future that takes one
+
+
+def without_pending(design: Design, state: State, later: Steps | None) -> State:
+    """Return the state as if items without a label had never been asked for.
+
+    Parameters
+    ----------
+    design : Design
+    state : State
+    later : Steps, optional
+        Those of the session that are not settled, as far as labels have come.
+    """
+    if later is not None:
+        known = np.asarray(later.outcome) >= 0
+        state = settle_batch(design, state, Steps(*(np.asarray(column)[known] for column in later)))
+    pending = np.asarray(state.pending)
+    return replace(state, pending=np.zeros_like(pending), remaining=np.asarray(state.remaining) + pending)
+
+
+@x64
+def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed: int) -> Int[np.ndarray, "n K O"]:
+    """Draw the outcomes of all unlabelled items from the posterior, `n` times.
+
+    Parameters
+    ----------
+    design : Design
+        One that plays arms, or the one with a belief on a measure.
+    state : State
+    setting : Setting
+        Of the campaign.
+    n, seed : int
+
+    Returns
+    -------
+    (n, K, O) integers
+        Unlabelled items of every cell by outcome.
+
+    Raises
+    ------
+    DesignError
+        If the design weighs what it draws, and believes nothing of the labels of all items together.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> design = ba.designs.Thompson()
+    >>> setting = ba.GroupAccuracy().setting(ba.Pool(predictions=[0, 0, 0, 1]))
+    >>> imagined_labels(design, design.init(*setting), setting, 5, seed=0).sum(-1).tolist()[0]
+    [3, 1]
+    """
+    counts, sizes = np.asarray(state.counts), setting.cells.sizes
+    if isinstance(design, ArmDesign):
+        posterior = setting.prior.update_counts(counts)
+        shares = np.asarray(posterior.pool_draws(jax_key(seed, "futures"), n, counts, sizes))
+        if shares.ndim == 2:  # of agreements
+            shares = np.stack([1 - shares, shares], axis=-1)
+        full = np.rint(shares * sizes[:, None]).astype(np.int64)
+        return np.where(sizes[:, None] > 0, full - counts, 0)
+    if isinstance(design, VarianceReduction):
+        return _by_curves(state, n, seed)
+    raise DesignError(
+        f"Design {design.name!r} cannot be planned: it has no belief on the labels of all items together, from which "
+        "futures could be drawn; plan with 'variance_reduction', where that serves the question."
+    )
+
+
+def _by_curves(state: BeliefState, n: int, seed: int) -> Int[np.ndarray, "n K O"]:
+    """Draw a curve, the rates of the cells around it, which items show the event, and the labels of the others."""
+    rng = generator(seed, "futures")
+    share, strength = drawn(state.belief, _CURVES * n)
+    chosen = rng.permutation(len(share))[:n]  # they come in an order of their own; any n of them are a sample
+    events, errors = np.asarray(state.belief.counts).astype(np.int64), jax.tree.map(np.asarray, state.errors)
+    completion = Completion(np.asarray(state.event), np.asarray(state.row), errors, np.asarray(state.counts))
+    return outcome_draws(rng, np.asarray(state.measure.size), share[chosen], strength[chosen], events, completion)
+
+
+def continued(
+    design: Design,
+    state: State,
+    unlabelled: Int[np.ndarray, "n K O"],
+    stages: Iterator[Int[np.ndarray, " L"]],
+    seed: int,
+) -> Iterator[tuple[Int[np.ndarray, " L"], Any]]:
+    """Continue the campaign on every future, a stage at a time.
+
+    Parameters
+    ----------
+    design : Design
+    state : State
+        Without pending items.
+    unlabelled : (n, K, O) integers
+        What `imagined_labels` returned.
+    stages : iterator of (L,) integers
+        Further labels at which to look; the same number of them in every stage, each beyond those before.
+    seed : int
+
+    Yields
+    ------
+    looks : (L,) integers
+    record : pytree of arrays (n, L, ...)
+        What the design records.
+    """
+    n = len(unlabelled)
+    keys = jax.random.split(jax_key(seed, "campaigns of futures"), (n, 2))
+    per_thread = -(-n // _THREADS) if design.one_by_one else n
+    parts = [slice(start, start + per_thread) for start in range(0, n, per_thread)]
+    with jax.enable_x64(True):
+        started = [_started(design, keys[part], state, jnp.asarray(unlabelled[part])) for part in parts]
+    with ThreadPoolExecutor(len(parts)) as threads:
+        for looks in stages:
+            advance = partial(_advanced, design, np.asarray(looks))
+            first = advance(started[0])  # which compiles, once for all
+            found = [first, *threads.map(advance, started[1:])]
+            started = [campaign for campaign, _ in found]
+            yield looks, jax.tree.map(lambda *leaves: np.concatenate(leaves), *(record for _, record in found))
+
+
+@partial(jax.jit, static_argnums=0)
+def _started(design: Design, keys: Array, state: State, unlabelled: Int[Array, "n K O"]) -> Campaign:
+    """Return a campaign for every future."""
+    start = jax.vmap(lambda key, left: start_campaign(1, key, state, left), out_axes=_axes(design, state))
+    return start(keys, unlabelled)
+
+
+def _advanced(design: Design, looks: np.ndarray, campaigns: Campaign) -> tuple[Campaign, Any]:
+    """Go on to every look; what the design records is on the host."""
+    with jax.enable_x64(True):
+        campaigns, record = _compiled(design, campaigns, jnp.asarray(looks))
+        return campaigns, jax.device_get(record)
+
+
+@partial(jax.jit, static_argnums=0)
+def _compiled(design: Design, campaigns: Campaign, looks: Int[Array, " L"]) -> tuple[Campaign, Any]:
+    def one(campaign):
+        def until(campaign, look):
+            campaign = lax.fori_loop(campaign.t, look, lambda _, same: one_label(design, same), campaign)
+            return campaign, design.record(campaign.state)
+
+        return lax.scan(until, campaign, looks)
+
+    if design.one_by_one:
+        return lax.map(one, campaigns)
+    axes = _axes(design, campaigns.state)
+    return jax.vmap(one, in_axes=(axes,), out_axes=(axes, 0))(campaigns)
+
+
+def _axes(design: Design, state: State) -> Any:
+    """Return a `Campaign` of axes: 0, or None for what all have in common, on which branches stay branches."""
+    if design.one_by_one:
+        return 0
+    axes = jax.tree.map(lambda _: 0, state)
+    if isinstance(state, CellState):
+        axes = replace(axes, prior=None, size=None, weight=None, playable=None)
+        if axes.carried is not None:
+            axes = replace(axes, carried=axes.carried._replace(n_labels=None, n_placed=None))
+    axis: Any = {"keys": 0, "t": None, "state": axes, "left": 0, "n_items": None, "steps": 0}
+    return Campaign(**axis)

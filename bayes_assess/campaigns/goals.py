@@ -1,0 +1,209 @@
+"""Goals of a campaign: an interval of some width, or a verdict of some probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.axes import x64
+from bayes_assess.acquisition.cell_measure import CellMeasure
+from bayes_assess.campaigns.study import Campaigns
+from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.random_labels import labels_of_variance, random_labels
+from bayes_assess.pool.cells import Cells
+from bayes_assess.questions import (
+    AllPairs,
+    ExtremeQuestion,
+    GroupAccuracy,
+    MeasureComparison,
+    Metric,
+    PrecisionCurve,
+    TwoGroups,
+    TwoSystems,
+)
+from bayes_assess.questions.metric import cells_table
+
+_DRAWS = 500  # for the interval of the overall accuracy
+_PROBABILITY = 0.95  # of a verdict
+_ANSWERS = ("widest", "overall")
+
+
+def check_plannable(question: Any) -> None:
+    """Raise QuestionError if no goal can be set for a question.
+
+    Examples
+    --------
+    >>> check_plannable(GroupAccuracy())
+    """
+    if isinstance(question, PrecisionCurve | ExtremeQuestion):
+        why = (
+            "asks which groups are the most extreme, and that has no interval; plan GroupAccuracy"
+            if isinstance(question, ExtremeQuestion)
+            else "keeps its promise for the budget that it is started with; simulate designs on a list like it"
+        )
+        raise QuestionError(f"{question.name} cannot be planned: it {why}.")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """When a campaign has found out enough.
+
+    Attributes
+    ----------
+    question, cells
+    kind : {"width", "probability"}
+        Of the widest interval, or of the least sure verdict.
+    value : float
+    of : {"widest", "overall"}
+    level : float
+        Of the intervals.
+    """
+
+    question: Any
+    cells: Cells
+    kind: str
+    value: float
+    of: str
+    level: float
+
+    @classmethod
+    def checked(
+        cls, question: Any, cells: Cells, width: float | None, probability: float | None, of: str, level: float
+    ) -> Goal:
+        """Make the goal, or raise QuestionError if the question has none such."""
+        name = question.name
+        verdicts = hasattr(question, "masses")
+        if width is not None and probability is not None:
+            raise QuestionError("A plan has one goal: give a width or a probability, not both.")
+        if width is None and probability is None and not verdicts:
+            raise QuestionError(f"A plan for {name} needs the width that its interval is to have, such as width=0.05.")
+        if probability is not None and not verdicts:
+            raise QuestionError(f"{name} gives no verdict that has a probability; plan the width of its interval.")
+        if of not in _ANSWERS or (of == "overall" and not isinstance(question, GroupAccuracy)):
+            raise QuestionError(
+                f"A plan is of the 'widest' interval, or for GroupAccuracy of the 'overall' accuracy; found {show(of)}."
+            )
+        kind = "probability" if width is None else "width"
+        value = _PROBABILITY if width is None and probability is None else (probability if width is None else width)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+            raise QuestionError(f"The {kind} that is planned for lies between 0 and 1; found {show(value)}.")
+        if not 0 < level < 1:
+            raise QuestionError(f"The level of an interval lies between 0 and 1, such as 0.95; found {show(level)}.")
+        return cls(question, cells, kind, float(value), of, level)
+
+    @property
+    def widest(self) -> bool:
+        """Whether the goal is about the widest of several intervals, or the least sure of several verdicts."""
+        if self.of == "overall" or isinstance(self.question, TwoGroups | TwoSystems | MeasureComparison):
+            return False
+        if isinstance(self.question, Metric):
+            return len(cells_table(self.cells).outputs) > 1
+        return True
+
+    def reached(self, values: Float[np.ndarray, "*shape"]) -> Bool[np.ndarray, "*shape"]:
+        """Tell where widths, or probabilities, are as wished."""
+        return values <= self.value if self.kind == "width" else values >= self.value
+
+    def now(self, session: Any, n: int) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """Return the session's own width, and the value that the goal is about, `n` times."""
+        result = session.result(self.level)
+        ends = result.overall[1] if self.of == "overall" else result.interval
+        width = float(self._widest(np.diff(ends, axis=-1)[..., 0][None, None]).item())
+        value = float(self._least_sure(result.masses[None, None]).item()) if self.kind == "probability" else width
+        return np.full(n, width), np.full(n, value)
+
+    def measured(self, campaigns: Campaigns) -> tuple[Float[np.ndarray, "F L"], Float[np.ndarray, "F L"]]:
+        """Return the widths of simulated campaigns at all looks, and the values that the goal is about."""
+        if self.of == "overall":
+            draws = self.question.draws(campaigns.cells, campaigns.prior, campaigns.counts, 0, _DRAWS)
+            tails = [(1 - self.level) / 2, (1 + self.level) / 2]
+            widths = np.diff(np.quantile(draws @ campaigns.cells.weights, tails, axis=0), axis=0)[0]
+        else:
+            ends = self.question.study_intervals(campaigns, self.level)
+            widths = self._widest(np.diff(ends, axis=-1)[..., 0])
+        return widths, widths if self.kind == "width" else self._probabilities(campaigns)
+
+    def _widest(self, widths: Float[np.ndarray, "F L *answer"]) -> Float[np.ndarray, "F L"]:
+        """Return the greatest width of those of groups with items."""
+        sizes = self.question.group_sizes(self.cells)
+        if widths.ndim > 2 and sizes is not None and widths.shape[2] == len(sizes):
+            widths = widths[:, :, np.asarray(sizes) > 0]
+        return widths.max(axis=tuple(range(2, widths.ndim))) if widths.ndim > 2 else widths
+
+    def _probabilities(self, campaigns: Campaigns) -> Float[np.ndarray, "F L"]:
+        """Return the probability of the verdict, the least sure one of several."""
+        asked, record = self.question, campaigns.record
+        if isinstance(asked, MeasureComparison):
+            masses = asked.masses(asked.quantiles(record, cells_table(campaigns.cells).ranges))
+        else:
+            masses = asked.masses(campaigns.cells, campaigns.prior, record)
+        return self._least_sure(masses)
+
+    def _least_sure(self, masses: Float[np.ndarray, "F L *answer 3"]) -> Float[np.ndarray, "F L"]:
+        """Return the least probability of the verdicts on groups with items."""
+        sure = masses.max(-1)
+        if sure.ndim == 2:
+            return sure
+        filled = np.flatnonzero(self.cells.sizes)
+        return sure[:, :, filled][:, :, :, filled].min(axis=(2, 3))
+
+
+def random_labels_to(
+    goal: Goal, cells: Cells, full: Int[np.ndarray, "F K O"], width: Float[np.ndarray, " F"]
+) -> Float[np.ndarray, " F"] | None:
+    """Count the random labels that give an interval as narrow in every future; None where no formula has them.
+
+    Parameters
+    ----------
+    goal : Goal
+    cells : Cells
+    full : (F, K, O) integers
+        Items of every cell by outcome.
+    width : (F,) floats
+        What the interval is to be; not a number where that is unknown, and so are the labels.
+    """
+    question, sizes, level = goal.question, cells.sizes, goal.level
+    known, n_items = np.isfinite(width), int(sizes.sum())
+    w = np.where(known, width, 1.0)
+    if isinstance(question, Metric):
+        measure: Any = cells.measure  # type: ignore[attr-defined]
+        variance = np.array([_measure_variance(measure, one) for one in full]).max(-1)
+        found = labels_of_variance(variance, w, n_items, level)
+    elif isinstance(question, GroupAccuracy) and goal.of == "overall":
+        found = random_labels(full[..., 1].sum(-1) / n_items, w, n_items, level)
+    elif isinstance(question, GroupAccuracy):
+        some = sizes > 0
+        share = full[:, some, 1] / sizes[some]
+        found = (random_labels(share, w[:, None], sizes[some], level) * n_items / sizes[some]).max(-1)
+    elif isinstance(question, TwoGroups | AllPairs):
+        filled = np.flatnonzero(question.playable(cells) & (sizes > 0))
+        p = full[:, filled, 1] / sizes[filled]
+        of_groups = np.sort(p * (1 - p) * n_items / sizes[filled], axis=-1)
+        found = labels_of_variance(of_groups[:, -2:].sum(-1), w, n_items, level)
+    elif isinstance(question, TwoSystems):
+        first, second = (full[..., outcome].sum(-1) / n_items for outcome in (1, 2))
+        found = labels_of_variance(first + second - (first - second) ** 2, w, n_items, level)
+    else:
+        return None
+    return np.where(known, np.ceil(found), np.nan)
+
+
+@x64
+def _measure_variance(measure: CellMeasure, full: Int[np.ndarray, "K O"]) -> Float[np.ndarray, " k"]:
+    """Compute the variance of one random item's influence on the measure, by the delta method."""
+    share = full / full.sum()
+    items = np.zeros((measure.n_attributes, measure.n_outcomes))
+    np.add.at(items, np.asarray(measure.attribute), share)
+    directions = np.asarray(_directions(measure.table, items))
+    mean = np.einsum("ac,ack->k", items, directions)
+    return np.einsum("ac,ack->k", items, (directions - mean) ** 2)
+
+
+@jax.jit
+def _directions(table: Any, items: Any) -> Any:
+    return table.directions(table.mean(items))

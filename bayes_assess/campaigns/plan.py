@@ -1,0 +1,247 @@
+"""Plans: how many more labels until enough is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.arrays import show
+from bayes_assess.campaigns.futures import continued, imagined_labels, without_pending
+from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
+from bayes_assess.campaigns.study import Campaigns
+from bayes_assess.errors import BudgetError
+from bayes_assess.results.plan import Plan
+
+if TYPE_CHECKING:
+    from bayes_assess.campaigns.assessment import Assessment
+
+_LOOKS = 5  # of a stage
+_GROWTH = 1.2  # of all labels from look to look
+_FIRST = 10  # labels, before which nobody looks
+_MOST, _MOST_ONE_BY_ONE = 10_000, 1_000  # further labels of a future, of campaigns side by side and in a row
+_ENOUGH = 0.9  # of the futures must have reached the goal
+
+
+def plan(
+    pool: Any,
+    question: Any,
+    *,
+    width: float | None = None,
+    probability: float | None = None,
+    of: str = "widest",
+    design: Any = None,
+    prior: Any = None,
+    prior_strength: float | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+    futures: int = 16,
+) -> Plan:
+    """Say how many labels a question will need, before any is there.
+
+    Only the prior speaks, so that the spread is wide; `Assessment.plan` knows more once there are labels.
+
+    Parameters
+    ----------
+    pool, question, design, prior, prior_strength, seed
+        As for `assess`.
+    width, probability, of, level, futures
+        As for `Assessment.plan`.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    BudgetError, DesignError, QuestionError, PriorError, PartitionError
+        If an argument does not fit the pool, or nothing can be planned for the question.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=[0] * 300)
+    >>> found = ba.plan(pool, ba.GroupAccuracy(), width=0.1, design="random", prior="uninformative")
+    >>> found.labels.lower <= found.labels.expected <= found.labels.upper
+    True
+    """
+    from bayes_assess.campaigns.start import assess  # which imports sessions, and they this module
+
+    assessment = assess(pool, question, design=design, prior=prior, prior_strength=prior_strength, seed=seed)
+    return assessment.plan(width, probability=probability, of=of, level=level, futures=futures)
+
+
+class Planning:
+    """What plans the labels of a session; `Assessment` is one."""
+
+    def plan(
+        self: Any,
+        width: float | None = None,
+        *,
+        probability: float | None = None,
+        of: str = "widest",
+        level: float = 0.95,
+        futures: int = 16,
+    ) -> Plan:
+        """Say how many more labels it takes until enough is known.
+
+        The session is continued on pools that are drawn from the posterior, by its own steps, as in METHODS 12.6.
+        Items that are pending count as not asked for yet. Nothing of the session changes. While labels are few, it is
+        often too few that is expected: plan again when more have come. `benchmarks/study_plan.py` measures how good
+        plans are.
+
+        Parameters
+        ----------
+        width : float in (0, 1), optional
+            What the interval is to be wide, at most.
+        probability : float in (0, 1), optional
+            Of comparisons, in the place of the width: what their verdict is to have; 0.95 if neither is given.
+        of : {"widest", "overall"}
+            Of several intervals the widest, or for `GroupAccuracy` that of the overall accuracy.
+        level : float in (0, 1)
+            Of the intervals.
+        futures : int
+            Pools that are drawn, at least 2: the more, the better known is the spread.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        QuestionError
+            If the question has no such goal.
+        DesignError
+            If the design has no belief on labels to draw pools from.
+        BudgetError
+            If there are too few futures.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 100), ba.GroupAccuracy(), design="random")
+        >>> a.tell(a.ask(20).ids, ["cat", "dog"] * 10)
+        >>> plan = a.plan(width=0.1, of="overall")
+        >>> plan.labels_used, plan.labels.lower <= plan.labels.expected <= plan.labels.upper <= 180
+        (20, True)
+        """
+        if isinstance(futures, bool) or int(futures) != futures or futures < 2:
+            raise BudgetError(f"A plan needs at least 2 futures, a whole number; found {show(futures)}.")
+        check_plannable(self.question)
+        goal = Goal.checked(self.question, self.cells, width, probability, of, level)
+        present = Present.of(self)
+        unlabelled = imagined_labels(self.design, present.state, self._setting, int(futures), self._seed)
+        labels, widths, values = followed(self, present, goal, unlabelled)
+        needed = labels_needed(goal, labels, values, present.n_items)
+        full = np.asarray(present.state.counts) + unlabelled
+        return Plan(
+            question=self.question.name,
+            design=self.design.name,
+            kind=goal.kind,
+            goal=goal.value,
+            level=level,
+            widest=goal.widest,
+            labels_used=present.n_told,
+            n_items=present.n_items,
+            budgets=labels,
+            paths=values,
+            needed=needed - present.n_told,
+            random=random_labels_to(goal, self.cells, full, _width_then(labels, widths, needed)),
+        )
+
+
+class Present(NamedTuple):
+    """Where a session stands, as if its pending items had never been asked for.
+
+    Attributes
+    ----------
+    state : State
+    n_told, n_items : int
+        Labels, and with them the items that may still be asked for.
+    """
+
+    state: Any
+    n_told: int
+    n_items: int
+
+    @classmethod
+    def of(cls, session: Assessment) -> Present:
+        """Look at a session."""
+        later = None if session._steps is None else session._steps.take()[1]
+        state = without_pending(session.design, session._state, later)
+        return cls(state, session.labels_used, session.labels_used + int(np.asarray(state.remaining).sum()))
+
+
+def followed(
+    session: Assessment, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], enough: float = _ENOUGH
+) -> tuple[Int[np.ndarray, " B"], Float[np.ndarray, "F B"], Float[np.ndarray, "F B"]]:
+    """Continue a session on pools with these unlabelled items until most futures reach the goal.
+
+    Returns
+    -------
+    labels : (B,)
+        In all, at every look; the present number first.
+    widths : (F, B)
+        Of the interval.
+    values : (F, B)
+        What the goal is about.
+    """
+    design, setting, seed = session.design, session._setting, session._seed
+    labels = np.array([present.n_told])
+    widths, values = (found[:, None] for found in goal.now(session, len(unlabelled)))
+    n_left = present.n_items - present.n_told
+    if not n_left or goal.reached(values).all():
+        return labels, widths, values
+    most = min(max(_MOST_ONE_BY_ONE, 4 * present.n_told) if design.one_by_one else _MOST, n_left)
+    for looks, record in continued(design, present.state, unlabelled, _stages(present.n_told, most), seed):
+        record = design.digest(record, setting, seed, goal.level)
+        here = goal.measured(Campaigns(record, setting.prior, setting.cells, unlabelled[0]))
+        new = np.diff(looks, prepend=labels[-1] - present.n_told) > 0  # past the last, a stage repeats it
+        labels = np.append(labels, present.n_told + looks[new])
+        widths = np.concatenate([widths, here[0][:, new]], axis=1)
+        values = np.concatenate([values, here[1][:, new]], axis=1)
+        if goal.reached(values).any(1).mean() >= enough:
+            break
+    return labels, widths, values
+
+
+def _stages(n_told: int, most: int) -> Iterator[Int[np.ndarray, " L"]]:
+    """Yield further labels at which to look, up to `most`, which the last stage repeats."""
+    total, last = max(n_told, _FIRST / _GROWTH), 0
+    while last < most:
+        totals = total * _GROWTH ** np.arange(1, _LOOKS + 1)
+        looks = np.minimum(np.ceil(totals).astype(np.int64) - n_told, most)
+        total, last = totals[-1], int(looks[-1])
+        yield looks
+
+
+def labels_needed(
+    goal: Goal, labels: Int[np.ndarray, " B"], values: Float[np.ndarray, "F B"], n_items: int
+) -> Float[np.ndarray, " F"]:
+    """Labels in all at which every future reaches the goal, between looks by interpolation.
+
+    Beyond the last look variances fall as 1 / n - 1 / M does; no verdict is foreseen there.
+    """
+    reached = goal.reached(values)
+    needed = np.full(len(values), np.inf)
+    for future, (met, path) in enumerate(zip(reached, values, strict=True)):
+        at = int(met.argmax())
+        if met.any():
+            before = max(at - 1, 0)
+            moved = path[before] - path[at]
+            part = 1.0 if moved == 0 else np.clip((path[before] - goal.value) / moved, 0, 1)
+            needed[future] = labels[before] + part * (labels[at] - labels[before])
+        elif goal.kind == "width" and labels[-1] > 0:
+            shrink = (goal.value / path[-1]) ** 2
+            needed[future] = 1 / (1 / n_items + shrink * (1 / labels[-1] - 1 / n_items))
+    return np.ceil(needed)
+
+
+def _width_then(
+    labels: Int[np.ndarray, " B"], widths: Float[np.ndarray, "F B"], needed: Float[np.ndarray, " F"]
+) -> Float[np.ndarray, " F"]:
+    """Width of the interval at the labels needed, in every future; not a number where these are unknown."""
+    found = [np.interp(n, labels, path) if np.isfinite(n) else np.nan for n, path in zip(needed, widths, strict=True)]
+    return np.array(found)

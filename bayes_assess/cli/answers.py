@@ -1,0 +1,156 @@
+"""The commands that answer: ``status``, ``plan`` and ``report``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bayes_assess.cli.busy import busy
+from bayes_assess.cli.options import CsvOut, Force, Level, Moved, PlotOut, RunFile
+
+
+class Interval(StrEnum):
+    """Which of several intervals a plan is about."""
+
+    WIDEST = "widest"
+    OVERALL = "overall"
+
+
+class ReportFormat(StrEnum):
+    """Formats of a report."""
+
+    HTML = "html"
+    MD = "md"
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print it as JSON, for scripts.")]
+
+
+def status(
+    run: RunFile,
+    level: Level = None,
+    csv: CsvOut = None,
+    plot: PlotOut = None,
+    json: Json = False,
+    pool: Moved = None,
+) -> None:
+    """Answer the question from the labels told so far.
+
+    With --json all of it is one object: answer, intervals, table and how many labels are used, pending and remaining.
+    """
+    from bayes_assess.cli import files, text
+
+    assessment, result = _answered(run, level, pool)
+    if json:
+        _print_json({**result.to_dict(), **text.numbers(assessment)})
+    else:
+        typer.echo(result.summary())
+        typer.echo(text.progress(assessment))
+        for table in text.narrow(result):
+            typer.echo()
+            text.show(table)
+    if csv is not None:
+        result.table().to_csv(csv)
+        typer.echo(f"Wrote {csv}.", err=json)
+    if plot is not None:
+        files.save_figure(result.plot(), plot)
+        typer.echo(f"Wrote {plot}.", err=json)
+
+
+def plan(
+    run: RunFile,
+    width: Annotated[float | None, typer.Option(help="What the interval is to be wide, such as 0.05.")] = None,
+    probability: Annotated[
+        float | None, typer.Option(help="Of comparisons: what the verdict is to have; 0.95 by default.")
+    ] = None,
+    of: Annotated[Interval, typer.Option(help="Of several intervals the widest, or of the overall accuracy.")] = (
+        Interval.WIDEST
+    ),
+    level: Level = None,
+    json: Json = False,
+    csv: CsvOut = None,
+    plot: PlotOut = None,
+    pool: Moved = None,
+) -> None:
+    """Say how many more labels it takes until enough is known.
+
+    The campaign is continued on labels such as those so far suggest, until its interval is narrow enough, or its
+    verdict sure enough; before any label only the prior speaks. It takes some seconds, and changes nothing.
+    """
+    from bayes_assess.cli import files, text
+
+    assessment = files.reopen(run, pool)
+    assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
+    levels: dict[str, Any] = {} if level is None else {"level": level}
+    with busy("Planning"):
+        found = assessment.plan(width, probability=probability, of=of.value, **levels)
+    if json:
+        _print_json(found.to_dict())
+    else:
+        typer.echo(found.summary())
+        typer.echo()
+        text.show(found.table())
+    if csv is not None:
+        found.table().to_csv(csv)
+        typer.echo(f"Wrote {csv}.", err=json)
+    if plot is not None:
+        files.save_figure(found.plot(), plot)
+        typer.echo(f"Wrote {plot}.", err=json)
+
+
+def report(
+    run: RunFile,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write it (.html, .md).")
+    ] = None,
+    format: Annotated[
+        ReportFormat | None, typer.Option("--format", help="By default what the suffix says; without -o, md.")
+    ] = None,
+    level: Level = None,
+    force: Force = False,
+    pool: Moved = None,
+) -> None:
+    """Write question, answer, figure and table as one page.
+
+    HTML is one file to send; Markdown, which is printed without -o, is for pull requests.
+    """
+    from bayes_assess.cli import files
+    from bayes_assess.errors import OutputError
+    from bayes_assess.results.report import as_markdown, write_report
+
+    if output is not None:
+        files.refuse_to_overwrite(output, force)
+    elif format is ReportFormat.HTML:
+        raise OutputError("A page of HTML goes to a file; add -o, such as -o report.html.")
+    assessment, result = _answered(run, level, pool)
+    command = ["bayes-assess", "report", str(run), *([] if output is None else ["-o", str(output)])]
+    made_by = {
+        "journal": str(run),
+        "pool": f"fingerprint {assessment.pool.fingerprint()}",
+        "command": files.as_command(command + ([] if level is None else ["--level", f"{level:g}"])),
+    }
+    if output is None:
+        typer.echo(as_markdown(result, made_by), nl=False)
+        return
+    with busy("Drawing"):
+        write_report(result, output, None if format is None else format.value, made_by)
+    typer.echo(f"Wrote {output}.")
+
+
+def _answered(run: Path, level: float | None, pool: Path | None) -> tuple[Any, Any]:
+    """Return the session of a journal, and its answer."""
+    from bayes_assess.cli import files
+
+    with busy("Reading"):
+        assessment = files.reopen(run, pool)
+        assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
+        return assessment, assessment.result() if level is None else assessment.result(level=level)
+
+
+def _print_json(values: dict[str, Any]) -> None:
+    import json
+
+    typer.echo(json.dumps(values, allow_nan=False, indent=2, ensure_ascii=False))

@@ -1,0 +1,240 @@
+"""Reports: an answer on one page, as HTML or Markdown, for those who were not there.
+
+A page says what was asked, the answer and what it leans on, shows figure and table, and how to get the same again. HTML
+is one file that loads nothing, for narrow screens, dark ones and paper; names of the pool are text in it, whatever they
+contain.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayes_assess import __version__
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.files import written_whole
+from bayes_assess._tools.strict_json import plain
+from bayes_assess._tools.tables import Table
+from bayes_assess.errors import OutputError
+from bayes_assess.results._in_words import guarantee_in_words, question_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMATS = {".html": "html", ".htm": "html", ".md": "md"}
+_ROWS = 1_000  # of a table; a longer one shows its head and its tail
+_LABELLED = re.compile(r"[\d,]+ of [\d,]+ .*\(design .*\)\.$")  # the line of summaries about labels
+_NUMPY = re.compile(r"np\.\w+\(((?:'[^']*')|(?:\"[^\"]*\")|[\w.+-]+)\)")
+_LONGEST = 300  # characters of a question
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~@])")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report.
+
+    Attributes
+    ----------
+    title : str
+    lines : tuple of str
+        Paragraphs.
+    tables : tuple of Table
+    figure : Axes, optional
+    code : str
+        As it is to be typed.
+    """
+
+    title: str
+    lines: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figure: Axes | None = field(default=None, repr=False)
+    code: str = ""
+
+
+def sections(answer: Any, made_by: Mapping[str, str] | None = None) -> list[Section]:
+    """Take an answer apart into what every report has.
+
+    Parameters
+    ----------
+    answer : Answer
+    made_by : mapping of str to str, optional
+        What else tells where it comes from; ``"command"`` is shown as code.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> result = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy()).result()
+    >>> [section.title for section in sections(result)]
+    ['Answer', 'What it leans on', 'Figure', 'Table', 'Labels', 'How to get it again']
+    """
+    lines = answer.summary().splitlines()
+    of_labels = [line for line in lines if _LABELLED.match(line)]
+    leans = [guarantee_in_words(answer), getattr(answer, "assumption", None)]
+    price = _price(answer)
+    return [
+        Section("Answer", tuple(line for line in lines if line not in of_labels)),
+        Section("What it leans on", tuple(dict.fromkeys(line for line in leans if line))),
+        Section("Figure", figure=answer.plot()),
+        Section("Table", tables=(answer.table(),)),
+        Section("Labels", (*of_labels, *([price] if price else []))),
+        _origin(answer, dict(made_by or {})),
+    ]
+
+
+def write_report(answer: Any, path: Any, format: str | None = None, made_by: Mapping[str, str] | None = None) -> Path:
+    """Write an answer as one page; see `Answer.report`."""
+    target = Path(path)
+    kind = FORMATS.get(target.suffix.lower()) if format is None else format
+    if kind not in FORMATS.values():
+        found = f"the suffix of {str(target)!r}" if format is None else show(format)
+        raise OutputError(f"A report is 'html' or 'md', by its format or the suffix of its file; found {found}.")
+    text = (as_html if kind == "html" else as_markdown)(answer, made_by)
+    with written_whole(target, "report") as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+    return target
+
+
+def as_html(answer: Any, made_by: Mapping[str, str] | None = None) -> str:
+    """Render an answer as one HTML page.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=["<b>", "dog"])
+    >>> "<b>" in as_html(ba.assess(pool, ba.GroupAccuracy()).result())
+    False
+    """
+    title = html.escape(question_in_words(answer.question))
+    style = resources.files("bayes_assess.results").joinpath("report.css").read_text(encoding="utf-8")
+    body = "\n".join(_html_of(section, title) for section in sections(answer, made_by))
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="color-scheme" content="light dark">\n<title>{title}</title>\n<style>\n{style}</style>\n</head>\n'
+        f"<body>\n<main>\n<h1>{title}</h1>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def as_markdown(answer: Any, made_by: Mapping[str, str] | None = None) -> str:
+    """Render an answer in Markdown, without its figure, for the thread of a pull request.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> result = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy()).result()
+    >>> as_markdown(result).splitlines()[0]
+    '## How accurate is the system, by prediction?'
+    """
+    parts = [f"## {_plain_markdown(question_in_words(answer.question))}"]
+    for section in sections(answer, made_by):
+        _closed(section)
+        if section.figure is not None:
+            continue
+        parts.append(f"### {section.title}")
+        parts += [_plain_markdown(line) for line in section.lines]
+        parts += [table.to_markdown() for table in section.tables]
+        parts += [f"```\n{section.code.replace('```', '` ` `')}\n```"] if section.code else []
+    return "\n\n".join(parts) + "\n"
+
+
+def as_dict(answer: Any) -> dict[str, Any]:
+    """Return an answer as plain values; see `Answer.to_dict`."""
+    fields = ("design", "level", "guarantee", "assumption", "labels_used", "seed")
+    values = ("estimate", "interval", "design_interval", "masses", "verdict")
+    asked = answer.question
+    found: dict[str, Any] = {
+        "bayes_assess": __version__,
+        "question": question_in_words(asked),
+        "asked": _as_typed(asked),
+        "summary": answer.summary(),
+        **{name: getattr(answer, name) for name in (*fields, *values) if hasattr(answer, name)},
+        "table": list(answer.table().rows()),
+    }
+    return plain(found)
+
+
+def _html_of(section: Section, title: str) -> str:
+    parts = [f"<h2>{html.escape(section.title)}</h2>"]
+    parts += [f"<p>{html.escape(line)}</p>" for line in section.lines]
+    parts += [f'<div class="wide">{table.to_html(max_rows=_ROWS)}</div>' for table in section.tables]
+    if section.figure is not None:
+        # As an image of its own: nothing that names could smuggle in is run, and a dark page can turn its colours.
+        drawn = base64.b64encode(_svg(section.figure)).decode()
+        parts.append(f'<div class="wide"><img alt="{title}" src="data:image/svg+xml;base64,{drawn}"></div>')
+    if section.code:
+        parts.append(f'<pre class="wide"><code>{html.escape(section.code)}</code></pre>')
+    _closed(section)
+    kind = re.sub(r"\W+", "-", section.title.lower())
+    return f'<section class="{kind}">\n' + "\n".join(parts) + "\n</section>"
+
+
+def _svg(axes: Axes) -> bytes:
+    """Draw a figure on no background; the same figure gives the same bytes."""
+    import matplotlib
+
+    figure: Any = axes.get_figure(root=True)
+    drawn = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "bayes_assess", "svg.fonttype": "path"}):
+        figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
+    return drawn.getvalue()
+
+
+def _closed(section: Section) -> None:
+    """Let pyplot forget the figure."""
+    if section.figure is not None:
+        import matplotlib.pyplot as plt
+
+        figure: Any = section.figure.get_figure(root=True)
+        plt.close(figure)
+
+
+def _price(answer: Any) -> str | None:
+    """Say how many random labels would do as well, where that is known."""
+    count = getattr(answer, "labels_as_good", None)
+    if count is None or not answer.labels_used or answer.guarantee == "exact":
+        return None
+    saved = count - answer.labels_used
+    said = f"About {count:,} random labels would give an interval as narrow"
+    return f"{said}: {saved:,} labels were saved." if saved > 0 else f"{said}, no more than were used."
+
+
+def _origin(answer: Any, made_by: dict[str, str]) -> Section:
+    """Say which version, seed, design and pool an answer comes from."""
+    code = made_by.pop("command", "")
+    cells = getattr(answer, "cells", None)
+    fields = {
+        "bayes_assess": __version__,
+        "question": _as_typed(answer.question),
+        "design": answer.design,
+        "seed": getattr(answer, "seed", None),
+        "labels": answer.labels_used,
+        "items": None if cells is None else f"{cells.n_items:,}",
+        "cells": None if cells is None else f"{cells.n_cells:,}, fingerprint {cells.source.fingerprint()}",
+    }
+    said = (f"{name}: {value}" for name, value in {**fields, **made_by}.items() if value is not None)
+    return Section("How to get it again", tuple(said), code=code)
+
+
+def _as_typed(question: Any) -> str:
+    """Write a question in one line as it is typed, without the types of NumPy."""
+    text = question if isinstance(question, str) else " ".join(repr(question).split())
+    text = _NUMPY.sub(r"\1", text)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _plain_markdown(text: str) -> str:
+    r"""Write text so that Markdown shows it as it is.
+
+    Examples
+    --------
+    >>> print(_plain_markdown("a<b>_c"))
+    a\<b\>\_c
+    """
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))

@@ -1,0 +1,107 @@
+"""Plans against what campaigns then needed: labels until the interval is a half, or a third, of what it is now.
+
+    BAYES_ASSESS_POOLS=folder python benchmarks/study_plan.py [--campaigns 4] [--labels 50 100] [--shrink 0.5 0.33]
+        [--pools abt_buy 20news] [--measures f1 rate accuracy overall]
+
+The folder holds pools as .npz files with `labels`, and `scores` of all classes or `probability` and `predictions` of
+the positive one, see `tournament.py`. A session is told some labels and plans; then it is continued, by the same step,
+with the true labels until the interval is as narrow as planned for. A row has the pool, what is measured, labels told,
+the width planned for, labels expected with their range, labels that were needed, and the ratio of the two. Below, by
+measure and labels told, the median of the ratio, the middle half of the ratios, and the share of campaigns that ended
+in the range, which is to be nine of ten. Without the folder nothing is run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tournament import binaries, wholes
+
+import bayes_assess as ba
+from bayes_assess.campaigns.goals import Goal
+from bayes_assess.campaigns.plan import Present, followed, labels_needed
+
+MEASURES = ("f1", "rate", "accuracy", "overall")
+COLUMNS = ("pool", "measure", "labels", "width", "expected", "lower", "upper", "needed", "ratio")
+STEP = 10  # labels told at a time
+
+
+def asked(folder: Path, measures: list[str]) -> Iterator[tuple[str, str, ba.Pool, np.ndarray, Any, str]]:
+    """Yield pools with their labels, what is asked of them, and which interval is meant."""
+    for name, binary in binaries(folder):
+        if name.count(":") == 0 or name.endswith(":0"):
+            for measure in {"f1", "rate"} & set(measures):
+                yield name, measure, binary.pool, binary.labels, ba.Metric(measure), "widest"
+    for name, pool, labels in wholes(folder):
+        if "accuracy" in measures:
+            yield name, "accuracy", pool, labels, ba.Metric("accuracy"), "widest"
+        if "overall" in measures:
+            yield name, "overall", pool, labels, ba.GroupAccuracy(), "overall"
+
+
+def told(pool: ba.Pool, labels: np.ndarray, question: Any, n: int, seed: int) -> Any:
+    """Return a session that has been told `n` labels."""
+    session = ba.assess(pool, question, seed=seed)
+    for _ in range(n // STEP):
+        queries = session.ask(STEP)
+        session.tell(queries.ids, labels[pool.positions(queries.ids)])
+    return session
+
+
+def compare(session: Any, labels: np.ndarray, of: str, shrink: float) -> tuple[Any, float]:
+    """Return the plan, and the labels that were needed; infinite where they were not seen to be enough."""
+    result = session.result()
+    width = shrink * float(np.diff(result.overall[1] if of == "overall" else result.interval)[0])
+    plan = session.plan(width=width, of=of)
+    goal = Goal.checked(session.question, session.cells, width, None, of, 0.95)
+    present = Present.of(session)
+    codes = session.pool.label_space.complete_codes(labels, session.pool.n_items)
+    full = session.question.full_counts(session.pool, session.cells, codes, session._setting.n_outcomes)
+    seen, _, values = followed(session, present, goal, (full - np.asarray(present.state.counts))[None])
+    return plan, float(labels_needed(goal, seen, values, present.n_items)[0]) - present.n_told
+
+
+def main() -> None:
+    """Run the study on the pools of the folder."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--campaigns", type=int, default=4)
+    parser.add_argument("--labels", nargs="*", type=int, default=(50, 100))
+    parser.add_argument("--shrink", nargs="*", type=float, default=(0.5, 0.33))
+    parser.add_argument("--pools", nargs="*")
+    parser.add_argument("--measures", nargs="*", default=MEASURES)
+    options = parser.parse_args()
+    folder = os.environ.get("BAYES_ASSESS_POOLS")
+    if not folder:
+        sys.exit("Set BAYES_ASSESS_POOLS to a folder of pools; nothing was run.")
+    print(",".join(COLUMNS))
+    ratios, held = defaultdict(list), defaultdict(list)
+    for name, measure, pool, labels, question, of in asked(Path(folder), options.measures):
+        if options.pools and name.split(":")[0] not in options.pools:
+            continue
+        for n in options.labels:
+            for seed in range(options.campaigns):
+                session = told(pool, labels, question, n, seed)
+                for shrink in options.shrink:
+                    plan, needed = compare(session, labels, of, shrink)
+                    ratio = plan.labels.expected / needed
+                    row = (name, measure, n, plan.goal, *plan.labels, needed, ratio)
+                    print(",".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row))
+                    sys.stdout.flush()
+                    ratios[measure, n].append(ratio)
+                    held[measure, n].append(plan.labels.lower <= needed <= plan.labels.upper)
+    print("\nmeasure,labels,campaigns,ratio,lower_quartile,upper_quartile,inside")
+    for (measure, n), found in ratios.items():
+        low, middle, high = np.exp(np.quantile(np.log(found), [0.25, 0.5, 0.75])) if found else [math.nan] * 3
+        print(f"{measure},{n},{len(found)},{middle:.2f},{low:.2f},{high:.2f},{np.mean(held[measure, n]):.2f}")
+
+
+if __name__ == "__main__":
+    main()

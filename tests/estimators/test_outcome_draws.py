@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import numpy as np
+
+from bayes_assess.estimators.posterior_measure import Completion, outcome_draws
+from bayes_assess.models.error_labels import ErrorLabels
+
+N = 20_000
+SIZE, COUNTS = np.array([50, 8, 3]), np.array([[2, 5], [0, 0], [1, 2]])  # labels without and with the event
+CURVE, STRENGTH = np.array([0.6, 0.2, 0.5]), 4.0
+
+
+def drawn(completion: Completion) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return outcome_draws(rng, SIZE, np.tile(CURVE, (N, 1)), np.full(N, STRENGTH), COUNTS, completion)
+
+
+def test_the_event_is_beta_binomial_around_the_curve():
+    none = Completion(np.ones(3, int), np.zeros(3, int), ErrorLabels.none(), COUNTS)
+    events = drawn(none)[..., 1]
+    a, b = STRENGTH * CURVE + COUNTS[:, 1], STRENGTH * (1 - CURVE) + COUNTS[:, 0]
+    rest, total = SIZE - COUNTS.sum(1), a + b
+    variance = rest * a * b * (total + rest) / (total**2 * (total + 1))
+    assert (np.abs(events.mean(0) - rest * a / total) <= 5 * np.sqrt(variance / N)).all()
+    # A Beta-binomial variable of these parameters has a kurtosis below 6.
+    assert (np.abs(events.var(0) - variance) <= 5 * variance * np.sqrt(5 / N)).all()
+    assert (events[:, 2] == 0).all()  # everything is labelled
+
+
+def test_items_without_the_event_have_the_labels_of_their_row():
+    """Errors of the first predicted class are learned to be the third one; the event is being right."""
+    errors = ErrorLabels(
+        base=np.array([[[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]]),
+        counts=np.array([[0.0, 0.0, 6.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]),
+        log_weight=np.zeros(1),
+    )
+    event = np.array([0, 1, 2])
+    labels = drawn(Completion(event, event, errors, np.zeros((3, 3), int)))
+    np.testing.assert_array_equal(labels.sum(-1), np.tile(SIZE - COUNTS.sum(1), (N, 1)))
+    wrong = labels[:, 0, 1:].sum(1)
+    share = labels[:, 0, 2].sum() / wrong.sum()
+    # Of a Dirichlet(1, 7) distribution 7 / 8, with the variance of one draw per pool at most.
+    assert abs(share - 7 / 8) < 5 * np.sqrt(7 / 64 / N) * np.sqrt((wrong.astype(float) ** 2).mean()) / wrong.mean()

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import base64
+import json
+import re
+from html.parser import HTMLParser
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess.results._in_words import question_in_words
+from bayes_assess.results.report import as_html, as_markdown
+
+HOSTILE = ["<script>alert(1)</script>", "b&\"'--></style> x", "c|d\n# e", "$f^2$"]
+ALLOWED = set("html head meta title style body main h1 h2 section p div img table caption thead tbody tr th td".split())
+
+
+def hostile(question, **options):
+    predictions = np.array(HOSTILE)[np.arange(80) % 4]
+    sites = np.array(HOSTILE[:2])[np.arange(80) // 40]
+    pool = ba.Pool(predictions=predictions, classes=HOSTILE, groups={"<i>site</i>": sites})
+    session = ba.assess(pool, question, **options)
+    session.tell(pool.ids[:20], predictions[:20])
+    return session.result()
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.links = set(), []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.links += [value for name, value in attributes if name in ("src", "href")]
+        assert not [name for name, _ in attributes if name.startswith("on")]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        ba.GroupAccuracy("<i>site</i>"),
+        ba.LeastAccurate(),
+        ba.ConfusionMatrix(),
+        ba.Compare(HOSTILE[0], HOSTILE[1], by="prediction"),
+    ],
+    ids=lambda question: type(question).__name__,
+)
+def test_names_of_the_pool_are_text_and_nothing_is_loaded(question):
+    result = hostile(question, prior="uninformative")
+    page = as_html(result)
+    found = Tags()
+    found.feed(page)
+    assert found.tags <= ALLOWED
+    (figure,) = found.links
+    assert figure.startswith("data:image/svg+xml;base64,")
+    drawn = base64.b64decode(figure.split(",")[1]).decode()
+    assert "<script>" not in drawn
+    assert "<script" not in as_markdown(result).replace("\\<", "")
+    assert not re.findall(r"https?://", page)
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_a_page_has_question_answer_figure_table_and_origin_and_the_same_answer_the_same_page():
+    result = hostile(ba.GroupAccuracy(), design="random")
+    page = as_html(result)
+    assert page == as_html(result)
+    for text in (
+        "<h1>How accurate is the system, by prediction?</h1>",
+        "Overall accuracy",
+        "design: random",
+        "seed: 0",
+    ):
+        assert text in page
+    for feature in ("width=device-width", "prefers-color-scheme: dark", "@media print"):
+        assert feature in page
+    assert f"fingerprint {result.cells.source.fingerprint()}" in page
+    assert not plt.get_fignums()
+
+
+def test_labels_saved_are_those_of_the_overall_accuracy():
+    result = hostile(ba.GroupAccuracy(), design="random")
+    from bayes_assess.estimators.random_labels import random_labels
+
+    mean, (low, high) = result.overall
+    count = int(random_labels(mean, high - low, 80))
+    assert result.labels_as_good == count
+    said = as_markdown(result)
+    assert f"About {count} random labels would give an interval as narrow" in said
+    assert ("were saved" in said) == (count > 20)
+
+
+def test_plain_values_have_no_nan_and_are_those_of_the_result():
+    result = hostile(ba.GroupAccuracy(), design="random")
+    found = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    np.testing.assert_array_equal(found["interval"], result.interval)
+    assert found["question"] == "How accurate is the system, by prediction?"
+    assert sorted(row["group"] for row in found["table"]) == sorted(HOSTILE)
+
+
+def test_a_report_is_of_a_known_format_and_leaves_no_half_of_itself(tmp_path):
+    result = hostile(ba.GroupAccuracy(), design="random")
+    with pytest.raises(ba.OutputError, match="the suffix of"):
+        result.report(tmp_path / "report.pdf")
+    with pytest.raises(ba.OutputError, match="found 'pdf'"):
+        result.report(tmp_path / "report.html", format="pdf")
+    with pytest.raises(ba.OutputError, match="Cannot write the report"):
+        result.report(tmp_path / "missing" / "report.html")
+    assert not list(tmp_path.iterdir())
+    assert result.report(tmp_path / "report", format="md").read_text().startswith("## ")
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        (ba.LeastAccurate(m=2), "Which 2 groups by prediction are the least accurate?"),
+        (ba.MostAccurate("site"), "Which group by site is the most accurate?"),
+        (ba.Metric("f1", by="site"), "How high is f1, by site?"),
+        (ba.Metric(["precision", "recall"]), "How high are precision and recall?"),
+        (ba.Rate("good", by="system"), "What share of the items is labelled good, by system?"),
+        (ba.Compare("new", "old", measure="f1"), "Has new or old the higher f1?"),
+        (ba.Compare("cat", "dog", by="prediction"), "Is cat or dog more accurate?"),
+        (ba.Compare(by="site"), "Which groups by site are more accurate than which?"),
+        (ba.PRCurve(), "How do precision and recall change with the threshold?"),
+        (ba.Calibration(), "How well is the confidence calibrated?"),
+    ],
+)
+def test_questions_are_put_in_words(question, words):
+    assert question_in_words(question) == words
