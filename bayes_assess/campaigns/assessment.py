@@ -282,7 +282,7 @@ class Assessment(Planning, Campaign):
         -------
         Result
             Its kind follows the question: `GroupResult`, `ConfusionResult`, `CostResult`, `CalibrationResult`,
-            `CompareResult`, `PairsResult`, `MetricResult` or `RateResult`.
+            `CompareResult`, `PairsResult`, `MetricResult`, `RateResult` or `MeanResult`.
 
         Raises
         ------

@@ -304,6 +304,8 @@ def _plain(name: str, value: Any) -> Any:
     if name in _PER_ITEM:
         kept = {"array": type(value).__name__}
         return {**kept, "digest": digest({name: value})[:_DIGITS]} if name in _CUT_FROM else kept
+    if isinstance(value, Mapping):  # whose keys JSON would turn into texts
+        return {"pairs": [[key, one] for key, one in value.items()]}
     if isinstance(value, list | tuple):
         return [_plain(name, one) for one in value]
     return np.asarray(value).tolist()
@@ -315,6 +317,8 @@ def _value(value: Any) -> Any:
         return [_value(one) for one in value]
     if not isinstance(value, Mapping):
         return value
+    if "pairs" in value:
+        return {key: one for key, one in value["pairs"]}
     if "measure" in value:
         return described_measure(value)
     for key, (kind, counted) in _CUTS.items():

@@ -37,6 +37,7 @@ class QuestionName(StrEnum):
     PR_CURVE = "pr-curve"
     PRECISION_CURVE = "precision-curve"
     RATE = "rate"
+    MEAN = "mean"
 
     @property
     def kind(self) -> str:
@@ -55,7 +56,7 @@ class Option(NamedTuple):
 OPTIONS = {
     "by": Option(
         "Groups: prediction, a column, bins:N or weight-bins:N; prediction by default, none for calibration, "
-        "metric and rate.",
+        "metric, rate and mean.",
         "GROUPS",
     ),
     "m": Option("Groups to find; 1 by default.", kind=int),
@@ -66,6 +67,7 @@ OPTIONS = {
     "rope": Option("Largest difference of accuracies that counts as none; 0.05 by default.", kind=float),
     "measure": Option("What to measure, by scikit-learn's names, separated by commas: f1,recall.", "NAMES"),
     "positive": Option("The positive class; the second of two by default.", "CLASS"),
+    "values": Option("Numbers of classes, such as bad=1,fair=2,good=4; the classes themselves by default.", "PAIRS"),
     "systems": Option(
         "Columns of several systems' predictions, separated by commas; prediction is the pool's own.", "COLUMNS"
     ),
@@ -112,6 +114,7 @@ FORMS = (
     Form((_Q.PR_CURVE,), takes="positive thresholds"),
     Form((_Q.PRECISION_CURVE,), takes="epsilon beta delta monotone_from slack p_min noise budget positive"),
     Form((_Q.RATE,), takes="positive by"),
+    Form((_Q.MEAN,), takes="values by"),
 )
 
 
@@ -137,10 +140,10 @@ def _overview() -> list[str]:
 
 OVERVIEW = _overview()  # as help shows it
 DESIGNS = (  # as help shows them; a test compares them with the designs there are
-    "metric, pr-curve, rate  variance_reduction, adaptive, oasis (F), importance, poisson, stratified, passive",
-    "all others              thompson, top_two, epsilon_greedy, bayes_ucb, random, random_group",
-    "precision-curve         adastrat, logstrat, paula, random, variance_reduction",
-    "--multilabel            poisson, passive, of metric",
+    "metric, pr-curve, rate, mean  variance_reduction, adaptive, oasis (F), importance, poisson, stratified, passive",
+    "all others                    thompson, top_two, epsilon_greedy, bayes_ucb, random, random_group",
+    "precision-curve               adastrat, logstrat, paula, random, variance_reduction",
+    "--multilabel                  poisson, passive, of metric",
     "Not every question takes each of them.",
 )
 
@@ -189,7 +192,7 @@ class Asked:
             self._check_sides()
         else:
             self._check_needs()
-        if self.name in (QuestionName.METRIC, QuestionName.RATE):
+        if self.name in (QuestionName.METRIC, QuestionName.RATE, QuestionName.MEAN):
             self._check_groups()
 
     def _check_needs(self) -> None:

@@ -36,7 +36,7 @@ Strength = Annotated[
     float | None,
     typer.Option(
         help="Labels per group that a fixed prior counts as: 2 by default, 1 for confusion and costs. Not for metric, "
-        "pr-curve and rate."
+        "pr-curve, rate and mean."
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Decides every random choice.")]

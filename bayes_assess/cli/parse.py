@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -89,6 +90,30 @@ def class_named(text: str, classes: np.ndarray) -> str | int:
     return {str(name): name for name in classes.tolist()}.get(spelled, text)
 
 
+def parse_values(text: str, classes: np.ndarray) -> dict[str, Any]:
+    """Turn ``bad=1,good=4`` into numbers of classes as journals describe them.
+
+    Examples
+    --------
+    >>> parse_values("bad=1, good=4.5", np.array(["bad", "good"]))
+    {'pairs': [['bad', 1.0], ['good', 4.5]]}
+    """
+    pairs: dict[Any, float] = {}
+    for pair in _split(text):
+        name, _, number = pair.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = math.nan
+        if not name.strip() or not math.isfinite(value):
+            raise QuestionError(f"--values takes finite numbers of classes, such as bad=1,good=4; found {pair!r}.")
+        known = class_named(name, classes)
+        if known in pairs:
+            raise QuestionError(f"--values has two numbers for the class {name.strip()!r}; give one.")
+        pairs[known] = value
+    return {"pairs": [[name, value] for name, value in pairs.items()]}
+
+
 def read_costs(path: Path, classes: np.ndarray) -> np.ndarray:
     """Read a cost matrix: a row per predicted class, a column per label, in the order of the classes.
 
@@ -156,4 +181,5 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {  # plain values of options, fr
     "measure": lambda text, classes: _one_or_more(text),
     "positive": class_named,
     "systems": lambda text, classes: _split(text),
+    "values": parse_values,
 }

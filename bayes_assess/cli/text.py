@@ -33,8 +33,8 @@ from bayes_assess.results import (
     MeasureVerdict,
     MetricResult,
     PairsResult,
+    ProxyResult,
     RankedAnswer,
-    RateResult,
     Result,
     TwoSystemsResult,
 )
@@ -201,7 +201,7 @@ def narrow(result: Result) -> list[Table]:
         verdict = [result.verdict_table()] if isinstance(result, MeasureVerdict) else []
         if isinstance(result.question, PRCurve):
             return [_curve(result)]
-        judge = [_judged(result)] if isinstance(result, RateResult) else []
+        judge = [_judged(result)] if isinstance(result, ProxyResult) else []
         return [*verdict, _believed(result) if isinstance(result, BeliefMetricResult) else _measures(result), *judge]
     full = result.table()
     if isinstance(result, GroupwiseResult) and "rank" in full.columns:
@@ -316,7 +316,7 @@ def _believed(result: BeliefMetricResult) -> Table:
     return _fitted(columns, f"Measures, {result.level:.0%} {result.guarantee} intervals", ("estimate",))
 
 
-def _judged(result: RateResult) -> Table:
+def _judged(result: ProxyResult) -> Table:
     full = result.judge_table()
     ends = Table({"lower": full["bias_lower"], "upper": full["bias_upper"]})
     columns = {

@@ -45,6 +45,29 @@ def rate() -> Measure:
 
 
 @cache
+def mean_of(values: tuple[float, ...] | None = None) -> Measure:
+    """Make the mean of the numbers that labels stand for, whatever is predicted: l = (values[y], 1), g = R1 / R2.
+
+    R2 is 1, but not among items that are drawn: a mean over a group divides by how many of those are of the group, not
+    by how many ought to be. Without `values` the label's code stands for itself.
+
+    Examples
+    --------
+    >>> from bayes_assess.measures import mean_of, value_of
+    >>> value_of(mean_of((1.0, 2.0, 5.0)), labels=[0, 2, 2, 1], predictions=[0, 0, 0, 0])
+    3.25
+    """
+    if values is None:
+        return Measure(name="mean", build=lambda n_classes: mean_of(tuple(map(float, range(n_classes)))))
+    ends = min(values), max(values)
+
+    def loss(y: Any, f: Any) -> Float[Array, "2"]:
+        return jnp.stack([jnp.asarray(values)[y], jnp.ones(())])
+
+    return in_two(lambda risk: divide(risk[0], risk[1]), loss=loss, name="mean", range=ends)
+
+
+@cache
 def balanced_accuracy() -> Measure:
     """Make the mean recall of the classes that have a label, as scikit-learn; [NH] Table 1 for two classes."""
     return Measure(name="balanced_accuracy", build=partial(_balanced, "balanced_accuracy"))

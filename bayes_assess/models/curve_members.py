@@ -236,3 +236,6 @@ UNSCORED = Members.of(
     level={"prior": 1.0, "intercept_sd": 1.6, "strength": math.log(30.0), "strength_sd": 1.5},
 )
 """Agreement where there is no confidence: a level that is about uniform, and cells that scatter around it."""
+
+RATINGS = Members.of(never={"prior": 1.0, "intercept": -40.0, "strength": math.log(100.0)})
+"""No event at all, where `RatingLabels` believes all of the labels."""

@@ -21,6 +21,7 @@ from bayes_assess.questions.confusion import ConfusionMatrix as ConfusionMatrix
 from bayes_assess.questions.confusion import MostCostly as MostCostly
 from bayes_assess.questions.group_comparison import AllPairs as AllPairs
 from bayes_assess.questions.group_comparison import TwoGroups as TwoGroups
+from bayes_assess.questions.mean import Mean as Mean
 from bayes_assess.questions.measure_comparison import MeasureComparison as MeasureComparison
 from bayes_assess.questions.measure_pairs import MeasurePairs as MeasurePairs
 from bayes_assess.questions.metric import Metric as Metric
@@ -46,5 +47,6 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         PRCurve,
         PrecisionCurve,
         Rate,
+        Mean,
     )
 }

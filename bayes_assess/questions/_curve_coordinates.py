@@ -14,7 +14,7 @@ _BELOW, _ABOVE = 6.0, 4.0  # where the smooth functions of the rank's log odds l
 _LEAST = 1e-12  # probability, for logits of scores
 _MOST_LOGIT = 30.0
 _WAVES = np.array([1.5, 1.0, 0.7, 0.5, 0.4, 0.0, 0.0, 0.0])  # standard deviations of the cosines (METHODS 12.3)
-_MOST_GROUPS = 24  # with effects of their own: parameters, of which the particles follow about 40
+MOST_GROUPS = 24  # with effects of their own: parameters, of which the particles follow about 40
 _FIRST_STEP = 0.3  # of the smooth deviation at the cut, in steps between neighbours
 
 
@@ -52,7 +52,7 @@ def with_groups(coordinates: Coordinates, group: Int[np.ndarray, " M"], cell: In
     n_groups, n_cells = int(group.max()) + 1, len(coordinates.feature)
     if n_groups == 1:
         return coordinates
-    if n_groups > _MOST_GROUPS:
+    if n_groups > MOST_GROUPS:
         many = np.zeros(n_cells, np.int32)
         many[cell] = group
         return coordinates._replace(many=many)

@@ -15,9 +15,10 @@ from bayes_assess.pool.groups import Partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
 from bayes_assess.questions._curve_coordinates import coordinates_of, with_groups
-from bayes_assess.questions._events import CellEvents, Subject, error_labels, merged
+from bayes_assess.questions._events import CellEvents, Subject, error_labels, merged, rating_labels
 
 _MOST, _FEWEST = 1024, 4  # cells where a measure tells many kinds of items apart, and strata at least
+_OF_RATINGS = 16  # strata of the expected rating, which ratings cut again
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,6 +77,7 @@ def event_cells(
         blocks = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
     else:
         n_strata = strata.n_strata if n_kinds == 1 else max(_FEWEST, min(strata.n_strata, _MOST // n_kinds))
+        n_strata = n_strata if subject.values is None else min(n_strata, _OF_RATINGS)
         blocks = RankStrata(n_strata).of(ranked)
     found, cell = np.unique(blocks.codes.astype(np.int64) * n_kinds + codes, return_inverse=True)
     block, kind = np.divmod(found, n_kinds)
@@ -95,10 +97,12 @@ def event_cells(
     event = subject.event[plain.one_of_each()].astype(np.int64)
     if subject.decides:
         about = np.ones_like(event), np.zeros_like(event), ErrorLabels.none()
+    elif subject.values is not None:  # all of it is believed by cells, and no label is an event
+        about = np.full_like(event, -1), np.arange(plain.n_cells), rating_labels(pool, subject, cell, plain.sizes)
     else:
         about = event, event, error_labels(pool)
     coordinates = coordinates_of(ranked, cell, plain.sizes)
-    if subject.group is not None:
+    if subject.group is not None and subject.values is None:
         coordinates = with_groups(coordinates, subject.group, cell)
     events = CellEvents(subject, coordinates, *about)
     return EventCells(**vars(plain), measure=measure, events=events)

@@ -15,11 +15,21 @@ from jaxtyping import Bool, Float, Int
 from bayes_assess.measures import LossTable, Measure, PRCurve, PRCurveTable
 from bayes_assess.measures._losses import DenseLosses
 from bayes_assess.models.calibration_curve import Coordinates
-from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, RATES, UNSCORED, VERDICTS, Members
+from bayes_assess.models.curve_members import (
+    AGREEMENT,
+    POSITIVES,
+    RATES,
+    RATINGS,
+    UNSCORED,
+    VERDICTS,
+    Members,
+)
 from bayes_assess.models.error_labels import ErrorLabels
+from bayes_assess.models.rating_labels import RatingLabels
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore
+from bayes_assess.questions._curve_coordinates import MOST_GROUPS
 
 _MEANS = ("accuracy", "zero_one_loss", "hamming_loss")
 MOST_CLASSES = 200  # of measures that need all of a label
@@ -39,17 +49,20 @@ class Subject:
         Whether the event is all of a label that the measure depends on.
     group : (M,) integers, optional
         Groups of items for which predictions and scores may mean different things.
+    values : (C,), optional
+        Numbers that ordinal labels stand for.
     """
 
     event: Int[np.ndarray, " M"]
     members: Members
     decides: bool = True
     group: Int[np.ndarray, " M"] | None = None
+    values: Float[np.ndarray, " C"] | None = None
 
     @property
     def is_scored(self) -> bool:
         """Whether a score announces the event."""
-        return not any(self.members is table for table in (UNSCORED, VERDICTS))
+        return not any(self.members is table for table in (UNSCORED, VERDICTS, RATINGS))
 
     @property
     def about_agreement(self) -> bool:
@@ -70,14 +83,19 @@ class CellEvents:
     row : (K,) integers
         Row of `errors`.
     errors : ErrorLabels
-        Prior of the outcomes of items without the event.
+        Prior of the outcomes of items without the event, which is all of them where `outcome` is -1.
     """
 
     subject: Subject
     coordinates: Coordinates
     outcome: Int[np.ndarray, " K"]
     row: Int[np.ndarray, " K"]
-    errors: ErrorLabels
+    errors: ErrorLabels | RatingLabels
+
+    @property
+    def believes_all(self) -> bool:
+        """Whether the belief is about all of a label, in `errors`, and no label is an event."""
+        return isinstance(self.errors, RatingLabels)
 
     @property
     def members(self) -> Members:
@@ -112,6 +130,10 @@ def subject_of(
 ) -> tuple[Subject, RankedScore | None]:
     """Find the event that decides these measures, else agreement, which helps; and the score that announces it."""
     decides = has_event(specs, positive, len(systems), pool.n_classes)
+    group = None if by is None or by == RESERVED else np.unique(pool.groups[by], return_inverse=True)[1]
+    if is_of_labels(specs) and not decides:
+        ranked = None if pool.scores is None else RankedScore(expected_ratings(pool))
+        return Subject(pool.predictions, RATINGS, decides, group), ranked
     if _about_agreement(specs) or not decides:
         if pool.confidence is None:
             return Subject(pool.predictions, UNSCORED, decides), None
@@ -124,9 +146,8 @@ def subject_of(
         score = pool.scores[:, code] if pool.scores.ndim == 2 else pool.scores
         score = 1 - score if pool.scores.ndim == 1 and code == 0 else score
     event = np.full(pool.n_items, code, pool.predictions.dtype)
-    if _is_rate(specs):
+    if is_of_labels(specs):
         members = VERDICTS if pool.scores is None and pool.confidence is None else RATES
-        group = None if by is None or by == RESERVED else np.unique(pool.groups[by], return_inverse=True)[1]
         return Subject(event, members, group=group), RankedScore(score, announced, at_cut=False)
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
     return Subject(event, POSITIVES), RankedScore(score, announced, np.array(others) if others else None)
@@ -142,9 +163,9 @@ def _about_agreement(specs: tuple[Any, ...]) -> bool:
     return all(isinstance(one, Measure) and one.name in _MEANS for one in specs)
 
 
-def _is_rate(specs: tuple[Any, ...]) -> bool:
+def is_of_labels(specs: tuple[Any, ...]) -> bool:
     """Tell whether only labels matter: predictions and scores are a proxy, however biased."""
-    return all(isinstance(one, Measure) and one.name == "rate" for one in specs)
+    return all(isinstance(one, Measure) and one.name in ("rate", "mean") for one in specs)
 
 
 def _about_positive(specs: tuple[Any, ...], positive: int | None, n_classes: int) -> bool:
@@ -197,3 +218,22 @@ def error_labels(pool: Pool) -> ErrorLabels:
     means = np.zeros((pool.n_classes, pool.n_classes))
     np.add.at(means, pool.predictions, pool.scores)
     return ErrorLabels.from_scores(means / np.maximum(np.bincount(pool.predictions, minlength=len(means)), 1)[:, None])
+
+
+def expected_ratings(pool: Pool) -> Float[np.ndarray, " M"]:
+    """Return the rating of every item that the judge expects, as a code: the mean by its scores, or its prediction."""
+    if pool.scores is None or pool.scores.ndim == 1:
+        return pool.predictions.astype(np.float64)
+    return pool.scores @ np.arange(pool.n_classes) / np.maximum(pool.scores.sum(1), 1e-300)
+
+
+def rating_labels(
+    pool: Pool, subject: Subject, cell: Int[np.ndarray, " M"], sizes: Int[np.ndarray, " K"]
+) -> RatingLabels:
+    """Return the prior of ordinal labels in cells that are each of one group."""
+    x = np.bincount(cell, weights=expected_ratings(pool), minlength=len(sizes)) / np.maximum(sizes, 1)
+    group = None
+    if subject.group is not None and subject.group.max() < MOST_GROUPS:
+        group = np.zeros(len(sizes), np.int64)
+        group[cell] = subject.group
+    return RatingLabels.from_prior(x, pool.n_classes, group)

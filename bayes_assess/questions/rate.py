@@ -10,12 +10,11 @@ from jaxtyping import Int
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import positive_code
-from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions.metric import Metric
+from bayes_assess.questions._proxy import LabelMean
 
 
-class Rate(Metric):
+class Rate(LabelMean):
     """What share of the items, or of those of every group, has a positive label?
 
     The answer depends on labels alone. Predictions and scores, those of a judge, a rule or a cheap test, make it
@@ -51,18 +50,7 @@ class Rate(Metric):
     """
 
     def __init__(self, positive: Any = None, by: str | None = None):
-        if by is not None and not isinstance(by, str):
-            raise QuestionError(
-                f"The groups of a rate are those of a column of the pool: give its name; found {show(by)}."
-            )
-        given = {"measure": "rate", "positive": positive, "by": by, "systems": (), "average": None, "target": "pool"}
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
-
-    @property
-    def name(self) -> str:
-        """What the question is called."""
-        return "Rate"
+        super().__init__("rate", positive, by)
 
     def for_pool(self, pool: Pool) -> Rate:
         """Return the question itself, or raise QuestionError if it cannot be asked of this pool."""
@@ -100,11 +88,7 @@ class Rate(Metric):
         {'items': [1, 2], 'judged': [1, 1]}
         """
         announced = pool.predictions == self._positive_of_event(pool)
-        if self.by is None:
-            group = np.zeros(pool.n_items, np.int64)
-        else:
-            names = pool.classes[pool.predictions] if self.by == RESERVED else pool.groups[self.by]
-            group = np.unique(names, return_inverse=True)[1]
+        group = self.group_of_items(pool)
         return {"items": np.bincount(group), "judged": np.bincount(group[announced], minlength=group.max() + 1)}
 
     def __repr__(self) -> str:

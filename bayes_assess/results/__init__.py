@@ -8,6 +8,7 @@ from bayes_assess.questions import (
     ConfusionMatrix,
     GroupAccuracy,
     LeastCalibrated,
+    Mean,
     MeasureComparison,
     MeasurePairs,
     Metric,
@@ -22,6 +23,7 @@ from bayes_assess.questions import (
 from bayes_assess.results._base import Result as Result
 from bayes_assess.results._belief_answer import belief_answer as belief_answer
 from bayes_assess.results._belief_answer import events_anew as events_anew
+from bayes_assess.results._proxy import ProxyResult as ProxyResult
 from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_metric import BeliefMetricResult as BeliefMetricResult
 from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
@@ -34,6 +36,9 @@ from bayes_assess.results.confusion import ConfusionResult as ConfusionResult
 from bayes_assess.results.groups import CostResult as CostResult
 from bayes_assess.results.groups import GroupResult as GroupResult
 from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
+from bayes_assess.results.mean import BeliefMeanResult as BeliefMeanResult
+from bayes_assess.results.mean import MeanResult as MeanResult
+from bayes_assess.results.mean import WeightedMeanResult as WeightedMeanResult
 from bayes_assess.results.measure_comparison import BeliefComparisonResult as BeliefComparisonResult
 from bayes_assess.results.measure_comparison import MeasureVerdict as MeasureVerdict
 from bayes_assess.results.measure_comparison import WeightedComparisonResult as WeightedComparisonResult
@@ -63,6 +68,7 @@ _RESULTS: dict[type[Question], type[Result]] = {
     MeasurePairs: WeightedPairsResult,
     MultiLabelMetric: MultiLabelResult,
     Rate: WeightedRateResult,
+    Mean: WeightedMeanResult,
     Metric: MetricResult,
 }
 _BELIEVED: dict[type[Question], type[Result]] = {  # by the design with a belief
@@ -70,6 +76,7 @@ _BELIEVED: dict[type[Question], type[Result]] = {  # by the design with a belief
     MeasurePairs: BeliefPairsResult,
     PrecisionCurve: BeliefPrecisionCurveResult,
     Rate: BeliefRateResult,
+    Mean: BeliefMeanResult,
     Metric: BeliefMetricResult,
 }
 

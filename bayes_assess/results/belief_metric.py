@@ -130,6 +130,11 @@ class BeliefMetricResult(Ordered):
     @property
     def posterior(self) -> Any:  # type: ignore[override]
         """Draws of the rate of the event in every cell, (S, K), to take for any other purpose."""
+        if self._events.believes_all:
+            raise QuestionError(
+                "The belief is about all of a label, with no event that has a rate in cells; `draws` has the posterior "
+                "of what was asked."
+            )
         nu, counts = self.found.strength[:, None], self.found.events
         return (nu * self.found.curves + counts[:, 1]) / (nu + counts.sum(1))
 
@@ -234,6 +239,14 @@ class BeliefMetricResult(Ordered):
     def to_arviz(self) -> Any:
         """Return posterior draws of the measures and of the rate of the event in every cell as an ArviZ object."""
         counts = self.found.events
+        if self._events.believes_all:
+            return to_arviz(
+                {"measure": self.found.draws},
+                dims={"measure": ["output"], "labels": ["cell"]},
+                coords={"output": self.groups, "cell": self.cells.names},
+                observed_data={"labels": counts.sum(1)},
+                attrs=self._attributes(),
+            )
         return to_arviz(
             {"measure": self.found.draws, "rate": self.posterior, "strength": self.found.strength},
             dims={"measure": ["output"], "rate": ["cell"], "labels": ["cell"], "events": ["cell"]},
@@ -297,6 +310,8 @@ class BeliefMetricResult(Ordered):
         else:
             ends = "Without trusting the scores: see design_interval"
         events, audits, size = self._events, self.found.audits, self.cells.sizes
+        if events.believes_all:
+            return f"{ends}; {_number(int(audits.sum()), 'random label')} so far."
         if events.about_agreement:
             n, wrong = int(audits.sum()), int(audits[:, 0].sum())
             return f"{ends}; {_found(n, '', wrong, 'error')}."

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
-from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.random_labels import random_labels
-from bayes_assess.results._base import Result
+from bayes_assess.results._proxy import ProxyResult
 from bayes_assess.results.belief_metric import BeliefMetricResult
 from bayes_assess.results.metric import MetricResult
 
-_LINES = 12  # of a summary
-_JUDGE = ("judge", "bias", "bias_lower", "bias_upper", "random_labels")  # columns
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RateResult(Result):
+class RateResult(ProxyResult):
     """The rate of positive labels of a pool, or of its groups, beside that of the predictions.
 
     Attributes
@@ -35,80 +31,15 @@ class RateResult(Result):
         `bayes_assess.estimators.random_labels`.
     """
 
-    items: Int[np.ndarray, " G"] = field(kw_only=True)
-    judged: Int[np.ndarray, " G"] = field(kw_only=True)  # items predicted positive
-
     @property
     def judge_rate(self: Any) -> Any:
         """What the predictions alone say."""
         return self._shaped(self._judge)
 
     @property
-    def bias(self: Any) -> Any:
-        """How far what the predictions alone say is above the estimate."""
-        return self._shaped(self._bias)
-
-    @property
-    def bias_interval(self: Any) -> Float[np.ndarray, "... 2"]:
-        """Interval of the bias, of the same level and guarantee as that of the rate."""
-        return self._shaped(self._bias_ends)
-
-    @property
-    def random_labels(self: Any) -> Any:
-        """Random labels that would have given an interval as narrow."""
-        return self._shaped(self._labels_as_good)
-
-    def table(self) -> Table:
-        """Tabulate the rates, what the predictions alone say, and how many random labels would do as well."""
-        plain: Any = super().table()  # type: ignore[safe-super]
-        judge = self.judge_table()
-        columns = {name: plain[name] for name in plain.columns} | {name: judge[name] for name in _JUDGE}
-        formats = dict.fromkeys([*plain.columns[1:], *_JUDGE[:-1]], ".4f")
-        return Table(columns, title=plain.title, formats=formats)
-
-    def judge_table(self) -> Table:
-        """Tabulate what the predictions alone say, and how many random labels would do as well as those used."""
-        values = (self._judge, self._bias, *self._bias_ends.T, self._labels_as_good)
-        columns = {"measure": self.groups} | dict(zip(_JUDGE, values, strict=True))
-        title = f"What the predictions alone say, {self.level:.0%} {self.guarantee} intervals of their bias"
-        return Table(columns, title=title, formats=dict.fromkeys(_JUDGE[:-1], ".4f"))
-
-    @property
-    def _judge(self) -> Float[np.ndarray, " G"]:
-        return self.judged / self.items
-
-    @property
-    def _bias(self) -> Float[np.ndarray, " G"]:
-        return self._judge - np.atleast_1d(self.estimate)
-
-    @property
-    def _bias_ends(self: Any) -> Float[np.ndarray, "G 2"]:
-        return self._judge[:, None] - self._ends_of_all()[:, ::-1]
-
-    @property
     def _labels_as_good(self: Any) -> Int[np.ndarray, " G"]:
         width = np.diff(self._ends_of_all(), axis=-1)[:, 0]
         return random_labels(np.atleast_1d(self.estimate), width, self.items, self.level)
-
-    def _answer(self: Any) -> list[str]:
-        exact = self.guarantee == "exact"
-        priced = [self._price()] if self.labels_used and not exact else []
-        return [*super()._answer(), *self._said_by_the_judge(exact), *priced]  # type: ignore[misc]
-
-    def _said_by_the_judge(self, exact: bool) -> list[str]:
-        """Say what the predictions alone say and, once there are labels, how biased that is."""
-        lines = []
-        rows = zip(self.groups, self._judge, self._bias, self._bias_ends, strict=True)
-        for name, judge, bias, (low, high) in rows:
-            said = f"The predictions alone say {judge:.3f}{f' for {name}' if len(self.items) > 1 else ''}."
-            how = " (exact)" if exact else f", {self.level:.0%} {self.guarantee} interval [{low:+.3f}, {high:+.3f}]"
-            lines.append(f"{said} Their bias is {bias:+.3f}{how}." if self.labels_used else said)
-        return lines if len(lines) <= _LINES else [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
-
-    def _price(self) -> str:
-        """Say how many random labels would do as well as those used."""
-        n, intervals = int(self._labels_as_good.sum()), "an interval" if len(self.items) == 1 else "intervals"
-        return f"About {n:,} random labels would give {intervals} as narrow; {self.labels_used:,} were used."
 
 
 @dataclass(frozen=True, eq=False, repr=False)

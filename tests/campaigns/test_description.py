@@ -50,6 +50,9 @@ DESCRIBED = [
     ba.PrecisionCurve(epsilon=0.1, slack=20, positive="cat"),
     ba.Rate(),
     ba.Rate("cat", by="site"),
+    ba.Mean(),
+    ba.Mean({1: 0, 2: np.float64(0.5)}, by="site"),
+    ba.Mean([1, 2.5]),
 ]
 
 

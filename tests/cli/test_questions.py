@@ -208,6 +208,20 @@ MEASURES = [
         ["rate (site east) 0.", "The predictions alone say 0.", "for rate (site south)", "judge"],
     ),
     (
+        "variance_reduction",
+        ["mean", "--values", "bird=1,cat=2, dog=4.5"],
+        ba.Mean({"bird": 1, "cat": 2, "dog": 4.5}),
+        ["Mean, design variance_reduction: 40 items", "Labels can be bird, cat, dog.\n"],
+        ["mean ", "The predictions alone say ", "Their bias is ", "random labels would give", "random label"],
+    ),
+    (
+        "passive",
+        ["mean", "--values", "bird=1,cat=2,dog=4.5", "--by", "site"],
+        ba.Mean([1, 2, 4.5], by="site"),
+        ["Mean by site, design passive: 40 items."],
+        ["mean (site east) ", "The predictions alone say ", "for mean (site south)", "judge"],
+    ),
+    (
         "passive",
         ["compare", "--second", "other", "--measure", "f1", "--positive", "dog"],
         ba.Compare("prediction", "other", measure="f1", positive="dog"),
@@ -312,6 +326,7 @@ def test_answers_that_a_judge_calls_good_are_labelled_in_its_words(tmp_path):
         (["metric", "--measure", "precision", "--positive", "dog", "--designs", "passive,stratified"], "mse"),
         (["pr-curve", "--thresholds", "9", "--positive", "cat", "--designs", "passive"], "mse"),
         (["rate", "--by", "site", "--positive", "cat", "--designs", "passive"], "mse"),
+        (["mean", "--by", "site", "--values", "bird=0,cat=1,dog=2", "--designs", "passive"], "mse"),
     ],
 )
 def test_every_question_can_be_simulated(tmp_path, columns, scored, cost_file, asked, score):
@@ -399,6 +414,13 @@ def test_designs_are_the_question_s_own_unless_named(tmp_path, columns):
         (["rate", "--positive", "dog", "--by", "colour"], "'colour'"),
         (["rate", "--positive", "dog", "--measure", "f1"], "not to rate"),
         (["rate", "--positive", "dog", "--design", "oasis"], "cannot serve"),
+        (["mean"], "give every class one by values"),
+        (["mean", "--values", "bird=1,cat=2"], "Class 'dog' has no value"),
+        (["mean", "--values", "bird=1,cat=2,dog=x"], "found 'dog=x'"),
+        (["mean", "--values", "bird=1,cat=2,dog=inf"], "finite numbers"),
+        (["mean", "--values", "bird=1,cat=2,cat=3"], "two numbers for the class 'cat'"),
+        (["mean", "--values", "bird=1,cat=2,dog=3", "--by", "bins:4"], "mean takes a column or prediction by --by"),
+        (["rate", "--values", "bird=1"], "--values belongs to the question mean"),
         (["pr-curve", "--measure", "f1"], "not to pr-curve"),
         (["pr-curve", "--by", "site"], "not to pr-curve"),
         (["pr-curve", "--thresholds", 1], "2 thresholds or more"),

@@ -1,0 +1,226 @@
+r"""Labels on an ordinal scale, given ratings of a judge who may be biased, in every group of items in a way of its own.
+
+Cells hold items of one rating (and about one score) of one group; x_c is the rating that the judge expects there. A
+label is a normal variable cut at the middles between neighbours, around a line in x, and cells scatter about that:
+
+    t = (a_0, tau) and h = (b, s, kappa) on grids,   a_g ~ Normal(a_0, tau) on a grid, in the plate ``group`` (G)
+    mu_c = m + a_g(c) + b (x_c - m),   m = (C - 1) / 2
+    q_c(y) = (1 - e) [Phi((y + 1/2 - mu_c) / s) - Phi((y - 1/2 - mu_c) / s)] + e / C
+    theta_c ~ Dirichlet(kappa q_c)  in the plate ``cell`` (K),   label ~ Categorical(theta_c)
+
+where Phi counts as 0 below the first class and as 1 above the last. b says what ratings are worth, a_g is the bias of
+the judge with its sign turned, and kappa how many labels the line is worth in a cell: all are learned. Given (a, h)
+cells are independent Dirichlet distributions, so that one more label multiplies the likelihood of its group by
+(kappa q_cy + n_cy) / (kappa + n_c), and sums over the grids are exact.
+
+Shapes: cells K, classes C, groups G, levels A of a_g, levels T of (a_0, tau), levels H of h, of which B of (b, s).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax.scipy.special import logsumexp
+from jaxtyping import Array, Bool, Float, Int
+from scipy import special
+
+# In quarters of the scale, the steps of ratings from 1 to 5.
+_LEVELS = np.linspace(-3.0, 3.0, 25)
+_CENTRE_SD = 1.0  # of a_0
+_SPREADS = (0.1, 0.4, 1.0)  # tau
+_SLOPES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.3)  # b
+_SCATTERS = (0.3, 0.5, 0.8, 1.2, 2.0)  # s
+_STRENGTHS = (2.0, 8.0, 32.0, 128.0)  # kappa
+_EVEN = 0.03  # e
+
+
+def lines(x: Float[np.ndarray, " K"], n_classes: int) -> Float[np.ndarray, "K A B C"]:
+    """Compute q for every cell, level of a_g and level of (b, s)."""
+    scale, middle = (n_classes - 1) / 4, (n_classes - 1) / 2
+    slope, scatter = np.array(list(itertools.product(_SLOPES, _SCATTERS))).T
+    mu = middle + scale * _LEVELS[:, None] + slope * (x[:, None, None] - middle)  # (K, A, B)
+    cuts = np.arange(n_classes - 1) + 0.5
+    upto = special.ndtr((cuts - mu[..., None]) / (scale * scatter)[:, None])
+    ends = np.concatenate([np.zeros((*mu.shape, 1)), upto, np.ones((*mu.shape, 1))], axis=-1)
+    return (1 - _EVEN) * np.diff(ends, axis=-1) + _EVEN / n_classes
+
+
+def _prior_of_levels() -> tuple[Float[np.ndarray, "T A"], Float[np.ndarray, " T"]]:
+    """Compute the probabilities of every level of a_g given (a_0, tau), and of (a_0, tau)."""
+    centre = np.exp(-0.5 * (_LEVELS / _CENTRE_SD) ** 2)
+    rows = []
+    for spread in _SPREADS:
+        given = np.exp(-0.5 * (np.subtract.outer(_LEVELS, _LEVELS) / spread) ** 2)
+        rows.append(given / given.sum(1, keepdims=True))
+    return np.concatenate(rows), np.tile(centre / centre.sum(), len(_SPREADS)) / len(_SPREADS)
+
+
+_LEVEL_GIVEN, _CENTRE = _prior_of_levels()
+_KAPPA = np.tile(_STRENGTHS, len(_SLOPES) * len(_SCATTERS))  # (H,), the strength running fastest
+
+
+def program(
+    line: Float[Array, "K A B C"],
+    group: Int[Array, " K"],
+    n_groups: int,
+    cell: Int[Array, " N"],
+    labels: Int[Array, " N"] | None = None,
+) -> None:
+    """Run the generative program.
+
+    Parameters
+    ----------
+    line : (K, A, B, C)
+        What `lines` computes.
+    group : (K,) integers
+        Of every cell.
+    n_groups : int
+    cell : (N,) integers
+        Of every item.
+    labels : (N,) integers, optional
+        Left out, they are simulated.
+    """
+    n_classes, n_levels = line.shape[-1], len(_KAPPA)
+    centre = numpyro.sample("centre", dist.CategoricalProbs(jnp.asarray(_CENTRE)))
+    h = jnp.asarray(numpyro.sample("line", dist.CategoricalProbs(jnp.full(n_levels, 1 / n_levels))))
+    with numpyro.plate("group", n_groups):
+        level = jnp.asarray(numpyro.sample("level", dist.CategoricalProbs(jnp.asarray(_LEVEL_GIVEN)[centre])))
+    base = jnp.asarray(line)[jnp.arange(len(group)), level[group], h // len(_STRENGTHS)]
+    with numpyro.plate("cell", len(group)):
+        theta = jnp.asarray(numpyro.sample("theta", dist.Dirichlet(jnp.asarray(_KAPPA)[h] * base)))
+    assert theta.shape[-1] == n_classes
+    with numpyro.plate("item", len(cell)):
+        numpyro.sample("label", dist.CategoricalProbs(theta[cell]), obs=labels)
+
+
+@partial(
+    jax.tree_util.register_dataclass, data_fields=["line", "group", "counts", "log_weight"], meta_fields=["is_trivial"]
+)
+@dataclass(frozen=True)
+class RatingLabels:
+    """Belief on ordinal labels: exact sums over grids, with a Dirichlet distribution in every cell.
+
+    Attributes
+    ----------
+    line : (K, A, B, C)
+    group : (K,) integers
+    counts : (K, C)
+        Labelled items.
+    log_weight : (G, A, H)
+        Log likelihood of the labels of every group.
+
+    Examples
+    --------
+    >>> belief = RatingLabels.from_prior(np.array([0.0, 2.0, 4.0]), 5)
+    >>> for _ in range(20):  # labels of the lowest rating are the middle one
+    ...     belief = belief.observe(0, 2)
+    >>> mean = np.asarray(belief.mean) @ np.arange(5)
+    >>> bool(mean[0] > 1.8), bool(mean[1] > 2.0)  # so that others are expected to be above theirs
+    (True, True)
+    """
+
+    line: Any
+    group: Any
+    counts: Any
+    log_weight: Any
+    is_trivial: bool = False
+
+    @classmethod
+    def from_prior(
+        cls, x: Float[np.ndarray, " K"], n_classes: int, group: Int[np.ndarray, " K"] | None = None
+    ) -> RatingLabels:
+        """Build the belief before any label.
+
+        Parameters
+        ----------
+        x : (K,)
+            Mean rating of every cell by the judge, as a code 0..C-1.
+        n_classes : int
+            C.
+        group : (K,) integers 0..G-1, optional
+            Groups of which the judge may be biased in different ways.
+        """
+        group = np.zeros(len(x), np.int32) if group is None else np.asarray(group, np.int32)
+        line = lines(np.asarray(x, np.float64), n_classes).astype(np.float32)
+        weight = np.zeros((int(group.max()) + 1, len(_LEVELS), len(_KAPPA)), np.float32)
+        return cls(line, group, np.zeros((len(x), n_classes), np.float32), weight)
+
+    def observe(
+        self, cell: Int[Array, ""] | int, label: Int[Array, ""] | int, matters: Bool[Array, ""] | bool = True
+    ) -> RatingLabels:
+        """Learn one label of a cell, if that matters."""
+        count, line = jnp.asarray(self.counts)[cell], jnp.asarray(self.line)[cell][:, :, label]
+        kappa = jnp.asarray(_STRENGTHS, jnp.float32)
+        seen = (kappa * line[..., None] + count[label]) / (kappa + count.sum())  # (A, B, strengths)
+        gained = jnp.where(matters, jnp.log(seen).reshape(len(_LEVELS), -1), 0.0)
+        one = jnp.asarray(matters, jnp.float32)
+        return replace(
+            self,
+            counts=jnp.asarray(self.counts).at[cell, label].add(one),
+            log_weight=jnp.asarray(self.log_weight).at[jnp.asarray(self.group)[cell]].add(gained),
+        )
+
+    @property
+    def log_marginal(self) -> Float[Array, ""]:
+        """Log probability of the labels so far, in one order."""
+        return logsumexp(self._log_joint()[0]) - jnp.log(float(len(_KAPPA)))
+
+    @property
+    def mean(self) -> Float[Array, "K C"]:
+        """Probability of every label of the next item of every cell."""
+        joint, groups, top = self._log_joint()
+        share = jnp.exp(joint - logsumexp(joint))  # (T, H)
+        likelihood = jnp.exp(self.log_weight - top)  # (G, A, H)
+        given = jnp.asarray(_LEVEL_GIVEN, jnp.float32)
+        weight = jnp.einsum("tgh,ta->gah", share[:, None] / jnp.maximum(jnp.exp(groups), 1e-37), given) * likelihood
+        weight = weight / jnp.maximum(weight.sum((1, 2), keepdims=True), 1e-37)
+        n_levels, kappa = len(_LEVELS), jnp.asarray(_STRENGTHS, jnp.float32)
+        weight = weight.reshape(len(weight), n_levels, -1, len(kappa))
+        total = jnp.asarray(self.counts).sum(1)
+        of_line = jnp.einsum("gabk,kc->gabc", weight, kappa[:, None] / (kappa[:, None] + total))  # by cell, for all g
+        own = jnp.moveaxis(of_line, -1, 0)[jnp.arange(len(total)), self.group]  # (K, A, B)
+        by_label = weight.sum((1, 2))[self.group] @ jnp.ones(len(kappa)) - own.sum((1, 2))
+        shares = jnp.asarray(self.counts) / jnp.maximum(total, 1)[:, None]
+        return jnp.einsum("cab,caby->cy", own, self.line) + by_label[:, None] * shares
+
+    @property
+    def strength(self) -> Float[Array, " K"]:
+        """Labels that every cell counts as for decisions: its own and one, so that allocation tends to Neyman's."""
+        return jnp.asarray(self.counts).sum(1) + 1.0
+
+    def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n K C"]:
+        """Draw `n` distributions of labels for every cell, on the host."""
+        line, counts = np.asarray(self.line, np.float64), np.asarray(self.counts, np.float64)
+        weight = np.asarray(self.log_weight, np.float64)
+        top = weight.max(1, keepdims=True)
+        likelihood = np.exp(weight - top)
+        groups = np.einsum("ta,gah->tgh", _LEVEL_GIVEN, likelihood)
+        joint = np.log(_CENTRE)[:, None] + (np.log(np.maximum(groups, 1e-300)) + top[:, 0]).sum(1)
+        share = np.exp(joint - joint.max()).ravel()
+        t, h = np.divmod(rng.choice(len(share), n, p=share / share.sum()), len(_KAPPA))
+        upto = np.cumsum(_LEVEL_GIVEN[t][:, None] * likelihood[:, :, h].transpose(2, 0, 1), axis=-1)  # (n, G, A)
+        level = (upto < rng.random((n, len(weight), 1)) * upto[..., -1:]).sum(-1)
+        cells = np.arange(len(line))
+        base = line[cells, level[:, self.group], (h // len(_STRENGTHS))[:, None]]  # (n, K, C)
+        gamma = rng.standard_gamma(_KAPPA[h][:, None, None] * base + counts)
+        return gamma / np.maximum(gamma.sum(-1, keepdims=True), 1e-300)
+
+    def _log_joint(self) -> tuple[Float[Array, "T H"], Float[Array, "T G H"], Float[Array, "G 1 H"]]:
+        """Compute the log probability of (a_0, tau) and h with all labels, and of those of every group given them.
+
+        The latter are relative to the greatest of the group's likelihoods, the third array.
+        """
+        weight = jnp.asarray(self.log_weight)
+        top = weight.max(1, keepdims=True)
+        likelihood = jnp.einsum("ta,gah->tgh", jnp.asarray(_LEVEL_GIVEN, weight.dtype), jnp.exp(weight - top))
+        groups = jnp.log(jnp.maximum(likelihood, 1e-37))
+        centre = jnp.log(jnp.asarray(_CENTRE, weight.dtype))
+        return centre[:, None] + (groups + top[:, 0]).sum(1), groups, top
