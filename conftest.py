@@ -14,6 +14,9 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # before anything imports matplotlib
 _COMPILED = Path(__file__).parent / ".pytest_cache" / "jax" / os.environ.get("PYTEST_XDIST_WORKER", "main")
 os.environ["JAX_COMPILATION_CACHE_DIR"] = str(_COMPILED)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+# Programs that are not optimised compile in a third of the time; whoever sets XLA_FLAGS, even to nothing as `make
+# test-all` does, tests others.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
 
 _MAPS = Path("/proc/self/maps")
 _MANY_MAPS = 15_000
