@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,12 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # before anything imports matplotlib
 _COMPILED = Path(__file__).parent / ".pytest_cache" / "jax" / os.environ.get("PYTEST_XDIST_WORKER", "main")
 os.environ["JAX_COMPILATION_CACHE_DIR"] = str(_COMPILED)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+# Programs that are not optimised compile in a third of the time; whoever sets XLA_FLAGS, even to nothing as `make
+# test-all` does, tests others.
+# XLA ends the process at a flag that it does not know, and some flags are gone with the next release.
+_FLAGS = "--xla_backend_optimization_level=0"
+_FLAGS += " --xla_cpu_use_fusion_emitters=false" * version("jaxlib").startswith("0.10.")
+os.environ.setdefault("XLA_FLAGS", _FLAGS)
 
 _MAPS = Path("/proc/self/maps")
 _MANY_MAPS = 15_000

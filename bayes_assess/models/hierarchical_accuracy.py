@@ -31,13 +31,13 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jax.scipy.special import betainc
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
 from bayes_assess.errors import PriorError
 from bayes_assess.models._mean_scores import logits, mean_scores
+from bayes_assess.models._numerics.beta_quantile import mixture_quantile
 from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.regression_points import (
     LOG_STRENGTH,
@@ -51,7 +51,6 @@ from bayes_assess.models.beta_bernoulli import BetaBernoulli
 
 # Priors of METHODS 12.5. Without scores the intercept alone says how accurate a group is.
 _INTERCEPT, _INTERCEPT_WITH_SCORES, _SLOPE, _OTHER = (1.0, 2.0), (0.0, 2.0), (1.0, 0.7), (0.0, 0.7)
-_HALVINGS = 40
 
 
 def program(
@@ -349,20 +348,9 @@ def _moments(belief: HierarchicalAccuracy):
 
 @jax.jit
 def _quantile(belief: HierarchicalAccuracy, level: Float[Array, "*levels"]):
-    """Halve the unit interval until the mixture's distribution function is bracketed to 2^-40."""
     a, b = _parts(belief)
-    weight = belief.weight[..., None]
     level = level.reshape(level.shape + (1,) * belief.agreements.ndim)
-    shape = jnp.broadcast_shapes(level.shape, belief.agreements.shape)
-
-    def halve(_, ends):
-        low, high = ends
-        middle = (low + high) / 2
-        below = (weight * betainc(a, b, middle[..., None, :])).sum(-2) < level
-        return jnp.where(below, middle, low), jnp.where(below, high, middle)
-
-    low, high = jax.lax.fori_loop(0, _HALVINGS, halve, (jnp.zeros(shape), jnp.ones(shape)))
-    return (low + high) / 2
+    return mixture_quantile(level, a, b, jnp.asarray(belief.weight))
 
 
 @jax.jit

@@ -50,6 +50,9 @@ FIGURES = {
         labelled=np.arange(1, 500),
         ax=ax,
     ),
+    "expected_path": lambda ax: plots.expected_path(
+        BUDGETS, MIDDLE[:4][::-1], ENDS[:4][::-1], 0.3, used=20, needed=(300, 200, 400), title="How wide?", ax=ax
+    ),
 }
 every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
 
