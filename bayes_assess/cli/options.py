@@ -89,6 +89,14 @@ Confidence = Annotated[str | None, typer.Option("--confidence", metavar="COLUMN"
 Multilabel = Annotated[
     bool, typer.Option("--multilabel", help="Items may have several labels, such as cat;dog, or none, written -.")
 ]
+Wide = Annotated[
+    str | None,
+    typer.Option(
+        "--wide",
+        metavar="COLUMNS",
+        help="Verdicts on several systems' answers to the prompt of a row, separated by commas; see --by system.",
+    ),
+]
 Classes = Annotated[str | None, typer.Option("--classes", metavar="NAMES", help="All classes, separated by commas.")]
 
 
@@ -118,11 +126,13 @@ def reading(
     confidence: Confidence = None,
     classes: Classes = None,
     multilabel: Multilabel = False,
+    wide: Wide = None,
 ) -> dict[str, Any]:
     """Gather how to read the pool."""
     from bayes_assess.cli.files import reader_options
 
-    return reader_options(id, scores, prediction, confidence, classes, multilabel)
+    options = reader_options(id, scores, prediction, confidence, classes, multilabel)
+    return options | ({} if wide is None else {"wide": [name.strip() for name in wide.split(",")]})
 
 
 def shown_columns(show: list[str] | None) -> dict[str, list[str]]:

@@ -35,6 +35,8 @@ class Attributes:
 def positive_code(pool: Pool, positive: object) -> int | None:
     """Return the code of the positive class: the one named, else the second of two, else None.
 
+    A name in another case, or True for ``"true"``, is taken for a class if there is but one like it.
+
     Raises
     ------
     QuestionError
@@ -44,6 +46,10 @@ def positive_code(pool: Pool, positive: object) -> int | None:
         return 1 if pool.n_classes == 2 else None
     codes, wrong = codes_of(np.asarray([positive]), pool.classes)
     if wrong is not None:
+        folded = str(positive).strip().casefold()
+        alike = [code for code, name in enumerate(pool.classes.tolist()) if str(name).strip().casefold() == folded]
+        if len(alike) == 1:
+            return alike[0]
         raise QuestionError(
             f"The positive class {show(positive)} is not a class of the pool ({listing(pool.classes)}); declare all "
             "classes if a label can be it."

@@ -11,6 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import frame_of, listing, text_as_int, to_numpy, values_of
 from bayes_assess.errors import PoolError
+from bayes_assess.pool._wide import SYSTEM, long_form
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 
@@ -29,6 +30,7 @@ def read_pool(
     confidence: str | None = None,
     groups: str | Iterable[str] = (),
     systems: str | Iterable[str] | Mapping[str, str] = (),
+    wide: Iterable[str] | Mapping[str, str] = (),
     show: str | Iterable[str] = (),
     classes: Any = None,
     multilabel: bool = False,
@@ -51,6 +53,10 @@ def read_pool(
         Columns of attributes to assess groups by.
     systems : list of str, or mapping of str to str, optional
         Columns of other systems' predictions; or the names of systems, and the column of each.
+    wide : list of str, or mapping of str to str, optional
+        Where a row is a prompt that several systems have answered: the columns of verdicts on their answers, or the
+        names of systems, and the column of each. Every answer becomes an item, such as ``"7/gpt"`` of row 7, with the
+        groups ``"system"`` and, by the name of the column of ids, the row.
     show : list of str, optional
         Columns that annotators need to see, such as a text; see `Pool`.
     classes : sequence, optional
@@ -80,21 +86,50 @@ def read_pool(
     >>> pool = ba.read_pool(frame, groups=["site"])
     >>> pool.classes.tolist(), pool.ids.tolist()
     (['cat', 'dog'], ['a', 'b'])
+    >>> answers = pd.DataFrame({"id": [7, 8], "old": ["good", "bad"], "new": ["good", "good"]})
+    >>> pool = ba.read_pool(answers, wide=["old", "new"])
+    >>> pool.ids.tolist(), pool.groups["system"].tolist()
+    (['7/old', '8/old', '7/new', '8/new'], ['old', 'old', 'new', 'new'])
     """
     is_file = isinstance(source, str | Path)
-    if not isinstance(systems, Mapping):
-        systems = {name: name for name in ([systems] if isinstance(systems, str) else systems)}
+    systems, wide = (
+        given if isinstance(given, Mapping) else {name: name for name in ([given] if isinstance(given, str) else given)}
+        for given in (systems, wide)
+    )
+    groups = [groups] if isinstance(groups, str) else list(groups)
+    if wide:
+        if scores is not None or prediction is not None or confidence is not None or systems or multilabel:
+            raise PoolError("A wide table has one verdict per answer: leave out scores, predictions and other systems.")
+        return _read_wide(Path(source) if is_file else source, wide, id, groups, show, classes)
     columns = Columns(
         id=id,
         scores=scores if scores is None or isinstance(scores, str) else list(scores),
         prediction=prediction,
         confidence=confidence,
-        groups=[groups] if isinstance(groups, str) else list(groups),
+        groups=groups,
         systems=dict(systems),
         multilabel=multilabel,
         show=[show] if isinstance(show, str) else list(show),
     )
     return Pool(**_read(Path(source) if is_file else source, columns, classes), multilabel=multilabel)
+
+
+def _read_wide(
+    source: Any, answers: Mapping[str, str], id: str | None, groups: list[str], show: Any, classes: Any
+) -> Pool:
+    """Read a wide table; groups that its long form has by itself may be named, too."""
+    columns = Columns(
+        id=id,
+        scores=None,
+        prediction=next(iter(answers.values())),
+        confidence=None,
+        groups=[name for name in groups if name not in (SYSTEM, id, "row", "id")],
+        systems=dict(answers),
+        show=[show] if isinstance(show, str) else list(show),
+    )
+    found = _read(source, columns, classes)
+    name = id if id is not None or found["ids"] is None else "id"
+    return Pool(**long_form(found, found["systems"], name))
 
 
 def read_ranked(

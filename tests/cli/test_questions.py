@@ -282,6 +282,23 @@ ANSWERS = {  # of two systems, which a judge calls good or bad
 GOOD = [i % 3 == 0 or i % 2 == 1 for i in range(24)]  # 4 of 12, and 12 of 12
 
 
+def test_a_wide_table_has_an_answer_per_system_and_row(tmp_path):
+    run, to_label = tmp_path / "run.db", tmp_path / "to_label.csv"
+    columns = {"prompt": ["p1", "p2"], "text": ["What?", "Who?"], "old": ["good", "bad"], "new": ["good", "good"]}
+    path = write_csv(tmp_path / "wide.csv", columns)
+    options = ["--id", "prompt", "--wide", "old,new", "--show", "text"]
+    out = done("start", path, *options, "--question", "rate", "--by", "system", "--positive", "GOOD", "--out", run)
+    assert "4 items" in out
+    assert "the positive class is good." in out
+    done("ask", run, "-n", 4, "-o", to_label)
+    rows = read_csv(to_label)
+    assert sorted(row["id"] for row in rows) == ["p1/new", "p1/old", "p2/new", "p2/old"]
+    assert {row["id"][:2]: row["text"] for row in rows} == {"p1": "What?", "p2": "Who?"}
+    out = done("tell", run, sheet(run, [row["id"] for row in rows], ["good"] * 4))
+    assert "Took 4 labels." in out
+    assert "rate (system old) 1.000" in out
+
+
 def test_answers_that_a_judge_calls_good_are_labelled_in_its_words(tmp_path):
     run, table = tmp_path / "run.db", tmp_path / "table.csv"
     start = ["start", write_csv(tmp_path / "answers.csv", ANSWERS), "--prediction", "verdict", "--out", run]
