@@ -5,7 +5,7 @@
 A pool's classifier is the judge. Of many classes one half is counted as positive against the other, so that about half
 of the items are; two pools of pairs have few positives. The judge gives scores, or its verdicts alone, or scores in no
 order. A row is of one kind of judge at one number of labels: the mean squared error of as many random labels, known
-exactly, over that of `variance_reduction` and over that of PPI++ on random labels, with their standard errors (5,000
+exactly, over that of `variance_reduction` and over that of PPI++ on random labels, with their standard errors (1,000
 samples of the latter); the ratio of both gains; and how often 95 % intervals hold the rate, the credible one, the one
 that trusts no score, and that of PPI++. PPI++ is `ppi_mean_ci` of the package ppi-python (the extra `benchmarks`), with
 the judge's score for a prediction, or its verdict where it has none, and the weight of the predictions tuned.
@@ -24,7 +24,7 @@ import numpy as np
 import bayes_assess as ba
 
 BUDGETS = (50, 100, 250, 500, 1000)
-SAMPLES = 5000  # of random labels
+SAMPLES = 1000  # of random labels
 HALVES = ("cifar10", "20news", "mnist")
 RARE = ("abt_buy", "amzn_goog")
 

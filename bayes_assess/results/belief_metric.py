@@ -233,8 +233,18 @@ class BeliefMetricResult(Ordered):
         if isinstance(self.question, PRCurve):
             return precision_recall_curve(value, ends, truth=truth, title=title, ax=ax)
         truth = None if truth is None else np.atleast_1d(truth)
-        names = self.groups.tolist()
-        return forest(names, value, ends, prior=self._design, truth=truth, order="given", xlabel="", title=title, ax=ax)
+        return forest(
+            self.groups.tolist(),
+            value,
+            ends,
+            prior=self._design,
+            truth=truth,
+            order="given",
+            xlabel=f"{self.level:.0%} {self.guarantee} intervals",
+            title=title,
+            prior_label="without trusting the scores",
+            ax=ax,
+        )
 
     def to_arviz(self) -> Any:
         """Return posterior draws of the measures and of the rate of the event in every cell as an ArviZ object."""

@@ -180,7 +180,8 @@ class MetricResult(Ordered):
             return precision_recall_curve(self.estimate, ends, truth=truth, title=title, ax=ax)
         truth = None if truth is None else np.atleast_1d(truth)
         names, value = self.groups.tolist(), np.atleast_1d(self.estimate)
-        return forest(names, value, ends, truth=truth, order="given", xlabel="", title=title, ax=ax)
+        said = f"{self.level:.0%} {self.guarantee} intervals"
+        return forest(names, value, ends, truth=truth, order="given", xlabel=said, title=title, ax=ax)
 
     def to_arviz(self) -> Any:
         """Refuse: there is no posterior here."""

@@ -67,13 +67,13 @@ def shown_rows(ranked: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, i
     return shown, rows, head
 
 
-def draw_prior(ax: Axes, prior: np.ndarray, shown: np.ndarray, rows: np.ndarray, count: int) -> None:
+def draw_prior(ax: Axes, prior: np.ndarray, shown: np.ndarray, rows: np.ndarray, count: int, label: str) -> None:
     if prior.ndim == 2:
         prior = checked("prior", prior, (count, 2))
-        ax.hlines(rows, prior[shown, 0], prior[shown, 1], colors=PALE, linewidth=7, label="prior", zorder=1)
+        ax.hlines(rows, prior[shown, 0], prior[shown, 1], colors=PALE, linewidth=7, label=label, zorder=1)
     else:
         prior = checked("prior", prior, (count,))
-        ax.plot(prior[shown], rows, "|", color=GREY, markersize=10, markeredgewidth=1.5, label="prior", zorder=1)
+        ax.plot(prior[shown], rows, "|", color=GREY, markersize=10, markeredgewidth=1.5, label=label, zorder=1)
 
 
 def name_rows(ax: Axes, names: list[str], shown: np.ndarray, rows: np.ndarray, gap: int | None, hidden: int) -> None:

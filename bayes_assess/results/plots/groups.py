@@ -44,6 +44,7 @@ def forest(
     title: str | None = None,
     sizes_label: str = "labels",
     highlight_label: str | None = None,
+    prior_label: str = "prior",
     ax: Axes | None = None,
 ) -> Axes:
     """Draw one estimate and interval per group, the lowest at the top.
@@ -68,7 +69,7 @@ def forest(
         Sort by estimate, or keep the order of `names`.
     max_groups : int
         With more groups, only the first and the last halves of this number are shown, with a gap between them.
-    xlabel, title, sizes_label, highlight_label : str
+    xlabel, title, sizes_label, highlight_label, prior_label : str
         Words.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
@@ -107,7 +108,7 @@ def forest(
     owner, ax = ax is None, new_axes(ax, 1.3 + 0.25 * max(height, 3))
 
     if prior is not None:
-        draw_prior(ax, np.asarray(prior, dtype=float), shown, rows, count)
+        draw_prior(ax, np.asarray(prior, dtype=float), shown, rows, count, prior_label)
     for flag, colour, label in ((False, BLUE, None), (True, VERMILION, highlight_label)):
         chosen = marked[shown] == flag
         groups, at = shown[chosen], rows[chosen]

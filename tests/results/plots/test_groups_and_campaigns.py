@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
+import bayes_assess as ba
 from bayes_assess.errors import OutputError
 from bayes_assess.estimators.intervals import bootstrap_interval
 from bayes_assess.results import plots
@@ -76,8 +77,20 @@ def test_forest_draws_truth_hollow_and_prior_as_points_or_intervals():
     assert line(ax, "truth").get_markerfacecolor() == "none"
     np.testing.assert_allclose(line(ax, "prior").get_xdata(), 0.5)
     assert {text.get_text() for text in ax.texts} == {"labels", "10", "20", "3,000", "4"}
-    ax = plots.forest(names, estimate, interval, prior=np.tile([0.2, 0.8], (4, 1)))
-    assert "prior" in legend(ax)
+    wide = np.tile([0.2, 0.8], (4, 1))
+    assert "prior" in legend(plots.forest(names, estimate, interval, prior=wide))
+    assert "of random items" in legend(
+        plots.forest(names, estimate, interval, prior=wide, prior_label="of random items")
+    )
+
+
+def test_figures_of_measures_name_both_intervals():
+    pool = ba.Pool(scores=np.linspace(0.01, 0.99, 60))
+    a = ba.assess(pool, ba.Metric("f1"))
+    a.tell(a.ask(6).ids, [0, 1, 0, 1, 1, 0])
+    ax = a.result(level=0.8).plot(truth=0.5)
+    assert legend(ax) == ["without trusting the scores", "truth"]
+    assert ax.get_xlabel() == "80% credible intervals"
 
 
 def test_forest_takes_names_as_they_are():
