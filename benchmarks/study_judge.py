@@ -9,6 +9,27 @@ exactly, over that of `variance_reduction` and over that of PPI++ on random labe
 samples of the latter); the ratio of both gains; and how often 95 % intervals hold the rate, the credible one, the one
 that trusts no score, and that of PPI++. PPI++ is `ppi_mean_ci` of the package ppi-python (the extra `benchmarks`), with
 the judge's score for a prediction, or its verdict where it has none, and the weight of the predictions tuned.
+
+Halves of the classes of cifar10, the judge being right in 0.970 of cases, 48 campaigns (verdicts: 96):
+
+| judge | labels | gain | gain of PPI++ | held | held, no score trusted | held, PPI++ |
+|---|--:|--:|--:|--:|--:|--:|
+| scores | 50 | 75.7 ± 14.5 | 9.8 ± 0.2 | 0.98 | 1.00 | 0.97 |
+| | 100 | 80.4 ± 15.8 | 10.6 ± 0.2 | 1.00 | 1.00 | 0.97 |
+| | 250 | 72.8 ± 20.1 | 10.5 ± 0.2 | 1.00 | 1.00 | 0.97 |
+| | 500 | 75.1 ± 32.0 | 10.1 ± 0.2 | 0.98 | 1.00 | 0.98 |
+| | 1,000 | 118.0 ± 23.5 | 10.2 ± 0.2 | 1.00 | 1.00 | 0.99 |
+| verdicts | 50 | 14.0 | 8.2 ± 0.2 | 1.00 | | 0.97 |
+| | 100 | 9.7 | 8.8 ± 0.2 | 0.98 | | 0.97 |
+| | 250 | 7.2 | 8.5 ± 0.2 | 0.87 | | 0.97 |
+| | 500 | 6.8 | 8.4 ± 0.2 | 0.88 | | 0.98 |
+| useless | 50 | 1.00 ± 0.23 | 1.01 ± 0.02 | 0.94 | 1.00 | 0.94 |
+| | 100 | 0.97 ± 0.17 | 1.02 ± 0.02 | 0.94 | 1.00 | 0.95 |
+| | 250 | 1.14 ± 0.21 | 0.98 ± 0.02 | 0.96 | 1.00 | 0.95 |
+| | 500 | 0.92 ± 0.20 | 1.02 ± 0.02 | 0.92 | 0.98 | 0.96 |
+| | 1,000 | 0.83 ± 0.17 | 0.99 ± 0.02 | 0.90 | 0.96 | 0.96 |
+
+Intervals of PPI++ are those of a sample from a population, and too wide where much of the pool is labelled.
 """
 
 from __future__ import annotations
