@@ -22,7 +22,7 @@ from bayes_assess.cli.demo import need_scikit_learn, output_folder
 from bayes_assess.cli.files import save_figure
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Compare, Rate
-from bayes_assess.results import RateResult
+from bayes_assess.results import BeliefRateResult
 
 N_TRAINING, N_REVIEWS = 400, 6000
 N_LABELS = 200  # of each campaign
@@ -111,7 +111,7 @@ def _reviews(rng: np.random.Generator, channels: Any) -> tuple[list[str], np.nda
 
 def run(
     output: Path, *, seed: int = 0, say: Callable[[str], Any] = print, show: Callable[[Table], Any] = print
-) -> RateResult:
+) -> BeliefRateResult:
     """Run the demo and write what it finds.
 
     Parameters
@@ -124,7 +124,7 @@ def run(
 
     Returns
     -------
-    RateResult
+    BeliefRateResult
 
     Raises
     ------
@@ -172,7 +172,7 @@ def _campaign(reviews: JudgedReviews, question: Any, seed: int) -> Any:
     return assessment.result()
 
 
-def _beside_the_truth(result: RateResult, truth: np.ndarray) -> Table:
+def _beside_the_truth(result: BeliefRateResult, truth: np.ndarray) -> Table:
     """One row per channel: the judge's figure, the estimate, the truth."""
     ends = zip(np.atleast_1d(result.estimate), result.interval, strict=True)
     columns = {
@@ -187,7 +187,7 @@ def _beside_the_truth(result: RateResult, truth: np.ndarray) -> Table:
     return Table(columns, title=title, formats={"judge": ".3f", "truth": ".3f"})
 
 
-def _write(output: Path, reviews: JudgedReviews, result: RateResult, truth: np.ndarray, say: Callable) -> None:
+def _write(output: Path, reviews: JudgedReviews, result: BeliefRateResult, truth: np.ndarray, say: Callable) -> None:
     """Write the figure, the table and the pool, and say what is where."""
     output.mkdir(parents=True, exist_ok=True)
     pool = reviews.pool

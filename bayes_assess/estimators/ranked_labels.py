@@ -153,9 +153,10 @@ class RankedLabels:
 
         Examples
         --------
-        >>> labelled = RankedLabels(np.array([1, 2, 3, 6]), np.array([True, True, False, True]), 7)
-        >>> labelled.radius_at(np.array([3, 7]), 0.05).round(4).tolist()  # sqrt(ln 40 / 2) 4 / 7
-        [0.0, 0.7761]
+        >>> ranks = np.append([1, 2], np.arange(3, 31, 3))
+        >>> labelled = RankedLabels(ranks, ranks < 20, 30)
+        >>> labelled.radius_at(np.array([3, 30]), 0.05).round(4).tolist()  # sqrt(ln 40 / (2 * 9)) 27 / 30
+        [0.0, 0.4074]
         """
         if not 0 < delta < 1:
             raise LabelError(f"delta is a probability strictly between 0 and 1; found {show(delta)}.")

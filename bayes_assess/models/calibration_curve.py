@@ -116,11 +116,10 @@ def rates(
     roughness = xp.exp(member.roughness + member.roughness_sd * at["roughness"])
     wave = (roughness[:, None] * place[:, len(PARAMETERS) : _DIMENSION]) @ coordinates.smooth[which].T
     lapse = (member.lapse + member.lapse_sd * at["lapse"])[:, None]
-    n_groups = coordinates.groups.shape[1]
-    if n_groups:
-        effects = place[:, _DIMENSION:].reshape(len(place), -1, n_groups) @ coordinates.groups.T
+    effects = _effects(place, coordinates)
+    if effects.shape[1] > 0:
         wave = wave + member.group_sd * effects[:, 0]
-    if n_groups and effects.shape[1] > 1:
+    if effects.shape[1] > 1:
         lapse = lapse + member.group_lapse_sd * effects[:, 2]
     phi = sigmoid(member.unannounced + member.unannounced_sd * at["unannounced"])
     gamma = xp.minimum(phi * coordinates.share, 0.5)
@@ -129,7 +128,7 @@ def rates(
     intercept, slope, delta, zeta, gamma, kappa = (x[:, None] for x in by_particle)
     size = xp.log1p(xp.abs(x))
     bent = xp.where(member.bend_sd > 0, xp.sign(x) * xp.expm1(kappa * size) / kappa, x)
-    if n_groups and effects.shape[1] > 1:
+    if effects.shape[1] > 1:
         bent = xp.exp(member.group_slope_sd * effects[:, 1]) * bent
     eta = intercept + slope * bent + delta * coordinates.feature + zeta * z + wave
     return xp.clip(gamma + (1 - gamma) * (1 - sigmoid(lapse)) * sigmoid(eta), 1e-7, 1 - 1e-6), strength
@@ -173,6 +172,13 @@ def program(
 def group_effects(n_groups: int) -> tuple[str, ...]:
     """Return which effects so many groups have."""
     return GROUP_EFFECTS if n_groups <= _FEW_GROUPS else GROUP_EFFECTS[:1]
+
+
+def _effects(place: Float[Array, "S D"], coordinates: Coordinates) -> Float[Array, "S E K"]:
+    """Compute the effects of its groups on every cell: none where there are no groups."""
+    n_groups = coordinates.groups.shape[1]
+    n_effects = len(group_effects(n_groups)) if n_groups else 0
+    return place[:, _DIMENSION:].reshape(len(place), n_effects, n_groups) @ coordinates.groups.T
 
 
 def log_likelihood(

@@ -32,10 +32,17 @@ def test_every_campaign_uses_its_budget_and_ends_at_the_truth(study, design):
     assert study.coverage[design][-1] == 1
 
 
-def test_shapes_are_repeats_by_budgets_by_groups(study):
-    assert study.estimates["thompson"].shape == (40, 3, 4)
-    assert study.intervals["thompson"].shape == (40, 3, 4, 2)
+@pytest.mark.slow
+def test_all_designs_are_in_a_study(study):
     assert list(study.intervals) == list(ARMS)
+
+
+def test_shapes_are_repeats_by_budgets_by_groups():
+    options = {"designs": ["random", "thompson"], "budgets": [3, 20], "repeats": 4}
+    study = ba.simulate(POOL, LABELS, ba.LeastAccurate(), **options)
+    assert study.estimates["thompson"].shape == (4, 2, 4)
+    assert study.intervals["thompson"].shape == (4, 2, 4, 2)
+    assert list(study.intervals) == options["designs"]
 
 
 def test_a_random_campaign_draws_from_the_finite_pool_without_replacement():

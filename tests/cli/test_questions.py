@@ -623,7 +623,7 @@ def test_start_and_simulate_share_their_options():
         return {word.strip(",") for word in done(command, "--help").split() if word.startswith("--")}
 
     start, simulate = options("start"), options("simulate")
-    assert start - simulate <= {"--out", "--design"}
+    assert start - simulate <= {"--out", "--design", "--show"}
     assert simulate - start <= {"--labels", "--designs", "--budgets", "--repeats", "--csv", "--plot", "--label"}
 
 
