@@ -58,4 +58,5 @@ def jax_key(seed: int, purpose: str) -> PRNGKey:
     import jax
 
     first, second = sequence(seed, purpose).generate_state(2)
-    return jax.random.fold_in(jax.random.key(first), second)
+    # The key of `first`, without compiling its making.
+    return jax.random.fold_in(jax.random.wrap_key_data(np.array([0, first], np.uint32)), second)

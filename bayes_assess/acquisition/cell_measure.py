@@ -91,4 +91,4 @@ class CellMeasure:
     @property
     def nonzero(self) -> Bool[Array, "K C"]:
         """Whether l != 0, by cell and label."""
-        return jnp.asarray(self.table.nonzero)[self.attribute]
+        return self.table.nonzero[self.attribute]

@@ -71,6 +71,7 @@ OPTIONS = {
     "systems": Option(
         "Columns of several systems' predictions, separated by commas; prediction is the pool's own.", "COLUMNS"
     ),
+    "judges": Option("Columns of further judges' verdicts, or ratings, separated by commas.", "COLUMNS"),
     "average": Option("The mean of the measures of the groups of --by, not each.", "macro"),
     "thresholds": Option("Thresholds of the curve, at most; 1024 by default.", "N", int),
     "epsilon": Option("What may be lost between queried ranks, as a share; 0.03 by default.", kind=float),
@@ -113,8 +114,8 @@ FORMS = (
     Form((_Q.METRIC,), "measure", "positive systems by average"),
     Form((_Q.PR_CURVE,), takes="positive thresholds"),
     Form((_Q.PRECISION_CURVE,), takes="epsilon beta delta monotone_from slack p_min noise budget positive"),
-    Form((_Q.RATE,), takes="positive by"),
-    Form((_Q.MEAN,), takes="values by"),
+    Form((_Q.RATE,), takes="positive by judges"),
+    Form((_Q.MEAN,), takes="values by judges"),
 )
 
 
@@ -238,7 +239,7 @@ class Asked:
     @property
     def columns(self) -> dict[str, list[str]]:
         """Columns of groups and of other systems' predictions in the pool's file that the question needs."""
-        named = ("by", "first", "second", "systems")
+        named = ("by", "first", "second", "systems", "judges")
         return columns_of({name: self._read(name) for name in named if name in self.options})
 
     def question(self, pool: Pool | RankedList) -> Question:
@@ -267,7 +268,7 @@ def columns_of(described: dict[str, Any]) -> dict[str, list[str]]:
     >>> columns_of({"question": "Metric", "measure": "f1", "systems": ["prediction", "old_model"], "by": "site"})
     {'groups': ['site'], 'systems': ['old_model']}
     """
-    by, systems = described.get("by"), [*described.get("systems", [])]
+    by, systems = described.get("by"), [*described.get("systems", []), *(described.get("judges") or [])]
     if by is None:
         systems += [described.get("first"), described.get("second")]
     needed = {"groups": [by], "systems": systems}

@@ -181,5 +181,6 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {  # plain values of options, fr
     "measure": lambda text, classes: _one_or_more(text),
     "positive": class_named,
     "systems": lambda text, classes: _split(text),
+    "judges": lambda text, classes: _split(text),
     "values": parse_values,
 }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
@@ -68,7 +68,7 @@ def design_intervals(
     return ends
 
 
-@jax.jit
+@partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
 def _intervals(f, g, bets, counts, size, level):
     def one(bets, counts):
         open_ = size - counts.sum(-1)
@@ -78,21 +78,21 @@ def _intervals(f, g, bets, counts, size, level):
 
 
 def first_audit(measure: CellMeasure, playable: Bool[np.ndarray, " K"]) -> Audit:
-    """Return the audit before any label."""
+    """Return the audit before any label, on the host, as nothing needs to be compiled for it."""
     ratios, attribute = ratio_losses(measure.table), np.asarray(measure.attribute)
     started = [betting.start(low, high) for low, high in ratios.ranges.tolist()]
-    bets = jax.tree.map(lambda *parts: jnp.stack(parts), *started) if started else betting.start()
+    bets = jax.tree.map(lambda *parts: np.stack(parts), *started) if started else betting.start()
     size = np.asarray(measure.size)
     return Audit(
-        f=jnp.asarray(ratios.f[:, attribute]),
-        g=jnp.asarray(ratios.g[:, attribute]),
+        f=ratios.f[:, attribute],
+        g=ratios.g[:, attribute],
         bets=bets,
-        known=jnp.where(jnp.asarray(playable)[:, None], 0, any_label(size, measure.n_outcomes)),
-        believed=jnp.zeros((len(size), measure.n_outcomes)),
-        counts=jnp.zeros((len(size), measure.n_outcomes), jnp.int64),
+        known=np.where(np.asarray(playable)[:, None], 0, any_label(size, measure.n_outcomes)),
+        believed=np.zeros((len(size), measure.n_outcomes)),
+        counts=np.zeros((len(size), measure.n_outcomes), np.int64),
     )
 
 
 def any_label(size: Any, n_outcomes: int) -> Int[Array, "K O"]:
     """Return counts of labels that make no odds."""
-    return jnp.zeros((len(size), n_outcomes), jnp.int64).at[:, 0].set(size)
+    return size[:, None] * (np.arange(n_outcomes) == 0)

@@ -195,7 +195,7 @@ def _update_and_settle(
     return design.settle(tell_items(design, state, cells, outcomes, n), steps)
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(jax.jit, static_argnums=(0, 1), compiler_options={"xla_backend_optimization_level": 0})
 def _settle(design: Design, last: bool, state: State, steps: Steps) -> State:
     return design.settle(state, steps, last)
 

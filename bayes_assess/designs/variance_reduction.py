@@ -124,12 +124,13 @@ class BeliefState:
     @property
     def complete(self) -> Bool[Array, ""]:
         """Whether every item that can matter is labelled."""
-        return jnp.where(self.measure.nonzero.any(-1), self.unlabelled, 0).sum() == 0
+        return ~(self.measure.nonzero.any(-1) & (self.unlabelled > 0)).any()
 
     @property
     def settled_counts(self) -> Int[Array, "K O"]:
         """Labelled items, with those that cannot matter as if their labels were known."""
-        return jnp.where(self.playable[:, None], self.counts, any_label(self.measure.size, self.counts.shape[1]))
+        known = any_label(self.measure.size, self.counts.shape[1])
+        return self.counts * self.playable[:, None] + known * ~self.playable[:, None]
 
     @property
     def is_event(self) -> Bool[Array, "K O"]:
@@ -186,21 +187,22 @@ class VarianceReduction(Design):
     ) -> BeliefState:
         """Start a campaign; `cells` know what the belief is about, and `reward` is the `CellMeasure`."""
         events: Any = cells.events  # type: ignore[attr-defined]
-        size = jnp.asarray(cells.sizes, jnp.int64)
+        size = np.asarray(cells.sizes, np.int64)
         playable = np.ones(cells.n_cells, bool) if playable is None else np.asarray(playable)
         belief = start(0, events.members, events.coordinates)
-        return BeliefState(
-            measure=jax.tree.map(jnp.asarray, reward),
-            playable=jnp.asarray(playable),
-            event=jnp.asarray(events.outcome),
-            row=jnp.asarray(events.row),
-            counts=jnp.zeros((cells.n_cells, reward.n_outcomes), jnp.int64),
-            pending=jnp.zeros_like(size),
-            remaining=jnp.where(jnp.asarray(playable), size, 0),
+        state = BeliefState(
+            measure=reward,
+            playable=playable,
+            event=np.asarray(events.outcome),
+            row=np.asarray(events.row),
+            counts=np.zeros((cells.n_cells, reward.n_outcomes), np.int64),
+            pending=np.zeros_like(size),
+            remaining=np.where(playable, size, 0),
             belief=belief,
-            errors=jax.tree.map(jnp.asarray, events.errors),
+            errors=events.errors,
             audit=first_audit(reward, playable),
         )
+        return jax.device_put(state)
 
     def choose(self, key: PRNGKey, state: BeliefState) -> tuple[Int[Array, ""], Draw, BeliefState]:
         """Choose the item that teaches most, or with a small probability a random one, whose weight is 1."""
@@ -292,24 +294,22 @@ class VarianceReduction(Design):
     @x64
     def posterior(self, state: BeliefState, seed: int, level: float, n: int = _N_RESULT) -> Posterior:
         """Draw curves and measures of the pool from their posterior, and compute the intervals of the audit."""
+        state = jax.device_get(state)
         share, strength = drawn(state.belief, n)
-        audit, events = state.audit, np.asarray(state.belief.counts).astype(np.int64)
-        errors = jax.tree.map(np.asarray, state.errors)
-        completed = Completion(np.asarray(state.event), np.asarray(state.row), errors, np.asarray(state.counts))
-        hits = np.take_along_axis(np.asarray(audit.counts), np.asarray(state.event)[:, None], 1)[:, 0]
+        audit, events = state.audit, state.belief.counts.astype(np.int64)
+        completed = Completion(state.event, state.row, state.errors, state.counts)
+        hits = np.take_along_axis(audit.counts, state.event[:, None], 1)[:, 0]
         rng = generator(seed, "posterior of a measure")
         share = _with_groups(rng, state.belief.coordinates, share, strength, events)
-        bets, settled = (
-            jax.tree.map(lambda part: np.asarray(part)[None], part) for part in (audit.bets, state.settled_counts)
-        )
+        bets, settled = (jax.tree.map(lambda part: part[None], part) for part in (audit.bets, state.settled_counts))
         return Posterior(
             draws=measure_draws(rng, state.measure, share, strength, events, completed),
             curves=share,
             strength=strength,
             design_interval=design_intervals(audit, bets, settled, state.measure, level)[0],
-            audits=np.stack([np.asarray(audit.counts).sum(1) - hits, hits], axis=-1),
+            audits=np.stack([audit.counts.sum(1) - hits, hits], axis=-1),
             events=events,
-            members=np.asarray(state.belief.member_weights),
+            members=state.belief.member_weights,
             audited=bool(audit.f.shape[0]),
             exact=bool(state.complete),
         )

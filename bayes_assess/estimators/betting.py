@@ -100,11 +100,11 @@ def start(low: float = 0.0, high: float = 1.0, n_pieces: int = 64) -> Betting:
     """
     share = np.sin(np.pi / 2 * np.arange(n_pieces + 1) / n_pieces) ** 2
     return Betting(
-        nodes=jnp.asarray(low + (high - low) * share),
-        capital=jnp.ones((len(_WEIGHTS), 2, n_pieces)),
-        best=jnp.ones(n_pieces),
-        moments=jnp.zeros((5, 5)),
-        totals=jnp.zeros(2),
+        nodes=low + (high - low) * share,
+        capital=np.ones((len(_WEIGHTS), 2, n_pieces)),
+        best=np.ones(n_pieces),
+        moments=np.zeros((5, 5)),
+        totals=np.zeros(2),
     )
 
 

@@ -72,7 +72,8 @@ class Coordinates(NamedTuple):
     share : ()
         Share of predicted positives, F / M.
     groups : (K, G)
-        Shares of the items of every cell that are of groups with effects of their own; (K, 0) without groups.
+        Shares of the items of every cell that are of groups with effects of their own, or other numbers that such
+        effects are proportional to; (K, 0) without groups.
     many : (K,) integers
         Group of every cell, where there are too many of them for that; (0,) otherwise. See `group_effects`.
     """
@@ -261,9 +262,10 @@ class CurveState:
         return jnp.log(self.members.prior)
 
     @property
-    def member_weights(self) -> Float[Array, " B"]:
-        """Posterior probability of every member."""
-        return jax.nn.softmax(self.log_prior + self.particles.log_evidence)
+    def member_weights(self) -> Float[np.ndarray, " B"]:
+        """Posterior probability of every member, on the host."""
+        prior, evidence = (np.asarray(x, np.float64) for x in (self.members.prior, self.particles.log_evidence))
+        return special.softmax(np.log(prior) + evidence)
 
     def observe(self, cell: Int[Array, ""], event: Bool[Array, ""]) -> CurveState:
         """Learn one label of a cell."""
@@ -321,7 +323,7 @@ def start(seed: int, members: Members, coordinates: Coordinates, n_particles: in
         strength=strength,
         deciding=deciding,
     )
-    return jax.tree.map(jnp.asarray, state)
+    return jax.device_put(state)
 
 
 def drawn(state: CurveState, n: int) -> tuple[Float[np.ndarray, "n K"], Float[np.ndarray, " n"]]:
@@ -363,26 +365,24 @@ def _moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
     bits = jax.random.bits(key, (n_members, smc.n_random(n_particles, dimension)), jnp.uint32)
     uniform = ((bits >> 9).astype(jnp.float32) + 0.5) * 2.0**-23
     n = state.counts.sum(1)
-    # Cells with labels first, so that only their blocks are looked at.
+    # Cells with labels first, so that only their blocks are looked at; one table, which is cut at once.
     order = jnp.argsort(n == 0, stable=True)
-    spare = -len(n) % _BLOCK
-    order = jnp.concatenate([order, jnp.full(spare, order[-1])])
-    k, n = (jnp.where(jnp.arange(len(order)) < len(x), x[order], 0.0) for x in (state.counts[:, 1], n))
-    inputs = _permuted(state.coordinates, order)
+    table = jnp.concatenate([state.counts[:, 1:], n[:, None], _rows(state.coordinates)], axis=1)[order]
+    table = jnp.concatenate([table, jnp.zeros((-len(n) % _BLOCK, table.shape[1]), table.dtype)])
     n_blocks = -(-(n > 0).sum() // _BLOCK)
+    constants, shape = jax.tree.flatten(state.members)
 
     def likelihood(place, member):
         def block(i, total):
-            def part(x, axis):
-                return lax.dynamic_slice_in_dim(x, i * _BLOCK, _BLOCK, axis)
-
-            share, strength = rates(place, member, _sliced(inputs, part))
-            return total + log_likelihood(share, strength, part(k, 0), part(n, 0))
+            part = lax.dynamic_slice_in_dim(table, i * _BLOCK, _BLOCK)
+            share, strength = rates(place, member, _of_rows(part[:, 2:], state.coordinates))
+            return total + log_likelihood(share, strength, part[:, 0], part[:, 1])
 
         return lax.fori_loop(0, n_blocks, block, jnp.zeros(len(place), jnp.float32))
 
     def one(inputs):
-        due, uniform, member, place, weight, share, strength = inputs
+        due, uniform, row, place, weight, share, strength = inputs
+        member = shape.unflatten(value.astype(own.dtype) for value, own in zip(row, constants, strict=True))
 
         def move():
             fresh = smc.moved(uniform, place, weight, lambda place: likelihood(place, member))
@@ -391,7 +391,7 @@ def _moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
         return lax.cond(due, move, lambda: (place, weight, share, strength))
 
     held = state.particles
-    parts = which, uniform, state.members, held.place, held.log_weight, state.share, state.strength
+    parts = which, uniform, jnp.stack(constants, axis=1), held.place, held.log_weight, state.share, state.strength
     place, weight, share, strength = lax.map(one, parts)
     moved = replace(
         state,
@@ -403,15 +403,16 @@ def _moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
     return replace(moved, deciding=_deciding(moved))
 
 
-def _permuted(inputs: Coordinates, order: Int[Array, " K"]) -> Coordinates:
-    return _sliced(inputs, lambda x, axis: jnp.take(x, order, axis))
+def _rows(coordinates: Coordinates) -> Float[Array, "K P"]:
+    """Put what is known of every cell into a row."""
+    place, standard, smooth, feature = coordinates[:4]
+    by_cell = [place.T, standard.T, jnp.moveaxis(smooth, 1, 0).reshape(len(feature), -1), feature[:, None]]
+    return jnp.concatenate([*by_cell, coordinates.groups], axis=1)
 
 
-def _sliced(inputs: Coordinates, part: Any) -> Coordinates:
-    return inputs._replace(
-        place=part(inputs.place, 1),
-        standard=part(inputs.standard, 1),
-        smooth=part(inputs.smooth, 1),
-        feature=part(inputs.feature, 0),
-        groups=part(inputs.groups, 0),
-    )
+def _of_rows(rows: Float[Array, "N P"], coordinates: Coordinates) -> Coordinates:
+    """Return the coordinates of cells whose rows these are."""
+    n, n_smooth = len(coordinates.place), coordinates.smooth.shape[2]
+    place, standard, smooth, feature, groups = jnp.split(rows, np.cumsum([n, n, n * n_smooth, 1]), axis=1)
+    smooth = jnp.moveaxis(smooth.reshape(-1, n, n_smooth), 0, 1)
+    return coordinates._replace(place=place.T, standard=standard.T, smooth=smooth, feature=feature[:, 0], groups=groups)

@@ -14,7 +14,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
-from bayes_assess.questions._curve_coordinates import coordinates_of, with_groups
+from bayes_assess.questions._curve_coordinates import coordinates_of, patterns, with_groups, with_votes
 from bayes_assess.questions._events import CellEvents, Subject, error_labels, merged, rating_labels
 
 _MOST, _FEWEST = 1024, 4  # cells where a measure tells many kinds of items apart, and strata at least
@@ -69,6 +69,9 @@ def event_cells(
     if subject.decides:
         codes, table = merged(codes, table, subject)
         attributes = np.arange(table.n_attributes)
+        if subject.votes is not None:  # items of one attribute on which the judges vote alike
+            pairs, codes = np.unique(codes * np.int64(_MOST) + patterns(subject.votes), return_inverse=True)
+            attributes = pairs // _MOST
     else:  # items of one attribute that have the same prediction
         pairs, codes = np.unique(codes * np.int64(pool.n_classes) + subject.event, return_inverse=True)
         attributes = pairs // pool.n_classes
@@ -104,5 +107,7 @@ def event_cells(
     coordinates = coordinates_of(ranked, cell, plain.sizes)
     if subject.group is not None and subject.values is None:
         coordinates = with_groups(coordinates, subject.group, cell)
+    if subject.votes is not None:
+        coordinates = with_votes(coordinates, subject.votes, cell)
     events = CellEvents(subject, coordinates, *about)
     return EventCells(**vars(plain), measure=measure, events=events)

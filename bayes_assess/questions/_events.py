@@ -51,6 +51,10 @@ class Subject:
         Groups of items for which predictions and scores may mean different things.
     values : (C,), optional
         Numbers that ordinal labels stand for.
+    expected : (M,), optional
+        Ordinal labels as the judges expect them, as codes.
+    votes : (M, J) booleans, optional
+        Whether every further judge takes an item for the event.
     """
 
     event: Int[np.ndarray, " M"]
@@ -58,6 +62,8 @@ class Subject:
     decides: bool = True
     group: Int[np.ndarray, " M"] | None = None
     values: Float[np.ndarray, " C"] | None = None
+    expected: Float[np.ndarray, " M"] | None = None
+    votes: Bool[np.ndarray, "M J"] | None = None
 
     @property
     def is_scored(self) -> bool:
@@ -128,12 +134,16 @@ def _is_plain(one: Any, n_classes: int) -> bool:
 def subject_of(
     pool: Pool, specs: tuple[Any, ...], positive: int | None, systems: Sequence[str], by: str | None = None
 ) -> tuple[Subject, RankedScore | None]:
-    """Find the event that decides these measures, else agreement, which helps; and the score that announces it."""
+    """Find the event that decides these measures, else agreement, which helps; and the score that announces it.
+
+    `systems` are those that are measured or, where only labels matter, the further judges.
+    """
     decides = has_event(specs, positive, len(systems), pool.n_classes)
     group = None if by is None or by == RESERVED else np.unique(pool.groups[by], return_inverse=True)[1]
     if is_of_labels(specs) and not decides:
-        ranked = None if pool.scores is None else RankedScore(expected_ratings(pool))
-        return Subject(pool.predictions, RATINGS, decides, group), ranked
+        expected = expected_ratings(pool, systems)
+        ranked = None if pool.scores is None and not systems else RankedScore(expected)
+        return Subject(pool.predictions, RATINGS, decides, group, expected=expected), ranked
     if _about_agreement(specs) or not decides:
         if pool.confidence is None:
             return Subject(pool.predictions, UNSCORED, decides), None
@@ -148,7 +158,8 @@ def subject_of(
     event = np.full(pool.n_items, code, pool.predictions.dtype)
     if is_of_labels(specs):
         members = VERDICTS if pool.scores is None and pool.confidence is None else RATES
-        return Subject(event, members, group=group), RankedScore(score, announced, at_cut=False)
+        votes = np.stack([pool.system_codes(name) == code for name in systems], axis=1) if systems else None
+        return Subject(event, members, group=group, votes=votes), RankedScore(score, announced, at_cut=False)
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
     return Subject(event, POSITIVES), RankedScore(score, announced, np.array(others) if others else None)
 
@@ -220,18 +231,23 @@ def error_labels(pool: Pool) -> ErrorLabels:
     return ErrorLabels.from_scores(means / np.maximum(np.bincount(pool.predictions, minlength=len(means)), 1)[:, None])
 
 
-def expected_ratings(pool: Pool) -> Float[np.ndarray, " M"]:
-    """Return the rating of every item that the judge expects, as a code: the mean by its scores, or its prediction."""
+def expected_ratings(pool: Pool, judges: Sequence[str] = ()) -> Float[np.ndarray, " M"]:
+    """Return the rating of every item that the judge expects, as a code: the mean by its scores, or its prediction.
+
+    Of several judges it is the mean of what each expects.
+    """
     if pool.scores is None or pool.scores.ndim == 1:
-        return pool.predictions.astype(np.float64)
-    return pool.scores @ np.arange(pool.n_classes) / np.maximum(pool.scores.sum(1), 1e-300)
+        own = pool.predictions.astype(np.float64)
+    else:
+        own = pool.scores @ np.arange(pool.n_classes) / np.maximum(pool.scores.sum(1), 1e-300)
+    return np.mean([own, *(pool.system_codes(name) for name in judges)], axis=0)
 
 
 def rating_labels(
     pool: Pool, subject: Subject, cell: Int[np.ndarray, " M"], sizes: Int[np.ndarray, " K"]
 ) -> RatingLabels:
     """Return the prior of ordinal labels in cells that are each of one group."""
-    x = np.bincount(cell, weights=expected_ratings(pool), minlength=len(sizes)) / np.maximum(sizes, 1)
+    x = np.bincount(cell, weights=subject.expected, minlength=len(sizes)) / np.maximum(sizes, 1)
     group = None
     if subject.group is not None and subject.group.max() < MOST_GROUPS:
         group = np.zeros(len(sizes), np.int64)

@@ -7,23 +7,35 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import listing, show
 from bayes_assess.errors import QuestionError
+from bayes_assess.measures import combine
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._events import Subject, subject_of
 from bayes_assess.questions.metric import Metric
 
 
 class LabelMean(Metric):
     """The mean over the items, or over those of every group, of a number that the label alone decides."""
 
-    def __init__(self, measure: Any, positive: Any, by: str | None):
+    def __init__(self, measure: Any, positive: Any, by: str | None, judges: Any):
         if by is not None and not isinstance(by, str):
             raise QuestionError(
                 f"The groups of a {type(self).__name__.lower()} are those of a column of the pool: give its name; "
                 f"found {show(by)}."
             )
-        given = {"measure": measure, "positive": positive, "by": by, "systems": (), "average": None, "target": "pool"}
+        if judges is not None:
+            judges = (judges,) if isinstance(judges, str) else tuple(judges)
+        given = {
+            "judges": judges,
+            "measure": measure,
+            "positive": positive,
+            "by": by,
+            "systems": (),
+            "average": None,
+            "target": "pool",
+        }
         for name, value in given.items():
             object.__setattr__(self, name, value)
 
@@ -31,6 +43,23 @@ class LabelMean(Metric):
     def name(self) -> str:
         """What the question is called."""
         return type(self).__name__
+
+    def judges_of(self, pool: Pool) -> tuple[str, ...]:
+        """Names of the systems whose predictions count beside the pool's own, or raise QuestionError."""
+        judges: Any = self.judges  # type: ignore[attr-defined]
+        if judges is None:
+            return tuple(pool.systems)
+        for name in judges:
+            if name not in pool.systems:
+                known = listing(list(pool.systems)) or "none"
+                raise QuestionError(
+                    f"The pool has no system {show(name)} to be a further judge; it has {known}. Pass the judge's "
+                    "verdicts to the pool as systems={...}."
+                )
+        return judges
+
+    def _subject(self, pool: Pool) -> tuple[Subject, Any]:
+        return subject_of(pool, combine(self.measure), self._positive_of_event(pool), self.judges_of(pool), self.by)
 
     def group_of_items(self, pool: Pool) -> Int[np.ndarray, " M"]:
         """Group of every item, in the order of the groups' names; 0 without groups."""

@@ -25,6 +25,9 @@ class Mean(LabelMean):
     alone. Predictions, the ratings of a judge, and scores, its probabilities of every rating, make it cheaper the more
     they tell of the labels, and may be biased in any way, of up to 24 groups in every one in a way of its own.
 
+    A pool may hold the ratings of further judges, as its ``systems``: the mean of all judges is what is expected of an
+    item.
+
     Parameters
     ----------
     values : mapping or sequence, optional
@@ -32,6 +35,8 @@ class Mean(LabelMean):
         the classes are the numbers.
     by : str, optional
         Column of groups to ask about one by one, such as the system that gave the answer.
+    judges : sequence of str, optional
+        Systems of the pool that are further judges; all of them by default.
 
     Raises
     ------
@@ -49,13 +54,19 @@ class Mean(LabelMean):
     (3.0, 3.75, 0.75)
     """
 
-    def __init__(self, values: Mapping[Any, float] | Sequence[float] | None = None, by: str | None = None):
-        super().__init__(mean_of(), None, by)
+    def __init__(
+        self,
+        values: Mapping[Any, float] | Sequence[float] | None = None,
+        by: str | None = None,
+        judges: str | Sequence[str] | None = None,
+    ):
+        super().__init__(mean_of(), None, by, judges)
         object.__setattr__(self, "values", _checked(values))
 
     def for_pool(self, pool: Pool) -> Mean:
         """Return the question itself, or raise QuestionError if it cannot be asked of this pool."""
         self.check_pool(pool)
+        self.judges_of(pool)
         self.values_of(pool)
         return self
 
@@ -117,7 +128,8 @@ class Mean(LabelMean):
         return {"items": np.bincount(group), "judged": judged, "values": values, "group": group}
 
     def __repr__(self) -> str:
-        return f"Mean(values={self.values!r}, by={self.by!r})"  # type: ignore[attr-defined]
+        shown = f"values={self.values!r}, by={self.by!r}, judges={self.judges!r}"  # type: ignore[attr-defined]
+        return f"Mean({shown})"
 
 
 def _checked(values: Any) -> Any:

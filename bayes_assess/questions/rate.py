@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ class Rate(LabelMean):
     a judge is that favours a system. Of more than 24 groups ``"variance_reduction"`` chooses items as if scores meant
     the same in all of them; answers learn how much groups differ, see `bayes_assess.models.group_effects`.
 
+    A pool may hold the verdicts of further judges, as its ``systems``: ``"variance_reduction"`` learns what each of
+    them is worth beside the others. Up to four are told apart, of more only how many say yes.
+
     With `by` the result ranks the groups: `ranking` has the probability of every one being the best, and `pairs` the
     differences of all pairs of them.
 
@@ -32,6 +36,8 @@ class Rate(LabelMean):
         the rest.
     by : str, optional
         Column of groups to ask about one by one, such as the system that gave the answer.
+    judges : sequence of str, optional
+        Systems of the pool that are further judges; all of them by default.
 
     Raises
     ------
@@ -49,12 +55,13 @@ class Rate(LabelMean):
     (0.0, 0.75, 0.75)
     """
 
-    def __init__(self, positive: Any = None, by: str | None = None):
-        super().__init__("rate", positive, by)
+    def __init__(self, positive: Any = None, by: str | None = None, judges: str | Sequence[str] | None = None):
+        super().__init__("rate", positive, by, judges)
 
     def for_pool(self, pool: Pool) -> Rate:
         """Return the question itself, or raise QuestionError if it cannot be asked of this pool."""
         self.check_pool(pool)
+        self.judges_of(pool)
         self._positive_of_event(pool)
         return self
 
@@ -92,4 +99,4 @@ class Rate(LabelMean):
         return {"items": np.bincount(group), "judged": np.bincount(group[announced], minlength=group.max() + 1)}
 
     def __repr__(self) -> str:
-        return f"Rate(positive={self.positive!r}, by={self.by!r})"
+        return f"Rate(positive={self.positive!r}, by={self.by!r}, judges={self.judges!r})"  # type: ignore[attr-defined]

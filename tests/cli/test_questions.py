@@ -299,6 +299,19 @@ def test_a_wide_table_has_an_answer_per_system_and_row(tmp_path):
     assert "rate (system old) 1.000" in out
 
 
+def test_further_judges_are_columns_which_a_journal_knows(tmp_path):
+    run, second = tmp_path / "run.db", ["good" if good else "bad" for good in GOOD]
+    path = write_csv(tmp_path / "answers.csv", ANSWERS | {"second": second})
+    options = ["--question", "rate", "--prediction", "verdict", "--positive", "good", "--judges", "second"]
+    done("start", path, *options, "--out", run)
+    done("ask", run, "-n", 8, "-o", tmp_path / "to_label.csv")
+    ids = [row["id"] for row in read_csv(tmp_path / "to_label.csv")]
+    done("tell", run, sheet(run, ids, [second[ANSWERS["id"].index(one)] for one in ids]))
+    assert "8 of 24 items labelled" in done("status", run)
+    pool = ba.read_pool(path, id="id", prediction="verdict", systems=["second"])
+    assert ba.resume(run, pool).question.judges_of(pool) == ("second",)
+
+
 def test_answers_that_a_judge_calls_good_are_labelled_in_its_words(tmp_path):
     run, table = tmp_path / "run.db", tmp_path / "table.csv"
     start = ["start", write_csv(tmp_path / "answers.csv", ANSWERS), "--prediction", "verdict", "--out", run]

@@ -45,7 +45,7 @@ def metric_setting(pool):
 def padded(coordinates):
     """Coordinates of K cells: the last one again, which never gets a label."""
     at = np.minimum(np.arange(K), len(coordinates.feature) - 1)
-    along = {"place": 1, "standard": 1, "smooth": 1, "feature": 0}
+    along = {"place": 1, "standard": 1, "smooth": 1, "feature": 0, "groups": 0}
     return coordinates._replace(**{name: np.take(getattr(coordinates, name), at, axis) for name, axis in along.items()})
 
 

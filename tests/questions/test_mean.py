@@ -156,6 +156,22 @@ def test_of_two_classes_it_is_a_rate():
     assert ba.Mean([2, 5]).truth(pool, labels) == pytest.approx(4)
 
 
+def test_what_several_judges_expect_is_the_mean_of_their_ratings():
+    second, third = np.random.default_rng(12).choice(5, (2, N)) + 1
+    pool = ba.Pool(predictions=JUDGED, classes=[1, 2, 3, 4, 5], systems={"second": second, "third": third})
+    for judges, ratings in ((None, (JUDGED, second, third)), (["third"], (JUDGED, third)), ((), (JUDGED,))):
+        subject = ba.Mean(judges=judges).subject(pool)
+        np.testing.assert_allclose(subject.expected, np.mean(ratings, axis=0) - 1, rtol=1e-14)
+
+
+@pytest.mark.parametrize("design", [SMALL, "passive"])
+def test_the_answer_is_that_of_all_labels_whatever_further_judges_say(design):
+    pool = ba.Pool(predictions=JUDGED, classes=[1, 2, 3, 4, 5], systems={"second": 6 - LABELS})
+    r = told(ba.Mean(), N, pool, design).result()
+    assert r.estimate == pytest.approx(MEAN, abs=1e-9)
+    np.testing.assert_allclose(r.interval, MEAN, atol=1e-9)
+
+
 def test_what_an_item_of_the_belief_is_has_no_rate():
     r = told(ba.Mean(by="system"), 12, design=SMALL).result()
     assert "if items of a cell are alike, as the 12 labels suggest." in r.summary()

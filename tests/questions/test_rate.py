@@ -175,6 +175,59 @@ def test_verdicts_alone_are_two_cells_and_say_nothing_of_scores():
     assert "if the scores rank as" in told(ba.Rate("good"), 40).result().summary()
 
 
+def judged_by(*verdicts, **columns):
+    """A pool whose items the first of these judges was asked about, and the others beside it."""
+    names = np.array(["bad", "good"])
+    first, *others = (names[np.asarray(verdict, int)] for verdict in verdicts)
+    return ba.Pool(predictions=first, classes=names, systems={f"judge {i}": x for i, x in enumerate(others)}, **columns)
+
+
+def test_further_judges_make_cells_of_their_patterns_with_effects_of_their_own():
+    second, third = np.random.default_rng(8).random((2, N)) < 0.5
+    pool = judged_by(JUDGED, second, third, groups={"system": SYSTEM})
+    cells = ba.Rate("good", by="system").setting(pool, strata=RankStrata(6)).cells
+    assert cells.n_cells == 16
+    one = cells.one_of_each()
+    columns = np.asarray(cells.events.coordinates.groups)
+    np.testing.assert_array_equal(columns[:, :2], np.stack([SYSTEM[one] == "a", SYSTEM[one] == "b"], axis=1))
+    np.testing.assert_array_equal(columns[:, 2:], np.where(np.stack([second, third], axis=1)[one], 0.75, -0.75))
+
+
+def test_of_many_further_judges_it_counts_how_many_say_yes():
+    others = np.random.default_rng(9).random((5, N)) < 0.5
+    cells = ba.Rate("good").setting(judged_by(JUDGED, *others), strata=RankStrata(6)).cells
+    one = cells.one_of_each()
+    assert cells.n_cells == len(np.unique(JUDGED * 6 + others.sum(0)))
+    np.testing.assert_allclose(cells.events.coordinates.groups[:, 0], 0.75 * (2 * others.mean(0)[one] - 1), atol=1e-6)
+
+
+def test_the_answer_is_that_of_all_labels_whatever_further_judges_say():
+    r = told(ba.Rate("good"), N, judged_by(JUDGED, ~GOOD, SYSTEM == "a")).result()
+    assert float(r.estimate) == pytest.approx(GOOD.mean())
+    assert r.interval.tolist() == [float(r.estimate)] * 2
+
+
+def test_judges_are_those_that_are_named_and_in_the_pool():
+    pool = judged_by(JUDGED, GOOD, ~GOOD)
+    for judges, n in ((None, 2), ("judge 1", 1), (["judge 1", "judge 0"], 2), ((), 0)):
+        question = ba.Rate("good", judges=judges)
+        assert len(question.judges_of(pool)) == n
+        assert described_question(describe_question(question)).judges_of(pool) == question.judges_of(pool)
+    with pytest.raises(ba.QuestionError, match=r"no system 'gpt' to be a further judge; it has 'judge 0', 'judge 1'\."):
+        ba.assess(pool, ba.Rate("good", judges=["gpt"]))
+
+
+@pytest.mark.parametrize("sure", [GOOD, ~GOOD])
+def test_a_further_judge_who_is_always_right_or_always_wrong_is_found_out(sure):
+    """Random labels leave sqrt(p (1 - p) / n), and the first judge most of it: the second leaves hardly any."""
+    alone = told(ba.Rate("good"), 60, VERDICT).result()
+    both = told(ba.Rate("good"), 60, judged_by(JUDGED, sure)).result()
+    random = 2 * stats.norm.ppf(0.975) * np.sqrt(GOOD.mean() * (1 - GOOD.mean()) / 60 * (1 - 60 / N))
+    assert np.diff(both.interval)[0] < 0.6 * np.diff(alone.interval)[0]
+    assert np.diff(both.interval)[0] < 0.5 * random
+    assert both.interval[0] <= GOOD.mean() <= both.interval[1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.3, 0.9])
 def test_a_judge_that_tosses_coins_does_no_harm(share):

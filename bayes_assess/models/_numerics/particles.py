@@ -80,10 +80,12 @@ def resampled(offset: Any, log_weight: Float[Array, " S"], n: int) -> Int[Array,
 
     `offset` is uniform in [0, 1), or 1/2 where it need not be random.
     """
-    upto = jnp.cumsum(jax.nn.softmax(log_weight))
-    places = (offset + jnp.arange(n, dtype=jnp.float32)) / n
-    found = jnp.searchsorted(upto / upto[-1], places, method="compare_all")
-    return jnp.minimum(found, len(log_weight) - 1)
+    weight = jnp.exp(log_weight - log_weight.max())
+    places = jnp.arange(len(weight))
+    # A cumulative sum, in one program instead of the dozen that `cumsum` compiles to.
+    upto = (places[:, None] >= places).astype(weight.dtype) @ weight
+    wanted = (offset + jnp.arange(n, dtype=weight.dtype)) * (upto[-1] / n)
+    return jnp.minimum((upto <= wanted[:, None]).sum(1), len(weight) - 1)
 
 
 def n_random(n_particles: int, dimension: int) -> int:
@@ -108,54 +110,51 @@ def moved(
     uniform : (`n_random`,)
         Random numbers in (0, 1).
     place : (S, D)
-        Two at least.
+        An even number.
     log_weight : (S,)
     log_likelihood : callable
         Log probability of all labels so far at each of S parameters.
     """
     n, dimension = place.shape
-    place = place[resampled(uniform[0], log_weight, n)]
-    half = n // 2
-    gaussians = _gaussian(place[half:]), _gaussian(place[:half])
-
-    def by_half(function, x):
-        parts = x[..., :half, :], x[..., half:, :]
-        return jnp.concatenate([function(part, *one) for part, one in zip(parts, gaussians, strict=True)], axis=-2)
-
-    random = uniform[1:].reshape(_N_MOVES, n, dimension + 1)
+    # Halves (2, S/2, D), so that what is done with both is compiled once.
+    place = place[resampled(uniform[0], log_weight, n)].reshape(2, n // 2, dimension)
+    centre, factor, whiten = _gaussians(place[::-1])
+    random = uniform[1:].reshape(_N_MOVES, 2, n // 2, dimension + 1)
     # Before the loop: within it the compiler would compute them anew for every cell of the likelihood.
-    noise = by_half(lambda x, centre, factor, whiten: x @ factor.T, jax.scipy.special.ndtri(random[..., 1:]))
+    noise = jnp.einsum("mhse,hde->mhsd", jax.scipy.special.ndtri(random[..., 1:]), factor)
     threshold = jnp.log(random[..., 0])
-    centre = by_half(lambda x, centre, factor, whiten: jnp.broadcast_to(centre, x.shape), place)
+    constants = (
+        np.arange(_N_MOVES),
+        np.resize(np.repeat(_PERSISTENCE, 2), _N_MOVES),
+        np.resize(np.repeat(_STEPS, 2), _N_MOVES),
+    )
 
-    def whitened(place):
-        return by_half(lambda x, centre, factor, whiten: (x - centre) @ whiten, place)
-
-    def distance(place):
-        return 0.5 * (whitened(place) ** 2).sum(1)
-
-    def step(carry, random):
-        place, value = carry
-        i, noise, threshold = random
+    def step(carry, inputs):
+        place, value, depth = carry
+        i, rho, width, noise, threshold = inputs
         autoregressive = i % 2 == 1
-        rho, width = jnp.asarray(_PERSISTENCE)[(i // 2) % 3], jnp.asarray(_STEPS)[(i // 2) % 3]
         towards = centre + rho * (place - centre) + jnp.sqrt(1 - rho**2) * noise
         proposed = jnp.where(autoregressive, towards, place + width * noise)
         proposed = jnp.where(i == 0, place, proposed)  # where they are: their likelihood is not known yet
-        proposed_value = log_likelihood(proposed)
-        prior = 0.5 * ((place**2).sum(1) - (proposed**2).sum(1))
-        reversal = jnp.where(autoregressive, distance(proposed) - distance(place), 0.0)
-        accepted = (threshold < proposed_value - value + prior + reversal) | (i == 0)
-        return (jnp.where(accepted[:, None], proposed, place), jnp.where(accepted, proposed_value, value)), None
+        far = 0.5 * (((proposed - centre) @ whiten) ** 2).sum(-1)
+        log_density = log_likelihood(proposed.reshape(n, dimension)).reshape(2, n // 2) - 0.5 * (proposed**2).sum(-1)
+        gain = log_density - value + jnp.where(autoregressive, far - depth, 0.0)
+        accepted = (threshold < gain) | (i == 0)
+        kept = jnp.where(accepted[..., None], proposed, place)
+        return (kept, jnp.where(accepted, log_density, value), jnp.where(accepted, far, depth)), None
 
-    steps = jnp.arange(_N_MOVES), noise, threshold
-    return lax.scan(step, (place, jnp.zeros(n, place.dtype)), steps)[0][0]
+    nothing = jnp.zeros((2, n // 2), place.dtype)
+    start = place, nothing, nothing
+    return lax.scan(step, start, (*constants, noise, threshold))[0][0].reshape(n, dimension)
 
 
-def _gaussian(place: Float[Array, "S D"]) -> tuple[Float[Array, " D"], Float[Array, "D D"], Float[Array, "D D"]]:
-    """Fit a Gaussian: its mean, the Cholesky factor L of its covariance, and L^-T."""
-    centre = place.mean(0)
-    spread = (place - centre).T @ (place - centre) / len(place) + _RIDGE * jnp.eye(place.shape[1], dtype=place.dtype)
-    factor = jnp.linalg.cholesky(spread)
-    whiten = jax.scipy.linalg.solve_triangular(factor, jnp.eye(len(factor), dtype=factor.dtype), lower=True).T
-    return centre, factor, whiten
+def _gaussians(
+    place: Float[Array, "H S D"],
+) -> tuple[Float[Array, "H 1 D"], Float[Array, "H D D"], Float[Array, "H D D"]]:
+    """Fit Gaussians: their means, the Cholesky factors L of their covariances, and L^-T."""
+    centre = place.mean(1, keepdims=True)
+    far = place - centre
+    eye = jnp.eye(place.shape[2], dtype=place.dtype)
+    factor = jnp.linalg.cholesky(jnp.einsum("hsd,hse->hde", far, far) / place.shape[1] + _RIDGE * eye)
+    inverse = jax.vmap(lambda factor: jax.scipy.linalg.solve_triangular(factor, eye, lower=True))(factor)
+    return centre, factor, inverse.mT
