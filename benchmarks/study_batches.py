@@ -52,7 +52,7 @@ def rows(name: str, items: Binary, measure: str, campaigns: int) -> Iterator[str
             )  # fmt: skip
             squares = ((study.estimates[labels] - study.truth) ** 2)[:, 0]
             rmse = np.sqrt(squares.mean())
-            error = squares.std(ddof=1) / np.sqrt(campaigns) / (2 * rmse)
+            error = squares.std(ddof=1) / np.sqrt(campaigns) / max(2 * rmse, 1e-300)
             held = study.coverage[labels][0]
             positives = f"{items.labels.sum():,} of {len(items.labels):,}"
             yield f"| {name} | {positives} | {plan} | {labels} | {rmse:.3f} ± {error:.3f} | {held:.2f} |"
