@@ -60,9 +60,9 @@ class ScoreLabels:
 
     Examples
     --------
-    >>> model = ScoreLabels(jnp.array([[0.9, 0.1]]), jnp.zeros((1, 2)))
-    >>> model.learned(jnp.array([[0.0, 2.0]])).mean.round(2).tolist()  # two labels count as much as the score
-    [[0.45..., 0.55...]]
+    >>> model = ScoreLabels(jnp.array([[0.5, 0.5]]), jnp.zeros((1, 2)))
+    >>> model.learned(jnp.array([[0.0, 2.0]])).mean.tolist()  # two labels count as much as the score
+    [[0.25, 0.75]]
     """
 
     prior: Any
