@@ -174,7 +174,7 @@ def test_pools_without_scores_and_measures_of_many_classes_are_served():
 @pytest.mark.slow
 def test_estimates_are_right_in_the_mean_over_rounds():
     study = ba.simulate(
-        POOL, LABELS, ba.Metric("accuracy"), designs=[CURVE], budgets=[20, 40, 60], repeats=300, batch=20
+        POOL, LABELS, ba.Metric("accuracy"), designs=[CURVE], budgets=[20, 40, 60], repeats=200, batch=20
     )
     (estimate,) = study.estimates.values()
     error = estimate.std(0) / np.sqrt(len(estimate))
@@ -182,11 +182,17 @@ def test_estimates_are_right_in_the_mean_over_rounds():
 
 
 @pytest.mark.slow
-def test_the_curve_errs_less_in_a_second_round_where_scores_mean_little():
-    designs = {"scores": Poisson(n_strata=8), "curve": CURVE}
-    study = ba.simulate(POOL, LABELS, F1, designs=designs, budgets=[60, 120], repeats=200, batch=60)
+def test_the_curve_errs_less_in_a_second_round_where_scores_expect_far_too_many_positives():
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=4000)
+    scores = 1 / (1 + np.exp(-(0.7 * x - 1.8)))  # which rank well, and expect a positive in seven
+    labels = (rng.random(4000) < 1 / (1 + np.exp(-5 * (x - 2.5)))).astype(int)
+    pool = ba.Pool(scores=np.stack([1 - scores, scores], axis=1))
+    assert labels.sum() < 0.02 * len(labels)
+    designs = {"scores": Poisson(n_strata=16), "curve": Poisson(n_strata=16, labels="curve")}
+    study = ba.simulate(pool, labels, F1, designs=designs, budgets=[60, 120], repeats=60, batch=60)
     squares = {name: (estimate - study.truth) ** 2 for name, estimate in study.estimates.items()}
     gain = squares["scores"].mean(0) - squares["curve"].mean(0)
     error = np.sqrt(sum(one.var(0) / len(one) for one in squares.values()))
     assert gain[1] > 3 * error[1], (gain, error)
-    assert (study.coverage["curve"] > 0.95 - 3 * np.sqrt(0.05 * 0.95 / 200)).all()
+    assert (study.coverage["curve"] > 0.95 - 3 * np.sqrt(0.05 * 0.95 / 60)).all()
