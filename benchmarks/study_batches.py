@@ -16,10 +16,10 @@ RMSE and coverage of F1 in 100 campaigns each, by the scores (lam = 0.9) and by 
     amzn_goog           200 of 676,267      .440  .85   .159 1.00      .445  .91   .167  .97
     dblp_acm            20 of 53,946        .000 1.00   .015 1.00      .003 1.00   .026 1.00
 
-Scores of abt_buy and amzn_goog expect a positive in seven to ten items, where there is one in a thousand or fewer. Those
-of dblp_acm, which expect 70 times too many, lead by luck to all items that are predicted positive, and no positive is
-missed by these predictions; the curve keeps looking for some that may be. Where scores are honest, or squashed, both
-are alike.
+Scores of abt_buy and amzn_goog expect a positive in seven to ten
+items, where there is one in a thousand or fewer. Those of dblp_acm, which expect 70 times too many, lead by luck to all
+items that are predicted positive, and these predictions miss no positive; the curve keeps looking for some that they
+may. Where scores are honest, or squashed, both are about alike.
 """
 
 from __future__ import annotations
