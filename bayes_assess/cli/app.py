@@ -20,6 +20,7 @@ from bayes_assess import __version__
 from bayes_assess.cli import answers
 from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.busy import busy
+from bayes_assess.cli.designs import parse_design
 from bayes_assess.cli.epilogs import CHOICES, example
 from bayes_assess.cli.interrupt import INTERRUPTED
 from bayes_assess.cli.options import (
@@ -113,6 +114,8 @@ def _root(
         "bayes-assess start pool.csv --question compare --second old_model --out run.db",
         "bayes-assess start pairs.csv --scores score --question metric --measure f1 --out run.db",
         "bayes-assess start ranked.csv --scores score --question precision-curve --out run.db",
+        "bayes-assess start pairs.csv --scores score --question metric --measure f1 --design poisson:labels=curve "
+        "--out run.db",
         "bayes-assess start topics.csv --multilabel --question metric --measure f1_micro --out run.db",
         "bayes-assess start tickets.csv --show text --out run.db",
     )
@@ -134,13 +137,14 @@ def start(
     from bayes_assess.campaigns.start import assess
     from bayes_assess.cli import files, text
 
+    chosen = None if design is None else parse_design(design)
     reading |= asked.columns | shown_columns(show)
     with busy("Starting"):
-        items = files.read_items(pool, reading, ranked=asked.is_ranked(design), seed=seed)
+        items = files.read_items(pool, reading, ranked=asked.is_ranked(chosen), seed=seed)
         assessment = assess(
             items,
             asked.question(items),
-            design=design,
+            design=chosen,
             prior=prior,
             prior_strength=prior_strength,
             seed=seed,
@@ -340,7 +344,7 @@ def simulate(
         items,
         known,
         asked.question(items),
-        designs=None if designs is None else [name.strip() for name in designs.split(",")],
+        designs=None if designs is None else {name: parse_design(name) for name in map(str.strip, designs.split(","))},
         budgets=_whole_numbers(budgets),
         repeats=repeats,
         seed=seed,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bayes_assess.errors import QuestionError
 
 if TYPE_CHECKING:
+    from bayes_assess.designs import Design
     from bayes_assess.pool.pool import Pool
     from bayes_assess.pool.ranked import RankedList
     from bayes_assess.questions import Question
@@ -145,7 +146,7 @@ DESIGNS = (  # as help shows them; a test compares them with the designs there a
     "all others                    thompson, top_two, epsilon_greedy, bayes_ucb, random, random_group",
     "precision-curve               adastrat, logstrat, paula, random, variance_reduction",
     "--multilabel                  poisson, passive, of metric",
-    "Not every question takes each of them.",
+    "Not every question takes each of them. Options follow the name, such as poisson:labels=curve.",
 )
 
 
@@ -222,7 +223,7 @@ class Asked:
         if average is not None and (average != "macro" or by is None):
             raise QuestionError("metric averages over groups: --average macro --by COLUMN.")
 
-    def is_ranked(self, design: str | None) -> bool:
+    def is_ranked(self, design: str | Design | None) -> bool:
         """Whether the question is answered by a design of ranked lists.
 
         Raises

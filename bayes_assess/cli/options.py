@@ -50,7 +50,11 @@ CsvOut = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Writ
 PlotOut = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it here (.png, .pdf, .svg).")]
 HowChosen = Annotated[
     str | None,
-    typer.Option("--design", metavar="NAME", help="How items are chosen, see below; it depends on the question."),
+    typer.Option(
+        "--design",
+        metavar="NAME",
+        help="How items are chosen, with options if need be, such as poisson:labels=curve; see below.",
+    ),
 ]
 Designs = Annotated[
     str | None,

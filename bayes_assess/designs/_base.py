@@ -53,6 +53,7 @@ class Design(ABC):
     name: ClassVar[str]
     max_round: ClassVar[int | None] = None  # the greatest number of arms per round it can play; None: any
     one_by_one: ClassVar[bool] = False  # whether campaigns run one after another, as branches need
+    whole_batches: ClassVar[bool] = False  # whether a batch is drawn and counted as a whole, however long it is
     learns: ClassVar[bool] = True  # whether prior or labels have a say in what a campaign chooses or records
 
     def strata_of(self, pool: Pool) -> Cut | None:

@@ -1,28 +1,30 @@
 r"""Whole batches with inclusion probabilities that minimise the expected variance ([SEME]), in one round or several.
 
 A round draws item i of those that are neither labelled nor handed out with probability b_i, min(1, h_i / tau) with the
-deviations h of the believed labels. Its total is that of the items known before and of the others by their weights
-1 / b, scaled to their number (cell by cell, where a cell is sure to be drawn from). Rounds are averaged with weights
-n / (U (U - n)) for n labels among U items, which no label decides (`estimators.horvitz_thompson.round_weights`).
+deviations h of the believed labels (`designs._label_models`). Its total is that of the items known before and of the
+others by their weights 1 / b, scaled to their number (cell by cell, where a cell is sure to be drawn from). Rounds are
+averaged with weights n / (U (U - n)) for n labels among U items, which no label decides
+(`estimators.horvitz_thompson.round_weights`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess.acquisition.cell_inclusion import cell_inclusion, systematic_cells
 from bayes_assess.acquisition.cell_measure import CellMeasure
-from bayes_assess.acquisition.importance import stochastic_proposal
 from bayes_assess.designs._base import Draw
+from bayes_assess.designs._label_models import CurveLabels, LabelModel, ScoreLabels
 from bayes_assess.designs._stratifying import Stratifying
 from bayes_assess.designs._weighted import WeightedState, covering
 from bayes_assess.errors import DesignError
@@ -30,9 +32,8 @@ from bayes_assess.estimators.weighted import Draws, Steps
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.deviation_strata import DeviationStrata
 from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.rank_strata import RankStrata
 from bayes_assess.pool.strata import FeatureStrata, Strata
-
-_STRENGTH = 2.0  # labels that the scores are worth in every cell, from the second round on
 
 
 class Rounds(NamedTuple):
@@ -60,6 +61,8 @@ class Rounds(NamedTuple):
         Items drawn in it.
     now : (K, C)
         Labels of these, as far as told.
+    model : LabelModel
+        What is believed of labels after those of the complete rounds.
     """
 
     weight: Any
@@ -72,6 +75,7 @@ class Rounds(NamedTuple):
     inclusion: Any
     asked: Any
     now: Any
+    model: Any
 
     def with_open(self) -> Rounds:
         """Return the sums with the open round, whose labels are taken for random ones of those asked for."""
@@ -113,13 +117,19 @@ class Poisson(Stratifying):
     ----------
     n_strata, kind, strata
         How the pool is cut, see `Stratifying`; items of a cell have one probability. A pool of several labels per item
-        is cut by the deviations of its items, and takes no `strata`.
+        is cut by the deviations of its items, and takes no `strata`; ``labels="curve"`` cuts by the ranks of the
+        scores, and takes neither `kind` nor `strata`.
     lam : float in [0, 1]
         How far scores are trusted: labels are believed to be lam s + (1 - lam) / C ([SEME] (13)); where items may have
-        several, each to be lam s + (1 - lam) times its mean score.
+        several, each to be lam s + (1 - lam) times its mean score. ``labels="curve"`` takes no other than the default.
     floor : float in [0, 1]
         Share of the mean deviation that is added to every item's, so that none is unlikely to be drawn; 0 is as
         published.
+    labels : {"scores", "curve"}
+        What labels are believed to be. ``"curve"`` is the belief of `VarianceReduction`, a mixture of calibration
+        curves that learns what scores mean from the labels of complete rounds; before any, its prior decides. Squared
+        deviations are means over its draws, each with the measure that it expects:
+        h_c^2 = sum_s w_s E_{y ~ pi_s} ||Dg(R_s) l(c, y)||^2. Estimates are as unbiased as by the scores.
 
     Examples
     --------
@@ -127,22 +137,47 @@ class Poisson(Stratifying):
     >>> a = ba.assess(ba.Pool(scores=[0.1, 0.3, 0.6, 0.9]), ba.Metric("f1"), design="poisson")
     >>> len(a.ask(3))
     3
+    >>> Poisson(labels="curve").strata_of(ba.Pool(scores=[0.1, 0.9]))
+    RankStrata(n_strata=256)
     """
 
     lam: float = 0.9
     floor: float = field(default=0.1)
+    labels: Literal["scores", "curve"] = "scores"
 
     name: ClassVar[str] = "poisson"
+    whole_batches: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.labels not in ("scores", "curve"):
+            raise DesignError(f"The labels of {self.name} are 'scores' or 'curve'; found {show(self.labels)}.")
         for option in ("lam", "floor"):
             value = getattr(self, option)
             if not 0 <= value <= 1:
                 raise DesignError(f"The {option} of {self.name} lies in [0, 1]; found {show(value)}.")
+        if self.labels == "curve":
+            for option in ("lam", "kind", "strata"):
+                if getattr(self, option) != getattr(Poisson, option, None):
+                    raise DesignError(
+                        f"Design {self.name!r} with labels='curve' learns what scores mean, and cuts the pool by their "
+                        f"ranks; leave out {option}={show(getattr(self, option))}."
+                    )
 
-    def strata_of(self, pool: Pool) -> Strata | FeatureStrata | DeviationStrata | None:  # type: ignore[override]
-        """Return the strata of the scores, or of the deviations where items may have several labels."""
+    @property
+    def one_by_one(self) -> bool:  # type: ignore[override]
+        """Whether campaigns run one after another: curves take branches."""
+        return self.labels == "curve"
+
+    def strata_of(self, pool: Pool) -> Strata | FeatureStrata | DeviationStrata | RankStrata | None:  # type: ignore[override]
+        """Return the strata of the scores or their ranks, or of the deviations where items may have several labels."""
+        if self.labels == "curve":
+            if pool.multilabel:
+                raise DesignError(
+                    f"Design {self.name!r} with labels='curve' believes in one label per item, and this is a "
+                    "multi-label pool; leave out labels."
+                )
+            return RankStrata(self.n_strata)
         if not pool.multilabel:
             return super().strata_of(pool)
         if self.strata is not None:
@@ -159,21 +194,40 @@ class Poisson(Stratifying):
         """Start a campaign; see `WeightedDesign.init`."""
         state = super().init(cells, prior, reward, playable)
         n_classes = state.counts.shape[1]
-        prior = self.lam * state.prior + (1 - self.lam) / n_classes
         nothing, none = jnp.zeros(state.counts.shape), jnp.zeros(len(state.counts))
-        rounds = Rounds(jnp.zeros(()), nothing, nothing, nothing, none, nothing, none, none, jnp.zeros(()), nothing)
-        return replace(state, prior=prior, memory=rounds)
+        model: LabelModel = ScoreLabels(self.lam * state.prior + (1 - self.lam) / n_classes, nothing)
+        if self.labels == "curve":
+            model = CurveLabels.before_labels(cells.events, n_classes)  # type: ignore[attr-defined]
+        rounds = Rounds(
+            weight=jnp.zeros(()),
+            totals=nothing,
+            squares=nothing,
+            drawn=nothing,
+            included=none,
+            known=nothing,
+            frame=none,
+            inclusion=none,
+            asked=jnp.zeros(()),
+            now=nothing,
+            model=model,
+        )
+        return replace(state, memory=rounds)
 
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
-        """Return the probability of every label of unlabelled items: scores, and the labels of complete rounds."""
-        told = state.memory.drawn
-        return (_STRENGTH * state.prior + told) / (_STRENGTH + told.sum(-1, keepdims=True))
+        """Return the probability of every label of unlabelled items, after the labels of complete rounds."""
+        return state.memory.model.mean
 
     def deviations(self, state: WeightedState) -> Float[Array, " K"]:
         """Compute how far an item's label can be expected to move the measure, (K,)."""
-        measure, pi = state.measure, self.belief(state)
-        norms = measure.norms(measure.risk(state.masses(pi)))
-        h = stochastic_proposal(norms, measure.nonzero, pi, 0.0)[:, -1]
+        measure, model = state.measure, state.memory.model
+        weights = model.weights.astype(jnp.float64)
+
+        def add(s, squares):
+            pi = model.draw(s)
+            norms = measure.norms(measure.risk(state.masses(pi)))
+            return squares + weights[s] * (norms**2 * pi).sum(-1)
+
+        h = jnp.sqrt(lax.fori_loop(0, len(weights), add, jnp.zeros(len(state.remaining))))
         open_ = jnp.where(measure.nonzero.any(-1), state.remaining, 0)
         mean = (open_ * h).sum() / jnp.maximum(open_.sum(), 1)
         return jnp.where(measure.nonzero.any(-1), h + self.floor * mean, 0.0)
@@ -224,8 +278,13 @@ class Poisson(Stratifying):
         if not last:
             return replace(state, draws=draws)
         closes = state.pending.sum() == 0
-        kept = jax.tree.map(lambda new, old: jnp.where(closes, new, old), counted.with_open(), counted)
+        kept = lax.cond(closes, self._closed, lambda rounds: rounds, counted)
         return replace(state, draws=draws, memory=kept)
+
+    def _closed(self, rounds: Rounds) -> Rounds:
+        """Close the open round, and learn its labels."""
+        rounds = rounds.with_open()
+        return rounds._replace(model=rounds.model.learned(rounds.drawn))
 
     def _draws(self, state: WeightedState, rounds: Rounds) -> Draws:
         """Write sums over rounds as those of weighted draws: as many as labels, with the same estimate and variance."""

@@ -160,7 +160,7 @@ def reserve_batch(design: Design, state: State, cells: Int[np.ndarray, " n"]) ->
 
 def _pieces(design: Design, n: int) -> list[slice]:
     """Return the items of every compiled call: steps that take long to compile are compiled for one length."""
-    size = _LENGTH if design.one_by_one else max(n, 1)
+    size = _LENGTH if design.one_by_one and not design.whole_batches else max(n, 1)
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 

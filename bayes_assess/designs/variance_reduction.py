@@ -20,6 +20,7 @@ from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.measure_variance import expected_reduction
 from bayes_assess.designs._audit import Audit, any_label, design_intervals, first_audit
 from bayes_assess.designs._base import Design, Draw, reserve
+from bayes_assess.designs._label_models import believed_rates, with_errors
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
@@ -132,15 +133,9 @@ class BeliefState:
         known = any_label(self.measure.size, self.counts.shape[1])
         return self.counts * self.playable[:, None] + known * ~self.playable[:, None]
 
-    @property
-    def is_event(self) -> Bool[Array, "K O"]:
-        """Which outcome is the event."""
-        return self.event[:, None] == jnp.arange(self.counts.shape[1])
-
     def probabilities(self) -> Float[Array, "K O"]:
         """Believed probability of every outcome of an unlabelled item."""
-        rates = believed_rates(self.belief)[:, None].astype(jnp.float64)
-        return jnp.where(self.is_event, rates, (1 - rates) * self.errors.mean[self.row])
+        return with_errors(believed_rates(self.belief), self.event, self.row, self.errors.mean)
 
     def masses(self, probabilities: Float[Array, "K O"]) -> Float[Array, "K O"]:
         """Share of the pool in every cell with every outcome, unlabelled items by their probabilities."""
@@ -347,13 +342,6 @@ def gains(state: BeliefState) -> Float[Array, " K"]:
     return expected_reduction(
         few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending, influence, extra
     )
-
-
-def believed_rates(belief: CurveState) -> Float[Array, " K"]:
-    """Posterior mean of the rate of the event in every cell."""
-    few, counts = belief.deciding, belief.counts
-    nu = few.strength[:, None]
-    return jax.nn.softmax(few.log_weight) @ ((nu * few.share + counts[:, 1]) / (nu + counts.sum(1)))
 
 
 def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K J"]]:

@@ -212,8 +212,9 @@ class Metric(Question):
     def _subject(self, pool: Pool) -> tuple[Subject, Any]:
         if not self._is_believable(pool):
             raise QuestionError(
-                f"Design 'variance_reduction' serves measures of predictions and labels, of up to {MOST_CLASSES} "
-                f"classes; {self.name} is none of them. 'adaptive' can serve it."
+                "Calibration curves, of design 'variance_reduction' and of 'poisson' with labels='curve', serve "
+                f"measures of predictions and labels, of up to {MOST_CLASSES} classes; {self.name} is none of them. "
+                "'adaptive' can serve it, and 'poisson' with labels='scores'."
             )
         return subject_of(pool, combine(self.measure), self._positive_of_event(pool), self.systems, self.by)
 
@@ -268,8 +269,10 @@ class Metric(Question):
         """Return a placeholder: the belief has a prior of its own, and learns what the scores mean."""
         if strength is not None or not (prior is None or (isinstance(prior, str) and prior == "learned")):
             raise PriorError(
-                f"Design 'variance_reduction' learns what scores mean: it takes no prior_strength, and no prior but "
-                f"'learned'; found {show(prior)}. Fixed priors are for the other designs, such as 'adaptive'."
+                "Calibration curves, of design 'variance_reduction' and of 'poisson' with labels='curve', learn what "
+                "scores mean: they take no prior_strength, and no prior but 'learned'; found "
+                f"{show(prior if strength is None else strength)}. Fixed priors are for the other designs, such as "
+                "'adaptive'."
             )
         n_outcomes = cells.measure.n_outcomes
         return ScorePrior(np.full((cells.n_cells, n_outcomes), 1 / n_outcomes))

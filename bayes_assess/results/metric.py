@@ -20,8 +20,10 @@ from bayes_assess.estimators.verdicts import interval_quantiles
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Metric, PRCurve
+from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions.metric import MetricCells, cells_table
 from bayes_assess.results._curve_table import curve_table
+from bayes_assess.results._measured_anew import measured_anew
 from bayes_assess.results._ordered import Ordered
 from bayes_assess.results.plots import forest, precision_recall_curve
 
@@ -230,6 +232,8 @@ class MetricResult(Ordered):
 
     @property
     def _source_of_belief(self) -> str:
+        if isinstance(self.cells, EventCells):
+            return "the prior of a calibration curve"
         return "scores" if np.ptp(self.prior.mean) > 0 else "equal probabilities of all labels"
 
     @property
@@ -302,18 +306,8 @@ def asked_anew(
     QuestionError
         If the draws cannot answer it.
     """
-    if not isinstance(question, Metric):
-        raise QuestionError(f"These draws answer measures, Metric(...) or PRCurve(...); found {question!r}.")
-    if isinstance(question, PRCurve):
-        question = question.on_cells(pool, cells)
-    codes, table = question.losses(pool)
-    attribute = codes[cells.one_of_each()]
-    if (codes != attribute[cells.source.cells_of(np.arange(cells.n_items))]).any():
-        raise QuestionError(
-            f"{question.name} depends on what the cells of this session do not tell apart; start a session with it, "
-            "or with a list of measures that contains it."
-        )
-    measure = replace(cells.measure, table=table, attribute=attribute, n_attributes=table.n_attributes)
+    question, cells = measured_anew(pool, cells, question, "These draws answer")
+    measure = cells.measure
     nonzero = np.asarray(measure.nonzero)
     missing = nonzero.any(-1) & ~np.asarray(state.draws.covered)
     if missing.any():
@@ -323,4 +317,4 @@ def asked_anew(
             "never drawn; start a session with it, or with a list of measures that contains it."
         )
     remaining = np.where(nonzero.any(-1), state.unlabelled - state.pending, 0)
-    return question, replace(cells, measure=measure), replace(state, measure=measure, remaining=remaining)
+    return question, cells, replace(state, measure=measure, remaining=remaining)

@@ -1,0 +1,59 @@
+"""Designs on the command line: a name, or a name with options such as ``poisson:labels=curve``."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+from bayes_assess.errors import DesignError
+
+if TYPE_CHECKING:
+    from bayes_assess.designs import Design
+
+
+def parse_design(text: str) -> str | Design:
+    """Return a design with the options that follow its name after colons; a name alone as it is.
+
+    Raises
+    ------
+    DesignError
+        If the design has no such option, or its value is of another kind.
+
+    Examples
+    --------
+    >>> parse_design("poisson")
+    'poisson'
+    >>> design = parse_design("poisson:labels=curve:floor=0.2")
+    >>> design.labels, design.floor
+    ('curve', 0.2)
+    """
+    name, *given = text.split(":")
+    if not given:
+        return text
+    from bayes_assess.designs import DESIGNS  # and with them JAX, which takes a second
+
+    if name not in DESIGNS:
+        raise DesignError(f"There is no design {name!r} with options; the designs are {', '.join(DESIGNS)}.")
+    kind = DESIGNS[name]
+    # Options of numbers and texts; strata of features are for Python.
+    known = {option: one.default for option, one in inspect.signature(kind).parameters.items()}
+    known = {option: default for option, default in known.items() if isinstance(default, int | float | str)}
+    options = {}
+    for pair in given:
+        option, equals, value = pair.partition("=")
+        if option not in known or not equals:
+            having = f"these: {', '.join(known)}" if known else "none"
+            raise DesignError(
+                f"Options of a design are written such as poisson:labels=curve, and {name} has {having}; "
+                f"found {pair!r}."
+            )
+        options[option] = _value(name, option, value, type(known[option]))
+    return kind(**options)
+
+
+def _value(name: str, option: str, text: str, kind: type) -> str | int | float:
+    try:
+        return kind(text)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise DesignError(f"The option {option} of {name} is {what}; found {text!r}.") from None

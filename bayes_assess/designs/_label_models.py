@@ -1,0 +1,177 @@
+"""Models of labels by which batches are drawn: scores as they are, or a calibration curve that learns what they mean.
+
+A model is weighted draws of the probabilities of every label in every cell. It learns from labels by their counts, a
+round at a time, so that what is believed while a round is out depends on no label of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.tree_util import register_dataclass
+from jaxtyping import Array, Float, Int
+
+from bayes_assess.models.calibration_curve import CurveState, start
+from bayes_assess.models.error_labels import ErrorLabels
+from bayes_assess.models.rating_labels import RatingLabels
+
+_STRENGTH = 2.0  # labels that the scores are worth in every cell, from the second round on
+_ORDER = 2**31 - 1  # folded into the curve's key, whose moves are numbered from 0
+
+
+class LabelModel(Protocol):
+    """What is believed of the labels of K cells; a pytree."""
+
+    def learned(self, counts: Float[Array, "K C"]) -> Any:
+        """Return the model after so many labels in all."""
+        ...
+
+    @property
+    def weights(self) -> Float[Array, " S"]:
+        """Probabilities of the draws."""
+        ...
+
+    def draw(self, s: Int[Array, ""] | int) -> Float[Array, "K C"]:
+        """Return the probabilities of labels of one of the draws."""
+        ...
+
+    @property
+    def mean(self) -> Float[Array, "K C"]:
+        """Probability of every label."""
+        ...
+
+
+@partial(register_dataclass, data_fields=["prior", "counts"], meta_fields=[])
+@dataclass(frozen=True)
+class ScoreLabels:
+    """Scores as they are, or blended, and the labels of a cell; a single draw.
+
+    Attributes
+    ----------
+    prior : (K, C)
+        Probability of every label before any.
+    counts : (K, C)
+        Labels learned.
+
+    Examples
+    --------
+    >>> model = ScoreLabels(jnp.array([[0.5, 0.5]]), jnp.zeros((1, 2)))
+    >>> model.learned(jnp.array([[0.0, 2.0]])).mean.tolist()  # two labels count as much as the score
+    [[0.25, 0.75]]
+    """
+
+    prior: Any
+    counts: Any
+
+    def learned(self, counts: Float[Array, "K C"]) -> ScoreLabels:
+        """Return the model after so many labels in all."""
+        return replace(self, counts=counts)
+
+    @property
+    def weights(self) -> Float[Array, " 1"]:
+        """Probability of the one draw."""
+        return jnp.ones(1)
+
+    def draw(self, s: Int[Array, ""] | int) -> Float[Array, "K C"]:
+        """Return the mean."""
+        return self.mean
+
+    @property
+    def mean(self) -> Float[Array, "K C"]:
+        """Probability of every label."""
+        return (_STRENGTH * self.prior + self.counts) / (_STRENGTH + self.counts.sum(-1, keepdims=True))
+
+
+@partial(register_dataclass, data_fields=["curve", "errors", "event", "row", "counts"], meta_fields=[])
+@dataclass(frozen=True)
+class CurveLabels:
+    """The calibration curve of an event of every label, and which labels items without the event have.
+
+    Attributes
+    ----------
+    curve : CurveState
+    errors : ErrorLabels or RatingLabels
+    event : (K,) integers
+        The label that is the event; -1 where none is.
+    row : (K,) integers
+        Row of `errors`.
+    counts : (K, C)
+        Labels learned.
+    """
+
+    curve: CurveState
+    errors: ErrorLabels | RatingLabels
+    event: Any
+    row: Any
+    counts: Any
+
+    @classmethod
+    def before_labels(cls, events: Any, n_outcomes: int) -> CurveLabels:
+        """Return the prior of the events of some cells, see `questions._events.CellEvents`."""
+        errors = jax.tree.map(jnp.asarray, events.errors)
+        event, row = jnp.asarray(events.outcome), jnp.asarray(events.row)
+        curve = start(0, events.members, events.coordinates)
+        return cls(curve, errors, event, row, jnp.zeros((len(event), n_outcomes)))
+
+    def learned(self, counts: Float[Array, "K C"]) -> CurveLabels:
+        """Return the model after so many labels in all, those that are new learned one by one in a random order."""
+        left = counts - self.counts
+        key = jax.random.fold_in(jax.random.fold_in(self.curve.key, _ORDER), self.counts.sum().astype(jnp.int32))
+
+        def one(i, carry):
+            left, curve, errors = carry
+            upto = jnp.cumsum(left.ravel())
+            place = jnp.argmax(upto > jax.random.uniform(jax.random.fold_in(key, i)) * upto[-1])
+            cell, label = place // left.shape[1], place % left.shape[1]
+            event = label == self.event[cell]
+            errors = errors.observe(self.row[cell], label, ~event)
+            return left.at[cell, label].add(-1), curve.observe(cell, event), errors
+
+        n_new = left.sum().astype(jnp.int64)
+        _, curve, errors = lax.fori_loop(0, n_new, one, (left, self.curve, self.errors))
+        return replace(self, curve=curve, errors=errors, counts=counts)
+
+    @property
+    def weights(self) -> Float[Array, " S"]:
+        """Probabilities of the curves."""
+        return jax.nn.softmax(self.curve.deciding.log_weight)
+
+    def draw(self, s: Int[Array, ""] | int) -> Float[Array, "K C"]:
+        """Return the probabilities of labels given one of the curves."""
+        few = self.curve.deciding
+        return self._with_errors(cell_rates(few.share[s], few.strength[s], self.curve.counts))
+
+    @property
+    def mean(self) -> Float[Array, "K C"]:
+        """Probability of every label."""
+        return self._with_errors(believed_rates(self.curve))
+
+    def _with_errors(self, rates: Float[Array, " K"]) -> Float[Array, "K C"]:
+        return with_errors(rates, self.event, self.row, self.errors.mean)
+
+
+def believed_rates(curve: CurveState) -> Float[Array, " K"]:
+    """Posterior mean of the rate of the event in every cell."""
+    few = curve.deciding
+    return jax.nn.softmax(few.log_weight) @ cell_rates(few.share, few.strength[:, None], curve.counts)
+
+
+def cell_rates(
+    share: Float[Array, "*S K"], strength: Float[Array, "*S 1"] | Float[Array, ""], counts: Float[Array, "K 2"]
+) -> Float[Array, "*S K"]:
+    """Posterior mean of the rate of the event in every cell, given the curve."""
+    return (strength * share + counts[:, 1]) / (strength + counts.sum(1))
+
+
+def with_errors(
+    rates: Float[Array, " K"], event: Int[Array, " K"], row: Int[Array, " K"], errors: Float[Array, "R C"]
+) -> Float[Array, "K C"]:
+    """Return the probabilities of all labels: of the event, and of the others in the shares that errors have."""
+    rates = rates[:, None].astype(jnp.float64)
+    errors = errors[row]
+    return jnp.where(event[:, None] == jnp.arange(errors.shape[1]), rates, (1 - rates) * errors)

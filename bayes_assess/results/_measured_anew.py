@@ -1,0 +1,62 @@
+"""Another measure on the cells of a session, if they tell apart what it tells apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayes_assess.errors import QuestionError
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions import Metric, PRCurve
+from bayes_assess.questions._event_cells import EventCells
+from bayes_assess.questions._events import merged
+
+
+def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tuple[Metric, Any]:
+    """Put another measure in the place of a session's own.
+
+    Parameters
+    ----------
+    pool : Pool
+    cells : MetricCells
+        Cells of the session.
+    question : Metric
+        A curve with a number of thresholds gets thresholds that the cells tell apart.
+    answering : str
+        What answers measures, at the beginning of a sentence.
+
+    Returns
+    -------
+    The question, and the cells with its measure.
+
+    Raises
+    ------
+    QuestionError
+        If it is no measure, or of another event than the cells, or they do not tell apart what it tells apart.
+    """
+    if not isinstance(question, Metric):
+        raise QuestionError(f"{answering} measures, Metric(...) or PRCurve(...); found {question!r}.")
+    if isinstance(question, PRCurve):
+        question = question.on_cells(pool, cells)
+    subject = cells.events.subject if isinstance(cells, EventCells) else None
+    if subject is not None:
+        asked = question.subject(pool)
+        if asked.decides and subject.decides and not np.array_equal(asked.event, subject.event):
+            raise QuestionError(
+                f"{question.name} depends on another event than this session's measure; start a session."
+            )
+        if subject.decides and not asked.decides:
+            raise QuestionError(f"{question.name} needs more of a label than this session has kept; start a session.")
+    codes, table = question.losses(pool)
+    if subject is not None and subject.decides:
+        codes, table = merged(codes, table, subject)
+    attribute = codes[cells.one_of_each()]
+    if (codes != attribute[cells.source.cells_of(np.arange(cells.n_items))]).any():
+        raise QuestionError(
+            f"{question.name} depends on what the cells of this session do not tell apart; start a session with it, "
+            "or with a list of measures that contains it."
+        )
+    measure = replace(cells.measure, table=table, attribute=attribute, n_attributes=table.n_attributes)
+    return question, replace(cells, measure=measure)

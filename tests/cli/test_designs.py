@@ -1,0 +1,59 @@
+"""Designs with options on the command line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess.cli.designs import parse_design
+from bayes_assess.designs import Adaptive, Poisson
+from bayes_assess.errors import DesignError
+from cli.test_app import done, refused, write_csv
+
+
+@pytest.fixture
+def pool_file(tmp_path):
+    scores = np.random.default_rng(4).random(40).round(3)
+    labels = (scores > 0.6).astype(int).tolist()
+    return write_csv(tmp_path / "pool.csv", {"score": scores.tolist(), "label": labels})
+
+
+def test_options_follow_the_name_and_have_the_kinds_of_their_defaults():
+    assert parse_design("poisson:labels=curve:n_strata=64:floor=0.2") == Poisson(64, floor=0.2, labels="curve")
+    assert parse_design("adaptive:oracle=stochastic:stage=5") == Adaptive(oracle="stochastic", stage=5)
+    assert parse_design("adastrat") == "adastrat"  # of ranked lists, whose options are those of the question
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("poison:labels=curve", "There is no design 'poison'"),
+        ("poisson:curve", "poisson has these: n_strata, kind, lam, floor, labels; found 'curve'"),
+        ("poisson:strata=3", "poisson has these"),
+        ("thompson:lam=1", "thompson has none; found 'lam=1'"),
+        ("poisson:lam=much", "The option lam of poisson is a number; found 'much'"),
+        ("poisson:n_strata=2.5", "The option n_strata of poisson is a whole number; found '2.5'"),
+        ("poisson:labels=tree", "'scores' or 'curve'; found 'tree'"),
+    ],
+)
+def test_other_options_are_refused(text, said):
+    with pytest.raises(DesignError, match=said):
+        parse_design(text)
+
+
+def test_a_journal_keeps_the_options(pool_file, tmp_path):
+    run, asked = tmp_path / "run.db", ("--scores", "score", "--question", "metric", "--measure", "f1")
+    out = done("start", pool_file, *asked, "--design", "poisson:labels=curve:n_strata=8", "--out", run)
+    assert "design poisson" in out
+    assert ba.resume(run, ba.read_pool(pool_file, scores="score")).design == Poisson(8, labels="curve")
+    assert "found 'curve'" in refused(
+        "start", pool_file, *asked, "--design", "poisson:curve", "--out", tmp_path / "b.db"
+    )
+    assert not (tmp_path / "b.db").exists()
+
+
+def test_a_study_names_designs_as_they_were_written(pool_file):
+    asked = ("--scores", "score", "--question", "metric", "--measure", "f1", "--labels", "label")
+    out = done("simulate", pool_file, *asked, "--designs", "passive, poisson:lam=0.5", "--budgets", 10, "--repeats", 3)
+    assert "poisson:lam=0.5" in out
