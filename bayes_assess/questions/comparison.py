@@ -27,6 +27,7 @@ def Compare(
     *,
     measure: Any = "accuracy",
     positive: Any = None,
+    values: Any = None,
     target: str = "pool",
 ) -> Comparison | MeasureComparison | MeasurePairs:
     """Is one better than the other, by more than what counts as equal? See [ABA] "Comparison".
@@ -44,14 +45,18 @@ def Compare(
     by : str, ScoreBins, array or Partition, optional
         The groups, as for `GroupAccuracy`.
     rope : float in [0, 1)
-        Half-width of the region of practical equivalence.
+        Half-width of the region of practical equivalence. Of means it is in units of the values, and may be any number
+        that is smaller than the largest difference of two values.
     measure : str or Measure
         Accuracy, or any other measure of one value that `Metric` takes, such as ``"f1"``: then `first` and `second` are
         names, of systems of the pool (``"prediction"`` is its own) or of groups of the column `by`. ``"rate"`` is the
-        share of positive labels, see `Rate`: groups, such as the system that gave an answer, are compared by it. With
-        `by` alone, all of its groups are ranked by the measure, and all pairs compared.
+        share of positive labels, see `Rate`, and ``"mean"`` the mean rating, see `Mean`: groups, such as the system
+        that gave an answer, are compared by them. With `by` alone, all of its groups are ranked by the measure, and all
+        pairs compared.
     positive : class name, optional
         Positive class of two-class measures, as for `Metric`.
+    values : mapping or sequence, optional
+        Numbers of the classes for ``measure="mean"``, as for `Mean`; the classes themselves by default.
     target : {"pool", "population"}
         Whether D is that of the items of this pool, which is known once those that are compared are labelled, or of
         the population that the pool was drawn from, as in [ABA].
@@ -77,10 +82,13 @@ def Compare(
     >>> print(a.result().verdict)
     cat is more than 5 points more accurate than dog, as their labels show.
     """
-    checked_rope(rope)
     check_target(target)
     if not (isinstance(measure, str) and measure == "accuracy"):
-        return _measures_compared(first, second, by, rope, measure=measure, positive=positive, target=target)
+        options = {"measure": measure, "positive": positive, "values": values}
+        return _measures_compared(first, second, by, rope, target=target, **options)
+    checked_rope(rope)
+    if values is not None:
+        raise QuestionError("Values of classes are for measure='mean'; accuracies are compared without any.")
     if by is None:
         if second is None:
             raise QuestionError(

@@ -228,6 +228,20 @@ MEASURES = [
         ["Compare of prediction and other, design passive: 40 items", "the positive class is dog."],
         ["f1 of the pool's system and of other", "higher by more than 5 points"],
     ),
+    (
+        "passive",
+        ["compare", "--by", "site", "--measure", "rate", "--positive", "dog"],
+        ba.Compare(by="site", measure="rate", positive="dog"),
+        ["Compare by site, design passive: 40 items", "the positive class is dog."],
+        ["rate (site east) 0.", "Best of 3: ", "of 3 pairs of groups have a verdict", "first is"],
+    ),
+    (
+        "passive",
+        "compare --by site --first east --second north --measure mean --values bird=1,cat=2,dog=4.5 --rope 1.5".split(),
+        ba.Compare("east", "north", by="site", rope=1.5, measure="mean", values=[1, 2, 4.5]),
+        ["Compare by site, design passive: "],
+        ["The mean of east is ", "higher by more than 1.5", "mean (site east) less mean (site north)"],
+    ),
 ]
 SESSIONS = [("random", *case) for case in QUESTIONS] + MEASURES
 
@@ -437,7 +451,7 @@ def test_designs_are_the_question_s_own_unless_named(tmp_path, columns):
         (["mean", "--values", "bird=1,cat=2,dog=inf"], "finite numbers"),
         (["mean", "--values", "bird=1,cat=2,cat=3"], "two numbers for the class 'cat'"),
         (["mean", "--values", "bird=1,cat=2,dog=3", "--by", "bins:4"], "mean takes a column or prediction by --by"),
-        (["rate", "--values", "bird=1"], "--values belongs to the question mean"),
+        (["rate", "--values", "bird=1"], "--values belongs to the questions compare and mean"),
         (["pr-curve", "--measure", "f1"], "not to pr-curve"),
         (["pr-curve", "--by", "site"], "not to pr-curve"),
         (["pr-curve", "--thresholds", 1], "2 thresholds or more"),
