@@ -146,7 +146,12 @@ class Result(Answer):
     @property
     def labels_used(self) -> int:
         """Labels told so far."""
-        return int(self.counts.sum())
+        return int(self.counts.sum()) * self.question.labels_each
+
+    @property
+    def _n_items(self) -> int:
+        """Items of the pool that labels can be of."""
+        return self.cells.n_items * self.question.labels_each
 
     @property
     def guarantee(self) -> str:
@@ -197,7 +202,7 @@ class Result(Answer):
 
     def summary(self) -> str:
         """Say the answer in a few sentences."""
-        lines = [f"{self.labels_used:,} of {self.cells.n_items:,} items labelled (design {self.design!r})."]
+        lines = [f"{self.labels_used:,} of {self._n_items:,} items labelled (design {self.design!r})."]
         lines += self._answer()
         said = self._of_the_prior() if self.labels_used and self.belief is None and self.guarantee != "exact" else None
         lines += [said] if said else []
@@ -272,7 +277,7 @@ class Result(Answer):
         return {"design": self.design, "guarantee": self.guarantee, "labels_used": self.labels_used}
 
     def _progress(self) -> str:
-        return f"{self.labels_used:,} of {self.cells.n_items:,} labelled"
+        return f"{self.labels_used:,} of {self._n_items:,} labelled"
 
 
 def many_skipped(n: int, labels: int) -> bool:
