@@ -294,9 +294,8 @@ class _PairSession(Assessment):
         space = self._whole.label_space
         for pair, codes in zip(pairs.tolist(), both.tolist(), strict=True):
             if self.told.get(pair, tuple(codes)) != tuple(codes):
-                before, now = (
-                    ", ".join(map(show, space.names(list(one)).tolist())) for one in (self.told[pair], codes)
-                )
+                names = space.names([list(self.told[pair]), codes]).tolist()
+                before, now = (", ".join(map(show, one)) for one in names)
                 raise LabelError(
                     f"The halves of pair {show(self.pool.ids[pair])} are already labelled {before}, and {now} "
                     "contradicts that. Nothing was taken: leave the pair out, or correct its labels."

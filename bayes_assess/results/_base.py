@@ -220,7 +220,7 @@ class Result(Answer):
     @property
     def n_skipped(self) -> int:
         """Items that were set aside."""
-        return 0 if self.skipped is None else int(self.skipped.sum())
+        return 0 if self.skipped is None else int(self.skipped.sum()) * self.question.labels_each
 
     def _about_skipped(self) -> list[str]:
         """Say what the answer makes of items that nobody could label."""

@@ -313,6 +313,40 @@ def test_a_wide_table_has_an_answer_per_system_and_row(tmp_path):
     assert "rate (system old) 1.000" in out
 
 
+def test_pairs_of_answers_are_asked_for_and_told_together(tmp_path):
+    run, to_label = tmp_path / "run.db", tmp_path / "to_label.csv"
+    path = write_csv(tmp_path / "answers.csv", {**ANSWERS, "prompt": [f"p{i // 2}" for i in range(24)]})
+    options = [
+        "--prediction",
+        "verdict",
+        "--question",
+        "compare",
+        "--by",
+        "system",
+        "--first",
+        "old",
+        "--second",
+        "new",
+    ]
+    options += ["--measure", "rate", "--positive", "good", "--pair", "prompt", "--design", "passive", "--out", run]
+    done("start", path, *options)
+    assert "even number" in refused("ask", run, "-n", 3)
+    done("ask", run, "-n", 6, "-o", to_label)
+    ids = [row["id"] for row in read_csv(to_label)]
+    prompts = [int(name[-2:]) // 2 for name in ids]
+    assert prompts[::2] == prompts[1::2]
+    truth = dict(zip(ANSWERS["id"], np.where(GOOD, "good", "bad").tolist(), strict=True))
+    assert "one half has no label" in refused("tell", run, sheet(run, ids[:3], [truth[name] for name in ids[:3]]))
+    assert "Took 6 labels." in done("tell", run, sheet(run, ids, [truth[name] for name in ids]))
+    assert "6 of 24 items labelled" in done("status", run)
+    done("ask", run, "-n", 18, "-o", tmp_path / "others.csv")
+    ids = [row["id"] for row in read_csv(tmp_path / "others.csv")]
+    done("tell", run, sheet(run, ids, [truth[name] for name in ids]))
+    out = done("status", run)
+    assert "The rate of old is more than 5 points above that of new, as their labels show." in out
+    assert "rate (system old) less rate (system new) 0.667 (exact)." in out
+
+
 def test_answers_that_a_judge_calls_good_are_labelled_in_its_words(tmp_path):
     run, table = tmp_path / "run.db", tmp_path / "table.csv"
     start = ["start", write_csv(tmp_path / "answers.csv", ANSWERS), "--prediction", "verdict", "--out", run]
