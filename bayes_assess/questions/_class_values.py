@@ -54,7 +54,7 @@ def class_values(values: Any, pool: Pool) -> Float[np.ndarray, " C"]:
 
     Examples
     --------
-    >>> class_values(None, Pool(predictions=[1, 5, 4])).tolist()
+    >>> class_values(None, Pool(predictions=["1", "5", "4"])).tolist()
     [1.0, 4.0, 5.0]
     """
     if values is None:
