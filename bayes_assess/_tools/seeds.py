@@ -6,7 +6,7 @@ start from the seed together with a name that nobody else spawns by, so that the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,4 +59,5 @@ def jax_key(seed: int, purpose: str) -> PRNGKey:
 
     first, second = sequence(seed, purpose).generate_state(2)
     # The key of `first`, without compiling its making.
-    return jax.random.fold_in(jax.random.wrap_key_data(np.array([0, first], np.uint32)), second)
+    data: Any = np.array([0, first], np.uint32)
+    return jax.random.fold_in(jax.random.wrap_key_data(data), second)

@@ -91,4 +91,5 @@ class CellMeasure:
     @property
     def nonzero(self) -> Bool[Array, "K C"]:
         """Whether l != 0, by cell and label."""
-        return self.table.nonzero[self.attribute]
+        nonzero: Any = self.table.nonzero
+        return nonzero[self.attribute]

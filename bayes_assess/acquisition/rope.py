@@ -222,8 +222,8 @@ def sample_expected_lambda(
     return _expectation(theta, jnp.asarray(masses).reshape(2, 2, 3).max(-1))
 
 
-def checked_rope(rope: Scalar) -> Scalar:
-    """Return the half-width `rope` if it is a number in [0, 1), or stands for one inside compiled code.
+def checked_rope(rope: Scalar, below: float = 1.0) -> Scalar:
+    """Return the half-width `rope` if it is a number in [0, below), or stands for one inside compiled code.
 
     Raises
     ------
@@ -241,9 +241,10 @@ def checked_rope(rope: Scalar) -> Scalar:
         value = float(rope)
     except (TypeError, ValueError):
         value = np.nan
-    if not 0 <= value < 1:
+    if not 0 <= value < below:
+        most = "" if below == np.inf else f" up to but not including {below:g}"
         raise QuestionError(
-            f"The rope is the largest difference that counts as none, a number from 0 up to but not including 1; "
+            f"The rope is the largest difference that counts as none, a number from 0{most or ' on'}; "
             f"found {show(rope)}."
         )
     return value

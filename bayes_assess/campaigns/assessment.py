@@ -321,7 +321,7 @@ class Assessment(Planning, Campaign):
             counts=np.asarray(self._state.counts),
             level=level,
             design=self.design.name,
-            volunteered=self._items.n_volunteered,
+            volunteered=self._items.n_volunteered * asked.labels_each,
             skipped=self._items.skipped_by_cell,
             seed=self._seed,
             **asked.result_fields(self.pool),

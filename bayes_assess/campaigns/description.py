@@ -111,7 +111,8 @@ def read_description(
             "must be the same as when it was started."
         )
     asked = meta["question"]
-    if asked["question"] == "Compare":  # always about the population, before there was a choice
+    if asked["question"] == "Compare" and asked.get("measure", "accuracy") == "accuracy":
+        # Always about the population, before there was a choice; measures are about the pool.
         asked = {"target": "population", **asked}
     if question is None:
         question = described_question(asked)

@@ -110,14 +110,15 @@ def simulate(
     if not pool.classes_declared and not pool.multilabel:
         # All labels are known here, so classes that were never predicted need not be declared.
         pool = pool.with_classes(pool.label_space.including(labels))
-    codes = pool.label_space.complete_codes(labels, pool.n_items)
+    pool, codes = question.posed(pool, pool.label_space.complete_codes(labels, pool.n_items))
     plans = _plans(designs, question, pool, codes, prior, prior_strength, seed)
     one = next(iter(plans.values()))
-    looks = _checked_budgets(budgets, one.setting.n_playable)
+    looks, each = _looks(budgets, one.setting.n_playable, question.labels_each), question.labels_each
     if isinstance(repeats, bool) or int(repeats) != repeats or repeats < 1:
         raise BudgetError(f"The number of repeats is a positive whole number; found {show(repeats)}.")
     if isinstance(batch, bool) or int(batch) != batch or batch < 1:
         raise BudgetError(f"A batch is a positive whole number of items; found {show(batch)}.")
+    batch = -(-int(batch) // each)
     _check_memory(int(repeats) * len(looks) * sum(plan.n_recorded for plan in plans.values()))
     campaigns: dict[str, Campaigns] = {}
     with _progress_bar(progress, len(plans) * int(repeats)) as advance:
@@ -135,7 +136,7 @@ def simulate(
             else:
                 campaigns[name] = replace(campaigns[twin], prior=plan.setting.prior)
                 advance(int(repeats))
-    return Study(question, one.setting.cells, one.full, looks, campaigns, level)
+    return Study(question, one.setting.cells, one.full, looks * each, campaigns, level)
 
 
 @dataclass(frozen=True)
@@ -260,6 +261,16 @@ def _campaigns(
 def _kept(design: Design, state: State, left: Int[Array, "K O"]) -> tuple[Any, Array | None]:
     """Return what is kept of a campaign at a look, and how far its proposal is from the best one if it has any."""
     return design.record(state), proposal_divergence(state, left) if isinstance(design, WeightedDesign) else None
+
+
+def _looks(budgets: Sequence[int] | None, n_items: int, each: int) -> Int[np.ndarray, " B"]:
+    """Return how many items are labelled at every budget, of which each takes so many labels."""
+    if budgets is None:
+        return _checked_budgets(None, n_items)
+    labels = _checked_budgets(budgets, n_items * each)
+    if (labels % each).any():
+        raise BudgetError(f"Pairs take two labels each: budgets are even numbers; found {show(budgets)}.")
+    return labels // each
 
 
 def _checked_budgets(budgets: Sequence[int] | None, n_items: int) -> Int[np.ndarray, " B"]:

@@ -16,6 +16,7 @@ from bayes_assess.campaigns.description import (
     read_ranked_description,
 )
 from bayes_assess.campaigns.journal import Journal
+from bayes_assess.campaigns.paired_assessment import PairedAssessment
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment, ranked_list
 from bayes_assess.designs import DESIGNS, Design, find_design
 from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign, find_curve_design
@@ -70,7 +71,7 @@ def assess(
 
     Returns
     -------
-    Assessment, or RankedAssessment for designs of ranked lists
+    Assessment, RankedAssessment for designs of ranked lists, or PairedAssessment for `Compare` with pairs
 
     Raises
     ------
@@ -145,10 +146,11 @@ def resume(
         pool = pool.as_pool()
     kept: Any = design  # of ranked lists, which other journals refuse
     question, design, prior, seed = read_description(book, pool, question, kept)
+    pool, _ = question.posed(pool)
     cells = question.cells(pool, seed, design.strata_of(pool))
     if book.meta["cells"] != cells.source.fingerprint():
         raise JournalError(f"The journal {str(book.path)!r} was written with other groups than these.")
-    assessment = Assessment(pool, question, design, question.setting_on(cells, prior), seed)
+    assessment = _session(pool, question, design, question.setting_on(cells, prior), seed)
     assessment._replay(book)
     return assessment
 
@@ -172,7 +174,7 @@ def _check_seed(seed: Any) -> None:
         raise DesignError(f"A seed is a whole number, 0 or more; found {show(seed)}.")
 
 
-def _start(pool, question, design, prior, prior_strength, seed) -> Assessment:
+def _start(pool, question, design, prior, prior_strength, seed) -> Any:
     if isinstance(pool, RankedList) and isinstance(question, PrecisionCurve):
         pool.check_positive(question.positive)
         pool = pool.as_pool()
@@ -186,5 +188,12 @@ def _start(pool, question, design, prior, prior_strength, seed) -> Assessment:
     design = find_design(
         question.default_design_on(pool) if design is None else design, question.n_sought, question.designs
     )
+    pool, _ = question.posed(pool)
     setting = question.setting(pool, int(seed), design.strata_of(pool), prior, prior_strength)
-    return Assessment(pool, question, design, setting, int(seed))
+    return _session(pool, question, design, setting, int(seed))
+
+
+def _session(pool: Any, question: Any, design: Design, setting: Any, seed: int) -> Any:
+    """Make the session: on the items of a pool, or on its pairs."""
+    kind = PairedAssessment if question.labels_each == 2 else Assessment
+    return kind(pool, question, design, setting, seed)

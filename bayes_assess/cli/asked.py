@@ -65,9 +65,10 @@ OPTIONS = {
     "bins": Option("Bins of the confidence, or weight:N for equally filled ones; 10 by default.", "N"),
     "first": Option("A group or, without --by, a column of predictions; prediction by default.", "NAME"),
     "second": Option("What to compare it with: another group or, without --by, column.", "NAME"),
-    "rope": Option("Largest difference of accuracies that counts as none; 0.05 by default.", kind=float),
+    "rope": Option("Largest difference that counts as none, of means in their units; 0.05 by default.", kind=float),
     "measure": Option("What to measure, by scikit-learn's names, separated by commas: f1,recall.", "NAMES"),
     "positive": Option("The positive class; the second of two by default.", "CLASS"),
+    "pair": Option("Column that says which items of the two groups belong together, such as prompt_id.", "COLUMN"),
     "values": Option("Numbers of classes, such as bad=1,fair=2,good=4; the classes themselves by default.", "PAIRS"),
     "systems": Option(
         "Columns of several systems' predictions, separated by commas; prediction is the pool's own.", "COLUMNS"
@@ -109,8 +110,8 @@ FORMS = (
     Form((_Q.MOST_COSTLY,), "cost", "m target"),
     Form((_Q.CALIBRATION,), takes="bins by target"),
     Form((_Q.LEAST_CALIBRATED,), takes="bins by m target"),
-    Form((_Q.COMPARE,), "by", "rope target", "all pairs of groups"),
-    Form((_Q.COMPARE,), "by first second", "measure positive rope target", "two groups"),
+    Form((_Q.COMPARE,), "by", "measure positive values rope target", "all pairs of groups"),
+    Form((_Q.COMPARE,), "by first second", "measure positive values pair rope target", "two groups"),
     Form((_Q.COMPARE,), "second", "first measure positive rope target", "two systems"),
     Form((_Q.METRIC,), "measure", "positive systems by average"),
     Form((_Q.PR_CURVE,), takes="positive thresholds"),
@@ -240,7 +241,7 @@ class Asked:
     @property
     def columns(self) -> dict[str, list[str]]:
         """Columns of groups and of other systems' predictions in the pool's file that the question needs."""
-        named = ("by", "first", "second", "systems", "judges")
+        named = ("by", "pair", "first", "second", "systems", "judges")
         return columns_of({name: self._read(name) for name in named if name in self.options})
 
     def question(self, pool: Pool | RankedList) -> Question:
@@ -272,7 +273,7 @@ def columns_of(described: dict[str, Any]) -> dict[str, list[str]]:
     by, systems = described.get("by"), [*described.get("systems", []), *(described.get("judges") or [])]
     if by is None:
         systems += [described.get("first"), described.get("second")]
-    needed = {"groups": [by], "systems": systems}
+    needed = {"groups": [by, described.get("pair")], "systems": systems}
     return {
         kind: list(dict.fromkeys(name for name in names if isinstance(name, str) and name != _OWN))
         for kind, names in needed.items()

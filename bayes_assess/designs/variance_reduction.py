@@ -185,19 +185,19 @@ class VarianceReduction(Design):
         size = np.asarray(cells.sizes, np.int64)
         playable = np.ones(cells.n_cells, bool) if playable is None else np.asarray(playable)
         belief = start(0, events.members, events.coordinates)
-        state = BeliefState(
-            measure=reward,
-            playable=playable,
-            event=np.asarray(events.outcome),
-            row=np.asarray(events.row),
-            counts=np.zeros((cells.n_cells, reward.n_outcomes), np.int64),
-            pending=np.zeros_like(size),
-            remaining=np.where(playable, size, 0),
-            belief=belief,
-            errors=events.errors,
-            audit=first_audit(reward, playable),
-        )
-        return jax.device_put(state)
+        held: dict[str, Any] = {
+            "measure": reward,
+            "playable": playable,
+            "event": np.asarray(events.outcome),
+            "row": np.asarray(events.row),
+            "counts": np.zeros((cells.n_cells, reward.n_outcomes), np.int64),
+            "pending": np.zeros_like(size),
+            "remaining": np.where(playable, size, 0),
+            "belief": belief,
+            "errors": events.errors,
+            "audit": first_audit(reward, playable),
+        }
+        return jax.device_put(BeliefState(**held))
 
     def choose(self, key: PRNGKey, state: BeliefState) -> tuple[Int[Array, ""], Draw, BeliefState]:
         """Choose the item that teaches most, or with a small probability a random one, whose weight is 1."""
@@ -293,7 +293,7 @@ class VarianceReduction(Design):
         share, strength = drawn(state.belief, n)
         audit, events = state.audit, state.belief.counts.astype(np.int64)
         completed = Completion(state.event, state.row, state.errors, state.counts)
-        hits = np.take_along_axis(audit.counts, state.event[:, None], 1)[:, 0]
+        hits = np.take_along_axis(audit.counts, np.asarray(state.event)[:, None], 1)[:, 0]
         rng = generator(seed, "posterior of a measure")
         share = _with_groups(rng, state.belief.coordinates, share, strength, events)
         bets, settled = (jax.tree.map(lambda part: part[None], part) for part in (audit.bets, state.settled_counts))

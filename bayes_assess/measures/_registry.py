@@ -97,6 +97,8 @@ def describe_measure(one: Any) -> str | dict[str, Any]:
     """
     called = getattr(one, "name", one)
     name, options = getattr(one, "made_by", None) or (called, ())
+    if one is classification.mean_of():  # of which only comparisons are told by name, with the values beside it
+        return "mean"
     try:
         known = isinstance(one, Measure) and measure(name, **dict(options)) is one
     except QuestionError:

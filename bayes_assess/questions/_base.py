@@ -61,6 +61,7 @@ class Question(ABC):
     low_is_worst: ClassVar[bool] = False
     interval_needs_draws: ClassVar[bool] = True  # False where it has a closed form
     multilabel: ClassVar[bool] = False  # True: of items that may have several labels each
+    labels_each: ClassVar[int] = 1  # labels that an item of a cell takes: two where that is a pair
 
     @property
     def name(self) -> str:
@@ -103,6 +104,13 @@ class Question(ABC):
         """
         self.check_pool(pool)
         return self
+
+    def posed(self, pool: Pool, codes: Any = None) -> tuple[Pool, Any]:
+        """Return the pool that decisions are about, and the codes of its labels from those of all items, if given.
+
+        It is the pool itself, unless what is labelled together counts as one item, see `PairedComparison`.
+        """
+        return pool, codes
 
     def setting(
         self,

@@ -16,6 +16,7 @@ from bayes_assess.questions._comparison import Comparison
 from bayes_assess.questions.group_comparison import AllPairs, TwoGroups
 from bayes_assess.questions.measure_comparison import MeasureComparison
 from bayes_assess.questions.measure_pairs import MeasurePairs
+from bayes_assess.questions.paired_comparison import PairedComparison
 from bayes_assess.questions.system_comparison import TwoSystems
 
 
@@ -27,6 +28,8 @@ def Compare(
     *,
     measure: Any = "accuracy",
     positive: Any = None,
+    values: Any = None,
+    pair: str | None = None,
     target: str = "pool",
 ) -> Comparison | MeasureComparison | MeasurePairs:
     """Is one better than the other, by more than what counts as equal? See [ABA] "Comparison".
@@ -44,21 +47,29 @@ def Compare(
     by : str, ScoreBins, array or Partition, optional
         The groups, as for `GroupAccuracy`.
     rope : float in [0, 1)
-        Half-width of the region of practical equivalence.
+        Half-width of the region of practical equivalence. Of means it is in units of the values, and may be any number
+        that is smaller than the largest difference of two values.
     measure : str or Measure
         Accuracy, or any other measure of one value that `Metric` takes, such as ``"f1"``: then `first` and `second` are
         names, of systems of the pool (``"prediction"`` is its own) or of groups of the column `by`. ``"rate"`` is the
-        share of positive labels, see `Rate`: groups, such as the system that gave an answer, are compared by it. With
-        `by` alone, all of its groups are ranked by the measure, and all pairs compared.
+        share of positive labels, see `Rate`, and ``"mean"`` the mean rating, see `Mean`: groups, such as the system
+        that gave an answer, are compared by them. With `by` alone, all of its groups are ranked by the measure, and all
+        pairs compared.
     positive : class name, optional
         Positive class of two-class measures, as for `Metric`.
+    values : mapping or sequence, optional
+        Numbers of the classes for ``measure="mean"``, as for `Mean`; the classes themselves by default.
+    pair : str, optional
+        Column that says which items of the two groups belong together, such as the prompt that both systems answered:
+        of every value each group has one item. Rates and means are then compared by pairs of which both halves are
+        asked for and told together, so that what the halves have in common cancels.
     target : {"pool", "population"}
         Whether D is that of the items of this pool, which is known once those that are compared are labelled, or of
         the population that the pool was drawn from, as in [ABA].
 
     Returns
     -------
-    TwoGroups, AllPairs, TwoSystems, MeasureComparison or MeasurePairs
+    TwoGroups, AllPairs, TwoSystems, MeasureComparison, PairedComparison or MeasurePairs
 
     Raises
     ------
@@ -77,10 +88,15 @@ def Compare(
     >>> print(a.result().verdict)
     cat is more than 5 points more accurate than dog, as their labels show.
     """
-    checked_rope(rope)
     check_target(target)
     if not (isinstance(measure, str) and measure == "accuracy"):
-        return _measures_compared(first, second, by, rope, measure=measure, positive=positive, target=target)
+        options = {"measure": measure, "positive": positive, "values": values} | ({"pair": pair} if pair else {})
+        return _measures_compared(first, second, by, rope, target=target, **options)
+    checked_rope(rope)
+    if pair is not None:
+        raise QuestionError("Pairs are compared by measure='rate' or 'mean'; leave out pair= to compare accuracies.")
+    if values is not None:
+        raise QuestionError("Values of classes are for measure='mean'; accuracies are compared without any.")
     if by is None:
         if second is None:
             raise QuestionError(
@@ -113,6 +129,8 @@ def _measures_compared(
     elif first is None and second is None:
         if target != "pool":
             raise QuestionError("Measures are compared on the items of the pool: leave out target='population'.")
+        if "pair" in options:
+            raise QuestionError("Pairs have two halves: name both groups, first and second, or leave out pair=.")
         return MeasurePairs(by, rope, **options)
     if first is None or second is None:
         raise QuestionError("Compare needs two sides for a measure: names of systems, or of groups with by=...")
@@ -120,4 +138,5 @@ def _measures_compared(
         raise QuestionError("Give the predictions of systems to the pool, systems={...}, and compare them by name.")
     if first == second:
         raise QuestionError(f"{show(first)} is compared with itself; name two different sides.")
-    return MeasureComparison(first, second, by, rope, target=target, **options)
+    kind = PairedComparison if "pair" in options else MeasureComparison
+    return kind(first, second, by, rope, target=target, **options)

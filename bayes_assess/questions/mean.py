@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,10 +9,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess._tools.arrays import listing, show
-from bayes_assess.errors import QuestionError
 from bayes_assess.measures import mean_of, table_for
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._class_values import checked_values, class_values
 from bayes_assess.questions._events import Subject
 from bayes_assess.questions._proxy import LabelMean
 
@@ -61,7 +59,7 @@ class Mean(LabelMean):
         judges: str | Sequence[str] | None = None,
     ):
         super().__init__(mean_of(), None, by, judges)
-        object.__setattr__(self, "values", _checked(values))
+        object.__setattr__(self, "values", checked_values(values))
 
     def for_pool(self, pool: Pool) -> Mean:
         """Return the question itself, or raise QuestionError if it cannot be asked of this pool."""
@@ -80,24 +78,7 @@ class Mean(LabelMean):
         >>> ba.Mean({"bad": 0, "fair": 1, "good": 4}).values_of(pool).tolist()  # classes are in order: bad, fair, good
         [0.0, 1.0, 4.0]
         """
-        values: Any = self.values  # type: ignore[attr-defined]
-        if values is None:
-            found = _as_numbers(pool)
-        elif isinstance(values, dict):
-            found = _looked_up(values, pool)
-        elif len(values) != pool.n_classes:
-            raise QuestionError(
-                f"There are {len(values)} values, and the pool has {pool.n_classes} classes ({listing(pool.classes)}): "
-                "give one value per class, in this order, or a mapping from classes to values."
-            )
-        else:
-            found = list(values)
-        if min(found) == max(found):
-            raise QuestionError(
-                f"All classes of the pool ({listing(pool.classes)}) have the value {found[0]:g}, so that there is "
-                "nothing to label: declare all classes that labels can be, and give them values that differ."
-            )
-        return np.array(found, np.float64)
+        return class_values(self.values, pool)  # type: ignore[attr-defined]
 
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
         """Return what the loss of every item depends on, and the table of losses."""
@@ -130,61 +111,3 @@ class Mean(LabelMean):
     def __repr__(self) -> str:
         shown = f"values={self.values!r}, by={self.by!r}, judges={self.judges!r}"  # type: ignore[attr-defined]
         return f"Mean({shown})"
-
-
-def _checked(values: Any) -> Any:
-    """Return a dictionary, a tuple or None, with floats."""
-    if values is None:
-        return None
-    if isinstance(values, Mapping):
-        return {_plain(name): _number(value, f"of class {show(name)}") for name, value in values.items()}
-    if isinstance(values, str) or not np.iterable(values):
-        raise QuestionError(
-            f"The values are a mapping from classes to numbers, or a number for every class; found {show(values)}."
-        )
-    return tuple(_number(value, f"at position {i}") for i, value in enumerate(values))
-
-
-def _plain(name: Any) -> Any:
-    return name.item() if isinstance(name, np.generic) else name
-
-
-def _number(value: Any, whose: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if isinstance(value, str | bool) or not math.isfinite(number):
-        raise QuestionError(f"The value {whose} is {show(value)}; give a finite number.")
-    return number
-
-
-def _as_numbers(pool: Pool) -> list[float]:
-    try:
-        found = [float(name) for name in pool.classes.tolist()]
-    except ValueError:
-        found = [math.nan]
-    if not np.isfinite(found).all():
-        raise QuestionError(
-            f"The classes of the pool ({listing(pool.classes)}) are no numbers, so that they have no mean: give every "
-            "class one by values."
-        )
-    return found
-
-
-def _looked_up(values: dict[Any, float], pool: Pool) -> list[float]:
-    """Look up every class, by its name or, as journals spell it, by its text."""
-    named = {str(name): value for name, value in values.items()}
-    classes = pool.classes.astype(str).tolist()
-    missing = [name for name in classes if name not in named]
-    if missing:
-        raise QuestionError(
-            f"Class {missing[0]!r} has no value; values need one for every class of the pool ({listing(pool.classes)})."
-        )
-    unknown = [name for name in named if name not in classes]
-    if unknown:
-        raise QuestionError(
-            f"There is a value for {unknown[0]!r}, which is no class of the pool ({listing(pool.classes)}); leave it "
-            "out, or declare all classes that labels can be."
-        )
-    return [named[name] for name in classes]

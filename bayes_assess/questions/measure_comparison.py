@@ -12,15 +12,16 @@ from bayes_assess._tools.arrays import listing, show
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of
-from bayes_assess.measures import LossTable, combine, difference_table, table_for
+from bayes_assess.measures import LossTable, difference_table
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions.metric import Metric, cells_table
+from bayes_assess.questions._measures_compared import MeasuresCompared
+from bayes_assess.questions.metric import cells_table
 
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 
 
-class MeasureComparison(Metric):
+class MeasureComparison(MeasuresCompared):
     """Which of two systems, or of two groups, has the higher F1, or any other measure? Made by `Compare`.
 
     The only output is the difference D, first less second, so that designs choose what tells about D.
@@ -28,7 +29,6 @@ class MeasureComparison(Metric):
 
     first: Any
     second: Any
-    rope: float
 
     quantity: ClassVar[str] = "difference of measures"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"right": False, "error": True}
@@ -43,31 +43,20 @@ class MeasureComparison(Metric):
         *,
         measure: Any = "f1",
         positive: Any = None,
+        values: Any = None,
         target: str = "pool",
     ):
-        given = {"first": first, "second": second, "by": by, "rope": rope, "measure": measure, "positive": positive}
+        self._take(by, rope, measure, positive, values)
         systems = (first, second) if by is None else ()
-        for name, value in (given | {"target": target, "systems": systems, "average": None}).items():
+        for name, value in {"first": first, "second": second, "systems": systems}.items():
             object.__setattr__(self, name, value)
-        if len(combine(measure)) != 1:
-            raise QuestionError(f"A comparison is of one measure, such as 'f1'; found {show(measure)}.")
-        if by is None and combine(measure)[0].name == "rate":
+        if by is None and self.measure_name in ("rate", "mean"):
+            of = "rate of positive labels" if self.measure_name == "rate" else "mean of the labels"
             raise QuestionError(
-                "The rate of positive labels is the same for all systems that predict these items: compare groups of "
-                "items by it."
+                f"The {of} is the same for all systems that predict these items: compare groups of items by it."
             )
         if target != "pool":
             raise QuestionError("Measures are compared on the items of the pool: leave out target='population'.")
-
-    @property
-    def name(self) -> str:
-        """What the question is called."""
-        return "Compare"
-
-    @property
-    def measure_name(self) -> str:
-        """What is compared."""
-        return combine(self.measure)[0].name
 
     @property
     def scores(self) -> tuple[str, ...]:
@@ -76,7 +65,7 @@ class MeasureComparison(Metric):
 
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
         """Return what the losses of every item depend on, and the table of the difference."""
-        codes, table = table_for(self.measure, pool, positive=self.positive, systems=self.systems, by=self.by)
+        codes, table = super().losses(pool)
         assert isinstance(table, LossTable)  # curves have neither systems nor groups
         if self.by is None:
             return codes, difference_table(table, 0, 1)
@@ -112,5 +101,4 @@ class MeasureComparison(Metric):
         return {"right": right.astype(float), "error": np.abs(campaigns.record.value[..., 0] - truth)}
 
     def __repr__(self) -> str:
-        shown = {name: getattr(self, name) for name in ("first", "second", "by", "measure", "rope", "positive")}
-        return f"Compare({', '.join(f'{name}={value!r}' for name, value in shown.items() if value is not None)})"
+        return self._shown("first", "second", "by")

@@ -16,35 +16,25 @@ from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of
 from bayes_assess.measures import LOSSES, combine
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions.metric import Metric, MetricCells, cells_table
+from bayes_assess.questions._measures_compared import MeasuresCompared
+from bayes_assess.questions.metric import MetricCells, cells_table
 
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 _N_DRAWS = 512  # that the estimates of a simulated campaign stand for
 
 
-class MeasurePairs(Metric):
+class MeasurePairs(MeasuresCompared):
     """Which groups have a higher measure than which, such as systems by the rate of good answers? Made by `Compare`.
 
     The outputs are the measures of all groups; designs that can choose what tells about their differences.
     """
 
-    rope: float
-
     quantity: ClassVar[str] = "measure"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"right": False, "best": False, "error": True}
     goals: ClassVar[Mapping[str, float]] = {"right": 0.95, "best": 0.95, "error": 0.05}
 
-    def __init__(self, by: str, rope: float = 0.05, *, measure: Any = "rate", positive: Any = None):
-        given = {"by": by, "rope": rope, "measure": measure, "positive": positive, "target": "pool"}
-        for name, value in (given | {"systems": (), "average": None}).items():
-            object.__setattr__(self, name, value)
-        if len(combine(measure)) != 1:
-            raise QuestionError(f"A comparison is of one measure, such as 'rate'; found {show(measure)}.")
-
-    @property
-    def name(self) -> str:
-        """What the question is called."""
-        return "Compare"
+    def __init__(self, by: str, rope: float = 0.05, *, measure: Any = "rate", positive: Any = None, values: Any = None):
+        self._take(by, rope, measure, positive, values)
 
     @property
     def scores(self) -> tuple[str, ...]:
@@ -56,7 +46,9 @@ class MeasurePairs(Metric):
         codes, table = super().losses(pool)
         (part,) = table.parts
         if len(table.outputs) != len(part.starts):
-            raise QuestionError(f"A comparison is of a measure with one value, such as 'rate'; found {self.measure}.")
+            raise QuestionError(
+                f"A comparison is of a measure with one value, such as 'rate'; found {self.measure_name}."
+            )
         if len(table.outputs) < 2:
             raise QuestionError(f"There are not two groups by {show(self.by)} that could be compared.")
         return codes, table
@@ -91,5 +83,4 @@ class MeasurePairs(Metric):
         return draws.reshape(*quantiles.shape[:-2], *draws.shape[1:])
 
     def __repr__(self) -> str:
-        shown = {name: getattr(self, name) for name in ("by", "measure", "rope", "positive")}
-        return f"Compare({', '.join(f'{name}={value!r}' for name, value in shown.items() if value is not None)})"
+        return self._shown("by")

@@ -146,7 +146,12 @@ class Result(Answer):
     @property
     def labels_used(self) -> int:
         """Labels told so far."""
-        return int(self.counts.sum())
+        return int(self.counts.sum()) * self.question.labels_each
+
+    @property
+    def _n_items(self) -> int:
+        """Items of the pool that labels can be of."""
+        return self.cells.n_items * self.question.labels_each
 
     @property
     def guarantee(self) -> str:
@@ -197,7 +202,7 @@ class Result(Answer):
 
     def summary(self) -> str:
         """Say the answer in a few sentences."""
-        lines = [f"{self.labels_used:,} of {self.cells.n_items:,} items labelled (design {self.design!r})."]
+        lines = [f"{self.labels_used:,} of {self._n_items:,} items labelled (design {self.design!r})."]
         lines += self._answer()
         said = self._of_the_prior() if self.labels_used and self.belief is None and self.guarantee != "exact" else None
         lines += [said] if said else []
@@ -215,7 +220,7 @@ class Result(Answer):
     @property
     def n_skipped(self) -> int:
         """Items that were set aside."""
-        return 0 if self.skipped is None else int(self.skipped.sum())
+        return 0 if self.skipped is None else int(self.skipped.sum()) * self.question.labels_each
 
     def _about_skipped(self) -> list[str]:
         """Say what the answer makes of items that nobody could label."""
@@ -272,7 +277,7 @@ class Result(Answer):
         return {"design": self.design, "guarantee": self.guarantee, "labels_used": self.labels_used}
 
     def _progress(self) -> str:
-        return f"{self.labels_used:,} of {self.cells.n_items:,} labelled"
+        return f"{self.labels_used:,} of {self._n_items:,} labelled"
 
 
 def many_skipped(n: int, labels: int) -> bool:

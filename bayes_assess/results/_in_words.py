@@ -11,6 +11,7 @@ from bayes_assess.questions import (
     ExtremeQuestion,
     GroupAccuracy,
     MeasureComparison,
+    MeasurePairs,
     Metric,
     PRCurve,
     PrecisionCurve,
@@ -61,6 +62,8 @@ def _of_measures(question: Any, by: str) -> str:
     """Put a question about measures in words."""
     if isinstance(question, MeasureComparison):
         return "Has {} or {} the higher {}?".format(*question.names(), question.measure_name)
+    if isinstance(question, MeasurePairs):
+        return f"Which groups{by} have a higher {question.measure_name} than which?"
     if isinstance(question, PRCurve):
         return "How do precision and recall change with the threshold?"
     if isinstance(question, Rate):

@@ -14,6 +14,7 @@ from bayes_assess.acquisition.rope import checked_rope
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import PairDifferences, pair_differences, random_ranks
 from bayes_assess.measures import LOSSES, combine
+from bayes_assess.questions.metric import cells_table
 from bayes_assess.results._base import Result
 from bayes_assess.results._verdict import pairs_table
 
@@ -108,8 +109,9 @@ class Ordered(Result):
 
         Parameters
         ----------
-        rope : float in [0, 1)
-            Half-width of the region in which two groups count as equal.
+        rope : float
+            Half-width of the region in which two groups count as equal; smaller than the largest possible difference,
+            which is 1 for rates and in units of the values for means.
 
         Examples
         --------
@@ -123,7 +125,7 @@ class Ordered(Result):
         -----  ------  ----------  -----  -----  -------  -------  --------  ---------------
         a      b            0.667  0.667  0.667    0.000    0.000     1.000  first is better
         """
-        return pairs_table(self.ordered_names, self._pairs(checked_rope(rope)), self._pairs_title)
+        return pairs_table(self.ordered_names, self._pairs(checked_rope(rope, below=self._widest)), self._pairs_title)
 
     @cached_property
     def ordered_names(self) -> np.ndarray:
@@ -152,6 +154,11 @@ class Ordered(Result):
     @property
     def _ordered_by(self) -> str:
         return self.question.by or "system"
+
+    @property
+    def _widest(self) -> float:
+        """The largest difference that is possible."""
+        return float(np.ptp(cells_table(self.cells).ranges[0]))
 
     @property
     def _measure_name(self) -> str:

@@ -321,7 +321,7 @@ class BeliefMetricResult(Ordered):
             ends = "Without trusting the scores: see design_interval"
         events, audits, size = self._events, self.found.audits, self.cells.sizes
         if events.believes_all:
-            return f"{ends}; {_number(int(audits.sum()), 'random label')} so far."
+            return f"{ends}; {_number(int(audits.sum()) * self.question.labels_each, 'random label')} so far."
         if events.about_agreement:
             n, wrong = int(audits.sum()), int(audits[:, 0].sum())
             return f"{ends}; {_found(n, '', wrong, 'error')}."

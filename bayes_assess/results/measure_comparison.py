@@ -56,7 +56,8 @@ class MeasureVerdict(Verdict):
     @property
     def _rope(self: Any) -> str:
         rope, high = self.question.rope, cells_table(self.cells).ranges[0][1]
-        return f"{100 * rope:g} points" if high <= _POINTS_UP_TO else f"{rope:g}"
+        in_points = high <= _POINTS_UP_TO and self.question.measure_name != "mean"
+        return f"{100 * rope:g} points" if in_points else f"{rope:g}"
 
     def verdict_table(self: Any) -> Table:
         """Tabulate the three events."""

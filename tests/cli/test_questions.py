@@ -228,6 +228,20 @@ MEASURES = [
         ["Compare of prediction and other, design passive: 40 items", "the positive class is dog."],
         ["f1 of the pool's system and of other", "higher by more than 5 points"],
     ),
+    (
+        "passive",
+        ["compare", "--by", "site", "--measure", "rate", "--positive", "dog"],
+        ba.Compare(by="site", measure="rate", positive="dog"),
+        ["Compare by site, design passive: 40 items", "the positive class is dog."],
+        ["rate (site east) 0.", "Best of 3: ", "of 3 pairs of groups have a verdict", "first is"],
+    ),
+    (
+        "passive",
+        "compare --by site --first east --second north --measure mean --values bird=1,cat=2,dog=4.5 --rope 1.5".split(),
+        ba.Compare("east", "north", by="site", rope=1.5, measure="mean", values=[1, 2, 4.5]),
+        ["Compare by site, design passive: "],
+        ["The mean of east is ", "higher by more than 1.5", "mean (site east) less mean (site north)"],
+    ),
 ]
 SESSIONS = [("random", *case) for case in QUESTIONS] + MEASURES
 
@@ -310,6 +324,40 @@ def test_further_judges_are_columns_which_a_journal_knows(tmp_path):
     assert "8 of 24 items labelled" in done("status", run)
     pool = ba.read_pool(path, id="id", prediction="verdict", systems=["second"])
     assert ba.resume(run, pool).question.judges_of(pool) == ("second",)
+
+
+def test_pairs_of_answers_are_asked_for_and_told_together(tmp_path):
+    run, to_label = tmp_path / "run.db", tmp_path / "to_label.csv"
+    path = write_csv(tmp_path / "answers.csv", {**ANSWERS, "prompt": [f"p{i // 2}" for i in range(24)]})
+    options = [
+        "--prediction",
+        "verdict",
+        "--question",
+        "compare",
+        "--by",
+        "system",
+        "--first",
+        "old",
+        "--second",
+        "new",
+    ]
+    options += ["--measure", "rate", "--positive", "good", "--pair", "prompt", "--design", "passive", "--out", run]
+    done("start", path, *options)
+    assert "even number" in refused("ask", run, "-n", 3)
+    done("ask", run, "-n", 6, "-o", to_label)
+    ids = [row["id"] for row in read_csv(to_label)]
+    prompts = [int(name[-2:]) // 2 for name in ids]
+    assert prompts[::2] == prompts[1::2]
+    truth = dict(zip(ANSWERS["id"], np.where(GOOD, "good", "bad").tolist(), strict=True))
+    assert "one half has no label" in refused("tell", run, sheet(run, ids[:3], [truth[name] for name in ids[:3]]))
+    assert "Took 6 labels." in done("tell", run, sheet(run, ids, [truth[name] for name in ids]))
+    assert "6 of 24 items labelled" in done("status", run)
+    done("ask", run, "-n", 18, "-o", tmp_path / "others.csv")
+    ids = [row["id"] for row in read_csv(tmp_path / "others.csv")]
+    done("tell", run, sheet(run, ids, [truth[name] for name in ids]))
+    out = done("status", run)
+    assert "The rate of old is more than 5 points above that of new, as their labels show." in out
+    assert "rate (system old) less rate (system new) 0.667 (exact)." in out
 
 
 def test_answers_that_a_judge_calls_good_are_labelled_in_its_words(tmp_path):
@@ -450,7 +498,7 @@ def test_designs_are_the_question_s_own_unless_named(tmp_path, columns):
         (["mean", "--values", "bird=1,cat=2,dog=inf"], "finite numbers"),
         (["mean", "--values", "bird=1,cat=2,cat=3"], "two numbers for the class 'cat'"),
         (["mean", "--values", "bird=1,cat=2,dog=3", "--by", "bins:4"], "mean takes a column or prediction by --by"),
-        (["rate", "--values", "bird=1"], "--values belongs to the question mean"),
+        (["rate", "--values", "bird=1"], "--values belongs to the questions compare and mean"),
         (["pr-curve", "--measure", "f1"], "not to pr-curve"),
         (["pr-curve", "--by", "site"], "not to pr-curve"),
         (["pr-curve", "--thresholds", 1], "2 thresholds or more"),

@@ -20,11 +20,16 @@ def scored_pool(n: int = 160, seed: int = 0, n_classes: int = 4) -> tuple[ba.Poo
 
 POOL, LABELS = scored_pool()
 RIGHT = POOL.predictions == LABELS
+VALUES = np.array([-1.0, 0.5, 2, 6])  # of classes
 COST = np.array([[0.0, 1, 1, 3], [2, 0, 2, 2], [0.5, 0.5, 0, 0.5], [9, 1, 1, 0]])  # row = predicted, column = label
 
 
 def accuracies(by: np.ndarray) -> np.ndarray:
     return np.array([RIGHT[by == g].mean() for g in np.unique(by)])
+
+
+def means_by_site(values: np.ndarray) -> np.ndarray:
+    return np.array([values[POOL.groups["site"] == site].mean() for site in ("east", "north", "west")])
 
 
 def confusion() -> np.ndarray:
@@ -63,6 +68,9 @@ ANSWERS = {
         ba.Compare("rival", "prediction"),
         np.mean(POOL.systems["rival"] == LABELS) - np.mean(POOL.predictions == LABELS),
     ),
+    "rate_pairs": (ba.Compare(by="site", measure="rate", positive=2), means_by_site(LABELS == 2)),
+    "mean_pairs": (ba.Compare(by="site", measure="mean", values=VALUES, rope=0.5), means_by_site(VALUES[LABELS])),
 }
+RANDOM = {name: "passive" if isinstance(question, ba.Metric) else "random" for name, (question, _) in ANSWERS.items()}
 QUESTIONS = {name: question for name, (question, _) in ANSWERS.items()}
 TRUTHS = {name: truth for name, (_, truth) in ANSWERS.items()}

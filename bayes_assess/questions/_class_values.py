@@ -1,0 +1,121 @@
+"""Numbers that the classes of a pool stand for, such as ratings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from bayes_assess._tools.arrays import listing, show
+from bayes_assess.errors import QuestionError
+from bayes_assess.pool.pool import Pool
+
+
+def checked_values(values: Any) -> Any:
+    """Return the values as they were given, a dictionary, a tuple or None, with floats.
+
+    Raises
+    ------
+    QuestionError
+        If they are no finite numbers.
+
+    Examples
+    --------
+    >>> checked_values({"bad": 1, "good": 2}), checked_values([1, 2]), checked_values(None)
+    ({'bad': 1.0, 'good': 2.0}, (1.0, 2.0), None)
+    """
+    if values is None:
+        return None
+    if isinstance(values, Mapping):
+        return {_plain(name): _number(value, f"of class {show(name)}") for name, value in values.items()}
+    if isinstance(values, str) or not np.iterable(values):
+        raise QuestionError(
+            f"The values are a mapping from classes to numbers, or a number for every class; found {show(values)}."
+        )
+    return tuple(_number(value, f"at position {i}") for i, value in enumerate(values))
+
+
+def class_values(values: Any, pool: Pool) -> Float[np.ndarray, " C"]:
+    """Return the number of every class, in the order of the pool's classes.
+
+    Parameters
+    ----------
+    values : dict, tuple or None
+        As `checked_values` returned them; without any, the classes are the numbers.
+    pool : Pool
+
+    Raises
+    ------
+    QuestionError
+        If a class has no number, a number has no class, or all numbers are the same.
+
+    Examples
+    --------
+    >>> class_values(None, Pool(predictions=["1", "5", "4"])).tolist()
+    [1.0, 4.0, 5.0]
+    """
+    if values is None:
+        found = _as_numbers(pool)
+    elif isinstance(values, dict):
+        found = _looked_up(values, pool)
+    elif len(values) != pool.n_classes:
+        raise QuestionError(
+            f"There are {len(values)} values, and the pool has {pool.n_classes} classes ({listing(pool.classes)}): "
+            "give one value per class, in this order, or a mapping from classes to values."
+        )
+    else:
+        found = list(values)
+    if min(found) == max(found):
+        raise QuestionError(
+            f"All classes of the pool ({listing(pool.classes)}) have the value {found[0]:g}, so that there is "
+            "nothing to label: declare all classes that labels can be, and give them values that differ."
+        )
+    return np.array(found, np.float64)
+
+
+def _plain(name: Any) -> Any:
+    return name.item() if isinstance(name, np.generic) else name
+
+
+def _number(value: Any, whose: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, str | bool) or not math.isfinite(number):
+        raise QuestionError(f"The value {whose} is {show(value)}; give a finite number.")
+    return number
+
+
+def _as_numbers(pool: Pool) -> list[float]:
+    try:
+        found = [float(name) for name in pool.classes.tolist()]
+    except ValueError:
+        found = [math.nan]
+    if not np.isfinite(found).all():
+        raise QuestionError(
+            f"The classes of the pool ({listing(pool.classes)}) are no numbers, so that they have no mean: give every "
+            "class one by values."
+        )
+    return found
+
+
+def _looked_up(values: dict[Any, float], pool: Pool) -> list[float]:
+    """Look up every class, by its name or, as journals spell it, by its text."""
+    named = {str(name): value for name, value in values.items()}
+    classes = pool.classes.astype(str).tolist()
+    missing = [name for name in classes if name not in named]
+    if missing:
+        raise QuestionError(
+            f"Class {missing[0]!r} has no value; values need one for every class of the pool ({listing(pool.classes)})."
+        )
+    unknown = [name for name in named if name not in classes]
+    if unknown:
+        raise QuestionError(
+            f"There is a value for {unknown[0]!r}, which is no class of the pool ({listing(pool.classes)}); leave it "
+            "out, or declare all classes that labels can be."
+        )
+    return [named[name] for name in classes]

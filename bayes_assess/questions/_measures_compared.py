@@ -1,0 +1,93 @@
+"""What comparisons of measures share: one measure, such as the mean of ratings, and a region that counts as equal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from bayes_assess._tools.arrays import show
+from bayes_assess.acquisition.rope import checked_rope
+from bayes_assess.errors import QuestionError
+from bayes_assess.measures import Measure, combine, mean_of, table_for
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._class_values import checked_values, class_values
+from bayes_assess.questions._events import Subject
+from bayes_assess.questions.metric import Metric
+
+
+class MeasuresCompared(Metric):
+    """One measure of several groups or systems, which matters by its differences."""
+
+    rope: float
+    values: Any
+
+    def _take(self, by: str | None, rope: float, measure: Any, positive: Any, values: Any) -> None:
+        """Check and keep the options that all comparisons of measures have."""
+        measure = mean_of() if is_mean(measure) else measure
+        given = {"by": by, "measure": measure, "positive": positive, "values": checked_values(values), "rope": rope}
+        for name, value in (given | {"systems": (), "average": None, "target": "pool"}).items():
+            object.__setattr__(self, name, value)
+        if len(combine(measure)) != 1:
+            raise QuestionError(f"A comparison is of one measure, such as 'rate'; found {show(measure)}.")
+        checked_rope(rope, below=math.inf if is_mean(measure) else 1.0)
+        if values is not None and not is_mean(measure):
+            raise QuestionError(
+                f"Values of classes are for measure='mean', the mean of what labels stand for; leave them out, or "
+                f"compare that instead of {self.measure_name}."
+            )
+        if positive is not None and is_mean(measure):
+            raise QuestionError("A mean counts every label by its value: leave out the positive class.")
+
+    @property
+    def name(self) -> str:
+        """What the question is called."""
+        return "Compare"
+
+    @property
+    def measure_name(self) -> str:
+        """What is compared."""
+        return combine(self.measure)[0].name
+
+    def for_pool(self, pool: Pool) -> MeasuresCompared:
+        """Return the question itself, or raise QuestionError if it cannot be asked of this pool."""
+        self.check_pool(pool)
+        if is_mean(self.measure):
+            span = float(np.ptp(class_values(self.values, pool)))
+            if self.rope >= span:
+                raise QuestionError(
+                    f"The rope is in units of the values, which lie {span:g} apart at most; found {self.rope:g}, "
+                    "within which all means would count as equal."
+                )
+        return self
+
+    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
+        """Return what the losses of every item depend on, and the table of the measures of all sides."""
+        measure = mean_of(tuple(class_values(self.values, pool).tolist())) if is_mean(self.measure) else self.measure
+        return table_for(measure, pool, positive=self.positive, systems=self.systems, by=self.by)
+
+    def _subject(self, pool: Pool) -> tuple[Subject, Any]:
+        subject, ranked = super()._subject(pool)
+        if is_mean(self.measure) and not subject.decides:
+            subject = replace(subject, values=class_values(self.values, pool))
+        return subject, ranked
+
+    def _shown(self, *names: str) -> str:
+        """Write the question as it was asked."""
+        found = {name: getattr(self, name) for name in (*names, "measure", "rope", "positive", "values")}
+        found["measure"] = "mean" if is_mean(self.measure) else self.measure
+        return f"Compare({', '.join(f'{name}={value!r}' for name, value in found.items() if value is not None)})"
+
+
+def is_mean(measure: Any) -> bool:
+    """Tell whether a measure is the mean of what labels stand for.
+
+    Examples
+    --------
+    >>> is_mean("mean"), is_mean(mean_of()), is_mean("rate")
+    (True, True, False)
+    """
+    return measure == "mean" if isinstance(measure, str) else isinstance(measure, Measure) and measure.name == "mean"

@@ -1,0 +1,202 @@
+"""Pairs of items compared: both halves are asked for and told together, and what they have in common cancels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayes_assess as ba
+from bayes_assess.designs import VarianceReduction
+
+RNG = np.random.default_rng(3)
+P = 150
+SHARED = RNG.normal(size=(P, 1))  # how easy a prompt is
+RATED = np.clip((3 + 1.2 * (np.sqrt(0.9) * SHARED + np.sqrt(0.1) * RNG.normal(size=(P, 2)))).round(), 1, 5).astype(int)
+RATED[:, 1] = np.minimum(RATED[:, 1] + (RNG.random(P) < 0.3), 5)
+ORDER = RNG.permutation(2 * P)  # items are in no order, halves far from each other
+LABELS = RATED.T.ravel()[ORDER]
+SYSTEM = np.repeat(["a", "b"], P)[ORDER]
+PROMPT = np.tile([f"p{i}" for i in range(P)], 2)[ORDER]
+JUDGED = np.clip(LABELS + RNG.choice([-1, 0, 1], 2 * P), 1, 5)
+POOL = ba.Pool(predictions=JUDGED, classes=[1, 2, 3, 4, 5], groups={"system": SYSTEM, "prompt": PROMPT})
+APART = ba.Compare("a", "b", by="system", measure="mean", rope=0.1)
+MEANS = ba.Compare("a", "b", by="system", measure="mean", rope=0.1, pair="prompt")
+AWAY = RATED[:, 0] - RATED[:, 1]
+
+
+def told(question, n, design="passive", **options):
+    a = ba.assess(POOL, question, design=design, **options)
+    queries = a.ask(n)
+    a.tell(queries.ids, LABELS[queries.ids])
+    return a
+
+
+def test_both_halves_of_a_pair_are_asked_for():
+    a = ba.assess(POOL, MEANS, design="passive")
+    queries = a.ask(20)
+    assert PROMPT[queries.ids[::2]].tolist() == PROMPT[queries.ids[1::2]].tolist()
+    assert set(SYSTEM[queries.ids[::2]]) == {"a"}
+    assert set(SYSTEM[queries.ids[1::2]]) == {"b"}
+    assert (a.n_pending, a.n_remaining) == (20, 2 * P - 20)
+    assert sorted(a.pending) == sorted(queries.ids)
+    np.testing.assert_array_equal(queries.predictions, JUDGED[queries.ids])
+
+
+def test_with_all_labels_the_difference_is_exact():
+    r = told(MEANS, 2 * P).result()
+    assert pytest.approx(AWAY.mean(), abs=1e-12) == MEANS.truth(POOL, LABELS)
+    assert r.guarantee == "exact"
+    assert r.estimate == pytest.approx(AWAY.mean(), abs=1e-12)
+    assert r.labels_used == 2 * P
+    assert r.verdict == "The mean of a is more than 0.1 below that of b, as their labels show."
+
+
+def test_rates_are_compared_by_pairs():
+    """Labels of 4 and more count; with all of them the difference is that of two shares."""
+    pool = ba.Pool(predictions=JUDGED >= 4, groups={"system": SYSTEM, "prompt": PROMPT})
+    question = ba.Compare("b", "a", by="system", measure="rate", pair="prompt")
+    a = ba.assess(pool, question, design="passive")
+    a.tell(pool.ids, (LABELS >= 4).astype(int))
+    expected = np.mean(RATED[:, 1] >= 4) - np.mean(RATED[:, 0] >= 4)
+    assert a.result().estimate == pytest.approx(expected, abs=1e-12)
+    assert question.truth(pool, LABELS >= 4) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_rates_are_learned_by_pairs_too():
+    pool = ba.Pool(predictions=JUDGED >= 4, groups={"system": SYSTEM, "prompt": PROMPT})
+    question = ba.Compare("b", "a", by="system", measure="rate", pair="prompt")
+    a = ba.assess(pool, question, design=VarianceReduction(n_strata=8))
+    queries = a.ask(60)
+    a.tell(queries.ids, LABELS[queries.ids] >= 4)
+    away = (RATED[:, 1] >= 4) * 1.0 - (RATED[:, 0] >= 4)
+    r = a.result()
+    assert abs(r.estimate - away.mean()) < 4 * away.std() / np.sqrt(30)  # of random pairs
+    assert r.masses.sum() == pytest.approx(1)
+    low, high = r.design_interval
+    assert -1 <= low <= away.mean() <= high <= 1
+
+
+def test_items_of_other_groups_have_no_part():
+    other = np.where(np.arange(2 * P + 5) < 2 * P, np.append(SYSTEM, ["c"] * 5), "c")
+    prompts = np.append(PROMPT, [f"p{i}" for i in range(5)])
+    pool = ba.Pool(predictions=np.append(JUDGED, [1] * 5), groups={"system": other, "prompt": prompts})
+    a = ba.assess(pool, MEANS, design="passive")
+    assert a.n_remaining == 2 * P
+    assert (other[a.ask(2 * P).ids] != "c").all()
+    with pytest.raises(ba.LabelError, match="is of neither a nor b"):
+        a.tell([2 * P], [3])
+
+
+@pytest.mark.slow
+def test_the_error_is_that_of_random_pairs_and_what_they_share_cancels():
+    """Var D = s^2 (1 - n / P) / n for n random pairs; apart it is the sum of two variances.
+
+    Over 200 campaigns the mean squared error, in units of its expectation, is about chi2(200) / 200, and the coverage
+    of intervals that promise 95 % at least 0.95 less three standard errors of 200 trials. Seeds are fixed.
+    """
+    studies = [
+        ba.simulate(POOL, LABELS, asked, designs="passive", budgets=[80], repeats=200, seed=1)
+        for asked in (MEANS, APART)
+    ]
+    paired, apart = (((s.estimates["passive"][:, 0] - s.truth) ** 2).mean() for s in studies)
+    n = 40
+    expected = AWAY.var(ddof=1) / n * (1 - n / P)
+    low, high = stats.chi2(200).ppf([0.0005, 0.9995]) / 200
+    # Estimates start from a belief, which shrinks them a little and costs less than a tenth of the error
+    assert 0.8 * low < paired / expected < 1.2 * high
+    covariance = np.cov(RATED.T)
+    without = np.trace(covariance) / n * (1 - n / P)
+    assert expected < without / 3  # the labels of halves are correlated
+    assert paired < apart / 2
+    widths = [np.diff(s.intervals["passive"], axis=-1).mean() for s in studies]
+    assert widths[0] < widths[1]
+    for study in studies:
+        assert study.coverage["passive"][0] >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
+
+
+def test_a_session_is_the_same_after_its_journal_was_read_again(tmp_path):
+    a = told(MEANS, 30, journal=tmp_path / "run.db")
+    ids, labels = a.labelled
+    np.testing.assert_array_equal(labels, LABELS[ids])
+    wrong = LABELS[ids[0]] % 5 + 1
+    assert a.correct(ids[:1], [wrong]) == 1
+    assert a.skip(a.ask(2).ids[:1]) == 2
+    pending = a.ask(4).ids
+    before = a.result()
+    a.journal.close()
+    again = ba.resume(tmp_path / "run.db", POOL)
+    assert repr(again.question) == repr(MEANS)
+    assert again.labelled[1].tolist() == [wrong, *LABELS[ids[1:]]]
+    assert (again.n_skipped, sorted(again.pending)) == (2, sorted(pending))
+    np.testing.assert_array_equal(again.result().interval, before.interval)
+    again.journal.close()
+
+
+def test_a_corrected_half_counts_as_if_it_had_been_told_right():
+    a, other = told(MEANS, 20), ba.assess(POOL, MEANS, design="passive")
+    ids = other.ask(20).ids
+    wrong = LABELS[ids].copy()
+    wrong[0] = wrong[0] % 5 + 1
+    other.tell(ids, wrong)
+    assert other.result().estimate != a.result().estimate
+    assert other.correct(ids, LABELS[ids]) == 1
+    assert other.result().estimate == a.result().estimate
+    np.testing.assert_array_equal(other.labelled[1], a.labelled[1])
+    shifted = LABELS[ids[2:4]].clip(1, 4) + 1  # a pair whose difference stays keeps the labels of its halves
+    other.correct(ids[2:4], shifted)
+    found = dict(zip(*(x.tolist() for x in other.labelled), strict=True))
+    assert [found[i] for i in ids[2:4].tolist()] == shifted.tolist()
+
+
+def test_nothing_is_taken_of_half_a_pair_or_a_contradiction():
+    a = ba.assess(POOL, MEANS, design="passive")
+    ids = a.ask(4).ids
+    with pytest.raises(ba.LabelError, match=rf"of prompt '{PROMPT[ids[2]]}' one half has no label"):
+        a.tell(ids[:3], LABELS[ids[:3]])
+    with pytest.raises(ba.LabelError, match="one half has no label"):
+        a.tell(ids, [*LABELS[ids[:3]].tolist(), None])
+    assert a.labels_used == 0
+    a.tell(ids, LABELS[ids])
+    a.tell(ids, LABELS[ids])
+    assert a.labels_used == 4
+    both = LABELS[ids[:2]] % 4 + 1
+    with pytest.raises(ba.LabelError, match="already labelled"):
+        a.tell(ids[:2], both)
+
+
+SMALL = {"system": ["a", "a", "b", "b"], "prompt": ["p", "q", "p", "q"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"prompt": ["p", "q", "p", "r"]}, "'a' has none of prompt 'r'"),
+        ({"prompt": ["p", "p", "p", "p"]}, "'a' has more than one of prompt 'p'"),
+        ({"system": ["a", "a", "c", "c"]}, "no group 'b' in 'system'; it has 'a', 'c'"),
+    ],
+)
+def test_pairs_that_are_not_whole_are_refused_by_name(change, message):
+    pool = ba.Pool(predictions=[1, 2, 3, 3], groups=SMALL | change)
+    with pytest.raises(ba.PoolError, match=message):
+        ba.assess(pool, MEANS)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: ba.Compare("a", "b", by="system", pair="prompt"), "leave out pair= to compare accuracies"),
+        (lambda: ba.Compare("a", "b", by="system", measure="f1", pair="prompt"), "means over items; found f1"),
+        (lambda: ba.Compare(by="system", measure="rate", pair="prompt"), "Pairs have two halves"),
+        (lambda: ba.Compare("a", "b", by="system", measure="rate", pair=list("pp")), "a column of the pool"),
+        (lambda: ba.assess(POOL, MEANS).plan(width=0.1), "cannot be planned"),
+        (lambda: ba.assess(POOL, MEANS).ask(3), "positive even number"),
+        (lambda: ba.assess(POOL, MEANS, design="passive").ask(2 * P + 2), "only 300"),
+        (lambda: ba.assess(POOL, MEANS, design="variance_reduction"), "cannot serve this question; these can: "),
+        (lambda: ba.simulate(POOL, LABELS, MEANS, designs="passive", budgets=[21]), "even numbers"),
+    ],
+)
+def test_what_pairs_cannot_do_is_refused(ask, message):
+    with pytest.raises((ba.QuestionError, ba.BudgetError, ba.DesignError), match=message):
+        ask()
