@@ -16,7 +16,7 @@ _MOST_LOGIT = 30.0
 _WAVES = np.array([1.5, 1.0, 0.7, 0.5, 0.4, 0.0, 0.0, 0.0])  # standard deviations of the cosines (METHODS 12.3)
 MOST_GROUPS = 24  # with effects of their own: parameters, of which the particles follow about 40
 _MOST_JUDGES = 4  # whose patterns are told apart
-_OF_VOTES = 0.75  # of a standard deviation between groups, that an item is off for either side of a verdict
+_OF_VOTES = 0.4  # of a standard deviation between groups, that an item is off for either side of a verdict
 _FIRST_STEP = 0.3  # of the smooth deviation at the cut, in steps between neighbours
 
 

@@ -190,7 +190,7 @@ def test_further_judges_make_cells_of_their_patterns_with_effects_of_their_own()
     one = cells.one_of_each()
     columns = np.asarray(cells.events.coordinates.groups)
     np.testing.assert_array_equal(columns[:, :2], np.stack([SYSTEM[one] == "a", SYSTEM[one] == "b"], axis=1))
-    np.testing.assert_array_equal(columns[:, 2:], np.where(np.stack([second, third], axis=1)[one], 0.75, -0.75))
+    np.testing.assert_array_equal(columns[:, 2:], np.where(np.stack([second, third], axis=1)[one], np.float32(0.4), np.float32(-0.4)))
 
 
 def test_of_many_further_judges_it_counts_how_many_say_yes():
@@ -198,7 +198,7 @@ def test_of_many_further_judges_it_counts_how_many_say_yes():
     cells = ba.Rate("good").setting(judged_by(JUDGED, *others), strata=RankStrata(6)).cells
     one = cells.one_of_each()
     assert cells.n_cells == len(np.unique(JUDGED * 6 + others.sum(0)))
-    np.testing.assert_allclose(cells.events.coordinates.groups[:, 0], 0.75 * (2 * others.mean(0)[one] - 1), atol=1e-6)
+    np.testing.assert_allclose(cells.events.coordinates.groups[:, 0], 0.4 * (2 * others.mean(0)[one] - 1), atol=1e-6)
 
 
 def test_the_answer_is_that_of_all_labels_whatever_further_judges_say():
