@@ -190,7 +190,9 @@ def test_further_judges_make_cells_of_their_patterns_with_effects_of_their_own()
     one = cells.one_of_each()
     columns = np.asarray(cells.events.coordinates.groups)
     np.testing.assert_array_equal(columns[:, :2], np.stack([SYSTEM[one] == "a", SYSTEM[one] == "b"], axis=1))
-    np.testing.assert_array_equal(columns[:, 2:], np.where(np.stack([second, third], axis=1)[one], np.float32(0.4), np.float32(-0.4)))
+    np.testing.assert_array_equal(
+        columns[:, 2:], np.where(np.stack([second, third], axis=1)[one], np.float32(0.4), np.float32(-0.4))
+    )
 
 
 def test_of_many_further_judges_it_counts_how_many_say_yes():
