@@ -82,8 +82,8 @@ def resampled(offset: Any, log_weight: Float[Array, " S"], n: int) -> Int[Array,
     """
     weight = jnp.exp(log_weight - log_weight.max())
     places = jnp.arange(len(weight))
-    # A cumulative sum, in one program instead of the dozen that `cumsum` compiles to.
-    upto = (places[:, None] >= places).astype(weight.dtype) @ weight
+    # A cumulative sum, in one operation instead of the dozen that `cumsum` compiles to.
+    upto = jnp.matmul((places[:, None] >= places).astype(weight.dtype), weight, precision="highest")
     wanted = (offset + jnp.arange(n, dtype=weight.dtype)) * (upto[-1] / n)
     return jnp.minimum((upto <= wanted[:, None]).sum(1), len(weight) - 1)
 
