@@ -176,17 +176,19 @@ RATES = Members.of(
 there as those of random items.
 """
 
+_LEVEL = {
+    "prior": 0.5,
+    "from_log_odds": 0.5,
+    "intercept_sd": 1.4,
+    "prediction": 1.0,
+    "prediction_sd": 1.5,
+    "strength": math.log(20.0),
+    "strength_sd": 1.0,
+}
+
 VERDICTS = Members.of(
-    level=_FAVOUR
-    | {
-        "prior": 1.0,
-        "from_log_odds": 0.5,
-        "intercept_sd": 1.4,
-        "prediction": 1.0,
-        "prediction_sd": 1.5,
-        "strength": math.log(20.0),
-        "strength_sd": 1.0,
-    },
+    level=_FAVOUR | _LEVEL,
+    alike=_LEVEL | {"group_sd": 0.3, "strength": math.log(300.0)},
 )
 """Rates of positive labels among items of either verdict, where there is no score.
 
