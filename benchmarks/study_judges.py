@@ -9,14 +9,14 @@ of as many random labels, coverage of the 95 % interval, and mean width. With --
 
 | judges | RMSE / random, 100 labels | held, 100 | held, 250 | width, 100 | width, 250 |
 |---|--:|--:|--:|--:|--:|
-| first judge alone | 0.89 (0.07) | 0.93 | 0.92 | 0.165 | 0.104 |
-| and a better one | 0.70 (0.05) | 0.94 | 0.92 | 0.135 | 0.082 |
-| and a better and a worse one | 0.61 (0.04) | 0.95 | 0.95 | 0.116 | 0.069 |
-| and a copy | 0.85 (0.06) | 0.95 | 0.97 | 0.166 | 0.105 |
-| and a coin | 1.00 (0.08) | 0.89 | 0.89 | 0.161 | 0.102 |
-| and three coins | 0.94 (0.06) | 0.85 | 0.90 | 0.147 | 0.096 |
+| first judge alone | 0.88 (0.05) | 0.98 | 0.95 | 0.165 | 0.104 |
+| and a better one | 0.75 (0.04) | 0.95 | 0.92 | 0.131 | 0.082 |
+| and a better and a worse one | 0.54 (0.04) | 0.98 | 0.97 | 0.117 | 0.071 |
+| and a copy | 0.79 (0.06) | 0.95 | 0.95 | 0.163 | 0.105 |
+| and a coin | 0.85 (0.06) | 0.96 | 0.96 | 0.164 | 0.104 |
+| and three coins | 0.74 (0.05) | 0.96 | 0.98 | 0.161 | 0.101 |
 
-Judges that are better than coins are worth their while; several that are none make intervals too narrow.
+Judges that are better than coins are worth their while; those that are none neither help nor make intervals too narrow.
 """
 
 from __future__ import annotations

@@ -293,10 +293,10 @@ def test_the_program_knows_effects_of_groups():
 
 def test_a_belief_starts_with_parameters_for_every_group():
     _, coordinates = made()
-    assert start(0, VERDICTS, coordinates, 8).particles.place.shape == (1, 8, DIMENSION)
-    assert start(0, VERDICTS, grouped(coordinates), 8).particles.place.shape == (1, 8, DIMENSION + 6)
+    assert start(0, VERDICTS, coordinates, 8).particles.place.shape == (2, 8, DIMENSION)
+    assert start(0, VERDICTS, grouped(coordinates), 8).particles.place.shape == (2, 8, DIMENSION + 6)
     many = coordinates._replace(groups=np.eye(9, dtype=np.float32)[np.arange(K) % 9])
-    assert start(0, VERDICTS, many, 8).particles.place.shape == (1, 8, DIMENSION + 9)
+    assert start(0, VERDICTS, many, 8).particles.place.shape == (2, 8, DIMENSION + 9)
 
 
 @pytest.mark.parametrize(("table", "which"), [("positives", 1), ("positives", 4), ("agreement", 4)])

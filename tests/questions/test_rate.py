@@ -28,10 +28,10 @@ GOOD = LABELS == "good"
 SMALL = VarianceReduction(n_strata=12)
 
 
-def told(question, n, pool=SCORED, design=SMALL, labels=LABELS, **options):
+def told(question, n, pool=SCORED, design=SMALL, labels=LABELS, batch=60, **options):
     a = ba.assess(pool, question, design=design, **options)
     while n:
-        queries = a.ask(min(60, n))
+        queries = a.ask(min(batch, n))
         a.tell(queries.ids, labels[queries.ids])
         n -= len(queries)
     return a
@@ -222,8 +222,8 @@ def test_judges_are_those_that_are_named_and_in_the_pool():
 @pytest.mark.parametrize("sure", [GOOD, ~GOOD])
 def test_a_further_judge_who_is_always_right_or_always_wrong_is_found_out(sure):
     """Random labels leave sqrt(p (1 - p) / n), and the first judge most of it: the second leaves hardly any."""
-    alone = told(ba.Rate("good"), 60, VERDICT).result()
-    both = told(ba.Rate("good"), 60, judged_by(JUDGED, sure)).result()
+    alone = told(ba.Rate("good"), 60, VERDICT, batch=20).result()
+    both = told(ba.Rate("good"), 60, judged_by(JUDGED, sure), batch=20).result()
     random = 2 * stats.norm.ppf(0.975) * np.sqrt(GOOD.mean() * (1 - GOOD.mean()) / 60 * (1 - 60 / N))
     assert np.diff(both.interval)[0] < 0.6 * np.diff(alone.interval)[0]
     assert np.diff(both.interval)[0] < 0.5 * random
