@@ -24,6 +24,7 @@ from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.models.belief import Belief, jax_ready
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.labels import check_consistent, check_labelled, check_unlabelled
+from bayes_assess.pool.numeric import NumericPool
 from bayes_assess.questions import MultiLabelMetric, Question
 from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer, multilabel_answer
 
@@ -380,5 +381,5 @@ class Assessment(Planning, Campaign):
             predictions=pool.prediction_names(items),
             scores=None if several or pool.confidence is None else pool.confidence[items],
             show={name: values[items] for name, values in pool.show.items()},
-            choices=() if several else tuple(pool.classes.tolist()),
+            choices=() if several or isinstance(pool, NumericPool) else tuple(pool.classes.tolist()),
         )

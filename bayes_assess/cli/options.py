@@ -101,6 +101,10 @@ Wide = Annotated[
         help="Verdicts on several systems' answers to the prompt of a row, separated by commas; see --by system.",
     ),
 ]
+Bounds = Annotated[
+    str | None,
+    typer.Option("--bounds", metavar="LOW,HIGH", help="Labels are numbers between these, as predictions are."),
+]
 Classes = Annotated[str | None, typer.Option("--classes", metavar="NAMES", help="All classes, separated by commas.")]
 
 
@@ -131,12 +135,15 @@ def reading(
     classes: Classes = None,
     multilabel: Multilabel = False,
     wide: Wide = None,
+    bounds: Bounds = None,
 ) -> dict[str, Any]:
     """Gather how to read the pool."""
     from bayes_assess.cli.files import reader_options
+    from bayes_assess.cli.parse import parse_bounds
 
     options = reader_options(id, scores, prediction, confidence, classes, multilabel)
-    return options | ({} if wide is None else {"wide": [name.strip() for name in wide.split(",")]})
+    options |= {} if wide is None else {"wide": [name.strip() for name in wide.split(",")]}
+    return options | ({} if bounds is None else {"bounds": parse_bounds(bounds)})
 
 
 def shown_columns(show: list[str] | None) -> dict[str, list[str]]:

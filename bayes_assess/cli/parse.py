@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, show, text_as_int
-from bayes_assess.errors import PartitionError, QuestionError
+from bayes_assess.errors import PartitionError, PoolError, QuestionError
 
 _BINS = re.compile(r"(weight-)?bins:(.*)")
 # What tools make of the labels 0 and 1 or 7: pandas writes whole numbers with gaps among them as 7.0.
@@ -112,6 +112,21 @@ def parse_values(text: str, classes: np.ndarray) -> dict[str, Any]:
             raise QuestionError(f"--values has two numbers for the class {name.strip()!r}; give one.")
         pairs[known] = value
     return {"pairs": [[name, value] for name, value in pairs.items()]}
+
+
+def parse_bounds(text: str) -> list[float]:
+    """Turn ``0,100`` into the least and the greatest number.
+
+    Examples
+    --------
+    >>> parse_bounds("0, 10")
+    [0.0, 10.0]
+    """
+    try:
+        lowest, highest = (float(end) for end in text.split(","))
+    except ValueError:
+        raise PoolError(f"--bounds takes the least and the greatest number, such as 0,100; found {text!r}.") from None
+    return [lowest, highest]
 
 
 def read_costs(path: Path, classes: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import one_line, plural, text_width
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.measures import Measure, combine, positive_code
+from bayes_assess.pool.numeric import NumericPool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import (
     Calibration,
@@ -67,9 +68,12 @@ def started(assessment: Assessment) -> str:
     named = ", ".join(str(name) for name in pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
     more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
     subject, extent = _asked(assessment)
+    can = f"{named}{more}{_positive(assessment)}"
+    if isinstance(pool, NumericPool):
+        can = f"numbers from {pool.bounds[0]:g} to {pool.bounds[1]:g}, rounded to steps of {pool.step:g}"
     lines = [
         f"{question.name}{subject and f' {subject}'}, design {assessment.design.name}: {pool.n_items:,} items{extent}.",
-        f"Labels can be {named}{more}{_positive(assessment)}.",
+        f"Labels can be {can}.",
     ]
     if pool.multilabel:
         lines.append("An item has all of its labels at once, such as a;b, or - where none applies.")

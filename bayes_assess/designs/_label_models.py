@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, Int
 from bayes_assess.models.calibration_curve import CurveState, start
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.models.rating_labels import RatingLabels
+from bayes_assess.models.valued_labels import ValuedLabels
 
 _STRENGTH = 2.0  # labels that the scores are worth in every cell, from the second round on
 _ORDER = 2**31 - 1  # folded into the curve's key, whose moves are numbered from 0
@@ -95,7 +96,7 @@ class CurveLabels:
     Attributes
     ----------
     curve : CurveState
-    errors : ErrorLabels or RatingLabels
+    errors : ErrorLabels, RatingLabels or ValuedLabels
     event : (K,) integers
         The label that is the event; -1 where none is.
     row : (K,) integers
@@ -105,7 +106,7 @@ class CurveLabels:
     """
 
     curve: CurveState
-    errors: ErrorLabels | RatingLabels
+    errors: ErrorLabels | RatingLabels | ValuedLabels
     event: Any
     row: Any
     counts: Any

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -261,9 +262,17 @@ class VarianceReduction(Design):
     def record(self, state: BeliefState) -> Any:
         """Return what the answer is computed from."""
         share, strength = state.belief.weighted(_N_LOOK)
-        errors = state.errors.counts, state.errors.log_weight
         events = state.belief.counts.astype(jnp.int64)
-        return share, strength, events, *errors, state.counts, state.settled_counts, state.audit.bets, state.complete
+        return (
+            share,
+            strength,
+            events,
+            state.errors.learned,
+            state.counts,
+            state.settled_counts,
+            state.audit.bets,
+            state.complete,
+        )
 
     @x64
     def digest(self, record: Any, setting: Any, seed: int, level: float) -> PosteriorMeasure:
@@ -273,9 +282,9 @@ class VarianceReduction(Design):
         *drawn, settled, bets, complete = jax.tree.map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
         about = setting.cells.events
         found, joint = [], []
-        for share, strength, events, counts, log_weight, labels, exact in zip(*drawn, complete, strict=True):
-            errors = replace(about.errors, counts=counts, log_weight=log_weight)
-            completed = Completion(about.outcome, about.row, errors, labels)
+        for i, exact in enumerate(complete):
+            share, strength, events, learned, labels = jax.tree.map(itemgetter(i), drawn)
+            completed = Completion(about.outcome, about.row, replace(about.errors, **learned), labels)
             share = _with_groups(rng, about.coordinates, share, strength, events)
             draws = measure_draws(rng, setting.reward, share, strength, events, completed)
             found.append(posterior_measure(draws, exact))
@@ -372,5 +381,7 @@ def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K
     unlike = 1 - jnp.take_along_axis(believed, state.event[:, None], axis=1)[:, 0]
     left = (state.unlabelled - state.pending) * unlike
     by_row = jnp.zeros((errors.shape[0], *apart.shape[1:])).at[state.row].add(left[:, None, None] * apart)
-    shown = apart + (by_row / (state.errors.strength[:, None, None] + 1))[state.row]
+    told = jnp.zeros(errors.shape[0]).at[state.row].add(state.pending * unlike)  # what pending items tell will count
+    strength = state.errors.strength + told
+    shown = apart + (by_row / (strength[:, None, None] + 1))[state.row]
     return influence, (unlike[:, None] * (wrong[:, :, None] * shown**2).sum(1)).astype(jnp.float32)

@@ -117,6 +117,11 @@ class ErrorLabels:
         return replace(self, counts=counts, log_weight=self.log_weight + gained)
 
     @property
+    def learned(self) -> dict[str, Any]:
+        """What labels change, by field."""
+        return {"counts": self.counts, "log_weight": self.log_weight}
+
+    @property
     def mean(self) -> Float[Array, "R C"]:
         """Probability of every label of the next wrong prediction of every class."""
         parameters = self.base + self.counts

@@ -174,6 +174,11 @@ class RatingLabels:
         return logsumexp(self._log_joint()[0]) - jnp.log(float(len(_KAPPA)))
 
     @property
+    def learned(self) -> dict[str, Any]:
+        """What labels change, by field."""
+        return {"counts": self.counts, "log_weight": self.log_weight}
+
+    @property
     def mean(self) -> Float[Array, "K C"]:
         """Probability of every label of the next item of every cell."""
         joint, groups, top = self._log_joint()

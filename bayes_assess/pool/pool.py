@@ -68,6 +68,8 @@ class Pool:
         has no part in decisions, answers or the fingerprint.
     multilabel : bool
         Whether an item may have several labels, or none: True makes a `MultiLabelPool`.
+    bounds, step : two floats, and a float, optional
+        Where labels are numbers: the least and the greatest, and what they are rounded to. Makes a `NumericPool`.
 
     Attributes
     ----------
@@ -105,13 +107,14 @@ class Pool:
     _systems: dict[str, np.ndarray]
     _show: dict[str, np.ndarray]
 
-    def __new__(cls, *args: Any, multilabel: bool = False, **options: Any) -> Pool:
-        """Make a `MultiLabelPool` where items may have several labels."""
-        if not multilabel or cls is not Pool:
+    def __new__(cls, *args: Any, multilabel: bool = False, bounds: Any = None, **options: Any) -> Pool:
+        """Make a `MultiLabelPool` where items may have several labels, a `NumericPool` where labels are numbers."""
+        if cls is not Pool or not (multilabel or bounds is not None):
             return object.__new__(cls)
-        from bayes_assess.pool.multilabel import MultiLabelPool  # which imports this module
+        from bayes_assess.pool.multilabel import MultiLabelPool  # both of which import this module
+        from bayes_assess.pool.numeric import NumericPool
 
-        return object.__new__(MultiLabelPool)
+        return object.__new__(MultiLabelPool if bounds is None else NumericPool)
 
     def __init__(
         self,
@@ -125,7 +128,11 @@ class Pool:
         systems: Mapping[str, Any] | None = None,
         show: Mapping[str, Any] | None = None,
         multilabel: bool = False,
+        bounds: tuple[float, float] | None = None,
+        step: float | None = None,
     ) -> None:
+        if step is not None:
+            raise PoolError("A step rounds labels that are numbers; give their bounds, too, or leave it out.")
         if scores is None and predictions is None:
             raise PoolError("A pool needs scores or predictions; pass at least one of them.")
         names = None if classes is None else check_classes(classes)

@@ -34,6 +34,7 @@ def read_pool(
     show: str | Iterable[str] = (),
     classes: Any = None,
     multilabel: bool = False,
+    bounds: tuple[float, float] | None = None,
 ) -> Pool:
     """Read a pool from a CSV, Parquet or NPZ file, or from a dataframe.
 
@@ -65,6 +66,8 @@ def read_pool(
     multilabel : bool
         True: items may have several labels each, and predictions are texts such as ``"cat;dog"``, with ``"-"`` where no
         class is predicted; see `MultiLabelPool`.
+    bounds : two floats, optional
+        Predictions and labels are numbers between these; see `NumericPool`.
 
     Returns
     -------
@@ -100,7 +103,7 @@ def read_pool(
     if wide:
         if scores is not None or prediction is not None or confidence is not None or systems or multilabel:
             raise PoolError("A wide table has one verdict per answer: leave out scores, predictions and other systems.")
-        return _read_wide(Path(source) if is_file else source, wide, id, groups, show, classes)
+        return _read_wide(Path(source) if is_file else source, wide, id, groups, show, classes, bounds)
     columns = Columns(
         id=id,
         scores=scores if scores is None or isinstance(scores, str) else list(scores),
@@ -111,11 +114,11 @@ def read_pool(
         multilabel=multilabel,
         show=[show] if isinstance(show, str) else list(show),
     )
-    return Pool(**_read(Path(source) if is_file else source, columns, classes), multilabel=multilabel)
+    return Pool(**_read(Path(source) if is_file else source, columns, classes), multilabel=multilabel, bounds=bounds)
 
 
 def _read_wide(
-    source: Any, answers: Mapping[str, str], id: str | None, groups: list[str], show: Any, classes: Any
+    source: Any, answers: Mapping[str, str], id: str | None, groups: list[str], show: Any, classes: Any, bounds: Any
 ) -> Pool:
     """Read a wide table; groups that its long form has by itself may be named, too."""
     columns = Columns(
@@ -129,7 +132,7 @@ def _read_wide(
     )
     found = _read(source, columns, classes)
     name = id if id is not None or found["ids"] is None else "id"
-    return Pool(**long_form(found, found["systems"], name))
+    return Pool(**long_form(found, found["systems"], name), bounds=bounds)
 
 
 def read_ranked(

@@ -13,11 +13,12 @@ from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.rank_strata import RankedScore, RankStrata
+from bayes_assess.pool.rank_strata import RankedScore, RankStrata, spread_strata
 from bayes_assess.questions._curve_coordinates import coordinates_of, patterns, with_groups, with_votes
-from bayes_assess.questions._events import CellEvents, Subject, error_labels, merged, rating_labels
+from bayes_assess.questions._events import MOST_RATINGS, CellEvents, Subject, error_labels, merged, rating_labels
 
 _MOST, _FEWEST = 1024, 4  # cells where a measure tells many kinds of items apart, and strata at least
+_OF_VALUES = 24  # strata of expected numbers
 _OF_RATINGS = 16  # strata of the expected rating, which ratings cut again
 
 
@@ -72,11 +73,18 @@ def event_cells(
         if subject.votes is not None:  # items of one attribute on which the judges vote alike
             pairs, codes = np.unique(codes * np.int64(_MOST) + patterns(subject.votes), return_inverse=True)
             attributes = pairs // _MOST
+    elif subject.values is not None and pool.n_classes > MOST_RATINGS:  # few items may be of one prediction: by groups
+        of = np.zeros_like(codes) if subject.group is None else subject.group
+        first = np.unique(of, return_index=True)[1]
+        attributes, codes = codes[first], of
     else:  # items of one attribute that have the same prediction
         pairs, codes = np.unique(codes * np.int64(pool.n_classes) + subject.event, return_inverse=True)
         attributes = pairs // pool.n_classes
     n_kinds = len(attributes)
-    if ranked is None:
+    if subject.values is not None and pool.n_classes > MOST_RATINGS:
+        assert subject.expected is not None
+        blocks = spread_strata(subject.expected, min(strata.n_strata, _OF_VALUES))
+    elif ranked is None:
         blocks = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
     else:
         n_strata = strata.n_strata if n_kinds == 1 else max(_FEWEST, min(strata.n_strata, _MOST // n_kinds))

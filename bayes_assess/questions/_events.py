@@ -26,6 +26,7 @@ from bayes_assess.models.curve_members import (
 )
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.models.rating_labels import RatingLabels
+from bayes_assess.models.valued_labels import ValuedLabels
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore
@@ -33,6 +34,7 @@ from bayes_assess.questions._curve_coordinates import MOST_GROUPS
 
 _MEANS = ("accuracy", "zero_one_loss", "hamming_loss")
 MOST_CLASSES = 200  # of measures that need all of a label
+MOST_RATINGS = 7  # classes of ordinal labels that are believed one by one; of more it is their means
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,12 +98,12 @@ class CellEvents:
     coordinates: Coordinates
     outcome: Int[np.ndarray, " K"]
     row: Int[np.ndarray, " K"]
-    errors: ErrorLabels | RatingLabels
+    errors: ErrorLabels | RatingLabels | ValuedLabels
 
     @property
     def believes_all(self) -> bool:
         """Whether the belief is about all of a label, in `errors`, and no label is an event."""
-        return isinstance(self.errors, RatingLabels)
+        return isinstance(self.errors, RatingLabels | ValuedLabels)
 
     @property
     def members(self) -> Members:
@@ -142,7 +144,9 @@ def subject_of(
     group = None if by is None or by == RESERVED else np.unique(pool.groups[by], return_inverse=True)[1]
     if is_of_labels(specs) and not decides:
         expected = expected_ratings(pool, systems)
-        ranked = None if pool.scores is None and not systems else RankedScore(expected)
+        group = pool.predictions if by == RESERVED and pool.n_classes > MOST_RATINGS else group
+        alike = pool.scores is None and not systems and pool.n_classes <= MOST_RATINGS  # a rating's items
+        ranked = None if alike else RankedScore(expected)
         return Subject(pool.predictions, RATINGS, decides, group, expected=expected), ranked
     if _about_agreement(specs) or not decides:
         if pool.confidence is None:
@@ -245,11 +249,17 @@ def expected_ratings(pool: Pool, judges: Sequence[str] = ()) -> Float[np.ndarray
 
 def rating_labels(
     pool: Pool, subject: Subject, cell: Int[np.ndarray, " M"], sizes: Int[np.ndarray, " K"]
-) -> RatingLabels:
-    """Return the prior of ordinal labels in cells that are each of one group."""
-    x = np.bincount(cell, weights=subject.expected, minlength=len(sizes)) / np.maximum(sizes, 1)
+) -> RatingLabels | ValuedLabels:
+    """Return the prior of ordinal labels in cells that are each of one group: one by one, or if many by their means."""
+    expected, values, few = subject.expected, subject.values, pool.n_classes <= MOST_RATINGS
+    assert expected is not None and values is not None  # noqa: PT018 - of such a question
+    if not few:
+        expected = np.interp(expected, np.arange(pool.n_classes), values)
+    x = np.bincount(cell, weights=expected, minlength=len(sizes)) / np.maximum(sizes, 1)
     group = None
     if subject.group is not None and subject.group.max() < MOST_GROUPS:
         group = np.zeros(len(sizes), np.int64)
         group[cell] = subject.group
-    return RatingLabels.from_prior(x, pool.n_classes, group)
+    if few:
+        return RatingLabels.from_prior(x, pool.n_classes, group)
+    return ValuedLabels.from_prior(x, values, group)

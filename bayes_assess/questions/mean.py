@@ -19,7 +19,8 @@ from bayes_assess.questions._proxy import LabelMean
 class Mean(LabelMean):
     """What is the mean rating of the items, or of those of every group?
 
-    Labels are ordinal, such as ratings from 1 to 5, and every class stands for a number. The answer depends on labels
+    Labels are ordinal, such as ratings from 1 to 5, and every class stands for a number; or they are numbers within
+    bounds, of a pool that was made with ``bounds=(0, 100)``. The answer depends on labels
     alone. Predictions, the ratings of a judge, and scores, its probabilities of every rating, make it cheaper the more
     they tell of the labels, and may be biased in any way, of up to 24 groups in every one in a way of its own.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import listing
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
+from bayes_assess.pool.numeric import NumericPool
 from bayes_assess.pool.pool import Pool
 
 _NUMBER = re.compile(r"([+-]?)([0-9]+)(?:[.,]([0-9]+))?")
@@ -116,6 +117,7 @@ class LabelMatcher:
     def __init__(self, pool: Pool):
         self.names = [str(name) for name in pool.classes.tolist()]
         self._several = pool.multilabel
+        self._numbers = pool.label_space if isinstance(pool, NumericPool) else None
         self._classes = pool.classes
         self._seen: dict[str, Match] = {}
         self._alike: dict[str, list[str]] = {}
@@ -126,7 +128,8 @@ class LabelMatcher:
     def __call__(self, text: str) -> Match:
         """Match one text."""
         if text not in self._seen:
-            self._seen[text] = self._set(text) if self._several else self._one(text)
+            read = self._set if self._several else self._number if self._numbers else self._one
+            self._seen[text] = read(text)
         return self._seen[text]
 
     def _one(self, text: str) -> Match:
@@ -140,6 +143,16 @@ class LabelMatcher:
             if names:
                 return Match(names[0], exact=False)
         return Match(None, f"is not one of the classes ({listing(self._classes)})")
+
+    def _number(self, text: str) -> Match:
+        """Match the step that is nearest to a number within the bounds, in whatever way that is written."""
+        space = self._numbers
+        assert space is not None
+        ways = [way for way in sorted(number_keys(text.strip())) if space.lowest <= float(way) <= space.highest]
+        if len(ways) != 1:
+            none = f"is no number from {space.lowest:g} to {space.highest:g}"
+            return Match(None, f"could be any of {listing(ways)}" if ways else none)
+        return Match(str(space.names(space.codes(ways))[0]), exact="," not in text)
 
     def _set(self, text: str) -> Match:
         """Match names between semicolons; they come in the order of the classes."""

@@ -1,0 +1,302 @@
+r"""Labels that stand for numbers, such as ratings or points, given what a judge expects of every item.
+
+Cells hold items of which the judge expects about the same, x_c, and of one group. Numbers are in units of their range,
+so that the least is 0 and the greatest 1. Labels of a cell scatter about its mean:
+
+.. math::
+    \mu_c = \alpha + a_{g(c)} + (b + d_{g(c)}) (x_c - 1/2) + f(x_c) + \tau t_c, \quad t_c \sim t_1
+
+.. math::
+    a_g, d_g \sim N(0, \omega^2), \quad f = \sum_j \phi f_j \cos(\pi j x) / j, \quad
+    s_c^2 \sim \nu \sigma^2 / \chi^2_\nu, \quad y \sim N(\mu_c, s_c^2)
+
+b says what the judge is worth, a_g and d_g how it is biased, f that this is no line, tau what cells have of their own,
+which may be much for a few of them; all of that is learned. Only means and variances are taken from the normal
+distribution: what is drawn of a cell's labels has them and lies within the range. The posterior is drawn by Gibbs
+sampling from counts of labels per cell.
+
+Shapes: cells K, classes C, groups G, coefficients P, chains S, levels T of (tau, phi, omega).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jaxtyping import Array, Bool, Float, Int
+
+_TAU = (0.01, 0.03, 0.08, 0.2)
+_PHI = (0.01, 0.06, 0.2)
+_OMEGA = (0.01, 0.05, 0.12, 0.3)
+_WAVES = (2, 3, 4)
+_LEVEL, _LEVEL_SD = 0.5, 0.5  # alpha
+_SLOPE, _SLOPE_SD = 0.6, 0.6  # b
+_NU = 4.0
+_UNKNOWN = 0.04  # variance of the mean of a cell, for decisions
+_SIGMA_SHAPE, _SIGMA_MEAN = 2.0, 0.04  # of a gamma distribution of sigma^2
+_TAILS = 1.0  # degrees of freedom of what cells have of their own
+_MOST_SLOPED = 8  # groups of which slopes differ, too
+_CHAINS, _BURN_IN = 64, 12
+
+
+class _Terms(NamedTuple):
+    """The linear model of the means of cells: its columns, prior means, and prior variances at every level."""
+
+    columns: Float[np.ndarray, "K P"]
+    mean: Float[np.ndarray, " P"]
+    variance: Float[np.ndarray, "T P"]
+    tau2: Float[np.ndarray, " T"]
+
+
+def terms(x: Float[np.ndarray, " K"], group: Int[np.ndarray, " K"]) -> _Terms:
+    """Build the linear model of cells from what the judge expects there, in units of the range, and their groups."""
+    n_groups, away = int(group.max()) + 1, x - 0.5
+    columns = [np.ones_like(x), away, *(np.cos(np.pi * j * x) / j for j in _WAVES)]
+    omegas = _OMEGA if n_groups > 1 else (0.0,)
+    tau, phi, omega = np.array(list(itertools.product(_TAU, _PHI, omegas))).T
+    fixed = [np.full_like(tau, _LEVEL_SD), np.full_like(tau, _SLOPE_SD), *[phi] * len(_WAVES)]
+    if n_groups > 1:
+        own = (group == np.arange(n_groups)[:, None]).astype(np.float64)
+        columns += [*own, *(own * away if n_groups <= _MOST_SLOPED else ())]
+        fixed += [omega] * (len(columns) - len(fixed))
+    mean = np.zeros(len(columns))
+    mean[:2] = _LEVEL, _SLOPE
+    return _Terms(np.stack(columns, axis=1), mean, np.stack(fixed, axis=1) ** 2, tau**2)
+
+
+def program(model: _Terms, level: int, cell: Int[Array, " N"], labels: Float[Array, " N"] | None = None) -> None:
+    """Run the generative program at one level of (tau, phi, omega).
+
+    Parameters
+    ----------
+    model : as of `terms`
+    level : int
+        0..T-1.
+    cell : (N,) integers
+        Of every item.
+    labels : (N,), optional
+        Numbers of the labels. Left out, they are simulated.
+    """
+    n_cells, n_terms = model.columns.shape
+    sigma2 = jnp.asarray(numpyro.sample("sigma2", dist.Gamma(_SIGMA_SHAPE, _SIGMA_SHAPE / _SIGMA_MEAN)))
+    with numpyro.plate("term", n_terms):
+        weight = numpyro.sample("weight", dist.Normal(model.mean, jnp.sqrt(jnp.asarray(model.variance)[level])))
+    with numpyro.plate("cell", n_cells):
+        line = model.columns @ jnp.asarray(weight)
+        mean = numpyro.sample("mean", dist.StudentT(_TAILS, line, jnp.sqrt(jnp.asarray(model.tau2)[level])))
+        variance = numpyro.sample("variance", dist.InverseGamma(_NU / 2, _NU / 2 * sigma2))
+    mean, spread = jnp.asarray(mean)[cell], jnp.sqrt(jnp.asarray(variance))[cell]
+    with numpyro.plate("item", len(cell)):
+        numpyro.sample("label", dist.Normal(mean, spread), obs=labels)
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["x", "group", "values", "counts"], meta_fields=["is_trivial"])
+@dataclass(frozen=True)
+class ValuedLabels:
+    """Belief on labels that stand for numbers, by their counts.
+
+    Attributes
+    ----------
+    x : (K,)
+        What the judge expects, in units of the range.
+    group : (K,) integers
+    values : (C,)
+        Numbers of the classes, in units of the range.
+    counts : (K, C)
+        Labelled items.
+
+    Examples
+    --------
+    >>> belief = ValuedLabels.from_prior(np.array([1.0, 3.0, 5.0]), np.arange(1.0, 6.0))
+    >>> for _ in range(20):  # labels of the lowest rating are the middle one
+    ...     belief = belief.observe(0, 2)
+    >>> mean = (belief.drawn(np.random.default_rng(0), 256) @ np.arange(1, 6)).mean(0)
+    >>> bool(2.8 < mean[0] < 3.2), bool(mean[1] > 3.1)  # so that others are expected to be above theirs
+    (True, True)
+    """
+
+    x: Any
+    group: Any
+    values: Any
+    counts: Any
+    is_trivial: bool = False
+
+    @classmethod
+    def from_prior(
+        cls,
+        expected: Float[np.ndarray, " K"],
+        values: Float[np.ndarray, " C"],
+        group: Int[np.ndarray, " K"] | None = None,
+    ) -> ValuedLabels:
+        """Build the belief before any label.
+
+        Parameters
+        ----------
+        expected : (K,)
+            What the judge expects of the items of every cell.
+        values : (C,)
+            Number of every class.
+        group : (K,) integers 0..G-1, optional
+            Groups of which the judge may be biased in different ways.
+        """
+        values = np.asarray(values, np.float64)
+        least, span = values.min(), np.ptp(values)
+        group = np.zeros(len(expected), np.int32) if group is None else np.asarray(group, np.int32)
+        x = (np.asarray(expected, np.float64) - least) / span
+        counts = np.zeros((len(x), len(values)), np.float32)
+        return cls(x.astype(np.float32), group, ((values - least) / span).astype(np.float32), counts)
+
+    def observe(
+        self, cell: Int[Array, ""] | int, label: Int[Array, ""] | int, matters: Bool[Array, ""] | bool = True
+    ) -> ValuedLabels:
+        """Learn one label of a cell, if that matters."""
+        one = jnp.asarray(matters, jnp.float32)
+        return replace(self, counts=jnp.asarray(self.counts).at[cell, label].add(one))
+
+    @property
+    def learned(self) -> dict[str, Any]:
+        """What labels change, by field."""
+        return {"counts": self.counts}
+
+    @property
+    def mean(self) -> Float[Array, "K C"]:
+        """Probability of every label of the next item of every cell, about: what decisions look at.
+
+        Means are the judge's and those of the labels, variances those of the cell and of all cells.
+        """
+        values, counts = jnp.asarray(self.values), jnp.asarray(self.counts)
+        n = counts.sum(1)
+        own = counts @ values / jnp.maximum(n, 1)
+        squares = (counts * (values - own[:, None]) ** 2).sum(1) + n * _grain(self.values, jnp)
+        common = (2 * _SIGMA_MEAN + squares.sum()) / (2 + n.sum())
+        unknown = _UNKNOWN / (n + 1)  # of the mean: cells without labels are to be asked about
+        spread = jnp.sqrt((_NU * common + squares) / (_NU + n) + unknown)
+        mean = (n * own + jnp.asarray(self.x) + 0.5) / (n + 2)  # not at an end, where there would be no variance
+        return _within(values, mean, spread, jnp)
+
+    @property
+    def strength(self) -> Float[Array, " K"]:
+        """Labels that every cell counts as for decisions: its own and one, so that allocation tends to Neyman's."""
+        return jnp.asarray(self.counts).sum(1) + 1.0
+
+    def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n K C"]:
+        """Draw `n` distributions of labels for every cell, on the host."""
+        found = _Gibbs(self, rng).run(n)
+        return _within(np.asarray(self.values, np.float64), found.mean, np.sqrt(found.variance), np)
+
+
+class _Draws(NamedTuple):
+    mean: Float[np.ndarray, "S K"]
+    variance: Float[np.ndarray, "S K"]
+    own: Float[np.ndarray, "S K"]  # how far the cell may be off the line, relative to tau, squared
+
+
+class _Gibbs:
+    """Chains side by side, from the pooled labels on."""
+
+    def __init__(self, belief: ValuedLabels, rng: np.random.Generator):
+        counts = np.asarray(belief.counts, np.int64)
+        self.rng, self.values = rng, np.asarray(belief.values, np.float64)
+        self.grain = float(_grain(self.values, np))
+        self.seen = np.flatnonzero(counts.sum(1))
+        self.counts, self.n_cells = counts[self.seen], len(counts)
+        self.model = terms(np.asarray(belief.x, np.float64), np.asarray(belief.group))
+        self.squares = np.einsum("kp,kq->kpq", *[self.model.columns[self.seen]] * 2).reshape(len(self.seen), -1)
+        self.state = self._start()
+
+    def run(self, n: int) -> _Draws:
+        sweeps = -(-n // _CHAINS)
+        for _ in range(_BURN_IN):
+            self._sweep()
+        found = [self._sweep() for _ in range(sweeps)]
+        return _Draws(*(np.concatenate(parts)[:n] for parts in zip(*found, strict=True)))
+
+    def _start(self) -> _Draws:
+        model = self.model
+        mean = np.broadcast_to(model.columns @ model.mean, (_CHAINS, self.n_cells)).copy()
+        n = self.counts.sum(1)
+        mean[:, self.seen] = self.counts @ self.values / n if len(n) else 0.0
+        variance = np.full((_CHAINS, self.n_cells), _SIGMA_MEAN)
+        return _Draws(mean, variance, np.ones_like(mean))
+
+    def _sweep(self) -> _Draws:
+        """Draw variances given means, then means given variances, with the linear model summed out."""
+        rng, seen = self.rng, self.seen
+        mean, variance, own = self.state
+        n = self.counts.sum(1)
+        away = (self.values - mean[:, seen, None]) ** 2  # (S, L, C)
+        total = np.einsum("lc,slc->sl", self.counts, away) + n * self.grain
+        precision = (1 / variance).sum(1)
+        sigma2 = rng.gamma(
+            _SIGMA_SHAPE + self.n_cells * _NU / 2, 1 / (_SIGMA_SHAPE / _SIGMA_MEAN + _NU / 2 * precision)
+        )
+        shape, rate = np.full(mean.shape, _NU / 2), np.repeat(_NU / 2 * sigma2[:, None], self.n_cells, axis=1)
+        shape[:, seen] += n / 2
+        rate[:, seen] += total / 2
+        variance = rate / rng.standard_gamma(shape)
+        self.state = self._means(n, variance, own)
+        return self.state
+
+    def _means(
+        self, n: Int[np.ndarray, " L"], variance: Float[np.ndarray, "S K"], apart: Float[np.ndarray, "S K"]
+    ) -> _Draws:
+        """Draw the level, the coefficients and the means."""
+        rng, model, seen = self.rng, self.model, self.seen
+        n_chains, n_terms = len(variance), len(model.mean)
+        error = variance[:, seen] / n  # of the mean of a cell's labels
+        before = model.columns @ model.mean
+        own = self.counts @ self.values / np.maximum(n, 1) - before[seen]
+        weight = 1 / (model.tau2[:, None, None] * apart[:, seen] + error)  # (T, S, L)
+        rows = model.columns[seen]
+        inner = (weight @ self.squares).reshape(*weight.shape[:2], n_terms, n_terms)
+        scale = np.sqrt(model.variance)[:, None, :]  # coefficients in units of their prior, which may be 0
+        inner = inner * scale[..., None, :] * scale[..., :, None] + np.eye(n_terms)
+        right = (weight * own) @ rows * scale
+        lower = np.linalg.cholesky(inner)
+        half = np.linalg.solve(lower, right[..., None])[..., 0]  # (T, S, P)
+        log = 0.5 * (half**2).sum(-1) - np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(-1)
+        log += 0.5 * (np.log(weight) - weight * own**2).sum(-1)
+        at = (log + rng.gumbel(size=log.shape)).argmax(0)  # (S,)
+        each = np.arange(n_chains)
+        upper = np.swapaxes(lower[at, each], -1, -2)
+        free = np.linalg.solve(upper, (half[at, each] + rng.standard_normal((n_chains, n_terms)))[..., None])[..., 0]
+        line = (model.mean + free * scale[at, 0]) @ model.columns.T
+        tau2 = model.tau2[at][:, None]
+        spread = tau2 * apart
+        mean = line + np.sqrt(spread) * rng.standard_normal(line.shape)
+        sure = spread[:, seen] / (spread[:, seen] + error)
+        centre = line[:, seen] + sure * (own + before[seen] - line[:, seen])
+        mean[:, seen] = centre + np.sqrt(sure * error) * rng.standard_normal(centre.shape)
+        rate = (_TAILS + (mean - line) ** 2 / tau2) / 2
+        return _Draws(mean, variance, rate / rng.standard_gamma((_TAILS + 1) / 2, rate.shape))
+
+
+def _grain(values: Any, xp: Any) -> Any:
+    """Return the variance that rounding to the classes takes from labels or adds, in units of the range."""
+    return (xp.ptp(values) / (len(values) - 1)) ** 2 / 12
+
+
+def _within(values: Any, mean: Any, spread: Any, xp: Any) -> Any:
+    """Return distributions over the classes of given means and, where there is room, given variances.
+
+    Half of the mass is at either side of the mean, between the classes next to that place.
+    """
+    order = xp.argsort(values)
+    places = values[order]
+    mean = xp.clip(mean, 0.0, 1.0)
+    spread = xp.minimum(spread, xp.minimum(mean, 1.0 - mean))
+    found = 0.0
+    for at in (mean - spread, mean + spread):
+        right = xp.clip(xp.searchsorted(places, at, side="right"), 1, len(places) - 1)
+        share = xp.clip((at - places[right - 1]) / xp.maximum(places[right] - places[right - 1], 1e-12), 0.0, 1.0)
+        classes = xp.arange(len(places))
+        found = found + 0.5 * xp.where(classes == right[..., None], share[..., None], 0.0)
+        found = found + 0.5 * xp.where(classes == right[..., None] - 1, 1.0 - share[..., None], 0.0)
+    return found[..., xp.argsort(order)]
