@@ -24,6 +24,11 @@ class Adjudication(Campaign):
         """Items whose annotators differ and that nobody has decided on."""
         return len(self._annotators.unresolved)
 
+    @property
+    def n_told(self) -> int:
+        """Labels told so far by all annotators, of one item several."""
+        return sum(map(len, self._annotators.labels.values()))
+
     def correct(self, ids: Any, labels: Any) -> int:
         """Put labels right that were told wrong. All are taken, or none.
 
@@ -91,8 +96,8 @@ class Adjudication(Campaign):
         items = book.differing if resolved else book.unresolved
         return Disagreements(
             ids=pool.ids[items],
-            labels={name: self._names(row) for name, row in zip(book.names, book.table(items), strict=True)},
-            in_force=self._names(self._items.label[items]),
+            labels={name: self._labels_of(row) for name, row in zip(book.names, book.table(items), strict=True)},
+            in_force=self._labels_of(self._items.label[items]),
             resolved=np.array([item in book.settled for item in items.tolist()], bool),
             show={name: values[items] for name, values in pool.show.items()},
             choices=() if pool.multilabel else tuple(pool.classes.tolist()),
@@ -217,7 +222,7 @@ class Adjudication(Campaign):
             self._write(kind, payload)
             self._annotators.settle(items)
 
-    def _names(self, codes: Int[np.ndarray, " n"]) -> np.ndarray:
+    def _labels_of(self, codes: Int[np.ndarray, " n"]) -> np.ndarray:
         """Return labels by their codes, None where there is none."""
         known = codes >= 0
         found = np.full(len(codes), None, object)

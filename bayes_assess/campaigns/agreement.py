@@ -109,7 +109,7 @@ class Agreement:
         return self.summary()
 
     def _both(self, i: int, j: int) -> np.ndarray:
-        return (self.codes[[i, j]] >= 0).all(0)
+        return np.all(self.codes[[i, j]] >= 0, axis=0)
 
     def _kappa(self, i: int, j: int) -> float | None:
         one, other = self.codes[[i, j]][:, self._both(i, j)]

@@ -176,6 +176,12 @@ class OneAnnotator:
 
     n_disagreements = 0
 
+    @property
+    def n_told(self) -> int:
+        """Labels told so far."""
+        session: Any = self
+        return session.labels_used
+
     def disagreements(self, **options: Any) -> NoReturn:
         """Refuse: these sessions keep one label of every item."""
         _refuse()

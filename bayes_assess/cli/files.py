@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bayes_assess.campaigns.assessment import Assessment, Queries
+    from bayes_assess.campaigns.queries import LabelSheet
 
 
 def reader_options(
@@ -87,19 +88,33 @@ def _find(recorded: Path, run: Path) -> Path:
     raise JournalError(f"The pool {recorded} of {run} is not there any more; say where it is by --pool.")
 
 
-def read_told(assessment: Assessment | RankedAssessment, path: Path, id: str, label: str, unsure: list[str]) -> Sheet:
-    """Read a sheet of labels that do not contradict those that were told."""
+def read_told(
+    assessment: Assessment | RankedAssessment,
+    path: Path,
+    id: str,
+    label: str,
+    unsure: list[str],
+    annotator: str | None = None,
+) -> Sheet:
+    """Read a sheet of labels; those of nobody in particular do not contradict those that were told.
+
+    `annotator` is who gave the labels of rows that do not say so in a column ``annotator``. Items that somebody has
+    labelled are not set aside because another annotator is unsure.
+    """
     pool, unknown = _items_of(assessment)
     known = _known(assessment, pool)
 
-    def check(item: int, name: str | None) -> str | None:
+    def check(item: int, name: str | None, who: str) -> str | None:
         before = known.get(item)
-        if before is None or before == name:
+        if before is None or before == name or who or annotator:
             return None
         now = "being unsure" if name is None else repr(name)
         return f"is already labelled {before!r}, and {now} contradicts that; labels are put right by `correct`"
 
-    return read_sheet(path, pool, id, label, unsure, check, unknown)
+    sheet = read_sheet(path, pool, id, label, unsure, check, unknown, "annotator")
+    open_ = [item not in known for item in pool.positions(sheet.unsure).tolist()] if len(sheet.unsure) else []
+    names = np.where(sheet.annotators == "", annotator or "", sheet.annotators)
+    return sheet._replace(unsure=sheet.unsure[np.array(open_, bool)], annotators=names)
 
 
 def read_corrections(assessment: Assessment | RankedAssessment, path: Path, id: str, label: str) -> Sheet:
@@ -107,7 +122,7 @@ def read_corrections(assessment: Assessment | RankedAssessment, path: Path, id: 
     pool, unknown = _items_of(assessment)
     known = _known(assessment, pool)
 
-    def check(item: int, name: str | None) -> str | None:
+    def check(item: int, name: str | None, who: str) -> str | None:
         return None if item in known else "has no label that could be corrected; labels are told by `tell`"
 
     return read_sheet(path, pool, id, label, check=check, unknown=unknown)
@@ -127,7 +142,7 @@ def _known(assessment: Assessment | RankedAssessment, pool: Pool) -> dict[int, s
     return dict(zip(pool.positions(ids).tolist(), map(str, labels.tolist()), strict=True))
 
 
-def write_sheet(queries: Queries, path: Path, show_prediction: bool) -> None:
+def write_sheet(queries: LabelSheet, path: Path, show_prediction: bool = False) -> None:
     """Write a sheet for annotators in the format of its suffix."""
     write = queries.to_xlsx if path.suffix.lower() == SUFFIX else queries.to_csv
     write(path, show_prediction=show_prediction)

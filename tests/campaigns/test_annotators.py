@@ -83,7 +83,7 @@ def test_without_names_a_second_and_different_label_is_an_error():
     a = session()
     a.tell(["a"], ["cat"], annotator="A1")
     for annotator in (None, [None]):
-        with pytest.raises(ba.LabelError, match="'a'.* is already labelled 'cat', and 'dog' contradicts"):
+        with pytest.raises(ba.LabelError, match=r"'a'.* is already labelled 'cat', and 'dog' contradicts"):
             a.tell(["a"], ["dog"], annotator=annotator)
     a.tell(["a"], ["cat"])
     assert a.labels_used == 1
