@@ -232,7 +232,8 @@ class Assessment(Planning, Adjudication):
         level : float in (0, 1)
             Posterior probability of the intervals.
         question : Question, optional
-            Another measure, answered from the same draws, where the session's own question is a measure too.
+            Another question, answered from the same labels: any on groups where the session's is on groups; where its
+            design is ``"random"`` measures, too; another measure where it is a measure.
         posterior : Belief, ArviZ object or array (S, K), optional
             The posterior of another model to answer from, as for `ask`: that which decisions were taken on. Labelled
             items count as they are; what the others show is drawn from it.
@@ -246,7 +247,7 @@ class Assessment(Planning, Adjudication):
         Raises
         ------
         QuestionError
-            If the draws cannot answer the other question: the items that it needs could not be drawn, or the
+            If the labels cannot answer the other question: the items that it needs could not be drawn, or the
             session's cells do not tell apart what it tells apart.
         DesignError, InferenceError, PriorError
             If the design has no use for another posterior, or that does not fit the cells.
@@ -258,6 +259,12 @@ class Assessment(Planning, Adjudication):
         >>> a.result().interval.shape
         (2, 2)
         """
+        if question is not None and isinstance(self.design, ArmDesign):
+            from bayes_assess.campaigns.other_questions import answer_another  # which few sessions need
+
+            if posterior is not None:
+                raise QuestionError("Another posterior is on the cells of the session's own question; leave it out.")
+            return answer_another(self, question, level)
         asked, cells, state, extra = self.question, self.cells, self._state, {}
         if posterior is not None:
             extra["belief"] = self._other_belief(posterior)
@@ -271,8 +278,6 @@ class Assessment(Planning, Adjudication):
             if question is not None:
                 asked, cells, state = events_anew(self.pool, cells, state, question)
             extra = belief_answer(self.design, state, self._seed, level, self._items.skipped_by_cell)
-        elif question is not None:
-            raise QuestionError(f"Design {self.design.name!r} answers the question that it was started with, no other.")
         return make_result(
             question=asked,
             prior=self.prior,
