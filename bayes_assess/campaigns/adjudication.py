@@ -19,6 +19,8 @@ from bayes_assess.pool.labels import check_consistent, check_labelled
 class Adjudication(Campaign):
     """What sessions offer for labels that may be wrong."""
 
+    answers_others = True  # questions than their own from the same labels, where these allow
+
     @property
     def n_disagreements(self) -> int:
         """Items whose annotators differ and that nobody has decided on."""

@@ -172,9 +172,10 @@ class AnnotatorBook:
 
 
 class OneAnnotator:
-    """Sessions that keep one label of every item."""
+    """Sessions that keep one label of every item, and answer their own question alone."""
 
     n_disagreements = 0
+    answers_others = False  # other questions from the same labels
 
     @property
     def n_told(self) -> int:

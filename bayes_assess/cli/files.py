@@ -68,6 +68,24 @@ def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingPr
     """Read the pool of a journal as it was read before, but for some options, and go on with the assessment."""
     from bayes_assess.campaigns.start import resume
 
+    path, options, meta = _as_read(run, moved_to)
+    return resume(run, read_items(path, {**options, **more}, ranked="ranked_design" in meta, seed=meta["seed"]))
+
+
+def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[str]]) -> Assessment:
+    """Go on with the assessment of a journal to ask another question, for which its pool needs further columns."""
+    assessment = reopen(run, moved_to)
+    path, options, meta = _as_read(run, moved_to)
+    more = {name: [*(options.get(name) or []), *named] for name, named in columns.items()}
+    wider = {name: list(dict.fromkeys(names)) for name, names in more.items() if names}
+    if isinstance(assessment.pool, Pool) and any(wider[name] != options.get(name) for name in wider):
+        # The same items: `reopen` has compared what the journal knows of them.
+        assessment.pool = read_pool(path, **{**options, **wider})
+    return assessment
+
+
+def _as_read(run: Path, moved_to: Path | None) -> tuple[Path, dict[str, Any], dict[str, Any]]:
+    """Return where the pool of a journal is, how it was read, and what the journal says of itself."""
     with Journal.open(run) as journal:
         meta = journal.meta
     source = meta.get("source")
@@ -76,8 +94,7 @@ def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingPr
             raise JournalError(f"{run} was not started on the command line, so it does not know its pool; add --pool.")
         source = {"path": "", "options": columns_of(meta["question"])}
     path = moved_to or _find(Path(source["path"]), run)
-    options = {"id": None, "scores": None, "prediction": None, "classes": None} | source["options"] | more
-    return resume(run, read_items(path, options, ranked="ranked_design" in meta, seed=meta["seed"]))
+    return path, {"id": None, "scores": None, "prediction": None, "classes": None} | source["options"], meta
 
 
 def _find(recorded: Path, run: Path) -> Path:

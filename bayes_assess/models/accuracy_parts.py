@@ -19,12 +19,14 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy import special, stats
+from scipy import special
 
 from bayes_assess.models._numerics.regression_points import LOG_STRENGTH
 from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy
 
-_N_LIKENESS = 9  # values of s, of equal prior probability
+_SPREAD = np.linspace(-2.75, 2.75, 12)  # of log s, in prior standard deviations
+_LIKENESS = np.exp(LOG_STRENGTH[0] + LOG_STRENGTH[1] * _SPREAD)
+_LOG_PRIOR = np.log(special.softmax(-0.5 * _SPREAD**2))
 _LOGIT = np.linspace(-9.0, 9.0, 145)  # of m
 _M, _ONE_LESS = special.expit(_LOGIT), special.expit(-_LOGIT)
 _AT_ONCE = 2000  # parts evaluated at a time
@@ -65,20 +67,19 @@ def part_draws(
     seen = prior.update(r, total)
     a, b = (np.asarray(part) for part in seen.parts)  # (H, K), labels included
     flat_a, flat_b = a - r, b - (total - r)
-    likeness = np.exp(stats.norm.ppf((np.arange(_N_LIKENESS) + 0.5) / _N_LIKENESS, *LOG_STRENGTH))
-    told = np.stack([_labels_on_grid(s, group, agreements, labels, n_groups) for s in likeness])  # (s, K, grid)
+    told = np.stack([_labels_on_grid(s, group, agreements, labels, n_groups) for s in _LIKENESS])  # (s, K, grid)
     pooled = special.betaln(a, b) - special.betaln(flat_a, flat_b)
-    log_weight = np.empty((len(a), _N_LIKENESS))
+    log_weight = np.empty((len(a), len(_LIKENESS)))
     for h in range(len(a)):
         evidence = special.logsumexp(_prior_on_grid(flat_a[h], flat_b[h]) + told, axis=-1)  # (s, K)
-        log_weight[h] = np.asarray(seen.log_weight)[h] + (evidence - pooled[h]).sum(-1)
+        log_weight[h] = np.asarray(seen.log_weight)[h] + _LOG_PRIOR + (evidence - pooled[h]).sum(-1)
     weight = special.softmax(log_weight.ravel())
     point, times = np.unique(rng.choice(len(weight), n, p=weight), return_counts=True)
     draws = []
-    for h, k, count in zip(*np.divmod(point, _N_LIKENESS), times, strict=True):
+    for h, k, count in zip(*np.divmod(point, len(_LIKENESS)), times, strict=True):
         upto = np.cumsum(special.softmax(_prior_on_grid(flat_a[h], flat_b[h]) + told[k], axis=-1), axis=-1)
         place = (rng.random((count, n_groups, 1)) * upto[:, -1:] > upto).sum(-1)
-        first, second = likeness[k] * _M[place][:, group], likeness[k] * _ONE_LESS[place][:, group]
+        first, second = _LIKENESS[k] * _M[place][:, group], _LIKENESS[k] * _ONE_LESS[place][:, group]
         draws.append(rng.beta(first + agreements, second + labels - agreements))
     return rng.permutation(np.concatenate(draws))
 

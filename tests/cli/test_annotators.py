@@ -87,3 +87,15 @@ def test_resolving_needs_a_sheet_or_a_rule(run):
     for arguments in ([], [run.parent / "pool.csv", "--rule", "majority"]):
         assert "and not by both" in refused("resolve", run, *arguments)
     assert "found 'zoe', of 'majority'" in refused("resolve", run, "--rule", "zoe")
+
+
+def test_other_questions_from_the_same_labels(run):
+    done("tell", run, sheet(run, "all.csv", "id,label\na,bad\nb,bad\nc,bad\nd,bad\ne,good\nf,good\n"))
+    found = json.loads(done("status", run, "--json", "--question", "group-accuracy", "--by", "site"))
+    by_site = {row["group"]: row["estimate"] for row in found["table"]}
+    assert by_site == {"site0": 0.5, "site1": 0.0, "site2": 1.0}  # of a and d, b and e, c and f
+    page = done("report", run, "--question", "group-accuracy", "--by", "site")
+    assert "These labels were drawn for GroupAccuracy by prediction" in page
+    assert "--question group-accuracy --by site" in page
+    assert "--by goes with another question than the run's own" in refused("status", run, "--by", "site")
+    assert "design='random'" in refused("status", run, "--question", "metric", "--measure", "accuracy")
