@@ -75,7 +75,7 @@ def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingPr
 def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[str]]) -> Assessment:
     """Go on with the assessment of a journal to ask another question, for which its pool needs further columns."""
     assessment = reopen(run, moved_to)
-    path, options, meta = _as_read(run, moved_to)
+    path, options, _ = _as_read(run, moved_to)
     more = {name: [*(options.get(name) or []), *named] for name, named in columns.items()}
     wider = {name: list(dict.fromkeys(names)) for name, names in more.items() if names}
     if isinstance(assessment.pool, Pool) and any(wider[name] != options.get(name) for name in wider):
