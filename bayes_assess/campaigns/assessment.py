@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
-from bayes_assess.campaigns.campaign import Campaign
+from bayes_assess.campaigns.adjudication import Adjudication
+from bayes_assess.campaigns.annotators import UNNAMED, Told
 from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import Queries as Queries
 from bayes_assess.designs import (
@@ -23,13 +24,13 @@ from bayes_assess.designs import (
 from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.models.belief import Belief, jax_ready
 from bayes_assess.pool.cells import Cells
-from bayes_assess.pool.labels import check_consistent, check_labelled, check_unlabelled
+from bayes_assess.pool.labels import check_consistent, check_unlabelled
 from bayes_assess.pool.numeric import NumericPool
 from bayes_assess.questions import MultiLabelMetric, Question
 from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer, multilabel_answer
 
 
-class Assessment(Planning, Campaign):
+class Assessment(Planning, Adjudication):
     """A campaign on one pool, made by `assess` or `resume`.
 
     Attributes
@@ -100,7 +101,7 @@ class Assessment(Planning, Campaign):
         self._hand_out(items, cells, draws, state)
         return self._queries(items, draws.weight)
 
-    def tell(self, ids: Any, labels: Any) -> None:
+    def tell(self, ids: Any, labels: Any, *, annotator: Any = None) -> None:
         """Learn labels: any subset of the pending items, in any order. All are taken, or none.
 
         A label that was told before may be told again. Labels of items that were not asked for are taken as labels
@@ -113,11 +114,15 @@ class Assessment(Planning, Campaign):
         labels : (n,) class names
             None, NaN, a masked value or an empty text means that the item is not labelled yet: it stays pending. An
             item that was set aside counts as labelled without having been asked for.
+        annotator : str, or array (n,) of them, optional
+            Who told the labels. Items that somebody else has labelled may then be labelled again, by other labels, too:
+            the first label told is the one that counts until it is resolved, see `disagreements`.
 
         Raises
         ------
         LabelError
-            If lengths differ, a label is not one of the classes, or contradicts another label of the same item.
+            If lengths differ, a label is not one of the classes, or contradicts another label of the same item by the
+            same annotator, or by any where none is named.
         UnknownIdError
             If an id is not in the pool.
 
@@ -129,6 +134,9 @@ class Assessment(Planning, Campaign):
         >>> a.labels_used
         2
         """
+        if annotator is not None:
+            self._tell_named(ids, labels, annotator)
+            return
         space = self.pool.label_space
         ids, labels = space.labelled_only(ids, labels)
         if not len(ids):
@@ -141,56 +149,7 @@ class Assessment(Planning, Campaign):
         if not len(items):
             return
         self._write("tell", {"ids": self.pool.ids[items], "labels": space.names(codes)})
-        self._learn(items, codes)
-
-    def correct(self, ids: Any, labels: Any) -> int:
-        """Put labels right that were told wrong. All are taken, or none.
-
-        Afterwards everything is as if these labels had been told in the place of the wrong ones, except that the items
-        chosen since then stay chosen. The journal keeps both.
-
-        Parameters
-        ----------
-        ids : (n,) item ids
-            Items that have a label.
-        labels : (n,) class names
-            Their right labels; items without one (None, NaN, a masked value or an empty text) are left as they are.
-
-        Returns
-        -------
-        int
-            How many labels changed.
-
-        Raises
-        ------
-        LabelError
-            If lengths differ, an item has no label yet, or a label is not one of the classes.
-        UnknownIdError
-            If an id is not in the pool.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
-        >>> a.tell(a.ask(2).ids, ["cat", "cat"])
-        >>> a.correct([0, 1], ["cat", "dog"])
-        1
-        >>> a.result().estimate.tolist()
-        [1.0, 1.0]
-        """
-        space = self.pool.label_space
-        ids, labels = space.labelled_only(ids, labels)
-        if not len(ids):
-            return 0
-        items = self.pool.positions(ids)
-        check_labelled(self._items.label[items], ids)
-        items, codes = check_consistent(np.full(len(items), -1), items, space.codes(labels, ids), ids, space)
-        wrong = self._items.label[items] != codes
-        items, codes = items[wrong], codes[wrong]
-        if len(items):
-            payload = {"ids": self.pool.ids[items], "labels": space.names(codes)}
-            self._become(self._corrected(**payload), "correct", payload)
-        return len(items)
+        self._annotate(Told(items, codes, np.full(len(items), UNNAMED)), None, codes)
 
     def skip(self, ids: Any) -> int:
         """Set items aside that nobody can label: they are never asked for again, unless they are released.
@@ -274,7 +233,8 @@ class Assessment(Planning, Campaign):
         level : float in (0, 1)
             Posterior probability of the intervals.
         question : Question, optional
-            Another measure, answered from the same draws, where the session's own question is a measure too.
+            Another question, answered from the same labels: any on groups where the session's is on groups; where its
+            design is ``"random"`` measures, too; another measure where it is a measure.
         posterior : Belief, ArviZ object or array (S, K), optional
             The posterior of another model to answer from, as for `ask`: that which decisions were taken on. Labelled
             items count as they are; what the others show is drawn from it.
@@ -288,7 +248,7 @@ class Assessment(Planning, Campaign):
         Raises
         ------
         QuestionError
-            If the draws cannot answer the other question: the items that it needs could not be drawn, or the
+            If the labels cannot answer the other question: the items that it needs could not be drawn, or the
             session's cells do not tell apart what it tells apart.
         DesignError, InferenceError, PriorError
             If the design has no use for another posterior, or that does not fit the cells.
@@ -300,6 +260,12 @@ class Assessment(Planning, Campaign):
         >>> a.result().interval.shape
         (2, 2)
         """
+        if question is not None and isinstance(self.design, ArmDesign):
+            from bayes_assess.campaigns.other_questions import answer_another  # which few sessions need
+
+            if posterior is not None:
+                raise QuestionError("Another posterior is on the cells of the session's own question; leave it out.")
+            return answer_another(self, question, level)
         asked, cells, state, extra = self.question, self.cells, self._state, {}
         if posterior is not None:
             extra["belief"] = self._other_belief(posterior)
@@ -313,8 +279,6 @@ class Assessment(Planning, Campaign):
             if question is not None:
                 asked, cells, state = events_anew(self.pool, cells, state, question)
             extra = belief_answer(self.design, state, self._seed, level, self._items.skipped_by_cell)
-        elif question is not None:
-            raise QuestionError(f"Design {self.design.name!r} answers the question that it was started with, no other.")
         return make_result(
             question=asked,
             prior=self.prior,
@@ -325,6 +289,7 @@ class Assessment(Planning, Campaign):
             volunteered=self._items.n_volunteered * asked.labels_each,
             skipped=self._items.skipped_by_cell,
             seed=self._seed,
+            notes=self._annotators.said(),
             **asked.result_fields(self.pool),
             **extra,
         )

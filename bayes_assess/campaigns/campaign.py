@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from jaxtyping import Int
 
+from bayes_assess.campaigns.annotators import UNNAMED, AnnotatorBook, Told
 from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.journal import Event, Journal
 from bayes_assess.campaigns.open_steps import OpenSteps
@@ -32,10 +33,11 @@ from bayes_assess.questions import Question, Setting
 class Campaign:
     """What events have made of a pool and a design; sessions add what people call.
 
-    Events are items that were asked for, with all that their choice has changed, labels that were told, items that were
-    set aside or may be asked for again, and labels that were corrected. The same events lead to the same campaign, and
-    a corrected label counts as if it had been told in the place of the wrong one: items that were chosen in between,
-    and the probabilities with which they were drawn, stay as they were; all that follows from labels is computed anew.
+    Events are items that were asked for, with all that their choice has changed, labels that were told, with the names
+    of annotators or without, items that were set aside or may be asked for again, and labels that were corrected or
+    decided on. The same events lead to the same campaign, and a corrected label counts as if it had been told in the
+    place of the wrong one: items that were chosen in between, and the probabilities with which they were drawn, stay as
+    they were; all that follows from labels is computed anew.
 
     Parameters
     ----------
@@ -57,6 +59,7 @@ class Campaign:
         self._key = jax.random.key(seed)
         self._state = design.init(*setting)
         self._items = ItemBook(self.cells)
+        self._annotators = AnnotatorBook()
         self._steps = OpenSteps(self.cells.n_items) if design.settles else None
         self._rounds = RoundBook(pool.n_items, self.cells.n_cells) if pool.multilabel else None
 
@@ -136,7 +139,7 @@ class Campaign:
         """Return the last code that was put right of every item, by item."""
         right: dict[int, int] = {}
         for event in events:
-            if event.kind == "correct":
+            if event.kind in ("correct", "resolve"):
                 items = self.pool.positions(np.asarray(event.payload["ids"]))
                 right |= zip(items.tolist(), self.pool.label_codes(event.payload["labels"]).tolist(), strict=True)
         return right
@@ -162,11 +165,21 @@ class Campaign:
         if (self._items.label[items] >= 0).any():
             return False
         codes = self.pool.label_codes(entry["labels"])
-        if right:
-            told = zip(items.tolist(), codes.tolist(), strict=True)
-            codes = np.array([right.get(item, code) for item, code in told], codes.dtype)
-        self._learn(items, codes)
+        self._annotate(Told(items, codes, np.full(len(items), UNNAMED)), None, _put_right(items, codes, right))
         return True
+
+    def _follow_annotate(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+        """Learn first labels of named annotators and keep their further ones; tell whether all were new."""
+        first, further = self._told_in(entry), self._told_in(entry["further"])
+        if (self._items.label[items] >= 0).any():
+            return False
+        self._annotate(first, None, _put_right(items, first.codes, right))
+        before = [
+            self._items.label[item] < 0 or name in self._annotators.of_item(item)
+            for item, name in zip(further.items.tolist(), further.annotators.tolist(), strict=True)
+        ]
+        self._annotators.record(further)
+        return not any(before)
 
     def _follow_skip(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
         """Set items aside; tell whether they could be."""
@@ -184,19 +197,31 @@ class Campaign:
 
     def _follow_correct(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
         """Tell whether there were labels to correct; they are right already."""
+        self._annotators.settle(items)
         return bool((self._items.label[items] >= 0).all())
 
-    def _corrected(self, ids: np.ndarray, labels: np.ndarray) -> Campaign:
+    def _follow_resolve(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+        """Tell whether there were labels to decide on; they are right already."""
+        return Campaign._follow_correct(self, items, entry, name, right)
+
+    def _told_in(self, entry: Mapping[str, Any]) -> Told:
+        """Read labels with their annotators."""
+        items = self.pool.positions(np.asarray(entry["ids"]))
+        codes = self.pool.label_codes(entry["labels"]) if len(items) else np.zeros(0, np.int64)
+        return Told(items, codes, np.array(entry["annotators"], object))
+
+    def _decided(self, kind: str, payload: Mapping[str, Any]) -> Campaign:
         """Return the campaign as it would be if these labels had been told at once."""
-        correction = Event(len(self._events) + 1, "correct", "", {"ids": ids, "labels": labels})
+        decision = Event(len(self._events) + 1, kind, "", dict(payload))
         other = Campaign(self.pool, self.question, self.design, self._setting, self._seed)
-        other._follow([*self._events, correction], "this session")
+        other._follow([*self._events, decision], "this session")
         return other
 
     def _become(self, other: Campaign, kind: str, payload: Mapping[str, Any]) -> None:
         """Record an event that makes another campaign of this one, and go on with that."""
         self._write(kind, payload)
         self._state, self._items, self._steps, self._rounds = other._state, other._items, other._steps, other._rounds
+        self._annotators = other._annotators
 
     def _check_agreement(self, name: str) -> None:
         """Raise JournalError unless the design has counted every item as what has become of it."""
@@ -231,6 +256,14 @@ class Campaign:
         self._items.hand_out(items, weights)
         if self._steps is not None:
             self._steps.ask(items, cells, draws)
+
+    def _annotate(self, first: Told, further: Told | None, codes: Int[np.ndarray, " n"]) -> None:
+        """Learn `codes`, which are those of first labels unless they were corrected, and keep who said what."""
+        self._annotators.record(first)
+        if further is not None:
+            self._annotators.record(further)
+        if len(first.items):
+            self._learn(first.items, codes)
 
     def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         """Take labels of items that have none."""
@@ -283,3 +316,11 @@ class Campaign:
         self._state = settle_batch(self.design, self._state, settled)
         if len(later.cell):
             self._state = settle_batch(self.design, self._state, later, last=False)
+
+
+def _put_right(items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"], right: Mapping[int, int]) -> np.ndarray:
+    """Return the codes of labels, the right ones of those that were corrected later."""
+    if not right:
+        return codes
+    told = zip(items.tolist(), codes.tolist(), strict=True)
+    return np.array([right.get(item, code) for item, code in told], codes.dtype)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.queries import Queries
 from bayes_assess.designs import Design
@@ -21,7 +22,7 @@ from bayes_assess.questions import PairedComparison, Setting
 _NAMED = 3  # pairs that a message names
 
 
-class PairedAssessment:
+class PairedAssessment(OneAnnotator):
     """A campaign on pairs, made by `assess` or `resume`: as `Assessment`, of whole pairs.
 
     Everything is counted in items and labels, two for every pair.
@@ -150,7 +151,7 @@ class PairedAssessment:
             )
         return self._of_halves(self._session.ask(int(n) // 2))
 
-    def tell(self, ids: Any, labels: Any) -> None:
+    def tell(self, ids: Any, labels: Any, *, annotator: Any = None) -> None:
         """Learn the labels of pairs, both halves at a time. All are taken, or none.
 
         Parameters
@@ -158,6 +159,8 @@ class PairedAssessment:
         ids : (n,) item ids
         labels : (n,) class names
             None, NaN, a masked value or an empty text means that the item is not labelled yet, nor then is its pair.
+        annotator : None
+            Comparisons of pairs keep one label of every item, whoever told it.
 
         Raises
         ------
@@ -166,6 +169,7 @@ class PairedAssessment:
         UnknownIdError
             If an id is not in the pool.
         """
+        self._check_annotator(annotator)
         pairs, both = self._joined(ids, labels)
         if len(pairs):
             self._session.tell_halves(pairs, both)

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from bayes_assess._tools.arrays import show, values_of
+from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import RankedQueries as RankedQueries
 from bayes_assess.campaigns.ranked_campaign import RankedCampaign
@@ -19,7 +20,7 @@ from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results.precision_curve import PrecisionCurveResult
 
 
-class RankedAssessment(Planning, RankedCampaign):
+class RankedAssessment(Planning, OneAnnotator, RankedCampaign):
     """A campaign on one ranked list, made by `assess` or `resume`.
 
     Attributes
@@ -71,7 +72,7 @@ class RankedAssessment(Planning, RankedCampaign):
             self._hand_out(ids, ranks)
         return self._queries(ranks)
 
-    def tell(self, ids: Any, labels: Any) -> None:
+    def tell(self, ids: Any, labels: Any, *, annotator: Any = None) -> None:
         """Learn labels: any subset of the items asked for, in any order. All are taken, or none.
 
         Parameters
@@ -79,11 +80,14 @@ class RankedAssessment(Planning, RankedCampaign):
         ids : (n,) item ids
         labels : (n,) class names
             None, NaN, a masked value or an empty text means that the item is not labelled yet: it stays pending.
+        annotator : None
+            Ranked lists keep one label of every item, whoever told it.
 
         Raises
         ------
         LabelError
-            If lengths differ, a label is not one of the classes, or contradicts another label of the same item.
+            If lengths differ, a label is not one of the classes, or contradicts another label of the same item, or
+            annotators are named.
         UnknownIdError
             If an item is not in the list, or was not asked for: items that somebody picked are not random ones.
 
@@ -95,6 +99,7 @@ class RankedAssessment(Planning, RankedCampaign):
         >>> a.labels_used
         2
         """
+        self._check_annotator(annotator)
         space = self.pool.label_space
         ids, labels = space.labelled_only(ids, labels)
         if not len(ids):

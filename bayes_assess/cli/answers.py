@@ -8,8 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.busy import busy
-from bayes_assess.cli.options import CsvOut, Force, Level, Moved, PlotOut, RunFile
+from bayes_assess.cli.options import CsvOut, Force, Level, Moved, PlotOut, RunFile, asked_instead, taking
+from bayes_assess.errors import QuestionError
 
 
 class Interval(StrEnum):
@@ -29,8 +31,11 @@ class ReportFormat(StrEnum):
 Json = Annotated[bool, typer.Option("--json", help="Print it as JSON, for scripts.")]
 
 
+@taking(asked=asked_instead)
 def status(
     run: RunFile,
+    *,
+    asked: Asked | None,
     level: Level = None,
     csv: CsvOut = None,
     plot: PlotOut = None,
@@ -39,11 +44,14 @@ def status(
 ) -> None:
     """Answer the question from the labels told so far.
 
+    Another question is answered from the same labels where these allow: any on groups where the run's is on groups,
+    and measures where its design is random.
+
     With --json all of it is one object: answer, intervals, table and how many labels are used, pending and remaining.
     """
     from bayes_assess.cli import files, text
 
-    assessment, result = _answered(run, level, pool)
+    assessment, result = _answered(run, level, pool, asked)
     if json:
         _print_json({**result.to_dict(), **text.numbers(assessment)})
     else:
@@ -101,8 +109,11 @@ def plan(
         typer.echo(f"Wrote {plot}.", err=json)
 
 
+@taking(asked=asked_instead)
 def report(
     run: RunFile,
+    *,
+    asked: Asked | None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write it (.html, .md).")
     ] = None,
@@ -125,8 +136,9 @@ def report(
         files.refuse_to_overwrite(output, force)
     elif format is ReportFormat.HTML:
         raise OutputError("A page of HTML goes to a file; add -o, such as -o report.html.")
-    assessment, result = _answered(run, level, pool)
+    assessment, result = _answered(run, level, pool, asked)
     command = ["bayes-assess", "report", str(run), *([] if output is None else ["-o", str(output)])]
+    command += [] if asked is None else asked.arguments
     made_by = {
         "journal": str(run),
         "pool": f"fingerprint {assessment.pool.fingerprint()}",
@@ -140,14 +152,19 @@ def report(
     typer.echo(f"Wrote {output}.")
 
 
-def _answered(run: Path, level: float | None, pool: Path | None) -> tuple[Any, Any]:
-    """Return the session of a journal, and its answer."""
+def _answered(run: Path, level: float | None, pool: Path | None, asked: Asked | None) -> tuple[Any, Any]:
+    """Return the session of a journal, and its answer to its own question or to another one."""
     from bayes_assess.cli import files
 
+    options: dict[str, Any] = {} if level is None else {"level": level}
     with busy("Reading"):
-        assessment = files.reopen(run, pool)
+        assessment = files.reopen(run, pool) if asked is None else files.reopen_wider(run, pool, asked.columns)
         assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
-        return assessment, assessment.result() if level is None else assessment.result(level=level)
+        if asked is not None:
+            if not assessment.answers_others:
+                raise QuestionError("This run answers its own question, no other; leave out --question.")
+            options["question"] = asked.question(assessment.pool)
+        return assessment, assessment.result(**options)
 
 
 def _print_json(values: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from bayes_assess import __version__
-from bayes_assess.cli import answers
+from bayes_assess.cli import answers, labels
 from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.busy import busy
 from bayes_assess.cli.designs import parse_design
@@ -29,10 +29,6 @@ from bayes_assess.cli.options import (
     Designs,
     Force,
     HowChosen,
-    IdOfLabels,
-    ItemIds,
-    LabelColumn,
-    LabelsFile,
     Moved,
     PlotOut,
     PoolFile,
@@ -42,13 +38,12 @@ from bayes_assess.cli.options import (
     Show,
     ShowPrediction,
     Strength,
-    Unsure,
     asked,
     reading,
     shown_columns,
     taking,
 )
-from bayes_assess.errors import BayesAssessError, BudgetError, LabelError, OutputError
+from bayes_assess.errors import BayesAssessError, BudgetError, OutputError
 
 if TYPE_CHECKING:
     from bayes_assess.campaigns.assessment import Assessment
@@ -208,101 +203,22 @@ def ask(
     typer.echo(f"Next: bayes-assess tell {run} {output}")
 
 
-@app.command(
-    epilog=example("bayes-assess tell run.db to_label.csv", "bayes-assess tell run.db to_label.xlsx --unsure unsure,?")
+app.command(
+    epilog=example(
+        "bayes-assess tell run.db to_label.csv",
+        "bayes-assess tell run.db to_label.xlsx --unsure unsure,?",
+        "bayes-assess tell run.db of_anna.csv --annotator anna",
+    )
+)(labels.tell)
+app.command(epilog=example("bayes-assess correct run.db fixes.csv"))(labels.correct)
+app.command(epilog=example("bayes-assess disagreements run.db -o to_decide.csv"))(labels.disagreements)
+app.command(epilog=example("bayes-assess resolve run.db to_decide.csv", "bayes-assess resolve run.db --rule majority"))(
+    labels.resolve
 )
-def tell(
-    run: RunFile,
-    labels: LabelsFile,
-    id: IdOfLabels = "id",
-    label: LabelColumn = "label",
-    unsure: Unsure = None,
-    pool: Moved = None,
-) -> None:
-    """Take labels from a sheet, all or nothing.
-
-    It is CSV or .xlsx, however it was saved. Rows without a label are skipped, other columns ignored; labels that were
-    told before may be there again. Items with a word of --unsure are set aside: they are never asked for again.
-    """
-    from bayes_assess.cli import files, text
-
-    words = [] if unsure is None else unsure.split(",")
-    assessment = files.reopen(run, pool)
-    with closing(assessment.journal):  # type: ignore[type-var]
-        sheet = files.read_told(assessment, labels, id, label, words)
-        before = assessment.labels_used
-        assessment.tell(sheet.ids, sheet.labels)
-        aside = assessment.skip(sheet.unsure)
-    new = assessment.labels_used - before
-    for note in sheet.notes:
-        typer.echo(note)
-    typer.echo(text.taken(new, known=len(sheet.ids) - new, skipped=sheet.n_blank, aside=aside))
-    typer.echo(assessment.result().summary())
-    typer.echo(text.progress(assessment))
-
-
-@app.command(epilog=example("bayes-assess correct run.db fixes.csv"))
-def correct(
-    run: RunFile, labels: LabelsFile, id: IdOfLabels = "id", label: LabelColumn = "label", pool: Moved = None
-) -> None:
-    """Put labels right that were told wrong, all or nothing.
-
-    The file has the items to correct with their right labels; rows without a label are skipped. The answer is then that
-    of a campaign to which the right labels had been told; the journal keeps the wrong ones, too.
-    """
-    from bayes_assess.cli import files, text
-
-    assessment = files.reopen(run, pool)
-    with closing(assessment.journal):  # type: ignore[type-var]
-        sheet = files.read_corrections(assessment, labels, id, label)
-        changed = assessment.correct(sheet.ids, sheet.labels)
-    for note in sheet.notes:
-        typer.echo(note)
-    typer.echo(text.corrected(changed, as_before=len(sheet.ids) - changed, skipped=sheet.n_blank))
-    typer.echo(assessment.result().summary())
-    typer.echo(text.progress(assessment))
-
-
-@app.command(epilog=example("bayes-assess skip run.db item-007 item-011"))
-def skip(run: RunFile, ids: ItemIds, pool: Moved = None) -> None:
-    """Set items aside that nobody can label.
-
-    They are never asked for again, unless you release them. The answer takes them to be like the others, and says how
-    many they are.
-    """
-    from bayes_assess.cli import files, text
-
-    assessment = files.reopen(run, pool)
-    with closing(assessment.journal):  # type: ignore[type-var]
-        n = assessment.skip(ids)
-    typer.echo(text.set_aside(n, before=len(set(ids)) - n))
-    typer.echo(text.progress(assessment))
-
-
-@app.command(epilog=example("bayes-assess release run.db item-007", "bayes-assess release run.db --pending"))
-def release(
-    run: RunFile,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[IDS]...", help="Items, by their ids.")] = None,
-    pending: Annotated[bool, typer.Option("--pending", help="All items that await labels.")] = False,
-    skipped: Annotated[bool, typer.Option("--skipped", help="All items that were set aside.")] = False,
-    pool: Moved = None,
-) -> None:
-    """Let items be asked for again that await labels or were set aside.
-
-    Release what is pending if a sheet was lost, or if nobody is going to label it.
-    """
-    from bayes_assess.cli import files, text
-
-    if not (ids or pending or skipped):
-        raise LabelError("Say which items to release: their ids, --pending or --skipped.")
-    assessment = files.reopen(run, pool)
-    with closing(assessment.journal):  # type: ignore[type-var]
-        chosen = [*(ids or []), *assessment.pending.tolist() * pending, *assessment.skipped.tolist() * skipped]
-        n = assessment.release([str(name) for name in chosen])
-    typer.echo(text.released(n))
-    typer.echo(text.progress(assessment))
-
-
+app.command(epilog=example("bayes-assess skip run.db item-007 item-011"))(labels.skip)
+app.command(epilog=example("bayes-assess release run.db item-007", "bayes-assess release run.db --pending"))(
+    labels.release
+)
 app.command(epilog=example("bayes-assess status run.db --plot figure.png"))(answers.status)
 app.command(epilog=example("bayes-assess plan run.db --width 0.05"))(answers.plan)
 app.command(epilog=example("bayes-assess report run.db -o report.html"))(answers.report)

@@ -239,6 +239,18 @@ class Asked:
         return design is None or is_ranked(find_curve_design(design))
 
     @property
+    def arguments(self) -> list[str]:
+        """The question as it was typed.
+
+        Examples
+        --------
+        >>> Asked(name=QuestionName.LEAST_ACCURATE, options={"by": "site", "m": 2}).arguments
+        ['--question', 'least-accurate', '--by', 'site', '--m', '2']
+        """
+        options = [text for name, value in self.options.items() for text in (flag(name), str(value))]
+        return ["--question", str(self.name), *options]
+
+    @property
     def columns(self) -> dict[str, list[str]]:
         """Columns of groups and of other systems' predictions in the pool's file that the question needs."""
         named = ("by", "pair", "first", "second", "systems", "judges")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bayes_assess.campaigns.assessment import Assessment, Queries
+    from bayes_assess.campaigns.queries import LabelSheet
 
 
 def reader_options(
@@ -67,6 +68,24 @@ def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingPr
     """Read the pool of a journal as it was read before, but for some options, and go on with the assessment."""
     from bayes_assess.campaigns.start import resume
 
+    path, options, meta = _as_read(run, moved_to)
+    return resume(run, read_items(path, {**options, **more}, ranked="ranked_design" in meta, seed=meta["seed"]))
+
+
+def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[str]]) -> Assessment:
+    """Go on with the assessment of a journal to ask another question, for which its pool needs further columns."""
+    assessment = reopen(run, moved_to)
+    path, options, _ = _as_read(run, moved_to)
+    more = {name: [*(options.get(name) or []), *named] for name, named in columns.items()}
+    wider = {name: list(dict.fromkeys(names)) for name, names in more.items() if names}
+    if isinstance(assessment.pool, Pool) and any(wider[name] != options.get(name) for name in wider):
+        # The same items: `reopen` has compared what the journal knows of them.
+        assessment.pool = read_pool(path, **{**options, **wider})
+    return assessment
+
+
+def _as_read(run: Path, moved_to: Path | None) -> tuple[Path, dict[str, Any], dict[str, Any]]:
+    """Return where the pool of a journal is, how it was read, and what the journal says of itself."""
     with Journal.open(run) as journal:
         meta = journal.meta
     source = meta.get("source")
@@ -75,8 +94,7 @@ def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingPr
             raise JournalError(f"{run} was not started on the command line, so it does not know its pool; add --pool.")
         source = {"path": "", "options": columns_of(meta["question"])}
     path = moved_to or _find(Path(source["path"]), run)
-    options = {"id": None, "scores": None, "prediction": None, "classes": None} | source["options"] | more
-    return resume(run, read_items(path, options, ranked="ranked_design" in meta, seed=meta["seed"]))
+    return path, {"id": None, "scores": None, "prediction": None, "classes": None} | source["options"], meta
 
 
 def _find(recorded: Path, run: Path) -> Path:
@@ -87,19 +105,33 @@ def _find(recorded: Path, run: Path) -> Path:
     raise JournalError(f"The pool {recorded} of {run} is not there any more; say where it is by --pool.")
 
 
-def read_told(assessment: Assessment | RankedAssessment, path: Path, id: str, label: str, unsure: list[str]) -> Sheet:
-    """Read a sheet of labels that do not contradict those that were told."""
+def read_told(
+    assessment: Assessment | RankedAssessment,
+    path: Path,
+    id: str,
+    label: str,
+    unsure: list[str],
+    annotator: str | None = None,
+) -> Sheet:
+    """Read a sheet of labels; those of nobody in particular do not contradict those that were told.
+
+    `annotator` is who gave the labels of rows that do not say so in a column ``annotator``. Items that somebody has
+    labelled are not set aside because another annotator is unsure.
+    """
     pool, unknown = _items_of(assessment)
     known = _known(assessment, pool)
 
-    def check(item: int, name: str | None) -> str | None:
+    def check(item: int, name: str | None, who: str) -> str | None:
         before = known.get(item)
-        if before is None or before == name:
+        if before is None or before == name or who or annotator:
             return None
         now = "being unsure" if name is None else repr(name)
         return f"is already labelled {before!r}, and {now} contradicts that; labels are put right by `correct`"
 
-    return read_sheet(path, pool, id, label, unsure, check, unknown)
+    sheet = read_sheet(path, pool, id, label, unsure, check, unknown, "annotator")
+    open_ = [item not in known for item in pool.positions(sheet.unsure).tolist()] if len(sheet.unsure) else []
+    names = np.where(sheet.annotators == "", annotator or "", sheet.annotators)
+    return sheet._replace(unsure=sheet.unsure[np.array(open_, bool)], annotators=names)
 
 
 def read_corrections(assessment: Assessment | RankedAssessment, path: Path, id: str, label: str) -> Sheet:
@@ -107,7 +139,7 @@ def read_corrections(assessment: Assessment | RankedAssessment, path: Path, id: 
     pool, unknown = _items_of(assessment)
     known = _known(assessment, pool)
 
-    def check(item: int, name: str | None) -> str | None:
+    def check(item: int, name: str | None, who: str) -> str | None:
         return None if item in known else "has no label that could be corrected; labels are told by `tell`"
 
     return read_sheet(path, pool, id, label, check=check, unknown=unknown)
@@ -127,7 +159,7 @@ def _known(assessment: Assessment | RankedAssessment, pool: Pool) -> dict[int, s
     return dict(zip(pool.positions(ids).tolist(), map(str, labels.tolist()), strict=True))
 
 
-def write_sheet(queries: Queries, path: Path, show_prediction: bool) -> None:
+def write_sheet(queries: LabelSheet, path: Path, show_prediction: bool = False) -> None:
     """Write a sheet for annotators in the format of its suffix."""
     write = queries.to_xlsx if path.suffix.lower() == SUFFIX else queries.to_csv
     write(path, show_prediction=show_prediction)

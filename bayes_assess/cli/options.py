@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from bayes_assess.cli.asked import OPTIONS, Asked, Option, QuestionName, flag
+from bayes_assess.errors import QuestionError
 
 
 class PriorName(StrEnum):
@@ -78,6 +79,12 @@ Unsure = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 
 Ask = Annotated[QuestionName, typer.Option("--question", metavar="QUESTION", help="What to find out, see below.")]
+AskInstead = Annotated[
+    QuestionName | None,
+    typer.Option(
+        "--question", metavar="QUESTION", help="Another question than the run's own, with its options as of `start`."
+    ),
+]
 IdColumn = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Ids; by default `id` or row numbers.")]
 Scores = Annotated[
     list[str] | None,
@@ -113,18 +120,29 @@ def asked(question: Ask = QuestionName.GROUP_ACCURACY, **options: Any) -> Asked:
     return Asked(name=question, options={name: value for name, value in options.items() if value is not None})
 
 
+def asked_instead(question: AskInstead = None, **options: Any) -> Asked | None:
+    """Gather another question than the run's own, if there is one; the signature is as that of `asked`."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if question is not None:
+        return Asked(name=question, options=given)
+    if given:
+        raise QuestionError(f"{flag(next(iter(given)))} goes with another question than the run's own: add --question.")
+    return None
+
+
 def _option(name: str, option: Option) -> inspect.Parameter:
     shown = typer.Option(flag(name), metavar=option.metavar, help=option.help)
     annotation = Annotated[option.kind | None, shown]  # type: ignore[name-defined] - a class that is known here only
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-asked.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-    [
-        inspect.signature(asked, eval_str=True).parameters["question"],
-        *(_option(name, option) for name, option in OPTIONS.items()),
-    ]
-)
+for _gathering in (asked, asked_instead):
+    _gathering.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.signature(_gathering, eval_str=True).parameters["question"],
+            *(_option(name, option) for name, option in OPTIONS.items()),
+        ]
+    )
 
 
 def reading(

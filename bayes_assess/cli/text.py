@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import one_line, plural, text_width
+from bayes_assess._tools.text import one_line, text_width
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.measures import Measure, combine, positive_code
 from bayes_assess.pool.numeric import NumericPool
@@ -142,34 +142,10 @@ def _asked(assessment: Assessment) -> tuple[str, str]:
     return f"by {cells.description}{which}", f" in {cells.n_cells:,} groups{note}"
 
 
-def taken(new: int, known: int, skipped: int, aside: int = 0) -> str:
-    """Say what became of the rows of a sheet."""
-    notes = [f"{known:,} known before"] if known else []
-    notes += [f"{aside:,} set aside"] if aside else []
-    notes += [f"{skipped:,} without a label skipped"] if skipped else []
-    return f"Took {new:,} label{'s' * (new != 1)}" + (f" ({', '.join(notes)})." if notes else ".")
-
-
-def corrected(changed: int, as_before: int, skipped: int) -> str:
-    """Say what became of the rows of a sheet of corrections."""
-    notes = [f"{as_before:,} as they were"] if as_before else []
-    notes += [f"{skipped:,} without a label skipped"] if skipped else []
-    return f"Corrected {plural(changed, 'label')}" + (f" ({', '.join(notes)})." if notes else ".")
-
-
-def set_aside(new: int, before: int) -> str:
-    """Say how many items were set aside, and how many had been before."""
-    return f"Set {plural(new, 'item')} aside" + (f" ({before:,} aside before)." if before else ".")
-
-
-def released(n: int) -> str:
-    """Say how many items may be asked for again."""
-    return f"Released {plural(n, 'item')}: {'it' if n == 1 else 'they'} may be asked for again."
-
-
 def numbers(assessment: Assessment | RankedAssessment) -> dict[str, int]:
     """Return how many labels were used, and what became of the other items."""
     found = {"labels_used": assessment.labels_used, "pending": assessment.n_pending, "skipped": assessment.n_skipped}
+    found["disagreements"] = assessment.n_disagreements
     return found | {"remaining": assessment.n_remaining, "items": assessment.pool.n_items}
 
 

@@ -186,6 +186,19 @@ class Question(ABC):
             Labels per cell that a fixed prior counts as; None takes the question's default.
         """
 
+    def belief_of_accuracies(self, accuracy: Float[np.ndarray, "S K"], pooled: Belief, seed: int) -> Any:
+        """Return the belief on the cells that draws of their accuracies amount to; None where they do not say enough.
+
+        Parameters
+        ----------
+        accuracy : (S, K)
+            Joint posterior draws of the accuracies of the cells' unlabelled items.
+        pooled : Belief
+            That which takes the labels of every cell for random ones, whose accuracy alone is wrong.
+        seed : int
+        """
+        return None
+
     @abstractmethod
     def reward(self, cells: Cells, prior: Belief) -> Reward | CellMeasure:
         """Return what one label is worth, or what is measured."""

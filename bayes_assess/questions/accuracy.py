@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, Reward, VarianceReduction
 from bayes_assess.estimators.finite_pool import value_draws, value_interval, value_mean
 from bayes_assess.models.belief import Belief
+from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question, check_target, pool_size
@@ -63,6 +64,10 @@ class GroupAccuracy(Question):
     def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
         """Build the prior of every group's accuracy; a fixed one counts as two labels."""
         return accuracy_prior(cells, prior, strength, self.default_strength)
+
+    def belief_of_accuracies(self, accuracy: Float[np.ndarray, "S K"], pooled: Belief, seed: int) -> SampledBelief:
+        """Return the draws as a belief."""
+        return SampledBelief(accuracy, np.zeros(len(accuracy)))
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: the variance that it takes away."""

@@ -16,7 +16,7 @@ from bayes_assess.acquisition.rewards import ConfusionVarianceReduction, Cost, R
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import value_draws, value_interval, value_mean
 from bayes_assess.models.belief import Belief, merge_columns
-from bayes_assess.models.sampled_belief import as_draws
+from bayes_assess.models.sampled_belief import SampledBelief, as_draws
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question, check_target, pool_size
@@ -147,6 +147,10 @@ class ConfusionMatrix(Question):
         """Build the prior of every row; a fixed one counts as one label."""
         return confusion_prior(pool, prior, strength, self.default_strength)
 
+    def belief_of_accuracies(self, accuracy: Float[np.ndarray, "S K"], pooled: Belief, seed: int) -> SampledBelief:
+        """Return rows with these agreements; the other outcomes share what is left as in the pooled labels."""
+        return _with_agreement(accuracy, np.arange(accuracy.shape[1]), pooled, seed)
+
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a predicted class is worth: the variance that it takes from its row."""
         return ConfusionVarianceReduction(cells.n_cells)
@@ -245,6 +249,10 @@ class MostCostly(ExtremeQuestion):
         """Build the prior of every row, errors of equal cost taken together; a fixed one counts as one label."""
         return self.merged(confusion_prior(pool, prior, strength, self.default_strength))
 
+    def belief_of_accuracies(self, accuracy: Float[np.ndarray, "S K"], pooled: Belief, seed: int) -> SampledBelief:
+        """Return rows with these agreements; the other outcomes share what is left as in the pooled labels."""
+        return _with_agreement(accuracy, self.agreement, pooled, seed)
+
     def merged(self, belief: Belief) -> Belief:
         """Take labels of equal cost together, in draws where the belief has no closed form for it."""
         whole: Any = belief if hasattr(belief, "merged") else as_draws(belief)
@@ -286,3 +294,15 @@ class MostCostly(ExtremeQuestion):
     def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
         for shares in value_draws(prior.update_counts(counts), counts, pool_size(self, cells), seed, n):
             yield (self.levels * shares).sum(-1)
+
+
+def _with_agreement(
+    accuracy: Float[np.ndarray, "S K"], own: Int[np.ndarray, " K"], pooled: Belief, seed: int
+) -> SampledBelief:
+    """Put agreements into draws of rows (S, K, O): errors keep their shares of what is left."""
+    draws = np.array(pooled.sample(jax_key(seed, "rows"), len(accuracy)), np.float64)
+    rows = np.arange(len(own))
+    left = np.maximum(1 - draws[:, rows, own], np.finfo(float).tiny)
+    draws *= ((1 - accuracy) / left)[:, :, None]
+    draws[:, rows, own] = accuracy
+    return SampledBelief(draws, np.zeros(len(draws)))

@@ -14,6 +14,7 @@ from bayes_assess.acquisition.rewards import ExpectedLambda, PairwiseLambda, Rew
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import pair_masses, value_draws, value_mean
 from bayes_assess.models.belief import Belief, beta_marginals, is_mixture
+from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import pool_size
@@ -40,6 +41,10 @@ class _GroupComparison(Comparison):
     def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
         """Build the prior of every group's accuracy; a fixed one counts as two labels."""
         return accuracy_prior(cells, prior, strength, self.default_strength)
+
+    def belief_of_accuracies(self, accuracy: Float[np.ndarray, "S K"], pooled: Belief, seed: int) -> SampledBelief:
+        """Return the draws as a belief."""
+        return SampledBelief(accuracy, np.zeros(len(accuracy)))
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
         """Return 1 where the label agrees with the prediction, else 0."""

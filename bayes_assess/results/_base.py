@@ -136,6 +136,7 @@ class Result(Answer):
     skipped: Int[np.ndarray, " K"] | None = None  # items of every cell that were set aside
     seed: int = 0
     belief: Any = None  # a posterior that has seen the labels, in the place of the prior's
+    notes: tuple[str, ...] = ()  # sentences on the labels, which end the summary
 
     def __post_init__(self):
         if not 0 < self.level < 1:
@@ -210,7 +211,7 @@ class Result(Answer):
             lines.append(f"{self.volunteered:,} labels were told without being asked for: {self._use_of_volunteered}")
         if self.n_skipped:
             lines += self._about_skipped()
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])
 
     @property
     def _use_of_volunteered(self) -> str:

@@ -220,9 +220,9 @@ def test_questions_that_the_cells_cannot_answer_are_refused(question, said):
         told(ba.Metric("f1"), "passive", 50).result(question=question)
 
 
-def test_a_session_of_groups_answers_no_other_question():
+def test_a_session_of_groups_answers_measures_from_random_items_alone():
     a = ba.assess(POOL, ba.GroupAccuracy())
-    with pytest.raises(ba.QuestionError, match="started with, no other"):
+    with pytest.raises(ba.QuestionError, match="whose labels answer it, too"):
         a.result(question=ba.Metric("f1"))
 
 

@@ -25,7 +25,7 @@ class Grid(NamedTuple):
     rows : list of int
         Numbers of the rows as the file has them; the header is row 1.
     columns : list of list of str
-        Texts of every column that was asked for.
+        Texts of every column that was asked for; empty ones of those that need not be there.
     too_long : list of int
         Rows that have more fields than the header.
     """
@@ -47,8 +47,8 @@ class _Table(NamedTuple):
         return [name.strip() for name in self.rows[0]]
 
 
-def read_grid(path: Path, wanted: Sequence[str]) -> Grid:
-    r"""Read some columns of a sheet; blank lines are passed over.
+def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -> Grid:
+    r"""Read some columns of a sheet, and others if they are there; blank lines are passed over.
 
     CSV may be separated by commas, semicolons or tabs, in UTF-8 or UTF-16, with or without a byte-order mark. Names of
     columns are taken in any case and with spaces around them, if no column has the very name.
@@ -72,9 +72,10 @@ def read_grid(path: Path, wanted: Sequence[str]) -> Grid:
         raise LabelError(f"{path} is empty; it needs the columns {' and '.join(map(repr, wanted))}.")
     table = max(tables, key=lambda table: (_n_found(table.header, wanted), len(table.header)))
     places, width = [_place(table.header, name, path) for name in wanted], len(table.header)
+    places += [_place(table.header, name, path) if _n_found(table.header, [name]) else width for name in optional]
     if table.error is not None:
         raise LabelError(f"{path} cannot be read as CSV: row {table.number + len(table.rows) + 1}: {table.error}.")
-    numbers, columns, too_long = [], [[] for _ in wanted], []
+    numbers, columns, too_long = [], [[] for _ in places], []
     for number, row in enumerate(table.rows[1:], start=table.number + 2):
         if not row:  # a blank line, which spreadsheets count
             continue
@@ -82,7 +83,7 @@ def read_grid(path: Path, wanted: Sequence[str]) -> Grid:
             too_long.append(number)
         numbers.append(number)
         for column, place in zip(columns, places, strict=True):
-            column.append(row[place] if place < len(row) else "")
+            column.append(row[place] if place < min(len(row), width) else "")
     return Grid(numbers, columns, too_long)
 
 

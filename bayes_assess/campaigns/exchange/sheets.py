@@ -19,7 +19,7 @@ from bayes_assess.pool.pool import Pool
 _SHOWN = 20  # rows that a message lists, at most
 _EXAMPLES = 3  # spellings that a note shows
 
-Check = Callable[[int, str | None], str | None]  # position and label (None: unsure) to what speaks against it
+Check = Callable[[int, str | None, str], str | None]  # position, label (None: unsure), annotator to what is wrong
 
 
 class Sheet(NamedTuple):
@@ -35,6 +35,8 @@ class Sheet(NamedTuple):
         Rows without a label.
     notes : list of str
         Sentences on what was taken for something else.
+    annotators : (n,) names
+        Who gave the labels; empty texts where the sheet does not say.
     """
 
     ids: np.ndarray
@@ -42,6 +44,7 @@ class Sheet(NamedTuple):
     unsure: np.ndarray
     n_blank: int
     notes: list[str]
+    annotators: np.ndarray
 
 
 def read_labels(
@@ -121,6 +124,7 @@ def read_sheet(
     unsure: Iterable[str] = (),
     check: Check | None = None,
     unknown: str = UNKNOWN,
+    annotator: str | None = None,
 ) -> Sheet:
     """Read a sheet and find its items and labels in a pool; all rows are right, or none is taken.
 
@@ -131,23 +135,27 @@ def read_sheet(
     unsure : texts
         What stands in the place of a label where nobody can tell it, in any case.
     check : function, optional
-        Says of an item's position and its label, None where nobody can tell it, what speaks against it.
+        Says of an item's position, its label, None where nobody can tell it, and who gave it, what speaks against it.
     unknown : str
         What is said of ids of no item.
+    annotator : str, optional
+        Name of a column that says who gave the labels, if there is such a column: then a row is the one of an item and
+        an annotator, and an item that somebody has labelled is not unsure.
 
     Raises
     ------
     LabelError
         As `read_labels`, or if a word for unsure is a class.
     """
-    grid, match_label = read_grid(path, [id, label]), LabelMatcher(pool)
+    grid, match_label = read_grid(path, [id, label], [annotator] if annotator else []), LabelMatcher(pool)
+    said_by = [text.strip() for text in grid.columns[2]] if annotator else [""] * len(grid.rows)
     words = _words(unsure, match_label.names)
     given = [at for at, text in enumerate(grid.columns[1]) if text.strip()]
     matches = IdMatcher(pool, unknown)([grid.columns[0][at] for at in given])
     wrong, taken = _misshapen(grid), _Respelled()
-    found: dict[int, tuple[int, str | None]] = {}  # of every item, its row and its label
+    found: dict[tuple[int, str], tuple[int, str | None]] = {}  # of every item and annotator, row and label
     for at, item in zip(given, matches, strict=True):
-        row, (id_text, text) = grid.rows[at], (column[at] for column in grid.columns)
+        row, (id_text, text) = grid.rows[at], (column[at] for column in grid.columns[:2])
         name: Any = None
         if row in wrong:
             continue
@@ -164,22 +172,25 @@ def read_sheet(
         place = int(item.found)
         shown = str(pool.ids[place])
         taken.note("id", id_text, shown, item.exact)
-        before, other = found.setdefault(place, (row, name))
-        problem = None if check is None else check(place, name)
+        before, other = found.setdefault((place, said_by[at]), (row, name))
+        problem = None if check is None else check(place, name, said_by[at])
         if other != name:
             both = " and ".join("unsure" if one is None else repr(one) for one in (other, name))
             wrong[row] = f"{shown!r} occurs twice with different labels, {both}, first in row {before}"
         elif problem is not None:
             wrong[row] = f"{shown!r} {problem}"
     _refuse(path, wrong)
-    sure = {place: name for place, (_, name) in found.items() if name is not None}
-    labels = np.array(list(sure.values()), dtype=str)
+    sure = {key: name for key, (_, name) in found.items() if name is not None}
+    labels, places = np.array(list(sure.values()), dtype=str), np.array([place for place, _ in sure], dtype=np.int64)
+    labelled = set(places.tolist())
+    nobody = dict.fromkeys(place for (place, _), (_, name) in found.items() if name is None)
     return Sheet(
-        ids=pool.ids[np.array(list(sure), dtype=np.int64)],
+        ids=pool.ids[places],
         labels=labels if pool.multilabel else labels.astype(pool.classes.dtype),
-        unsure=pool.ids[np.array([place for place, (_, name) in found.items() if name is None], dtype=np.int64)],
+        unsure=pool.ids[np.array([place for place in nobody if place not in labelled], dtype=np.int64)],
         n_blank=len(grid.rows) - len(given),
         notes=taken.notes(),
+        annotators=np.array([who for _, who in sure], dtype=str),
     )
 
 

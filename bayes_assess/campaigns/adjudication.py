@@ -1,0 +1,233 @@
+"""Labels that are looked at again: corrected, compared between annotators, and decided on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from bayes_assess._tools.arrays import objects
+from bayes_assess.campaigns.agreement import Agreement
+from bayes_assess.campaigns.annotators import Told, annotator_names
+from bayes_assess.campaigns.campaign import Campaign
+from bayes_assess.campaigns.disagreements import Disagreements
+from bayes_assess.errors import LabelError
+from bayes_assess.pool.labels import check_consistent, check_labelled
+
+
+class Adjudication(Campaign):
+    """What sessions offer for labels that may be wrong."""
+
+    answers_others = True  # questions than their own from the same labels, where these allow
+
+    @property
+    def n_disagreements(self) -> int:
+        """Items whose annotators differ and that nobody has decided on."""
+        return len(self._annotators.unresolved)
+
+    @property
+    def n_told(self) -> int:
+        """Labels told so far by all annotators, of one item several."""
+        return sum(map(len, self._annotators.labels.values()))
+
+    def correct(self, ids: Any, labels: Any) -> int:
+        """Put labels right that were told wrong. All are taken, or none.
+
+        Afterwards everything is as if these labels had been told in the place of the wrong ones, except that the items
+        chosen since then stay chosen. The journal keeps both.
+
+        Parameters
+        ----------
+        ids : (n,) item ids
+            Items that have a label.
+        labels : (n,) class names
+            Their right labels; items without one (None, NaN, a masked value or an empty text) are left as they are.
+
+        Returns
+        -------
+        int
+            How many labels changed.
+
+        Raises
+        ------
+        LabelError
+            If lengths differ, an item has no label yet, or a label is not one of the classes.
+        UnknownIdError
+            If an id is not in the pool.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
+        >>> a.tell(a.ask(2).ids, ["cat", "cat"])
+        >>> a.correct([0, 1], ["cat", "dog"])
+        1
+        >>> a.result().estimate.tolist()
+        [1.0, 1.0]
+        """
+        items, codes = self._right(ids, labels)
+        wrong = self._items.label[items] != codes
+        if wrong.any():
+            self._decide("correct", items[wrong], codes[wrong])
+        return int(wrong.sum())
+
+    def disagreements(self, *, resolved: bool = False) -> Disagreements:
+        """List the items whose annotators differ.
+
+        Parameters
+        ----------
+        resolved : bool
+            Whether to list those, too, that somebody has decided on.
+
+        Returns
+        -------
+        Disagreements
+            In pool order; `to_csv` writes a sheet to decide in, which `resolve` takes.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
+        >>> a.tell([0, 1], ["cat", "cat"], annotator="A1")
+        >>> a.tell([0, 1], ["cat", "dog"], annotator="A2")
+        >>> a.disagreements().ids.tolist()
+        [1]
+        """
+        book, pool = self._annotators, self.pool
+        items = book.differing if resolved else book.unresolved
+        return Disagreements(
+            ids=pool.ids[items],
+            labels={name: self._labels_of(row) for name, row in zip(book.names, book.table(items), strict=True)},
+            in_force=self._labels_of(self._items.label[items]),
+            resolved=np.array([item in book.settled for item in items.tolist()], bool),
+            show={name: values[items] for name, values in pool.show.items()},
+            choices=() if pool.multilabel else tuple(pool.classes.tolist()),
+        )
+
+    def agreement(self) -> Agreement:
+        """Say how well annotators agree on the items that two or more of them have labelled.
+
+        Returns
+        -------
+        Agreement
+            The share of labels that agree, Cohen's kappa and Krippendorff's alpha, by the labels as they were told.
+
+        Raises
+        ------
+        LabelError
+            If no item has labels of two annotators.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
+        >>> a.tell([0, 1], ["cat", "cat"], annotator="A1")
+        >>> a.tell([0, 1], ["cat", "dog"], annotator="A2")
+        >>> a.agreement().raw
+        0.5
+        """
+        book = self._annotators
+        codes = book.table(book.shared)
+        took_part = (codes >= 0).any(1)
+        return Agreement(tuple(np.array(book.names, object)[took_part].tolist()), codes[took_part])
+
+    def resolve(self, ids: Any = None, labels: Any = None, *, rule: str | None = None) -> int:
+        """Decide on labels about which annotators differ: a person's labels, or a rule. All are taken, or none.
+
+        Afterwards everything is as if these labels had been told at first, as after `correct`; the journal and
+        `disagreements(resolved=True)` keep what the annotators said.
+
+        Parameters
+        ----------
+        ids : (n,) item ids, optional
+            Items that have a label, whether annotators differ about them or not.
+        labels : (n,) class names, optional
+            The labels decided on, which may be those in force; items without one (None, NaN, a masked value or an empty
+            text) stay open.
+        rule : str, optional
+            In the place of both: ``"majority"``, the label that more than half of an item's annotators gave, where
+            there is one; or the name of an annotator, whose labels are taken where there are any.
+
+        Returns
+        -------
+        int
+            How many items were decided on.
+
+        Raises
+        ------
+        LabelError
+            If neither or both of labels and a rule are given, no annotator has that name, lengths differ, an item has
+            no label yet, or a label is not one of the classes.
+        UnknownIdError
+            If an id is not in the pool.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
+        >>> a.tell([0, 1], ["cat", "cat"], annotator="A1")
+        >>> a.tell([0, 1], ["cat", "dog"], annotator="A2")
+        >>> a.resolve(rule="majority")  # one against one
+        0
+        >>> a.resolve([1], ["dog"])
+        1
+        >>> a.result().estimate.tolist()
+        [1.0, 1.0]
+        """
+        if (ids is None) != (labels is None) or (ids is None) == (rule is None):
+            raise LabelError("Resolve by ids and labels, or by rule='majority' or an annotator's name, not by both.")
+        items, codes = self._annotators.by_rule(rule) if rule is not None else self._right(ids, labels)
+        settled = np.array([item in self._annotators.settled for item in items.tolist()], bool)
+        new = ~settled | (self._items.label[items] != codes)
+        if new.any():
+            self._decide("resolve", items[new], codes[new])
+        return int(new.sum())
+
+    def _tell_named(self, ids: Any, labels: Any, annotator: Any) -> None:
+        """Learn the first labels of items, and keep further ones beside them."""
+        space = self.pool.label_space
+        told_ids, told_labels = space.labelled_only(ids, labels)
+        n = len(np.atleast_1d(ids))
+        names = annotator_names(annotator, n, self.pool.show)
+        kept, _ = space.labelled_only(np.arange(n), labels)
+        if not len(told_ids):
+            return
+        items = self.pool.positions(told_ids)
+        told = Told(items, space.codes(told_labels, told_ids), names[kept])
+        first, further = self._annotators.divide(told, self._items.label, told_ids, space)
+        if not len(first.items) and not len(further.items):
+            return
+        self._write("annotate", {**self._plain(first), "further": self._plain(further)})
+        self._annotate(first, further, first.codes)
+
+    def _plain(self, told: Told) -> dict[str, Any]:
+        names = self.pool.label_space.names(told.codes) if len(told.codes) else []
+        return {"ids": self.pool.ids[told.items], "labels": names, "annotators": told.annotators}
+
+    def _right(self, ids: Any, labels: Any) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+        """Return the positions of labelled items, each once, and the codes of what their labels should be."""
+        space = self.pool.label_space
+        ids, labels = space.labelled_only(ids, labels)
+        if not len(ids):
+            return np.zeros(0, np.intp), np.zeros(0, np.int64)
+        items = self.pool.positions(ids)
+        check_labelled(self._items.label[items], ids)
+        return check_consistent(np.full(len(items), -1), items, space.codes(labels, ids), ids, space)
+
+    def _decide(self, kind: str, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
+        """Put these labels in force."""
+        payload = {"ids": self.pool.ids[items], "labels": self.pool.label_space.names(codes)}
+        if (self._items.label[items] != codes).any():
+            self._become(self._decided(kind, payload), kind, payload)
+        else:
+            self._write(kind, payload)
+            self._annotators.settle(items)
+
+    def _labels_of(self, codes: Int[np.ndarray, " n"]) -> np.ndarray:
+        """Return labels by their codes, None where there is none."""
+        known = codes >= 0
+        found = np.full(len(codes), None, object)
+        if known.any():
+            found[known] = objects(self.pool.label_space.names(codes[known]).tolist())
+        return found

@@ -1,0 +1,138 @@
+"""How well annotators agree: as a share of labels, and beyond chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
+from bayes_assess.errors import LabelError, OutputError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement:
+    """How well annotators agree, by the labels that they told, whatever was decided later.
+
+    Parameters
+    ----------
+    annotators : tuple of str
+        A names.
+    codes : (A, n) integers
+        Codes of the labels of items with two labels or more; -1 where an annotator gave none.
+
+    Examples
+    --------
+    >>> agreement = Agreement(("A1", "A2"), np.array([[0, 0, 1, 1], [0, 1, 1, 1]]))
+    >>> agreement.n_items, agreement.raw
+    (4, 0.75)
+    """
+
+    annotators: tuple[str, ...]
+    codes: Int[np.ndarray, "A n"]
+
+    def __post_init__(self):
+        if not self.n_items:
+            raise LabelError(
+                "No item has labels of two annotators yet, so that there is no agreement to speak of; let a second one "
+                "label some of the same items, and tell(..., annotator='A2')."
+            )
+
+    @property
+    def n_items(self) -> int:
+        """Items that two annotators or more have labelled."""
+        return self.codes.shape[1]
+
+    @cached_property
+    def counts(self) -> Int[np.ndarray, "n C"]:
+        """Labels of every item by value, a column for every value that occurs."""
+        values = np.unique(self.codes[self.codes >= 0])
+        return (self.codes[:, :, None] == values).sum(0)
+
+    @property
+    def raw(self) -> float:
+        """Share of the pairs of labels of one item that agree: of the items, where there are two annotators."""
+        per_item = self.counts.sum(1)
+        return float((self.counts * (self.counts - 1)).sum() / (per_item * (per_item - 1)).sum())
+
+    @cached_property
+    def kappa(self) -> float | None:
+        """Cohen's kappa; None unless there are two annotators, or where all labels are alike.
+
+        (p_o - p_e) / (1 - p_e) with p_o the share of items on which they agree, and p_e what it would be by chance,
+        were the labels of each of them shuffled. It is scikit-learn's ``cohen_kappa_score``.
+        """
+        return self._kappa(0, 1) if len(self.annotators) == 2 else None
+
+    @cached_property
+    def alpha(self) -> float | None:
+        """Krippendorff's alpha for names, of any number of annotators; None where all labels are alike.
+
+        1 - D_o / D_e with D_o the share of pairs of labels of one item that differ, every item weighing by its labels,
+        and D_e that of pairs of any labels. Items that somebody did not label enter with those they have. It is
+        ``krippendorff.alpha``.
+        """
+        if self.counts.shape[1] < 2:
+            return None
+        return float(_krippendorff().alpha(value_counts=self.counts, level_of_measurement="nominal"))
+
+    def table(self) -> Table:
+        """Tabulate the agreement of every two annotators on the items that both have labelled."""
+        pairs = [pair for pair in combinations(range(len(self.annotators)), 2) if self._both(*pair).any()]
+        raw = [float((self.codes[i] == self.codes[j])[self._both(i, j)].mean()) for i, j in pairs]
+        columns = {
+            "first": [self.annotators[i] for i, _ in pairs],
+            "second": [self.annotators[j] for _, j in pairs],
+            "items": [int(self._both(i, j).sum()) for i, j in pairs],
+            "agree": raw,
+            "kappa": [self._kappa(i, j) for i, j in pairs],
+        }
+        return Table(columns, title="Agreement of annotators", formats={"agree": ".3f", "kappa": ".3f"})
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return the `table` as a data frame."""
+        return self.table().to_frame(backend)
+
+    def summary(self) -> str:
+        """Say it in a sentence."""
+        said = f"{plural(len(self.annotators), 'annotator')} agree in {self.raw:.1%} of the pairs of labels"
+        kappa = "" if self.kappa is None else f"Cohen's kappa {self.kappa:.3f}, "
+        alpha = "" if self.alpha is None else f"; {kappa}Krippendorff's alpha {self.alpha:.3f}"
+        return f"{said} of {plural(self.n_items, 'item')}{alpha}."
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _both(self, i: int, j: int) -> np.ndarray:
+        return np.all(self.codes[[i, j]] >= 0, axis=0)
+
+    def _kappa(self, i: int, j: int) -> float | None:
+        one, other = self.codes[[i, j]][:, self._both(i, j)]
+        if len(np.unique([one, other])) < 2:
+            return None
+        return float(_scikit_learn().cohen_kappa_score(one, other))
+
+
+def _scikit_learn() -> Any:
+    try:
+        from sklearn import metrics
+    except ImportError:
+        raise _missing("Cohen's kappa", "scikit-learn") from None
+    return metrics
+
+
+def _krippendorff() -> Any:
+    try:
+        import krippendorff  # type: ignore[import-not-found]
+    except ImportError:
+        raise _missing("Krippendorff's alpha", "the package krippendorff") from None
+    return krippendorff
+
+
+def _missing(what: str, library: str) -> OutputError:
+    return OutputError(f'{what} needs {library}: pip install "bayes-assess[agreement]".')

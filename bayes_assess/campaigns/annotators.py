@@ -1,0 +1,244 @@
+"""Annotators: who told which label of which item, and where they differ.
+
+An item has one label in force, the first that was told, until it is corrected or resolved; it alone is what answers are
+computed from. What others say of the item is kept beside it. That annotators err, each in their own way, is no part of
+any model here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from jaxtyping import Int
+
+from bayes_assess._tools.arrays import listing, missing_mask, show, values_of
+from bayes_assess._tools.text import plural
+from bayes_assess.errors import LabelError
+from bayes_assess.pool.labels import LabelSpace
+
+UNNAMED = "unnamed"  # whoever told labels without saying who
+MAJORITY = "majority"
+RESERVED = ("id", "label", "in_force", "annotator", MAJORITY, UNNAMED)  # columns of sheets, and rules
+
+
+class Told(NamedTuple):
+    """Labels with those who told them; arrays (n,) of items, codes and names."""
+
+    items: Int[np.ndarray, " n"]
+    codes: Int[np.ndarray, " n"]
+    annotators: np.ndarray
+
+
+class AnnotatorBook:
+    """Labels by annotator, and which items somebody has decided on.
+
+    Attributes
+    ----------
+    labels : dict of dicts
+        By annotator, in the order of their first labels, the codes of labels by item.
+    settled : set of int
+        Items whose label was corrected or resolved.
+
+    Examples
+    --------
+    >>> book = AnnotatorBook()
+    >>> book.record(Told(np.array([4, 7]), np.array([0, 1]), np.array(["A1", "A1"])))
+    >>> book.record(Told(np.array([7]), np.array([0]), np.array(["A2"])))
+    >>> book.differing.tolist(), book.of_item(7)
+    ([7], {'A1': 1, 'A2': 0})
+    """
+
+    def __init__(self) -> None:
+        self.labels: dict[str, dict[int, int]] = {}
+        self.settled: set[int] = set()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of those who told a label."""
+        return tuple(self.labels)
+
+    @property
+    def shared(self) -> Int[np.ndarray, " n"]:
+        """Items that two annotators or more have labelled, sorted."""
+        if len(self.labels) < 2:
+            return np.zeros(0, np.intp)
+        times = Counter(item for told in self.labels.values() for item in told)
+        return np.array(sorted(item for item, n in times.items() if n > 1), np.intp)
+
+    @property
+    def differing(self) -> Int[np.ndarray, " n"]:
+        """Items whose annotators differ, sorted, whether they are settled or not."""
+        shared = self.shared
+        return shared[[len(set(self.of_item(item).values())) > 1 for item in shared.tolist()]]
+
+    @property
+    def unresolved(self) -> Int[np.ndarray, " n"]:
+        """Items whose annotators differ and that nobody has decided on, sorted."""
+        differing = self.differing
+        return differing[[item not in self.settled for item in differing.tolist()]]
+
+    def of_item(self, item: int) -> dict[str, int]:
+        """Return the codes of an item's labels by annotator."""
+        return {name: told[item] for name, told in self.labels.items() if item in told}
+
+    def table(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, "A n"]:
+        """Tabulate the codes of items' labels, a row per annotator; -1 where there is none."""
+        rows = [[told.get(item, -1) for item in items.tolist()] for told in self.labels.values()]
+        return np.array(rows, np.int64).reshape(len(rows), len(items))
+
+    def record(self, told: Told) -> None:
+        """Write labels down."""
+        for item, code, name in zip(told.items.tolist(), told.codes.tolist(), told.annotators.tolist(), strict=True):
+            self.labels.setdefault(name, {})[item] = code
+
+    def settle(self, items: Int[np.ndarray, " n"]) -> None:
+        """Take note that somebody has decided on the labels of items."""
+        self.settled |= set(items.tolist())
+
+    def divide(
+        self, told: Told, in_force: Int[np.ndarray, " M"], ids: np.ndarray, space: LabelSpace
+    ) -> tuple[Told, Told]:
+        """Tell first labels of items from further ones; labels that were told before are left out.
+
+        Parameters
+        ----------
+        told : Told
+        in_force : (M,) integers
+            Codes of the labels that count; negative where there is none.
+        ids : (n,)
+            Of the items, for messages.
+        space : LabelSpace
+
+        Raises
+        ------
+        LabelError
+            If an annotator contradicts an own label, or somebody unnamed the one that counts.
+        """
+        first: list[int] = []
+        further: list[int] = []
+        new: dict[int, dict[str, int]] = {}
+        for at, (item, code, name) in enumerate(zip(*(column.tolist() for column in told), strict=True)):
+            now = new.setdefault(item, {})
+            counts = int(in_force[item]) if in_force[item] >= 0 else next(iter(now.values()), None)
+            before = counts if name == UNNAMED else (self.of_item(item) | now).get(name)
+            if before is None:
+                (first if counts is None else further).append(at)
+                now[name] = code
+            elif code != before and not (item in self.settled and code == counts):
+                who = "is already labelled" if name == UNNAMED else f"was already labelled by {show(name)}:"
+                one, other = (show(value) for value in space.names([before, code]))
+                raise LabelError(
+                    f"Item {show(ids[at])} {who} {one}, and {other} contradicts that. Nothing was taken: leave the "
+                    "item out, or correct its label."
+                )
+        chosen = (np.array(places, np.intp) for places in (first, further))
+        one, other = (Told(*(column[places] for column in told)) for places in chosen)
+        return one, other
+
+    def most_say(self, item: int) -> int | None:
+        """Return the code that more than half of an item's annotators gave, None where there is none."""
+        told = self.of_item(item)
+        code, n = Counter(told.values()).most_common(1)[0]
+        return code if 2 * n > len(told) else None
+
+    def by_rule(self, rule: str) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+        """Decide on unresolved items: by the majority, or by what one annotator said; ties stay open.
+
+        Raises
+        ------
+        LabelError
+            If the rule is none of these.
+        """
+        if rule != MAJORITY and rule not in self.labels:
+            known = listing([MAJORITY, *self.names], 30)
+            raise LabelError(f"A rule is 'majority' or the name of an annotator; found {show(rule)}, of {known}.")
+        own = self.labels.get(rule, {})
+        found = {item: self.most_say(item) if rule == MAJORITY else own.get(item) for item in self.unresolved.tolist()}
+        decided = {item: code for item, code in found.items() if code is not None}
+        return np.array(list(decided), np.intp), np.array(list(decided.values()), np.int64)
+
+    def said(self) -> tuple[str, ...]:
+        """Say how many items several annotators have labelled, and on how many they differ; nothing if on none."""
+        n, differing, open_ = len(self.shared), len(self.differing), len(self.unresolved)
+        if not n:
+            return ()
+        said = f"{plural(n, 'item')} {'has' if n == 1 else 'have'} labels of two annotators or more"
+        if not differing:
+            return (f"{said}, who agree.",)
+        rest = f"{open_:,} of them unresolved: the label that was told first counts" if open_ else "all resolved"
+        return (f"{said}, who differ on {differing:,}, {rest}.",)
+
+
+class OneAnnotator:
+    """Sessions that keep one label of every item, and answer their own question alone."""
+
+    n_disagreements = 0
+    answers_others = False  # other questions from the same labels
+
+    @property
+    def n_told(self) -> int:
+        """Labels told so far."""
+        session: Any = self
+        return session.labels_used
+
+    def disagreements(self, **options: Any) -> NoReturn:
+        """Refuse: these sessions keep one label of every item."""
+        _refuse()
+
+    def agreement(self) -> NoReturn:
+        """Refuse: these sessions keep one label of every item."""
+        _refuse()
+
+    def resolve(self, ids: Any = None, labels: Any = None, *, rule: str | None = None) -> NoReturn:
+        """Refuse: these sessions keep one label of every item."""
+        _refuse()
+
+    @staticmethod
+    def _check_annotator(annotator: Any) -> None:
+        if annotator is not None:
+            _refuse()
+
+
+def _refuse() -> NoReturn:
+    raise LabelError(
+        "Ranked lists and comparisons of pairs keep one label of every item, not those of several annotators: let "
+        "these agree first, and tell what they agreed on, without annotators."
+    )
+
+
+def annotator_names(annotator: Any, n: int, shown: Any = ()) -> np.ndarray:
+    """Return the name of the annotator of every label, `UNNAMED` where it is missing.
+
+    Parameters
+    ----------
+    annotator : str, or array (n,) of them
+    n : int
+        Labels.
+    shown : names
+        Columns that annotators see, which no annotator can be called.
+
+    Raises
+    ------
+    LabelError
+        If there is not one name or one per label, or a name is taken.
+
+    Examples
+    --------
+    >>> annotator_names("A1", 2).tolist(), annotator_names(["A1", None], 2).tolist()
+    (['A1', 'A1'], ['A1', 'unnamed'])
+    """
+    values = np.full(n, annotator, object) if isinstance(annotator, str) else np.atleast_1d(values_of(annotator))
+    if values.shape != (n,):
+        raise LabelError(f"Name one annotator, or one for each of the {n:,} labels; found {values.size:,}.")
+    names = [str(name).strip() for name in values[~missing_mask(values)].tolist()]
+    for name in sorted(set(names)):
+        if name in (*RESERVED, *shown):
+            raise LabelError(
+                f"No annotator can be called {show(name)}, which means something else in sheets and rules; take "
+                "another name."
+            )
+    found = np.full(n, UNNAMED, object)
+    found[~missing_mask(values)] = [name or UNNAMED for name in names]
+    return found

@@ -1,0 +1,187 @@
+"""The commands that take labels: ``tell``, ``correct``, ``disagreements``, ``resolve``, ``skip`` and ``release``."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bayes_assess.cli.options import (
+    Force,
+    IdOfLabels,
+    ItemIds,
+    LabelColumn,
+    LabelsFile,
+    Moved,
+    RunFile,
+    SheetOut,
+    Unsure,
+)
+from bayes_assess.errors import LabelError
+
+Annotator = Annotated[
+    str | None,
+    typer.Option(
+        "--annotator",
+        metavar="NAME",
+        help="Who gave the labels, where a column annotator of the sheet does not say so.",
+    ),
+]
+Rule = Annotated[
+    str | None,
+    typer.Option(
+        "--rule", metavar="RULE", help="In the place of LABELS: majority, or the name of an annotator who decides."
+    ),
+]
+Decided = Annotated[Path | None, typer.Argument(metavar="[LABELS]", help="CSV or .xlsx with the columns id and label.")]
+
+
+def tell(
+    run: RunFile,
+    labels: LabelsFile,
+    id: IdOfLabels = "id",
+    label: LabelColumn = "label",
+    unsure: Unsure = None,
+    annotator: Annotator = None,
+    pool: Moved = None,
+) -> None:
+    """Take labels from a sheet, all or nothing.
+
+    It is CSV or .xlsx, however it was saved. Rows without a label are skipped, other columns ignored; labels that were
+    told before may be there again. Items with a word of --unsure are set aside: they are never asked for again.
+
+    Annotators who are named, by --annotator or in a column annotator, may label what others have labelled. The first
+    label counts until `resolve`.
+    """
+    from bayes_assess.cli import files, rows, text
+
+    words = [] if unsure is None else unsure.split(",")
+    assessment = files.reopen(run, pool)
+    with closing(assessment.journal):  # type: ignore[type-var]
+        sheet = files.read_told(assessment, labels, id, label, words, annotator)
+        before, told = assessment.labels_used, assessment.n_told
+        named = (sheet.annotators != "").any()
+        assessment.tell(sheet.ids, sheet.labels, annotator=sheet.annotators if named else None)
+        aside = assessment.skip(sheet.unsure)
+    new, told = assessment.labels_used - before, assessment.n_told - told
+    for note in sheet.notes:
+        typer.echo(note)
+    typer.echo(rows.taken(new, known=len(sheet.ids) - told, skipped=sheet.n_blank, aside=aside, again=told - new))
+    typer.echo(assessment.result().summary())
+    typer.echo(text.progress(assessment))
+
+
+def correct(
+    run: RunFile, labels: LabelsFile, id: IdOfLabels = "id", label: LabelColumn = "label", pool: Moved = None
+) -> None:
+    """Put labels right that were told wrong, all or nothing.
+
+    The file has the items to correct with their right labels; rows without a label are skipped. The answer is then that
+    of a campaign to which the right labels had been told; the journal keeps the wrong ones, too.
+    """
+    from bayes_assess.cli import files, rows, text
+
+    assessment = files.reopen(run, pool)
+    with closing(assessment.journal):  # type: ignore[type-var]
+        sheet = files.read_corrections(assessment, labels, id, label)
+        changed = assessment.correct(sheet.ids, sheet.labels)
+    for note in sheet.notes:
+        typer.echo(note)
+    typer.echo(rows.corrected(changed, as_before=len(sheet.ids) - changed, skipped=sheet.n_blank))
+    typer.echo(assessment.result().summary())
+    typer.echo(text.progress(assessment))
+
+
+def disagreements(run: RunFile, output: SheetOut = None, force: Force = False, pool: Moved = None) -> None:
+    """List the items on which annotators differ and nobody has decided.
+
+    With -o they become a sheet with what everybody said and an empty column label, which `resolve` takes once whoever
+    decides has filled it in; else they are printed.
+    """
+    from bayes_assess.cli import files, rows, text
+
+    if output is not None:
+        files.refuse_to_overwrite(output, force)
+    assessment = files.reopen(run, pool)
+    assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
+    found = assessment.disagreements()
+    typer.echo(rows.differing(assessment))
+    if not len(found):
+        return
+    if output is None:
+        text.show(found.table())
+        return
+    files.write_sheet(found, output)
+    typer.echo(f"Wrote {output}; fill in the column label.")
+    typer.echo(f"Next: bayes-assess resolve {run} {output}")
+
+
+def resolve(
+    run: RunFile,
+    labels: Decided = None,
+    rule: Rule = None,
+    id: IdOfLabels = "id",
+    label: LabelColumn = "label",
+    pool: Moved = None,
+) -> None:
+    """Decide on labels about which annotators differ, by a sheet or by a rule, all or nothing.
+
+    Rows of the sheet without a label stay open, and so do ties of a majority. The answer is then that of a campaign to
+    which these labels had been told; the journal keeps what everybody said.
+    """
+    from bayes_assess.cli import files, rows, text
+
+    if (labels is None) == (rule is None):
+        raise LabelError("Resolve by a sheet, such as to_decide.csv, or by --rule, and not by both.")
+    assessment = files.reopen(run, pool)
+    with closing(assessment.journal):  # type: ignore[type-var]
+        if labels is None:
+            n = assessment.resolve(rule=rule)
+        else:
+            sheet = files.read_corrections(assessment, labels, id, label)
+            n = assessment.resolve(sheet.ids, sheet.labels)
+            for note in sheet.notes:
+                typer.echo(note)
+    typer.echo(rows.resolved(n, assessment.n_disagreements))
+    typer.echo(assessment.result().summary())
+    typer.echo(text.progress(assessment))
+
+
+def skip(run: RunFile, ids: ItemIds, pool: Moved = None) -> None:
+    """Set items aside that nobody can label.
+
+    They are never asked for again, unless you release them. The answer takes them to be like the others, and says how
+    many they are.
+    """
+    from bayes_assess.cli import files, rows, text
+
+    assessment = files.reopen(run, pool)
+    with closing(assessment.journal):  # type: ignore[type-var]
+        n = assessment.skip(ids)
+    typer.echo(rows.set_aside(n, before=len(set(ids)) - n))
+    typer.echo(text.progress(assessment))
+
+
+def release(
+    run: RunFile,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[IDS]...", help="Items, by their ids.")] = None,
+    pending: Annotated[bool, typer.Option("--pending", help="All items that await labels.")] = False,
+    skipped: Annotated[bool, typer.Option("--skipped", help="All items that were set aside.")] = False,
+    pool: Moved = None,
+) -> None:
+    """Let items be asked for again that await labels or were set aside.
+
+    Release what is pending if a sheet was lost, or if nobody is going to label it.
+    """
+    from bayes_assess.cli import files, rows, text
+
+    if not (ids or pending or skipped):
+        raise LabelError("Say which items to release: their ids, --pending or --skipped.")
+    assessment = files.reopen(run, pool)
+    with closing(assessment.journal):  # type: ignore[type-var]
+        chosen = [*(ids or []), *assessment.pending.tolist() * pending, *assessment.skipped.tolist() * skipped]
+        n = assessment.release([str(name) for name in chosen])
+    typer.echo(rows.released(n))
+    typer.echo(text.progress(assessment))

@@ -1,0 +1,103 @@
+"""Accuracy of parts of groups: what a group's parts have in common is learned, and how much they differ.
+
+Plates ``group`` (K) and ``part`` (J), every part in one group: m_k ~ Beta(nu mu_k, nu (1 - mu_k)) with (mu, nu) as of
+`HierarchicalAccuracy`, and theta_j ~ Beta(s m_k(j), s (1 - m_k(j))); log s ~ Normal(log 12, 1.3) says how alike the
+parts of one group are. Plate ``label`` (N): z_i ~ Bernoulli(theta_j(i)), 1 when the *label* of item i agrees with its
+prediction.
+
+Given (mu, nu, s) groups are independent, and with r_j agreements in n_j labels
+
+    p(labels of group k | mu, nu, s) = int Beta(m; nu mu_k, nu (1 - mu_k)) prod_j BB(r_j; n_j, s m, s (1 - m)) dm,
+
+BB being the beta-binomial probability. The integral is a sum over a grid of m. The points that carry (mu, nu) in
+`HierarchicalAccuracy` are kept, and weighted anew by this in the place of BB(r_k; n_k, nu mu_k, nu (1 - mu_k)).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import special
+
+from bayes_assess.models._numerics.regression_points import LOG_STRENGTH
+from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy
+
+_SPREAD = np.linspace(-2.75, 2.75, 12)  # of log s, in prior standard deviations
+_LIKENESS = np.exp(LOG_STRENGTH[0] + LOG_STRENGTH[1] * _SPREAD)
+_LOG_PRIOR = np.log(special.softmax(-0.5 * _SPREAD**2))
+_LOGIT = np.linspace(-9.0, 9.0, 145)  # of m
+_M, _ONE_LESS = special.expit(_LOGIT), special.expit(-_LOGIT)
+_AT_ONCE = 2000  # parts evaluated at a time
+
+
+def part_draws(
+    prior: HierarchicalAccuracy,
+    group: Int[np.ndarray, " J"],
+    agreements: Int[np.ndarray, " J"],
+    labels: Int[np.ndarray, " J"],
+    rng: np.random.Generator,
+    n: int,
+) -> Float[np.ndarray, "S J"]:
+    """Draw the accuracies of all parts from their joint posterior.
+
+    Parameters
+    ----------
+    prior : HierarchicalAccuracy
+        Of the K groups, before any label.
+    group : (J,) integers
+        Group of every part.
+    agreements, labels : (J,) integers
+        Labels of every part that agree with the prediction, and labels in all.
+    rng : Generator
+    n : int
+        S.
+
+    Examples
+    --------
+    >>> prior = HierarchicalAccuracy.from_prior(n_groups=2)
+    >>> group, right, told = np.array([0, 0, 1, 1]), np.array([20, 0, 4, 0]), np.array([20, 0, 20, 0])
+    >>> theta = part_draws(prior, group, right, told, np.random.default_rng(0), 500)
+    >>> bool(theta[:, 1].mean() > theta[:, 3].mean() + 0.2)  # parts without labels are like those beside them
+    True
+    """
+    n_groups = len(prior.covariates)
+    r, total = (np.bincount(group, values, n_groups) for values in (agreements, labels))
+    seen = prior.update(r, total)
+    a, b = (np.asarray(part) for part in seen.parts)  # (H, K), labels included
+    flat_a, flat_b = a - r, b - (total - r)
+    told = np.stack([_labels_on_grid(s, group, agreements, labels, n_groups) for s in _LIKENESS])  # (s, K, grid)
+    pooled = special.betaln(a, b) - special.betaln(flat_a, flat_b)
+    log_weight = np.empty((len(a), len(_LIKENESS)))
+    for h in range(len(a)):
+        evidence = special.logsumexp(_prior_on_grid(flat_a[h], flat_b[h]) + told, axis=-1)  # (s, K)
+        log_weight[h] = np.asarray(seen.log_weight)[h] + _LOG_PRIOR + (evidence - pooled[h]).sum(-1)
+    weight = special.softmax(log_weight.ravel())
+    point, times = np.unique(rng.choice(len(weight), n, p=weight), return_counts=True)
+    draws = []
+    for h, k, count in zip(*np.divmod(point, len(_LIKENESS)), times, strict=True):
+        upto = np.cumsum(special.softmax(_prior_on_grid(flat_a[h], flat_b[h]) + told[k], axis=-1), axis=-1)
+        place = (rng.random((count, n_groups, 1)) * upto[:, -1:] > upto).sum(-1)
+        first, second = _LIKENESS[k] * _M[place][:, group], _LIKENESS[k] * _ONE_LESS[place][:, group]
+        draws.append(rng.beta(first + agreements, second + labels - agreements))
+    return rng.permutation(np.concatenate(draws))
+
+
+def _prior_on_grid(a: Float[np.ndarray, " K"], b: Float[np.ndarray, " K"]) -> Float[np.ndarray, "K grid"]:
+    """Log prior probability of every value of m, up to what the spacing of the grid leaves out."""
+    a, b = a[:, None], b[:, None]
+    density = a * np.log(_M) + b * np.log(_ONE_LESS) - special.betaln(a, b)  # of the logit of m
+    return density + np.log(_LOGIT[1] - _LOGIT[0])
+
+
+def _labels_on_grid(s: float, group: Any, agreements: Any, labels: Any, n_groups: int) -> Float[np.ndarray, "K grid"]:
+    """Log probability of every group's labels by its m, where s is known."""
+    found = np.zeros((n_groups, len(_M)))
+    some = np.flatnonzero(labels)
+    first, second = s * _M, s * _ONE_LESS
+    for start in range(0, len(some), _AT_ONCE):
+        part = some[start : start + _AT_ONCE]
+        r, rest = agreements[part, None], (labels - agreements)[part, None]
+        np.add.at(found, group[part], special.betaln(first + r, second + rest) - special.betaln(first, second))
+    return found

@@ -1,0 +1,180 @@
+"""One session's labels answer other questions, although some groups were drawn from more than others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayes_assess as ba
+from bayes_assess.campaigns.other_questions import answer_another
+from bayes_assess.pool.cells import cells
+from bayes_assess.questions._parts import crossed, group_accuracies
+
+NAMES = list("abcde")
+SITES = ba.GroupAccuracy(by="site")
+
+
+def made(seed: int, n: int = 1200) -> tuple[ba.Pool, np.ndarray]:
+    """A pool whose sites differ in what is predicted there, and little in else."""
+    rng = np.random.default_rng(seed)
+    k = rng.choice(5, n, p=[0.3, 0.25, 0.2, 0.15, 0.1])
+    share = np.array([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.2, 0.5, 0.3], [0.1, 0.3, 0.6], [0.1, 0.2, 0.7]])
+    site = (rng.random(n)[:, None] > share[k].cumsum(1)[:, :2]).sum(1)
+    right = rng.random(n) < np.array([0.93, 0.9, 0.85, 0.7, 0.4])[k] - 0.06 * (site == 1)
+    labels = np.array(NAMES)[np.where(right, k, (k + rng.integers(1, 5, n)) % 5)]
+    old = np.array(NAMES)[np.where(rng.random(n) < 0.8, k, (k + 1) % 5)]
+    groups = {"site": np.array(["n", "s", "w"])[site]}
+    return ba.Pool(predictions=np.array(NAMES)[k], groups=groups, systems={"old": old}, classes=NAMES), labels
+
+
+POOL, LABELS = made(0)
+
+
+def session(question=None, design="thompson", n=150, pool=POOL, labels=LABELS, seed=0) -> ba.Assessment:
+    asked = ba.LeastAccurate() if question is None else question
+    a = ba.assess(pool, asked, design=design, prior="uninformative", seed=seed)
+    for _ in range(3):
+        ids = a.ask(n // 3).ids
+        a.tell(ids, labels[ids])
+    return a
+
+
+def test_intervals_of_other_groups_hold_where_pooled_labels_mislead():
+    """Misses are Binomial(R, 0.05) at most, if intervals hold as they say; pooled, labels miss nearly always."""
+    repeats, missed, pooled = 25, 0, 0
+    for seed in range(repeats):
+        pool, labels = made(seed)
+        r = session(pool=pool, labels=labels, seed=seed).result(question=SITES)
+        truth = SITES.truth(pool, labels)
+        missed += not r.interval[2, 0] <= truth[2] <= r.interval[2, 1]
+        wrong, right = r.counts[2]
+        low, high = stats.beta(right + 1, wrong + 1).ppf([0.025, 0.975])
+        pooled += not low <= truth[2] <= high
+    most = stats.binom(repeats, 0.05).ppf(0.9995)
+    assert missed <= most < pooled
+
+
+def test_new_groups_within_the_sessions_own_are_answered_from_their_own_labels():
+    a = session(ba.GroupAccuracy(by=np.where(np.isin(POOL.groups["site"], ["n", "s"]), "other", "w")))
+    r = a.result(question=SITES)
+    ids, labels = a.labelled
+    right = labels == POOL.classes[POOL.predictions[ids]]
+    expected = [
+        [(~right[POOL.groups["site"][ids] == g]).sum(), right[POOL.groups["site"][ids] == g].sum()] for g in r.groups
+    ]
+    np.testing.assert_array_equal(r.counts, expected)
+    assert r.belief is None
+    assert "random items of the groups" in r.summary()
+
+
+def test_labels_of_everything_answer_exactly():
+    a = ba.assess(POOL, ba.LeastAccurate())
+    a.tell(POOL.ids, LABELS)
+    for question in (SITES, ba.ConfusionMatrix(), ba.Compare("n", "s", by="site")):
+        r = a.result(question=question)
+        assert r.guarantee == "exact"
+        np.testing.assert_allclose(r.estimate, question.truth(POOL, LABELS), atol=1e-9)
+
+
+def test_confusions_and_costs_follow_the_accuracies_of_parts():
+    a = session(ba.LeastAccurate(by="site"), n=240)
+    matrix = a.result(question=ba.ConfusionMatrix())
+    accuracy = a.result(question=ba.GroupAccuracy())
+    np.testing.assert_allclose(np.diag(matrix.estimate), accuracy.estimate, atol=0.01)
+    np.testing.assert_allclose(matrix.estimate.sum(1), 1)
+    cost = 1 - np.eye(5)
+    np.testing.assert_allclose(a.result(question=ba.MostCostly(cost)).estimate, 1 - accuracy.estimate, atol=0.01)
+
+
+@pytest.mark.parametrize("question", [SITES, ba.Compare("prediction", "old"), ba.ConfusionMatrix()])
+def test_random_items_answer_every_question_on_groups_from_plain_counts(question):
+    a = session(SITES, "random")
+    r = a.result(question=question)
+    assert r.belief is None
+    assert r.counts.sum() == 150
+    assert "random items of the pool" in r.summary()
+
+
+def test_random_items_answer_measures():
+    a = session(SITES, "random", n=300)
+    ids, labels = a.labelled
+    r = a.result(question=ba.Metric("accuracy"))
+    share = np.mean(labels == POOL.classes[POOL.predictions[ids]])
+    # What is drawn again is known: the estimate is the mean of 300 random items but for that, within a tenth of an SE.
+    assert r.estimate == pytest.approx(share, abs=0.1 * np.sqrt(share * (1 - share) / 300))
+    assert r.interval[0] < ba.Metric("accuracy").truth(POOL, LABELS) < r.interval[1]
+    recall = ba.Metric("recall", positive="a")
+    found = a.result(question=recall)
+    positive = labels == "a"
+    expected = np.mean(POOL.predictions[ids][positive] == 0)
+    assert found.estimate == pytest.approx(expected, abs=0.3 * np.sqrt(expected * (1 - expected) / positive.sum()))
+
+
+def test_items_that_nobody_asked_for_stand_for_no_others_in_measures():
+    a = session(SITES, "random", n=90)
+    before = a.result(question=ba.Metric("accuracy")).estimate
+    wrong = np.flatnonzero((a._items.label < 0) & (LABELS != POOL.classes[POOL.predictions]))[:100]
+    a.tell(wrong, LABELS[wrong])
+    after = a.result(question=ba.Metric("accuracy")).estimate
+    assert abs(after - before) < 0.5 * len(wrong) / POOL.n_items + 0.02  # and not 100 / 190
+
+
+@pytest.mark.parametrize(
+    ("own", "design", "question", "said"),
+    [
+        (None, "thompson", ba.Metric("f1_macro"), "design='random', whose labels answer it, too"),
+        (None, "thompson", ba.Compare("prediction", "old"), "not answered from parts of its groups"),
+        (ba.Compare("n", "s", by="site"), "thompson", SITES, "items that Compare never asks for"),
+        (ba.Compare("n", "s", by="site"), "random", ba.Metric("accuracy"), "items that Compare never asks for"),
+        (None, "random", ba.PRCurve(positive="a"), "needs scores, which this pool lacks"),
+        (None, "random", "accuracy", "A question is one such as"),
+    ],
+)
+def test_what_labels_cannot_answer_is_refused_in_a_sentence(own, design, question, said):
+    a = ba.assess(POOL, ba.LeastAccurate() if own is None else own, design=design, prior="uninformative")
+    with pytest.raises(ba.QuestionError, match=said):
+        a.result(question=question)
+
+
+def test_curves_of_ranked_lists_are_refused():
+    a = ba.assess(ba.Pool(scores=np.linspace(0, 1, 30)), ba.GroupAccuracy(), design="random")
+    with pytest.raises(ba.QuestionError, match="is about ranked lists"):
+        a.result(question=ba.PrecisionCurve())
+
+
+def test_a_resumed_session_gives_the_same_other_answer(tmp_path):
+    path = tmp_path / "run.db"
+    a = ba.assess(POOL, SITES, design="random", prior="uninformative", journal=path)
+    ids = a.ask(40).ids
+    a.tell(ids, LABELS[ids])
+    a.skip(a.ask(2).ids)
+    a.journal.close()
+    for question in (ba.GroupAccuracy(), ba.Metric("accuracy")):
+        before, after = (one.result(question=question) for one in (a, ba.resume(path, POOL)))
+        np.testing.assert_array_equal(before.estimate, after.estimate)
+        assert before.n_skipped == after.n_skipped == 2
+
+
+def test_the_answer_says_what_labels_were_drawn_for_and_who_differs():
+    a = session()
+    a.tell(a.labelled[0][:5], LABELS[a.labelled[0][:5]], annotator="A2")
+    *_, drawn, differing = a.result(question=SITES).summary().splitlines()
+    assert drawn.startswith("These labels were drawn for LeastAccurate by prediction, by design 'thompson': each of 15")
+    assert differing == "5 items have labels of two annotators or more, who agree."
+    np.testing.assert_array_equal(
+        answer_another(a, SITES, 0.95).estimate, a.result(question=SITES).estimate
+    )  # the same draws at every call
+
+
+def test_crossed_groups_hold_all_items_and_empty_groups_stay():
+    groups = cells(POOL, "prediction")
+    by = ba.ScoreBins(3)
+    pool = ba.Pool(predictions=[0, 0, 1], confidence=[0.9, 0.95, 0.9])
+    parts, of = crossed(pool, cells(pool, by), cells(pool, "prediction"))
+    assert (parts.sizes.tolist(), of.tolist()) == ([0, 0, 2, 1], [0, 1, 2, 2])
+    parts, of = crossed(POOL, cells(POOL, "site"), groups)
+    np.testing.assert_array_equal(np.bincount(of, parts.sizes), cells(POOL, "site").sizes)
+    theta = np.random.default_rng(0).random((4, len(of)))
+    whole = group_accuracies(theta, parts.sizes, parts, of, "population")
+    np.testing.assert_allclose(whole @ cells(POOL, "site").sizes, theta @ parts.sizes)

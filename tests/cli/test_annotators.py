@@ -1,0 +1,101 @@
+"""Several annotators on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from bayes_assess.cli.app import app
+
+IDS = list("abcdef")
+
+
+def call(*arguments: object):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def done(*arguments: object) -> str:
+    result = call(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def refused(*arguments: object) -> str:
+    result = call(*arguments)
+    assert result.exit_code == 2, result.output
+    return result.stderr
+
+
+def sheet(run: Path, name: str, text: str) -> Path:
+    path = run.parent / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def run(tmp_path) -> Path:
+    pool = tmp_path / "pool.csv"
+    rows = [f"{id},{'good' if i % 2 else 'bad'},site{i % 3},text {id}" for i, id in enumerate(IDS)]
+    pool.write_text("\n".join(["id,prediction,site,text", *rows]), encoding="utf-8")
+    run = tmp_path / "run.db"
+    done("start", pool, "--prediction", "prediction", "--show", "text", "--prior", "uninformative", "--out", run)
+    return run
+
+
+def test_two_sheets_of_two_annotators_and_a_decision(run):
+    anna = sheet(run, "anna.csv", "id,label\na,good\nb,bad\nc,good\n")
+    ben = sheet(run, "ben.csv", "id,label\na,good\nb,good\nc,?\nd,bad\n")
+    done("tell", run, anna, "--annotator", "anna")
+    told = done("tell", run, ben, "--annotator", "ben", "--unsure", "?")
+    assert told.startswith("Took 1 label (2 more of items that others had labelled).")
+    assert "2 items have labels of two annotators or more, who differ on 1, 1 of them unresolved" in told
+    assert "who differ on 1" in done("status", run)
+    assert json.loads(done("status", run, "--json"))["disagreements"] == 1
+    decide = run.parent / "decide.csv"
+    assert "Annotators differ on 1 item" in done("disagreements", run)
+    done("disagreements", run, "-o", decide)
+    assert decide.read_text(encoding="utf-8-sig").splitlines() == ["id,text,anna,ben,label", "b,text b,bad,good,"]
+    assert "exists already" in refused("disagreements", run, "-o", decide)
+    decide.write_text("id,text,anna,ben,label\nb,text b,bad,good,good\n", encoding="utf-8")
+    assert done("resolve", run, decide).startswith("Decided on 1 item; annotators differ on 0 more.")
+    assert "differ on 0 items" in done("disagreements", run)
+
+
+def test_a_column_names_annotators(run):
+    both = sheet(run, "both.csv", "id,label,annotator\na,good,anna\na,bad,ben\nb,bad,\nb,good,ben\n")
+    told = done("tell", run, both, "--annotator", "cleo")
+    assert told.startswith("Took 2 labels (2 more of items that others had labelled).")
+    assert done("resolve", run, "--rule", "ben").startswith("Decided on 2 items")
+    same = sheet(run, "same.csv", "id,label,annotator\nb,bad,cleo\n")
+    assert done("tell", run, same).startswith("Took 0 labels (1 known before).")
+
+
+def test_one_annotator_does_not_label_an_item_twice(run):
+    twice = sheet(run, "twice.csv", "id,label,annotator\na,good,anna\na,bad,anna\n")
+    assert "'a' occurs twice with different labels" in refused("tell", run, twice)
+    done("tell", run, sheet(run, "anna.csv", "id,label\na,good\n"), "--annotator", "anna")
+    other = sheet(run, "other.csv", "id,label\na,bad\nb,bad\n")
+    assert "was already labelled by 'anna': 'good'" in refused("tell", run, other, "--annotator", "anna")
+    assert "contradicts that; labels are put right by `correct`" in refused("tell", run, other)
+    assert json.loads(done("status", run, "--json"))["labels_used"] == 1
+
+
+def test_resolving_needs_a_sheet_or_a_rule(run):
+    for arguments in ([], [run.parent / "pool.csv", "--rule", "majority"]):
+        assert "and not by both" in refused("resolve", run, *arguments)
+    assert "found 'zoe', of 'majority'" in refused("resolve", run, "--rule", "zoe")
+
+
+def test_other_questions_from_the_same_labels(run):
+    done("tell", run, sheet(run, "all.csv", "id,label\na,bad\nb,bad\nc,bad\nd,bad\ne,good\nf,good\n"))
+    found = json.loads(done("status", run, "--json", "--question", "group-accuracy", "--by", "site"))
+    by_site = {row["group"]: row["estimate"] for row in found["table"]}
+    assert by_site == {"site0": 0.5, "site1": 0.0, "site2": 1.0}  # of a and d, b and e, c and f
+    page = done("report", run, "--question", "group-accuracy", "--by", "site")
+    assert "These labels were drawn for GroupAccuracy by prediction" in page
+    assert "--question group-accuracy --by site" in page
+    assert "--by goes with another question than the run's own" in refused("status", run, "--by", "site")
+    assert "design='random'" in refused("status", run, "--question", "metric", "--measure", "accuracy")
