@@ -102,7 +102,7 @@ class Adjudication(Campaign):
             in_force=self._labels_of(self._items.label[items]),
             resolved=np.array([item in book.settled for item in items.tolist()], bool),
             show={name: values[items] for name, values in pool.show.items()},
-            choices=() if pool.multilabel else tuple(pool.classes.tolist()),
+            choices=pool.label_space.choices,
         )
 
     def agreement(self) -> Agreement:

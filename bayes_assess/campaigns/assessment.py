@@ -25,7 +25,6 @@ from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.models.belief import Belief, jax_ready
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.labels import check_consistent, check_unlabelled
-from bayes_assess.pool.numeric import NumericPool
 from bayes_assess.questions import MultiLabelMetric, Question
 from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer, multilabel_answer
 
@@ -337,14 +336,13 @@ class Assessment(Planning, Adjudication):
 
     def _queries(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
         pool, cells = self.pool, self._items.cells_of(items)
-        several = pool.multilabel
         return Queries(
             ids=pool.ids[items],
             cells=cells,
             weights=weights,
             groups=self.cells.names[cells],
             predictions=pool.prediction_names(items),
-            scores=None if several or pool.confidence is None else pool.confidence[items],
+            scores=None if pool.multilabel or pool.confidence is None else pool.confidence[items],
             show={name: values[items] for name, values in pool.show.items()},
-            choices=() if several or isinstance(pool, NumericPool) else tuple(pool.classes.tolist()),
+            choices=pool.label_space.choices,
         )

@@ -275,7 +275,7 @@ class PairedAssessment(OneAnnotator):
             predictions=pool.prediction_names(items),
             scores=None if pool.confidence is None else pool.confidence[items],
             show={name: values[items] for name, values in pool.show.items()},
-            choices=tuple(pool.classes.tolist()),
+            choices=pool.label_space.choices,
         )
 
 

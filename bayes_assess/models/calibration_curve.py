@@ -341,7 +341,7 @@ def _flat(share: Float[np.ndarray, "B S K"]) -> Float[np.ndarray, "N K"]:
 def _log_joint_weight(members: Members, particles: Particles) -> Float[np.ndarray, "B S"]:
     """Compute `smc.log_joint_weight` on the host."""
     weight = np.asarray(particles.log_weight, np.float64)
-    within = weight - special.logsumexp(weight, axis=1, keepdims=True)
+    within = weight - np.logaddexp.reduce(weight, axis=1, keepdims=True)
     return (np.log(members.prior) + particles.log_evidence)[:, None] + within
 
 

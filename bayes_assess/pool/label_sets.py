@@ -69,6 +69,11 @@ class MultiLabelSpace(LabelSpace):
         packed = np.frombuffer(b"".join(self._codes), np.uint8).reshape(self.n_sets, -(-n_classes // 8))
         return np.unpackbits(packed[codes], axis=-1, count=n_classes).astype(bool)
 
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """None: an item may have several labels."""
+        return ()
+
     def names(self, codes: Any) -> np.ndarray:
         """Return the sets that codes stand for as texts, such as ``"cat;dog"`` or ``"-"``, which `codes` reads."""
         distinct, places = np.unique(codes, return_inverse=True)

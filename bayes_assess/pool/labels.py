@@ -45,6 +45,11 @@ class LabelSpace:
     classes: np.ndarray
     declared: bool
 
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """The labels among which annotators choose one, where they do."""
+        return tuple(self.classes.tolist())
+
     def names(self, codes: Any) -> np.ndarray:
         """Return the labels that codes stand for."""
         return self.classes[codes]

@@ -45,6 +45,11 @@ class NumericLabels(LabelSpace):
     lowest: float
     highest: float
 
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """None: annotators write numbers."""
+        return ()
+
     def codes(self, labels: Any, ids: Any = None) -> Int[np.ndarray, " n"]:
         """Return the numbers of the steps that are nearest to labels, int32.
 

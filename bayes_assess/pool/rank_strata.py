@@ -171,4 +171,6 @@ def spread_strata(values: Float[np.ndarray, " M"], n_strata: int) -> Partition:
     names = np.array(
         [f"{distinct[codes == k].min():.4g} to {distinct[codes == k].max():.4g}" for k in range(len(used))]
     )
-    return Partition(codes[inverse].astype(np.min_scalar_type(len(used) - 1)), names, "what the judge expects")
+    return Partition(
+        codes[inverse].astype(np.min_scalar_type(len(used) - 1)), names, "strata of what the judge expects"
+    )

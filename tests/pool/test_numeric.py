@@ -117,3 +117,12 @@ def test_labels_survive_a_journal(tmp_path):
     again = ba.resume(tmp_path / "run.db", pool)
     assert sorted(again.labelled[1].tolist()) == sorted(a.labelled[1].tolist())
     assert again.result().estimate == a.result().estimate
+
+
+def test_annotators_write_numbers_and_choose_none(tmp_path):
+    a = ba.assess(ba.Pool(predictions=[1, 5, 9, 4], bounds=(0, 10)), ba.Mean())
+    queries = a.ask(2)
+    assert queries.choices == ()
+    a.tell(queries.ids, [3, 4], annotator="A1")
+    a.tell(queries.ids, [3.04, 6], annotator="A2")  # rounds to 3
+    assert a.disagreements().ids.tolist() == [queries.ids[1]]
