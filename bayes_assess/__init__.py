@@ -25,6 +25,7 @@ _OWNERS = {
     "UnknownIdError": "errors",
     "Pool": "pool",
     "read_pool": "pool",
+    "read_log": "pool.logs",
     "read_ranked": "pool.readers",
     "Partition": "pool.groups",
     "RankedList": "pool.ranked",

@@ -20,6 +20,8 @@ from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.cli.asked import columns_of
 from bayes_assess.cli.parse import parse_names, spelled_as
 from bayes_assess.errors import JournalError, LabelError, OutputError
+from bayes_assess.pool.logs import SUFFIXES as LOGS
+from bayes_assess.pool.logs import read_log
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.pool.readers import read_pool, read_ranked
@@ -56,6 +58,9 @@ def read_items(path: Path, options: Mapping[str, Any], *, ranked: bool, seed: in
     if ranked and isinstance(options["scores"], str) and options["prediction"] is None:
         known = {name: options[name] for name in ("id", "scores", "classes", "show") if name in options}
         return read_ranked(path, **known, seed=seed)
+    if path.suffix.lower() in LOGS:
+        known = {name: options[name] for name in ("classes", "bounds") if name in options}
+        return read_log(path, score=options["prediction"], **known)
     return read_pool(path, **options)
 
 
