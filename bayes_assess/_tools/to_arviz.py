@@ -17,6 +17,8 @@ from bayes_assess.errors import OutputError
 
 Arrays = Mapping[str, Any]
 
+_CHAINS = 4  # of independent draws
+
 # ArviZ 0.2x announces ArviZ 1.0 when it is imported; both are served here, so our users have nothing to do.
 _ANNOUNCEMENT = r"\s*ArviZ is undergoing a major refactor"
 
@@ -55,7 +57,8 @@ def to_arviz(
     attrs : mapping, optional
         Attributes of the whole object.
     chains : bool
-        Whether draws come with an axis for chains; otherwise they are taken to be one chain.
+        Whether draws come with an axis for chains; otherwise they are independent, and make up four chains, so that
+        diagnostics that compare chains have what they need, or one if their number is no multiple of four.
 
     Returns
     -------
@@ -134,7 +137,8 @@ def _with_chains(group: str, variables: Arrays, chains: bool) -> dict[str, np.nd
     arrays: dict[str, np.ndarray] = {}
     for variable, values in variables.items():
         array = np.asarray(values)
-        array = array if chains else array[np.newaxis]
+        if not chains and array.ndim:
+            array = array.reshape(1 if len(array) % _CHAINS else _CHAINS, -1, *array.shape[1:])
         if array.ndim < 2:
             expected = "(chains, draws, ...)" if chains else "(draws, ...)"
             raise OutputError(f"{variable!r} in the {group} has shape {np.shape(values)}; expected {expected}.")

@@ -309,3 +309,9 @@ class _Lazy(Mapping):
 
     def __len__(self) -> int:
         return len(self._source)
+
+    def __repr__(self) -> str:
+        def said(name: str) -> str:
+            return f"array of shape {np.shape(self._done[name])}" if name in self._done else "computed when looked at"
+
+        return "{" + ", ".join(f"{name!r}: <{said(name)}>" for name in self) + "}"

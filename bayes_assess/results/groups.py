@@ -175,12 +175,15 @@ class GroupwiseResult(Result):
         names = [str(name) for name in self.groups[shown]]
         highlight = np.isin(self.groups, self.identified)[shown] if len(self.identified) else None
         title = f"by {self.by}: {self._progress()}"
+        ends_are = f"{self.level:.0%} {self.guarantee} intervals"
+        sought = {"highlight": highlight, "highlight_label": self._most() if highlight is not None else None}
         truth = None if truth is None else np.asarray(truth, np.float64)[shown]
         if kind == "rank":
             worst_first = 1 if self.question.low_is_worst else -1
             true_rank = None if truth is None else np.argsort(np.argsort(worst_first * truth)) + 1
             rank, ends = self.rank[shown], self.rank_interval[shown]
-            return rank_plot(names, rank, ends, truth=true_rank, highlight=highlight, title=f"Rank {title}", ax=ax)
+            said = {"title": f"Rank {title}", "xlabel": f"rank, {ends_are}"}
+            return rank_plot(names, rank, ends, truth=true_rank, **sought, **said, ax=ax)
         return forest(
             names,
             self.estimate[shown],
@@ -188,9 +191,9 @@ class GroupwiseResult(Result):
             prior=self._prior_estimate()[shown] if prior else None,
             truth=truth,
             sizes=self.labelled[shown],
-            highlight=highlight,
+            **sought,
             order="estimate" if self.question.low_is_worst else "given",
-            xlabel=quantity,
+            xlabel=f"{quantity}, {ends_are}",
             title=f"{quantity.capitalize()} {title}",
             ax=ax,
         )
@@ -244,11 +247,16 @@ class GroupwiseResult(Result):
         return order[::-1][: self.question.n_sought]
 
     def _extremes(self) -> str:
-        found, m = self._most_probable(), self.question.n_sought
+        found = self._most_probable()
         _, probability = self._sought()
         named = ", ".join(f"{self.groups[g]} ({self.estimate[g]:.3f}, probability {probability[g]:.2f})" for g in found)
         n_groups = int((self.size > 0).sum())
-        return f"The {m if m > 1 else ''} {self.question.adjective} of {n_groups} groups: {named}.".replace("  ", " ")
+        return f"The {self._most()} of {n_groups} groups: {named}."
+
+    def _most(self) -> str:
+        """Say which groups are sought."""
+        m = self.question.n_sought
+        return f"{m} {self.question.adjective}" if m > 1 else self.question.adjective
 
     def _by_group(self, values: np.ndarray) -> np.ndarray:
         """Add up values of cells (K,) over the cells of every group, (G,)."""

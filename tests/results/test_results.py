@@ -102,9 +102,9 @@ def test_arviz_gets_named_groups_posterior_and_prior(result):
     data = result.to_arviz()
     posterior = data["posterior"]
     assert posterior["theta"].dims == ("chain", "draw", "group")
-    assert posterior["accuracy"].shape == (1, 10_000, 4)
+    assert posterior["accuracy"].shape == (4, 2_500, 4)
     assert posterior["group"].values.tolist() == [0, 1, 2, 3]
-    assert data["prior"]["theta"].shape == (1, 10_000, 4)
+    assert data["prior"]["theta"].shape == (4, 2_500, 4)
     assert data["observed_data"]["agreements"].values.tolist() == result.successes.tolist()
     assert data["constant_data"]["items"].values.tolist() == [300, 200, 150, 250]
     summary = import_arviz().summary(data, var_names=["theta"], round_to="none")

@@ -23,14 +23,25 @@ def _is_one_of_arviz(data: object) -> bool:
     return type(data).__name__ == expected
 
 
-def test_draws_become_one_chain_with_named_groups(draws):
+def test_independent_draws_become_four_chains_with_named_groups(draws):
     data = to_arviz({"theta": draws}, dims={"theta": ["group"]}, coords={"group": GROUPS})
     assert _is_one_of_arviz(data)
     theta = data["posterior"]["theta"]
     assert theta.dims == ("chain", "draw", "group")
-    assert theta.shape == (1, 500, 3)
+    assert theta.shape == (4, 125, 3)
     np.testing.assert_array_equal(theta.coords["group"].values, GROUPS)
-    np.testing.assert_array_equal(theta.sel(group="dog").values[0], draws[:, 1])
+    np.testing.assert_array_equal(theta.sel(group="dog").values.ravel(), draws[:, 1])
+
+
+def test_a_number_of_draws_that_is_no_multiple_of_four_makes_one_chain(draws):
+    assert to_arviz({"theta": draws[:499]})["posterior"]["theta"].shape[:2] == (1, 499)
+
+
+def test_summaries_need_no_warning(draws, caplog, recwarn):
+    summary = import_arviz().summary(to_arviz({"theta": draws}))
+    assert len(summary) == 3
+    assert not caplog.records
+    assert not recwarn.list
 
 
 def test_chains_are_kept(draws):
@@ -42,7 +53,7 @@ def test_chains_are_kept(draws):
 def test_a_variable_without_dims_and_a_scalar_are_welcome(draws):
     data = to_arviz({"accuracy": draws.mean(axis=1), "theta": draws}, dims={"unused": ["x"]})
     assert data["posterior"]["accuracy"].dims == ("chain", "draw")
-    assert data["posterior"]["theta"].shape == (1, 500, 3)
+    assert data["posterior"]["theta"].shape == (4, 125, 3)
 
 
 def test_every_group_arrives(draws):
@@ -58,9 +69,9 @@ def test_every_group_arrives(draws):
         constant_data={"size": np.array([10, 20, 30])},
         attrs={"design": "thompson"},
     )
-    assert data["prior"]["theta"].shape == (1, 100, 3)
+    assert data["prior"]["theta"].shape == (4, 25, 3)
     assert data["posterior_predictive"]["label"].dims == ("chain", "draw", "item")
-    assert data["log_likelihood"]["label"].shape == (1, 500, 4)
+    assert data["log_likelihood"]["label"].shape == (4, 125, 4)
     np.testing.assert_array_equal(data["observed_data"]["label"].sel(item=["a", "d"]).values, labels[[0, 3]])
     assert data["observed_data"]["label"].dims == ("item",)
     assert data["constant_data"]["size"].sel(group="owl").item() == 30
