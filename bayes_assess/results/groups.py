@@ -176,14 +176,15 @@ class GroupwiseResult(Result):
         highlight = np.isin(self.groups, self.identified)[shown] if len(self.identified) else None
         title = f"by {self.by}: {self._progress()}"
         ends_are = f"{self.level:.0%} {self.guarantee} intervals"
-        sought = {"highlight": highlight, "highlight_label": self._most() if highlight is not None else None}
+        sought: dict[str, Any] = {"highlight": highlight}
+        sought["highlight_label"] = None if highlight is None else self._most()
         truth = None if truth is None else np.asarray(truth, np.float64)[shown]
         if kind == "rank":
             worst_first = 1 if self.question.low_is_worst else -1
             true_rank = None if truth is None else np.argsort(np.argsort(worst_first * truth)) + 1
             rank, ends = self.rank[shown], self.rank_interval[shown]
-            said = {"title": f"Rank {title}", "xlabel": f"rank, {ends_are}"}
-            return rank_plot(names, rank, ends, truth=true_rank, **sought, **said, ax=ax)
+            sought |= {"title": f"Rank {title}", "xlabel": f"rank, {ends_are}"}
+            return rank_plot(names, rank, ends, truth=true_rank, **sought, ax=ax)
         return forest(
             names,
             self.estimate[shown],
