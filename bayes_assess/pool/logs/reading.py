@@ -100,13 +100,13 @@ def read_log(
     groups = {key: values for key, values in groups.items() if len(set(values)) > 1}
     prompts = _prompts(judged, groups)
     shown = {key: [output.show.get(key, "") for output in judged] for key in ("input", "output", "target")}
-    options = {"classes": classes} if bounds is None else {"bounds": bounds}
     return Pool(
         predictions=predictions,
         ids=_ids(prompts, groups),
         groups={PROMPT: prompts, **groups},
         show={key: values for key, values in shown.items() if any(values)},
-        **options,
+        classes=classes if bounds is None else None,
+        bounds=bounds,
     )
 
 
