@@ -52,7 +52,7 @@ class Carried(NamedTuple):
     @property
     def due(self) -> Bool[Array, ""]:
         """Whether so many labels have come that the points are to be placed anew."""
-        upto, placed = (jnp.searchsorted(_REFRESH_AT, n, side="right") for n in (self.n_labels, self.n_placed))
+        upto, placed = ((jnp.asarray(_REFRESH_AT) <= n).sum() for n in (self.n_labels, self.n_placed))
         return upto > placed
 
     def learned(self, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Carried:

@@ -95,7 +95,11 @@ class MultiLabelPool(Pool):
         systems: Mapping[str, Any] | None = None,
         show: Mapping[str, Any] | None = None,
         multilabel: bool = True,
+        bounds: None = None,
+        step: None = None,
     ) -> None:
+        if step is not None:
+            raise PoolError("A step rounds labels that are numbers; leave it out where labels are sets of classes.")
         if scores is None and predictions is None:
             raise PoolError("A pool needs scores or predictions; pass at least one of them.")
         if confidence is not None:

@@ -161,7 +161,7 @@ def spread_strata(values: Float[np.ndarray, " M"], n_strata: int) -> Partition:
     Examples
     --------
     >>> spread_strata(np.array([1.0, 1.1, 1.2, 1.3, 9.0, 5.0]), 4).codes.tolist()
-    [0, 0, 1, 1, 3, 2]
+    [0, 0, 0, 1, 3, 2]
     """
     distinct, inverse, times = np.unique(values, return_inverse=True, return_counts=True)
     rank = (np.cumsum(times) - times / 2) / len(values)
