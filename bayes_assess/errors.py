@@ -61,6 +61,10 @@ class JournalError(BayesAssessError, ValueError):
     """A journal cannot be created, read, or belongs to another pool."""
 
 
+class LostTurnError(JournalError):
+    """Another session has written to the journal since this one looked; nothing was written."""
+
+
 class OutputError(BayesAssessError, ValueError):
     """A table, a figure or an ArviZ object cannot be made from what was given."""
 

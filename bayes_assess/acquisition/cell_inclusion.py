@@ -81,7 +81,8 @@ def systematic_cells(
     """
     upto = jnp.cumsum(jnp.asarray(expected, jnp.float64))
     upto = upto * (n / jnp.maximum(upto[-1], jnp.finfo(jnp.float64).tiny))
-    ends = jnp.floor(upto + start).astype(jnp.int64).at[-1].set(n)
+    # A start that rounding takes to 1 would end one item too late.
+    ends = jnp.minimum(jnp.floor(upto + start), n).astype(jnp.int64).at[-1].set(n)
     counts = jnp.clip(jnp.diff(ends, prepend=0), 0, size)
     # Rounding can take an item too many from a cell that is taken whole; others take its place.
     spare = size - counts

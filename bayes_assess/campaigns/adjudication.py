@@ -12,6 +12,7 @@ from bayes_assess.campaigns.agreement import Agreement
 from bayes_assess.campaigns.annotators import Told, annotator_names
 from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.disagreements import Disagreements
+from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.errors import LabelError
 from bayes_assess.pool.labels import check_consistent, check_labelled
 
@@ -31,6 +32,7 @@ class Adjudication(Campaign):
         """Labels told so far by all annotators, of one item several."""
         return sum(map(len, self._annotators.labels.values()))
 
+    @in_turn
     def correct(self, ids: Any, labels: Any) -> int:
         """Put labels right that were told wrong. All are taken, or none.
 
@@ -72,6 +74,7 @@ class Adjudication(Campaign):
             self._decide("correct", items[wrong], codes[wrong])
         return int(wrong.sum())
 
+    @in_turn
     def disagreements(self, *, resolved: bool = False) -> Disagreements:
         """List the items whose annotators differ.
 
@@ -105,6 +108,7 @@ class Adjudication(Campaign):
             choices=pool.label_space.choices,
         )
 
+    @in_turn
     def agreement(self) -> Agreement:
         """Say how well annotators agree on the items that two or more of them have labelled.
 
@@ -132,6 +136,7 @@ class Adjudication(Campaign):
         took_part = (codes >= 0).any(1)
         return Agreement(tuple(np.array(book.names, object)[took_part].tolist()), codes[took_part])
 
+    @in_turn
     def resolve(self, ids: Any = None, labels: Any = None, *, rule: str | None = None) -> int:
         """Decide on labels about which annotators differ: a person's labels, or a rule. All are taken, or none.
 

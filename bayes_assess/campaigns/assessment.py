@@ -13,6 +13,7 @@ from bayes_assess.campaigns.adjudication import Adjudication
 from bayes_assess.campaigns.annotators import UNNAMED, Told
 from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import Queries as Queries
+from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import (
     ArmDesign,
     CellState,
@@ -47,6 +48,7 @@ class Assessment(Planning, Adjudication):
         items = np.flatnonzero(self._items.pending)
         return self._queries(items, self._items.weights(items))
 
+    @in_turn
     def ask(self, n: int = 1, *, posterior: Any = None) -> Queries:
         """Choose the next `n` items to label; they are pending until their labels are told.
 
@@ -100,6 +102,7 @@ class Assessment(Planning, Adjudication):
         self._hand_out(items, cells, draws, state)
         return self._queries(items, draws.weight)
 
+    @in_turn
     def tell(self, ids: Any, labels: Any, *, annotator: Any = None) -> None:
         """Learn labels: any subset of the pending items, in any order. All are taken, or none.
 
@@ -150,6 +153,7 @@ class Assessment(Planning, Adjudication):
         self._write("tell", {"ids": self.pool.ids[items], "labels": space.names(codes)})
         self._annotate(Told(items, codes, np.full(len(items), UNNAMED)), None, codes)
 
+    @in_turn
     def skip(self, ids: Any) -> int:
         """Set items aside that nobody can label: they are never asked for again, unless they are released.
 
@@ -188,6 +192,7 @@ class Assessment(Planning, Adjudication):
             self._set_aside(items)
         return len(items)
 
+    @in_turn
     def release(self, ids: Any) -> int:
         """Let items be asked for again that are pending or set aside, such as those of a sheet that was lost.
 
@@ -224,6 +229,7 @@ class Assessment(Planning, Adjudication):
             self._put_back(items)
         return len(items)
 
+    @in_turn
     def result(self, level: float = 0.95, *, question: Question | None = None, posterior: Any = None) -> Any:
         """Answer the question from the labels told so far.
 

@@ -15,6 +15,7 @@ from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.journal import Event, Journal
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.rounds import RoundBook, check_inclusion
+from bayes_assess.campaigns.turns import TakesTurns
 from bayes_assess.designs import (
     Design,
     Draw,
@@ -30,7 +31,7 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
 
 
-class Campaign:
+class Campaign(TakesTurns):
     """What events have made of a pool and a design; sessions add what people call.
 
     Events are items that were asked for, with all that their choice has changed, labels that were told, with the names
@@ -48,12 +49,11 @@ class Campaign:
     """
 
     def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int):
+        super().__init__()
         if pool.multilabel:
             check_inclusion(design)
         self.pool, self.question, self.design = pool, question, design
         self.cells, self.prior, _, self._playable = self._setting = setting
-        self.journal: Journal | None = None
-        self._sequence = 0  # of the journal's last entry that this session knows
         self._events: list[Event] = []
         self._seed = seed
         self._key = jax.random.key(seed)
@@ -112,12 +112,25 @@ class Campaign:
 
     def _replay(self, book: Journal) -> None:
         """Bring a fresh session to the state that the journal records; no decision is taken anew."""
-        self._follow(list(book.events()), f"the journal {str(book.path)!r}")
-        self._sequence = len(self._events)
         self.journal = book
+        self.catch_up()
+
+    def _follow_others(self, events: Sequence[Event]) -> None:
+        name = f"the journal {str(self.journal and self.journal.path)!r}"
+        if self._events and self._corrections(events):  # what a corrected label has led to starts where it was told
+            self._adopt(self._following([*self._events, *events], name))
+            self._events.extend(events)
+        else:
+            self._follow(events, name)
+
+    def _following(self, events: Sequence[Event], name: str) -> Campaign:
+        """Return another campaign on the same pool, at where these events have led."""
+        other = Campaign(self.pool, self.question, self.design, self._setting, self._seed)
+        other._follow(events, name)
+        return other
 
     def _follow(self, events: Sequence[Event], name: str) -> None:
-        """Bring a fresh campaign to where these events have led; `name` says where they are from."""
+        """Bring the campaign to where further events have led; `name` says where they are from."""
         right = self._corrections(events)
         for event in events:
             follow = getattr(self, f"_follow_{event.kind}", None)
@@ -132,7 +145,7 @@ class Campaign:
                     f"Entry {event.sequence} of {name} does not follow from those before it; "
                     "it was changed by hand or by another release. Start a new one."
                 )
-        self._events = list(events)
+        self._events.extend(events)
         self._check_agreement(name)
 
     def _corrections(self, events: Sequence[Event]) -> dict[int, int]:
@@ -213,13 +226,14 @@ class Campaign:
     def _decided(self, kind: str, payload: Mapping[str, Any]) -> Campaign:
         """Return the campaign as it would be if these labels had been told at once."""
         decision = Event(len(self._events) + 1, kind, "", dict(payload))
-        other = Campaign(self.pool, self.question, self.design, self._setting, self._seed)
-        other._follow([*self._events, decision], "this session")
-        return other
+        return self._following([*self._events, decision], "this session")
 
     def _become(self, other: Campaign, kind: str, payload: Mapping[str, Any]) -> None:
         """Record an event that makes another campaign of this one, and go on with that."""
         self._write(kind, payload)
+        self._adopt(other)
+
+    def _adopt(self, other: Campaign) -> None:
         self._state, self._items, self._steps, self._rounds = other._state, other._items, other._steps, other._rounds
         self._annotators = other._annotators
 

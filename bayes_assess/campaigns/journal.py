@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any
 
 from bayes_assess._tools.strict_json import dumps
-from bayes_assess.errors import JournalError
+from bayes_assess.errors import JournalError, LostTurnError
 
 FORMAT = "bayes_assess journal"
 VERSION = 1  # of the file format; a reader refuses a newer one
@@ -198,6 +198,11 @@ class Journal:
         return json.loads(json.dumps(self._meta))
 
     @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return not self._finalizer.alive
+
+    @property
     def last_sequence(self) -> int:
         """Sequence number of the last event in the file, 0 if there is none."""
         with self._lock, _explained(self._path, "read"):
@@ -222,9 +227,10 @@ class Journal:
 
         Raises
         ------
+        LostTurnError
+            If somebody else wrote in between. Nothing is written then.
         JournalError
-            If the payload is no JSON, if somebody else wrote in between, or if the file cannot be written. Nothing is
-            written then.
+            If the payload is no JSON, or if the file cannot be written. Nothing is written then.
 
         Examples
         --------
@@ -240,15 +246,20 @@ class Journal:
         with self._lock, _explained(self._path, "written"), _transaction(self._connection) as connection:
             last = _last(connection)
             if expected is not None and last != expected:
-                raise JournalError(
+                raise LostTurnError(
                     f"Somebody else wrote to this journal since it was read; resume it again. "
                     f"({self._path}: expected event {expected} to be the last, found {last}.)"
                 )
             connection.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (last + 1, kind, _now(), text))
         return last + 1
 
-    def events(self) -> Iterator[Event]:
+    def events(self, after: int = 0) -> Iterator[Event]:
         """Go through the events in order, up to the last one at the start of the iteration.
+
+        Parameters
+        ----------
+        after : int
+            Sequence number of the event before the first.
 
         Yields
         ------
@@ -269,7 +280,7 @@ class Journal:
         [(1, 'tell')]
         """
         query = "SELECT sequence, kind, time, payload FROM events WHERE sequence >= ? ORDER BY sequence LIMIT 1"
-        for sequence in range(1, self.last_sequence + 1):
+        for sequence in range(after + 1, self.last_sequence + 1):
             with self._lock, _explained(self._path, "read"):
                 row = self._connection.execute(query, (sequence,)).fetchone()
             try:

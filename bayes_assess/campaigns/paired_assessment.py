@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,9 @@ from jaxtyping import Int
 from bayes_assess._tools.arrays import show
 from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.assessment import Assessment
+from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.queries import Queries
+from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import Design
 from bayes_assess.errors import BudgetError, LabelError, QuestionError
 from bayes_assess.pool.labels import check_consistent
@@ -120,6 +122,7 @@ class PairedAssessment(OneAnnotator):
         """The items handed out and not labelled yet, as `ask` returned them, pair by pair."""
         return self._of_halves(self._session.pending_queries)
 
+    @in_turn
     def ask(self, n: int = 2) -> Queries:
         """Choose the next pairs to label, and hand out both halves of each.
 
@@ -151,6 +154,7 @@ class PairedAssessment(OneAnnotator):
             )
         return self._of_halves(self._session.ask(int(n) // 2))
 
+    @in_turn
     def tell(self, ids: Any, labels: Any, *, annotator: Any = None) -> None:
         """Learn the labels of pairs, both halves at a time. All are taken, or none.
 
@@ -174,6 +178,7 @@ class PairedAssessment(OneAnnotator):
         if len(pairs):
             self._session.tell_halves(pairs, both)
 
+    @in_turn
     def correct(self, ids: Any, labels: Any) -> int:
         """Put labels right that were told wrong, of one half of a pair or of both; say how many changed."""
         items, codes = self._checked(ids, labels)
@@ -193,14 +198,17 @@ class PairedAssessment(OneAnnotator):
             self._session.correct_halves(np.array(list(wrong)), np.array(list(wrong.values())))
         return int(changed)
 
+    @in_turn
     def skip(self, ids: Any) -> int:
         """Set the pairs of these items aside, of which nobody can label a half; say how many items that are."""
         return 2 * self._session.skip(self._pair_ids(ids))
 
+    @in_turn
     def release(self, ids: Any) -> int:
         """Let the pairs of these items be asked for again; say how many items that are."""
         return 2 * self._session.release(self._pair_ids(ids))
 
+    @in_turn
     def result(self, level: float = 0.95) -> Any:
         """Answer the question from the labels told so far, see `Assessment.result`."""
         return self._session.result(level)
@@ -216,6 +224,13 @@ class PairedAssessment(OneAnnotator):
             f"PairedAssessment({self.question.name} by {self.question.by}, design {self.design.name!r}: "
             f"{self.labels_used:,} of {2 * self._pool.n_items:,} items in pairs labelled, {self.n_pending:,} pending)"
         )
+
+    def catch_up(self) -> int:
+        """Follow what others have written to the journal, see `Assessment.catch_up`."""
+        return self._session.catch_up()
+
+    def _take_turn(self, act: Callable[[], Any]) -> Any:
+        return self._session._take_turn(act)
 
     def _replay(self, book: Any) -> None:
         self._session._replay(book)
@@ -346,6 +361,12 @@ class _PairSession(Assessment):
     def _write(self, kind: str, payload: Mapping[str, Any]) -> None:
         halves = {} if self._now is None else {"halves": self._names(self._now)}
         super()._write(kind, {**payload, **halves})
+
+    def _follow_others(self, events: Sequence[Event]) -> None:
+        super()._follow_others(events)
+        for event in events:
+            if "halves" in event.payload:  # a campaign that was followed from its start keeps none
+                self._kept_of(self.pool.positions(np.asarray(event.payload["ids"])), event.payload)
 
     def _follow_tell(self, items: Any, entry: Mapping[str, Any], name: str, right: Any) -> bool:
         followed = super()._follow_tell(items, entry, name, right)

@@ -12,6 +12,7 @@ from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import RankedQueries as RankedQueries
 from bayes_assess.campaigns.ranked_campaign import RankedCampaign
+from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.errors import BudgetError, QuestionError
 from bayes_assess.pool.labels import check_consistent, check_labelled, check_unlabelled
 from bayes_assess.pool.pool import Pool
@@ -34,6 +35,7 @@ class RankedAssessment(Planning, OneAnnotator, RankedCampaign):
         """The items handed out and not labelled yet, in the order of the list."""
         return self._queries(self._book.pending)
 
+    @in_turn
     def ask(self, n: int = 1) -> RankedQueries:
         """Choose the next items to label; they are pending until their labels are told.
 
@@ -72,6 +74,7 @@ class RankedAssessment(Planning, OneAnnotator, RankedCampaign):
             self._hand_out(ids, ranks)
         return self._queries(ranks)
 
+    @in_turn
     def tell(self, ids: Any, labels: Any, *, annotator: Any = None) -> None:
         """Learn labels: any subset of the items asked for, in any order. All are taken, or none.
 
@@ -112,6 +115,7 @@ class RankedAssessment(Planning, OneAnnotator, RankedCampaign):
             self._write("tell", {"ids": self.pool.ids_at(ranks), "labels": space.names(codes)})
             self._learn(ranks, codes)
 
+    @in_turn
     def correct(self, ids: Any, labels: Any) -> int:
         """Put labels right that were told wrong. All are taken, or none.
 
@@ -158,6 +162,7 @@ class RankedAssessment(Planning, OneAnnotator, RankedCampaign):
             self._put_right(ranks, codes)
         return len(ranks)
 
+    @in_turn
     def skip(self, ids: Any) -> int:
         """Set items aside that nobody can label: others take their places, unless they are released.
 
@@ -197,6 +202,7 @@ class RankedAssessment(Planning, OneAnnotator, RankedCampaign):
             self._book.skip(ranks)
         return len(ranks)
 
+    @in_turn
     def release(self, ids: Any) -> int:
         """Let items be drawn again that are pending or set aside, such as those of a sheet that was lost.
 
@@ -232,6 +238,7 @@ class RankedAssessment(Planning, OneAnnotator, RankedCampaign):
             self._book.put_back(ranks)
         return len(ranks)
 
+    @in_turn
     def result(self, level: float | None = None) -> PrecisionCurveResult:
         """Answer the question from the labels told so far.
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
 from bayes_assess._tools.arrays import show, values_of
-from bayes_assess.campaigns.journal import Journal
+from bayes_assess.campaigns.journal import Event, Journal
 from bayes_assess.campaigns.ranks import RankBook
+from bayes_assess.campaigns.turns import TakesTurns
 from bayes_assess.designs.ranked import RankedDesign, check_budget
 from bayes_assess.errors import JournalError, PoolError, UnknownIdError
 from bayes_assess.pool.pool import Pool
@@ -18,7 +19,7 @@ from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
 
 
-class RankedCampaign:
+class RankedCampaign(TakesTurns):
     """What events have made of a ranked list and a design; sessions add what people call.
 
     Parameters
@@ -35,9 +36,8 @@ class RankedCampaign:
     """
 
     def __init__(self, pool: RankedList, question: PrecisionCurve, design: RankedDesign, seed: int):
+        super().__init__()
         self.pool, self.question, self.design = pool, question, design
-        self.journal: Journal | None = None
-        self._sequence = 0  # of the journal's last entry that this session knows
         self._book = RankBook(design, question.promise, pool.n_items, seed)
         if question.budget is not None:
             check_budget(design, question.promise, pool.n_items, question.budget)
@@ -130,20 +130,23 @@ class RankedCampaign:
 
     def _replay(self, book: Journal) -> None:
         """Bring a fresh session to the state that the journal records."""
-        for event in book.events():
-            self._sequence = event.sequence
+        self.journal = book
+        self.catch_up()
+
+    def _follow_others(self, events: Sequence[Event]) -> None:
+        path = str(self.journal and self.journal.path)
+        for event in events:
             follow = getattr(self, f"_follow_{event.kind}", None)
             if follow is None:
                 raise JournalError(
-                    f"Entry {event.sequence} of the journal {str(book.path)!r} is of the unknown kind {event.kind!r}; "
+                    f"Entry {event.sequence} of the journal {path!r} is of the unknown kind {event.kind!r}; "
                     "a newer release may have written it; upgrade bayes_assess to open it."
                 )
             if not follow(event.payload):
                 raise JournalError(
-                    f"The journal {str(book.path)!r} contradicts itself in entry {event.sequence}; it was changed by "
+                    f"The journal {path!r} contradicts itself in entry {event.sequence}; it was changed by "
                     "hand or by another release. Start a new one."
                 )
-        self.journal = book
 
     def _follow_ask(self, entry: Mapping[str, Any]) -> bool:
         """Hand out items; tell whether the design wanted them."""

@@ -208,14 +208,6 @@ class TestResume:
         with pytest.raises(ba.JournalError, match=r"Entry 2 of the journal .* does not follow"):
             ba.resume(path, POOL)
 
-    def test_two_sessions_cannot_write_to_one_journal(self, path):
-        first = ba.assess(POOL, ba.GroupAccuracy(), journal=path)
-        second = ba.resume(path, POOL)
-        first.ask(2)
-        with pytest.raises(ba.JournalError, match="resume"):
-            second.ask(2)
-        assert second.n_pending == 0
-
     def test_the_journal_of_another_pool_is_refused(self, path):
         ba.assess(POOL, ba.GroupAccuracy(), journal=path)
         other, _ = made_pool([0.9, 0.5, 0.7, 0.8], [30, 20, 1, 25], seed=1)

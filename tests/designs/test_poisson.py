@@ -48,6 +48,11 @@ def test_on_cells_the_probabilities_are_those_on_items(data):
     assert (np.abs(counts - found * size) < 1 + 1e-9).all()
 
 
+def test_a_start_just_below_one_takes_no_item_too_many():
+    expected, size = np.array([0.0, 0, 0, 1, 0]), np.array([0, 0, 0, 2, 0])
+    assert systematic_cells(np.nextafter(1, 0), expected, size, 1).tolist() == [0, 0, 0, 1, 0]
+
+
 def test_a_batch_has_the_probabilities_of_the_paper():
     plain = Poisson(n_strata=16, floor=0.0)
     setting = ba.Metric("f1").setting(POOL, strata=plain.strata_of(POOL))

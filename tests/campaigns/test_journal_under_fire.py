@@ -1,0 +1,21 @@
+"""Journals whose sessions are killed at any moment, whose disk is full, and whose folder cannot be written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="sessions are forked")
+
+
+@pytest.mark.parametrize(
+    "fire", [["killed", "--kills", "25"], ["shared"], ["full"], ["read_only"]], ids=lambda fire: fire[0]
+)
+def test_a_journal_stays_whole(fire):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-W", "error", "-m", "campaigns.under_fire", *fire]
+    done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
