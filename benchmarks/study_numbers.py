@@ -11,23 +11,24 @@ share of intervals that hold the truth. With --repeats 24, so 48 campaigns (stan
 
 | judge | labels | RMSE / random | held | width / random |
 |---|--:|--:|--:|--:|
-| good | 50 | 0.23 | 0.96 | 0.28 |
-| good | 100 | 0.26 | 0.96 | 0.23 |
-| good | 250 | 0.22 | 0.94 | 0.23 |
-| fair | 50 | 0.90 | 0.94 | 0.87 |
-| fair | 100 | 0.83 | 0.92 | 0.82 |
-| fair | 250 | 0.71 | 0.98 | 0.80 |
-| useless | 50 | 1.22 | 0.90 | 1.03 |
-| useless | 100 | 1.18 | 0.90 | 1.01 |
-| useless | 250 | 1.00 | 0.94 | 1.00 |
-| outliers | 50 | 0.62 | 0.60 | 0.34 |
-| outliers | 100 | 0.61 | 0.69 | 0.35 |
-| outliers | 250 | 0.39 | 0.94 | 0.38 |
-| flips | 50 | 0.42 | 0.88 | 0.25 |
-| flips | 100 | 0.44 | 0.75 | 0.29 |
-| flips | 250 | 0.43 | 0.79 | 0.23 |
+| good | 50 | 0.26 | 1.00 | 0.26 |
+| good | 100 | 0.24 | 0.96 | 0.25 |
+| good | 250 | 0.23 | 0.98 | 0.24 |
+| fair | 50 | 0.99 | 0.92 | 0.84 |
+| fair | 100 | 0.79 | 0.96 | 0.84 |
+| fair | 250 | 0.72 | 0.98 | 0.82 |
+| useless | 50 | 1.03 | 0.94 | 1.03 |
+| useless | 100 | 0.99 | 0.96 | 1.02 |
+| useless | 250 | 0.91 | 0.98 | 1.01 |
+| outliers | 50 | 0.53 | 0.85 | 0.44 |
+| outliers | 100 | 0.52 | 0.88 | 0.47 |
+| outliers | 250 | 0.49 | 0.96 | 0.48 |
+| flips | 50 | 0.41 | 0.71 | 0.24 |
+| flips | 100 | 0.38 | 0.85 | 0.28 |
+| flips | 250 | 0.33 | 0.96 | 0.33 |
 
-Intervals are too narrow where some of the judge's numbers are of no relation to the labels, until labels have shown it.
+Intervals are too narrow at few labels where some of the judge's numbers are of no relation to the labels, until labels
+have shown it.
 """
 
 from __future__ import annotations

@@ -262,4 +262,4 @@ def rating_labels(
         group[cell] = subject.group
     if few:
         return RatingLabels.from_prior(x, pool.n_classes, group)
-    return ValuedLabels.from_prior(x, values, group)
+    return ValuedLabels.from_prior(x, values, group, sizes)
