@@ -47,13 +47,15 @@ def tell(
     annotator: Annotator = None,
     pool: Moved = None,
 ) -> None:
-    """Take labels from a sheet, all or nothing.
+    """Take labels from a sheet or from the export of a labelling tool, all or nothing.
 
-    It is CSV or .xlsx, however it was saved. Rows without a label are skipped, other columns ignored; labels that were
-    told before may be there again. Items with a word of --unsure are set aside: they are never asked for again.
+    A sheet is CSV or .xlsx, however it was saved. Rows without a label are skipped, other columns ignored; labels that
+    were told before may be there again. An export is the JSON or JSON-MIN of Label Studio, or records of Argilla; tasks
+    that were skipped, and drafts, are rows without a label. Items with a word of --unsure are set aside: they are never
+    asked for again.
 
-    Annotators who are named, by --annotator or in a column annotator, may label what others have labelled. The first
-    label counts until `resolve`.
+    Annotators who are named, by --annotator, in a column annotator or by the tool, may label what others have labelled.
+    The first label counts until `resolve`.
     """
     from bayes_assess.cli import files, rows, text
 
