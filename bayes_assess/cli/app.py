@@ -34,10 +34,10 @@ from bayes_assess.cli.options import (
     PoolFile,
     RunFile,
     Seed,
+    SheetOut,
     Show,
     ShowPrediction,
     Strength,
-    TasksOut,
     Tool,
     asked,
     reading,
@@ -162,7 +162,7 @@ def start(
 def ask(
     run: RunFile,
     n: Annotated[int | None, typer.Option("-n", help="How many items; 20 by default.", show_default=False)] = None,
-    output: TasksOut = None,
+    output: SheetOut = None,
     show: Show = None,
     show_prediction: ShowPrediction = False,
     pending: Annotated[bool, typer.Option("--pending", help="Write again all items that await labels.")] = False,
@@ -181,7 +181,7 @@ def ask(
     if pending and n is not None:
         raise BudgetError("--pending writes the items that were asked for before; leave out -n.")
     wanted = 20 if n is None else n
-    files.check_tasks_output(output, force, tool)
+    files.check_output(output, force, tool)
     with busy("Choosing"):
         assessment = files.reopen(run, pool, shown_columns(show))
         with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
@@ -201,7 +201,7 @@ def ask(
     except KeyboardInterrupt:
         typer.echo(f"{len(queries):,} items are pending; {again}.", err=True)
         raise
-    typer.echo(rows.written(len(queries), output, run, tool, fewer))
+    typer.echo(rows.written(f"{len(queries):,} items to {output}{fewer}", output, tool, f"bayes-assess tell {run}"))
 
 
 app.command(

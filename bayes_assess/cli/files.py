@@ -238,7 +238,7 @@ def _pool_and_column(path: Path, options: Mapping[str, Any], labels: str) -> tup
     return pool, known
 
 
-def check_tasks_output(path: Path | None, force: bool, tool: str | None) -> None:
+def check_output(path: Path | None, force: bool, tool: str | None) -> None:
     """Raise OutputError if a sheet, or tasks for a tool, cannot be written there, before any item is asked for."""
     if tool is not None:
         if path is None:

@@ -86,9 +86,6 @@ ShowPrediction = Annotated[
     bool, typer.Option("--show-prediction", help="Show prediction and score, too, which sway annotators.")
 ]
 SheetOut = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="The sheet to fill in, .csv or .xlsx.")
-]
-TasksOut = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="The sheet to fill in, .csv or .xlsx; .json with --tool."),
 ]

@@ -9,17 +9,16 @@ from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.exchange.tasks import setup_path
 
 
-def written(n: int, path: Path, run: Path, tool: str | None, fewer: str = "") -> str:
-    """Say what was written to a file, and what to do with it."""
+def written(what: str, path: Path, tool: str | None, command: str) -> str:
+    """Say what was written, what to do with it, and which command takes the labels."""
     if tool is None:
-        return f"Wrote {n:,} items to {path}{fewer}; fill in the column label.\nNext: bayes-assess tell {run} {path}"
+        return f"Wrote {what}; fill in the column label.\nNext: {command} {path}"
     setup = setup_path(path, tool)
-    how = (
-        f"make a project with the labelling configuration {setup} and import the tasks there"
-        if tool == "label-studio"
-        else f"make a dataset with the settings {setup} and log the records to it"
-    )
-    return f"Wrote {n:,} items to {path}{fewer}; {how}.\nNext: bayes-assess tell {run} EXPORT.json"
+    if tool == "label-studio":
+        how = f"import it into a project that has {setup} as its labelling configuration"
+    else:
+        how = f"log its records to a dataset that has the settings {setup}"
+    return f"Wrote {what}; {how}.\nNext: {command} EXPORT.json"
 
 
 def taken(new: int, known: int, skipped: int, aside: int = 0, again: int = 0) -> str:

@@ -42,12 +42,15 @@ class Answered(NamedTuple):
         Controls or questions that have answers here.
     n_open : int
         Answers that were left out because they may be drafts.
+    n_untold : int
+        Answers that were taken although they may be drafts, or discarded.
     """
 
     id: str
     said: list[Said]
     names: set[str]
     n_open: int = 0
+    n_untold: int = 0
 
 
 class UnreadableTask(Exception):

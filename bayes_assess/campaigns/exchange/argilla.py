@@ -83,8 +83,9 @@ def is_flat(found: Mapping[str, Any]) -> bool:
 def read_record(record: Mapping[str, Any], id: str, label: str) -> Answered:
     """Read what users responded to a record; drafts, and what they discarded, say nothing.
 
-    `to_json` does not say which responses were submitted, as ``to_list(flatten=True)`` does. They all were drafts or
-    discarded where the record is pending, unless Argilla waits for more users to submit theirs: they are left out.
+    `to_json` does not say which responses were submitted, as ``to_list(flatten=True)`` does. Those of a pending record
+    are left out: they are drafts or were discarded, unless Argilla waits for more users to submit theirs. Those of a
+    completed one are taken, and counted.
 
     Raises
     ------
@@ -93,9 +94,9 @@ def read_record(record: Mapping[str, Any], id: str, label: str) -> Answered:
 
     Examples
     --------
-    >>> responses = {"label": [{"value": "cat", "user_id": "u1"}]}
+    >>> responses = {"label": [{"value": "cat", "user_id": "u1", "status": "submitted"}]}
     >>> read_record({"id": "7", "fields": {"text": "purrs"}, "responses": responses}, "id", "label")
-    Answered(id='7', said=[Said(label='cat', annotator='u1')], names={'label'}, n_open=0)
+    Answered(id='7', said=[Said(label='cat', annotator='u1')], names={'label'}, n_open=0, n_untold=0)
     """
     responses = record.get("responses") or {}
     if not isinstance(responses, dict):
@@ -104,12 +105,13 @@ def read_record(record: Mapping[str, Any], id: str, label: str) -> Answered:
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         raise UnreadableTask(f"its responses to {label!r} are not a list of objects, as Argilla writes them")
     pending = record.get("status") == "pending"
-    open_ = [pending and "status" not in one and one.get("value") is not None for one in given]
+    untold = ["status" not in one and one.get("value") is not None for one in given]
     said = [
-        Said("" if left_out else _response(one.get("value"), one.get("status")), _person(one.get("user_id")))
-        for one, left_out in zip(given, open_, strict=True)
+        Said("" if pending and odd else _response(one.get("value"), one.get("status")), _person(one.get("user_id")))
+        for one, odd in zip(given, untold, strict=True)
     ]
-    return Answered(_id(record, id), said, {str(name) for name, all_ in responses.items() if all_}, sum(open_))
+    n, names = sum(untold), {str(name) for name, all_ in responses.items() if all_}
+    return Answered(_id(record, id), said, names, *((n, 0) if pending else (0, n)))
 
 
 def read_flat(record: Mapping[str, Any], id: str, label: str) -> Answered:
@@ -124,7 +126,7 @@ def read_flat(record: Mapping[str, Any], id: str, label: str) -> Answered:
     --------
     >>> said = {"label.responses": ["cat"], "label.responses.users": ["u1"], "label.responses.status": ["discarded"]}
     >>> read_flat({"id": "7", "text": "purrs", **said}, "id", "label")
-    Answered(id='7', said=[Said(label='', annotator='u1')], names={'label'}, n_open=0)
+    Answered(id='7', said=[Said(label='', annotator='u1')], names={'label'}, n_open=0, n_untold=0)
     """
     columns = [record.get(f"{label}.responses{part}") or [] for part in ("", ".users", ".status")]
     values, users, states = columns
@@ -134,8 +136,10 @@ def read_flat(record: Mapping[str, Any], id: str, label: str) -> Answered:
         raise UnreadableTask(f"its responses to {label!r} are not lists with one value, user and status of each")
     states = states or [None] * len(values)
     said = [Said(_response(v, state), _person(user)) for v, user, state in zip(values, users, states, strict=True)]
+    pairs = zip(values, states, strict=True)
     ending = ".responses"
-    return Answered(_id(record, id), said, {n.removesuffix(ending) for n in record if n.endswith(ending) and record[n]})
+    names = {name.removesuffix(ending) for name in record if name.endswith(ending) and record[name]}
+    return Answered(_id(record, id), said, names, 0, sum(state is None and v is not None for v, state in pairs))
 
 
 def _id(record: Mapping[str, Any], id: str) -> str:

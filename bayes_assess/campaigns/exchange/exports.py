@@ -71,7 +71,7 @@ def read_export(path: Path, id: str = "id", label: str = "label") -> Grid:
     numbered = form.numbered and len(own) == len(found)
     rows: list[int] = []
     columns: list[list[str]] = [[], [], []]
-    wrong, names, n_open = {}, set(), 0
+    wrong, names, n_open, n_untold = {}, set(), 0, 0
     for number, one in zip(own if numbered else range(1, len(found) + 1), found, strict=True):
         try:
             answered = _read(one, form, id, label)
@@ -79,7 +79,7 @@ def read_export(path: Path, id: str = "id", label: str = "label") -> Grid:
             wrong[number] = error.problem
             continue
         names |= answered.names
-        n_open += answered.n_open
+        n_open, n_untold = n_open + answered.n_open, n_untold + answered.n_untold
         for text, who in answered.said or [("", "")]:
             rows.append(number)
             for column, cell in zip(columns, (answered.id, text, who), strict=True):
@@ -87,6 +87,11 @@ def read_export(path: Path, id: str = "id", label: str = "label") -> Grid:
     if names and label not in names:
         raise LabelError(f"{path} has no answers to {label!r}; it has answers to {listing(sorted(names), 10)}.")
     notes = [f"Left out {plural(n_open, 'answer')} of records that are pending, which may be drafts."] * bool(n_open)
+    if n_untold:
+        said = (
+            f"Took {plural(n_untold, 'answer')} of which the file does not say whether they were submitted or discarded"
+        )
+        notes.append(f"{said}, as to_list(flatten=True) of Argilla does.")
     counted = "by the numbers of Label Studio, " if numbered else "counted from 1, "
     return Grid(rows, columns, wrong, form.unit, counted, notes)
 

@@ -67,7 +67,7 @@ def configuration(tasks: Tasks) -> str:
     if answers.bounds is not None:
         low, high = answers.bounds
         lines += [f'<Header value="{HEADING}: {low:g} to {high:g}"/>']
-        lines += [f'<Number {control} min="{low:g}" max="{high:g}" step="any" required="true"/>']
+        lines += [f'<Number {control} min="{low:g}" max="{high:g}" step="{(high - low) / 1000:g}" required="true"/>']
     else:
         choice = "multiple" if answers.several else "single"
         lines.append(f'<Choices {control} choice="{choice}" required="true">')
@@ -122,7 +122,7 @@ def read_task(task: Mapping[str, Any], id: str, label: str) -> Answered:
     --------
     >>> said = {"result": [{"from_name": "label", "value": {"choices": ["cat"]}}], "completed_by": {"email": "a@b.org"}}
     >>> read_task({"id": 1, "data": {"item_id": 7}, "annotations": [said]}, "id", "label")
-    Answered(id='7', said=[Said(label='cat', annotator='a@b.org')], names={'label'}, n_open=0)
+    Answered(id='7', said=[Said(label='cat', annotator='a@b.org')], names={'label'}, n_open=0, n_untold=0)
     """
     data = task.get("data")
     if not isinstance(data, dict):
@@ -156,7 +156,7 @@ def read_annotation(found: Mapping[str, Any], id: str, label: str) -> Answered:
     Examples
     --------
     >>> read_annotation({"id": 1, "item_id": 7, "label": "cat", "annotator": 3, "annotation_id": 5}, "id", "label")
-    Answered(id='7', said=[Said(label='cat', annotator='3')], names={'label'}, n_open=0)
+    Answered(id='7', said=[Said(label='cat', annotator='3')], names={'label'}, n_open=0, n_untold=0)
     """
     key = ID if id == "id" else id
     if key not in found:
