@@ -208,7 +208,8 @@ class _Gibbs:
         self.seen = np.flatnonzero(counts.sum(1))
         self.counts, self.n_cells = counts[self.seen], len(counts)
         self.model = terms(np.asarray(belief.x, np.float64), np.asarray(belief.group))
-        self.squares = np.einsum("kp,kq->kpq", *[self.model.columns[self.seen]] * 2).reshape(len(self.seen), -1)
+        rows = self.model.columns[self.seen]  # none before the first label
+        self.squares = np.einsum("kp,kq->kpq", rows, rows).reshape(len(rows), rows.shape[1] ** 2)
         self.state = self._start()
 
     def run(self, n: int) -> _Draws:

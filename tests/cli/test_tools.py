@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bayes_assess.cli.app import app
-from tests.campaigns.exchange.tool_exports import annotated, flat_record, label_studio, label_studio_minimal, record
+from campaigns.exchange.tool_exports import annotated, flat_record, label_studio, label_studio_minimal, record
 
 IDS = list("abcdef")
 

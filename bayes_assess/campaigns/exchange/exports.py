@@ -105,8 +105,9 @@ def _read(found: Any, form: _Format, id: str, label: str) -> Answered:
 
 
 def _loaded(path: Path) -> list[Any]:
+    text = decoded(path, "export it again")
     try:
-        found = json.loads(decoded(path), parse_constant=lambda _: None)  # NaN, which Python writes where scores miss
+        found = json.loads(text, parse_constant=lambda _: None)  # NaN, which Python writes where scores miss
     except (ValueError, RecursionError) as error:
         where = f": {error}" if isinstance(error, ValueError) else ", or is too deep"
         raise LabelError(f"{path} cannot be read as JSON{where}.") from None

@@ -110,7 +110,7 @@ def _tables(path: Path) -> list[_Table]:
     return [_parsed(text, delimiter) for delimiter in DELIMITERS]
 
 
-def decoded(path: Path) -> str:
+def decoded(path: Path, remedy: str = "save it as 'CSV UTF-8'") -> str:
     """Return the text of a file in UTF-8 or UTF-16."""
     data = path.read_bytes()
     zero = data[:200].find(0)
@@ -124,7 +124,7 @@ def decoded(path: Path) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         raise LabelError(
-            f"{path} cannot be read as UTF-8 or UTF-16: {error.reason} at byte {error.start}; save it as 'CSV UTF-8'."
+            f"{path} cannot be read as UTF-8 or UTF-16: {error.reason} at byte {error.start}; {remedy}."
         ) from None
 
 

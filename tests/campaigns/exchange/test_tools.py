@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import bayes_assess as ba
 from bayes_assess.campaigns.exchange.sheets import read_sheet
-from tests.campaigns.exchange.tool_exports import (
+from campaigns.exchange.tool_exports import (
     annotated,
     flat_record,
     label_studio,
@@ -318,6 +318,12 @@ def test_files_that_are_no_exports_get_a_sentence(folder, content, problem):
     for pool in (POOL, None):
         with pytest.raises(ba.LabelError, match=problem):
             ba.read_labels(path, pool)
+
+
+def test_bytes_that_are_no_text_get_a_sentence(folder):
+    (folder / "broken.json").write_bytes(b'[{"id": "\xff"}]')
+    with pytest.raises(ba.LabelError, match=r"cannot be read as UTF-8 or UTF-16: .* at byte 9; export it again\.$"):
+        ba.read_labels(folder / "broken.json")
 
 
 def test_a_value_of_another_kind_of_control_is_refused(folder):
