@@ -14,7 +14,8 @@ from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import missing_mask, objects
 from bayes_assess._tools.tables import Table
-from bayes_assess.campaigns.exchange.tasks import Answers, Tasks, write_tasks
+from bayes_assess.campaigns.exchange.tasks import Answers, Tasks
+from bayes_assess.campaigns.exchange.tools import write_tasks
 from bayes_assess.campaigns.exchange.workbook import write_workbook
 from bayes_assess.pool.labels import LabelSpace
 

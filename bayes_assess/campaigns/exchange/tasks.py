@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayes_assess._tools.arrays import listing
-from bayes_assess._tools.files import written_whole
 from bayes_assess.errors import OutputError
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
 from bayes_assess.pool.label_sets import MultiLabelSpace
@@ -108,30 +106,6 @@ class Tasks(NamedTuple):
                 name += "_"
             names[column] = name
         return names
-
-
-def write_tasks(path: Path, tasks: Tasks, tool: str) -> Path:
-    """Write tasks for a tool, and beside them how the tool has to be set up; return where that is.
-
-    Raises
-    ------
-    OutputError
-        If there is no such tool, or a file cannot be written.
-    """
-    from bayes_assess.campaigns.exchange import argilla, label_studio  # which import this
-
-    check_tool(tool, path)
-    if tool == "argilla":
-        content: list[Any] = argilla.import_records(tasks)
-        setup = json.dumps(argilla.settings(tasks), ensure_ascii=False, indent=1)
-    else:
-        content, setup = label_studio.import_tasks(tasks), label_studio.configuration(tasks)
-    beside = setup_path(path, tool)
-    with written_whole(beside, "set-up of the tool") as temporary:
-        temporary.write_text(setup + "\n", encoding="utf-8")
-    with written_whole(path, "tasks") as temporary:
-        temporary.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    return beside
 
 
 def check_tool(tool: str, path: Path) -> None:

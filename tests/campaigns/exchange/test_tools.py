@@ -141,6 +141,12 @@ def test_columns_never_take_the_names_that_tools_use(folder):
         assert all(name.isascii() and name == name.lower() for name in one["fields"])
 
 
+def test_texts_that_no_file_can_hold_are_written_all_the_same(folder):
+    pool = ba.Pool(predictions=["cat", "dog"], show={"text": ["half \ud800 a letter", "whole"]})
+    for tool in ("label-studio", "argilla"):
+        assert "half ? a letter" in json.dumps(asked(pool, folder, tool))
+
+
 def test_other_tools_and_other_files_are_refused(folder):
     queries = ba.assess(POOL, ba.GroupAccuracy()).ask(1)
     with pytest.raises(ba.OutputError, match=r"no labelling tool 'prodigy' here; take 'label-studio', 'argilla'\."):
