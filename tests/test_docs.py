@@ -14,12 +14,14 @@ _FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
 def examples(name: str) -> str:
-    """Return the code of a page, block by block."""
-    return "\n".join(re.findall(r"^```pycon\n(.*?)^```", (DOCS / name).read_text(encoding="utf-8"), re.M | re.S))
+    """Return the code of a page, block by block, with what it runs unseen between ``<!-- run`` and ``-->``."""
+    text = (DOCS / name).read_text(encoding="utf-8")
+    return "\n".join(a + b for a, b in re.findall(r"^```pycon\n(.*?)^```|^<!-- run\n(.*?)^-->", text, re.M | re.S))
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if examples(name)])
-def test_pages_show_what_their_code_prints(name):
+def test_pages_show_what_their_code_prints(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # pages may write files
     test = doctest.DocTestParser().get_doctest(examples(name), {}, name, str(DOCS / name), 0)
     said: list[str] = []
     failed, tried = doctest.DocTestRunner(optionflags=_FLAGS).run(test, out=said.append)

@@ -106,6 +106,7 @@ class Adjudication(Campaign):
             resolved=np.array([item in book.settled for item in items.tolist()], bool),
             show={name: values[items] for name, values in pool.show.items()},
             choices=pool.label_space.choices,
+            label_space=pool.label_space,
         )
 
     @in_turn

@@ -351,4 +351,5 @@ class Assessment(Planning, Adjudication):
             scores=None if pool.multilabel or pool.confidence is None else pool.confidence[items],
             show={name: values[items] for name, values in pool.show.items()},
             choices=pool.label_space.choices,
+            label_space=pool.label_space,
         )

@@ -12,6 +12,7 @@ from jaxtyping import Bool
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.queries import LabelSheet
+from bayes_assess.pool.labels import LabelSpace
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,6 +35,8 @@ class Disagreements(LabelSheet):
         What annotators saw.
     choices : sequence of class names
         From which whoever decides chooses one; empty where an item may have several labels.
+    label_space : LabelSpace, optional
+        All labels that an item can have, which labelling tools need to know.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class Disagreements(LabelSheet):
     resolved: Bool[np.ndarray, " n"]
     show: Mapping[str, np.ndarray] = field(default_factory=dict)
     choices: tuple[Any, ...] = ()
+    label_space: LabelSpace | None = None
 
     def table(self) -> Table:
         """Tabulate what every annotator said, and the label in force."""

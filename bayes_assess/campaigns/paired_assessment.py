@@ -291,6 +291,7 @@ class PairedAssessment(OneAnnotator):
             scores=None if pool.confidence is None else pool.confidence[items],
             show={name: values[items] for name, values in pool.show.items()},
             choices=pool.label_space.choices,
+            label_space=pool.label_space,
         )
 
 

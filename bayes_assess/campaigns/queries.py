@@ -14,7 +14,10 @@ from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import missing_mask, objects
 from bayes_assess._tools.tables import Table
+from bayes_assess.campaigns.exchange.tasks import Answers, Tasks
+from bayes_assess.campaigns.exchange.tools import write_tasks
 from bayes_assess.campaigns.exchange.workbook import write_workbook
+from bayes_assess.pool.labels import LabelSpace
 
 
 class LabelSheet(ABC):
@@ -23,6 +26,7 @@ class LabelSheet(ABC):
     ids: np.ndarray
     show: Mapping[str, np.ndarray]
     choices: tuple[Any, ...]
+    label_space: LabelSpace | None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -75,6 +79,39 @@ class LabelSheet(ABC):
         columns = {name: sheet[name].tolist() for name in sheet.columns} | {"label": [None] * len(self)}
         write_workbook(Path(path), columns, self.choices)
 
+    def to_json(self, path: str | PathLike[str], *, tool: str, show_prediction: bool = False) -> None:
+        """Write tasks for a labelling tool, and beside them what the tool needs to know of the labels.
+
+        For Label Studio this is the labelling configuration, ``tasks.xml`` for ``tasks.json``; for Argilla the settings
+        of a dataset, ``tasks.settings.json``. `read_labels` reads what the tool exports.
+
+        Parameters
+        ----------
+        path : path-like
+            It ends in .json.
+        tool : {"label-studio", "argilla"}
+        show_prediction : bool
+            Whether to add predictions with their scores as pre-annotations or suggestions, or to show the rank, which
+            sway annotators.
+
+        Raises
+        ------
+        OutputError
+            If there is no such tool, or a file cannot be written.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba, os, tempfile
+        >>> pool = ba.Pool(predictions=["cat", "dog"], show={"text": ["purrs", "barks"]})
+        >>> folder = tempfile.mkdtemp()
+        >>> ba.assess(pool, ba.GroupAccuracy()).ask(2).to_json(os.path.join(folder, "tasks.json"), tool="label-studio")
+        >>> sorted(os.listdir(folder))
+        ['tasks.json', 'tasks.xml']
+        """
+        answers = Answers.of(self.label_space, self.choices)
+        swaying = self._swaying() if show_prediction else {}
+        write_tasks(Path(path), Tasks.of(self.ids, self._shown(), swaying, answers), tool)
+
     @abstractmethod
     def _swaying(self) -> dict[str, np.ndarray]:
         """Return the columns that annotators had better not see."""
@@ -109,6 +146,8 @@ class Queries(LabelSheet):
         What annotators need to see, such as a text.
     choices : sequence of class names
         From which annotators choose one; empty where an item may have several labels.
+    label_space : LabelSpace, optional
+        All labels that an item can have, which labelling tools need to know.
 
     Examples
     --------
@@ -127,6 +166,7 @@ class Queries(LabelSheet):
     scores: Float[np.ndarray, " n"] | None = None
     show: Mapping[str, np.ndarray] = field(default_factory=dict)
     choices: tuple[Any, ...] = ()
+    label_space: LabelSpace | None = None
 
     def table(self) -> Table:
         """Tabulate the queries for those who run the campaign: annotators get the `sheet`."""
@@ -150,6 +190,8 @@ class RankedQueries(LabelSheet):
         What annotators need to see, such as a text.
     choices : sequence of class names
         From which annotators choose one.
+    label_space : LabelSpace, optional
+        All labels that an item can have, which labelling tools need to know.
 
     Examples
     --------
@@ -164,6 +206,7 @@ class RankedQueries(LabelSheet):
     ranks: Int[np.ndarray, " n"]
     show: Mapping[str, np.ndarray] = field(default_factory=dict)
     choices: tuple[Any, ...] = ()
+    label_space: LabelSpace | None = None
 
     def table(self) -> Table:
         """Tabulate the queries for those who run the campaign: annotators get the `sheet`."""

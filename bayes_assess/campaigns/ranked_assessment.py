@@ -289,7 +289,8 @@ class RankedAssessment(Planning, OneAnnotator, RankedCampaign):
 
     def _queries(self, ranks: Int[np.ndarray, " n"]) -> RankedQueries:
         shown = {name: column[ranks - 1] for name, column in (self.pool.show or {}).items()}
-        return RankedQueries(self.pool.ids_at(ranks), ranks, shown, tuple(self.pool.label_space.classes.tolist()))
+        space = self.pool.label_space
+        return RankedQueries(self.pool.ids_at(ranks), ranks, shown, tuple(space.classes.tolist()), space)
 
 
 def ranked_list(pool: Any, question: PrecisionCurve, seed: int) -> RankedList:

@@ -38,6 +38,7 @@ from bayes_assess.cli.options import (
     Show,
     ShowPrediction,
     Strength,
+    Tool,
     asked,
     reading,
     shown_columns,
@@ -155,6 +156,7 @@ def start(
     epilog=example(
         "bayes-assess ask run.db -n 20 -o to_label.csv",
         "bayes-assess ask run.db -n 20 -o to_label.xlsx --show text",
+        "bayes-assess ask run.db -n 20 -o tasks.json --tool label-studio",
     )
 )
 def ask(
@@ -164,22 +166,22 @@ def ask(
     show: Show = None,
     show_prediction: ShowPrediction = False,
     pending: Annotated[bool, typer.Option("--pending", help="Write again all items that await labels.")] = False,
+    tool: Tool = None,
     force: Force = False,
     pool: Moved = None,
 ) -> None:
     """Choose the items to label next.
 
     With -o they become a sheet with the columns id and label and, between them, those of --show, which `start` takes,
-    too; else they are printed. In an .xlsx file, labels are chosen from a list of the classes. Items stay pending until
-    their labels are told.
+    too; else they are printed. In an .xlsx file, labels are chosen from a list of the classes. With --tool they become
+    tasks of Label Studio or records of Argilla. Items stay pending until their labels are told.
     """
-    from bayes_assess.cli import files, text
+    from bayes_assess.cli import files, rows, text
 
     if pending and n is not None:
         raise BudgetError("--pending writes the items that were asked for before; leave out -n.")
     wanted = 20 if n is None else n
-    if output is not None:
-        files.refuse_to_overwrite(output, force)
+    files.check_output(output, force, tool)
     with busy("Choosing"):
         assessment = files.reopen(run, pool, shown_columns(show))
         with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
@@ -193,14 +195,13 @@ def ask(
         return
     again = f"write them again by `bayes-assess ask {run} --pending -o FILE`"
     try:
-        files.write_sheet(queries, output, show_prediction)
+        files.write_sheet(queries, output, show_prediction, tool)
     except OutputError as error:
         raise OutputError(f"{error} Nothing is lost: the items are pending, {again}.") from None
     except KeyboardInterrupt:
         typer.echo(f"{len(queries):,} items are pending; {again}.", err=True)
         raise
-    typer.echo(f"Wrote {len(queries):,} items to {output}{fewer}; fill in the column label.")
-    typer.echo(f"Next: bayes-assess tell {run} {output}")
+    typer.echo(rows.written(f"{len(queries):,} items to {output}{fewer}", output, tool, f"bayes-assess tell {run}"))
 
 
 app.command(
@@ -208,6 +209,7 @@ app.command(
         "bayes-assess tell run.db to_label.csv",
         "bayes-assess tell run.db to_label.xlsx --unsure unsure,?",
         "bayes-assess tell run.db of_anna.csv --annotator anna",
+        "bayes-assess tell run.db export.json    (of Label Studio or Argilla)",
     )
 )(labels.tell)
 app.command(epilog=example("bayes-assess correct run.db fixes.csv"))(labels.correct)

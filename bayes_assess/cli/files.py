@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, show, text_as_int, values_of
+from bayes_assess.campaigns.annotators import OneAnnotator
+from bayes_assess.campaigns.exchange.exports import is_export
 from bayes_assess.campaigns.exchange.matching import UNKNOWN
 from bayes_assess.campaigns.exchange.sheets import Sheet, read_sheet, read_texts
+from bayes_assess.campaigns.exchange.tasks import SUFFIX as EXPORTS
+from bayes_assess.campaigns.exchange.tasks import TOOLS, check_tool, setup_path
 from bayes_assess.campaigns.exchange.workbook import SUFFIX, need_openpyxl
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
@@ -133,7 +137,9 @@ def read_told(
         now = "being unsure" if name is None else repr(name)
         return f"is already labelled {before!r}, and {now} contradicts that; labels are put right by `correct`"
 
-    sheet = read_sheet(path, pool, id, label, unsure, check, unknown, "annotator")
+    # Tools always name annotators; sessions that keep one label of every item take those on which they agree.
+    one = is_export(path) and isinstance(assessment, OneAnnotator)
+    sheet = read_sheet(path, pool, id, label, unsure, check, unknown, None if one else "annotator")
     open_ = [item not in known for item in pool.positions(sheet.unsure).tolist()] if len(sheet.unsure) else []
     names = np.where(sheet.annotators == "", annotator or "", sheet.annotators)
     return sheet._replace(unsure=sheet.unsure[np.array(open_, bool)], annotators=names)
@@ -164,8 +170,11 @@ def _known(assessment: Assessment | RankedAssessment, pool: Pool) -> dict[int, s
     return dict(zip(pool.positions(ids).tolist(), map(str, labels.tolist()), strict=True))
 
 
-def write_sheet(queries: LabelSheet, path: Path, show_prediction: bool = False) -> None:
-    """Write a sheet for annotators in the format of its suffix."""
+def write_sheet(queries: LabelSheet, path: Path, show_prediction: bool = False, tool: str | None = None) -> None:
+    """Write a sheet for annotators in the format of its suffix, or tasks for a tool."""
+    if tool is not None:
+        queries.to_json(path, tool=tool, show_prediction=show_prediction)
+        return
     write = queries.to_xlsx if path.suffix.lower() == SUFFIX else queries.to_csv
     write(path, show_prediction=show_prediction)
 
@@ -200,7 +209,7 @@ def pool_and_labels(path: Path, options: Mapping[str, Any], labels: str, label_c
     """
     if Path(labels).is_file():
         pool = read_pool(path, **options)
-        ids, told, _ = read_texts(Path(labels), options["id"] or "id", label_column)
+        ids, told, _, _ = read_texts(Path(labels), options["id"] or "id", label_column)
         known = known_labels(pool, ids, told, labels)
     elif Path(labels).suffix.lower() == ".csv":  # a name of a file rather than of a column
         raise FileNotFoundError(2, "No such file", labels)
@@ -227,6 +236,19 @@ def _pool_and_column(path: Path, options: Mapping[str, Any], labels: str) -> tup
     if pool.classes.dtype.kind == "i" and known.dtype.kind == "U" and not pool.multilabel:
         known = _as_numbers(spelled_as(pool.classes, known))
     return pool, known
+
+
+def check_output(path: Path | None, force: bool, tool: str | None) -> None:
+    """Raise OutputError if a sheet, or tasks for a tool, cannot be written there, before any item is asked for."""
+    if tool is not None:
+        if path is None:
+            raise OutputError(f"Say by -o where to write the tasks, such as -o tasks{EXPORTS}.")
+        check_tool(tool, path)
+        refuse_to_overwrite(setup_path(path, tool), force)
+    elif path is not None and is_export(path):
+        raise OutputError(f"Say by --tool which labelling tool is to read {path.name}: {' or '.join(TOOLS)}.")
+    if path is not None:
+        refuse_to_overwrite(path, force)
 
 
 def refuse_to_overwrite(path: Path, force: bool) -> None:

@@ -17,6 +17,7 @@ from bayes_assess.cli.options import (
     Moved,
     RunFile,
     SheetOut,
+    Tool,
     Unsure,
 )
 from bayes_assess.errors import LabelError
@@ -35,7 +36,12 @@ Rule = Annotated[
         "--rule", metavar="RULE", help="In the place of LABELS: majority, or the name of an annotator who decides."
     ),
 ]
-Decided = Annotated[Path | None, typer.Argument(metavar="[LABELS]", help="CSV or .xlsx with the columns id and label.")]
+Decided = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[LABELS]", help="CSV or .xlsx with the columns id and label, or the export of a labelling tool, .json."
+    ),
+]
 
 
 def tell(
@@ -47,13 +53,15 @@ def tell(
     annotator: Annotator = None,
     pool: Moved = None,
 ) -> None:
-    """Take labels from a sheet, all or nothing.
+    """Take labels from a sheet or from the export of a labelling tool, all or nothing.
 
-    It is CSV or .xlsx, however it was saved. Rows without a label are skipped, other columns ignored; labels that were
-    told before may be there again. Items with a word of --unsure are set aside: they are never asked for again.
+    A sheet is CSV or .xlsx, however it was saved. Rows without a label are skipped, other columns ignored; labels that
+    were told before may be there again. An export is the JSON or JSON-MIN of Label Studio, or records of Argilla; tasks
+    that were skipped, and drafts, are rows without a label. Items with a word of --unsure are set aside: they are never
+    asked for again.
 
-    Annotators who are named, by --annotator or in a column annotator, may label what others have labelled. The first
-    label counts until `resolve`.
+    Annotators who are named, by --annotator, in a column annotator or by the tool, may label what others have labelled.
+    The first label counts until `resolve`.
     """
     from bayes_assess.cli import files, rows, text
 
@@ -94,16 +102,17 @@ def correct(
     typer.echo(text.progress(assessment))
 
 
-def disagreements(run: RunFile, output: SheetOut = None, force: Force = False, pool: Moved = None) -> None:
+def disagreements(
+    run: RunFile, output: SheetOut = None, tool: Tool = None, force: Force = False, pool: Moved = None
+) -> None:
     """List the items on which annotators differ and nobody has decided.
 
     With -o they become a sheet with what everybody said and an empty column label, which `resolve` takes once whoever
-    decides has filled it in; else they are printed.
+    decides has filled it in, or with --tool tasks of a labelling tool; else they are printed.
     """
     from bayes_assess.cli import files, rows, text
 
-    if output is not None:
-        files.refuse_to_overwrite(output, force)
+    files.check_output(output, force, tool)
     assessment = files.reopen(run, pool)
     assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
     found = assessment.disagreements()
@@ -113,9 +122,8 @@ def disagreements(run: RunFile, output: SheetOut = None, force: Force = False, p
     if output is None:
         text.show(found.table())
         return
-    files.write_sheet(found, output)
-    typer.echo(f"Wrote {output}; fill in the column label.")
-    typer.echo(f"Next: bayes-assess resolve {run} {output}")
+    files.write_sheet(found, output, tool=tool)
+    typer.echo(rows.written(str(output), output, tool, f"bayes-assess resolve {run}"))
 
 
 def resolve(

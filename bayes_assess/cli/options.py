@@ -23,12 +23,27 @@ class PriorName(StrEnum):
     UNINFORMATIVE = "uninformative"
 
 
+class ToolName(StrEnum):
+    """Labelling tools by name."""
+
+    LABEL_STUDIO = "label-studio"
+    ARGILLA = "argilla"
+
+
 PoolFile = Annotated[Path, typer.Argument(metavar="POOL", help="Predictions: a CSV, Parquet or NPZ file.")]
 RunFile = Annotated[Path, typer.Argument(metavar="RUN", help="The journal that `start` made.")]
-LabelsFile = Annotated[Path, typer.Argument(metavar="LABELS", help="CSV or .xlsx with the columns id and label.")]
+LabelsFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="LABELS",
+        help="CSV or .xlsx with the columns id and label, or what Label Studio or Argilla export, .json.",
+    ),
+]
 ItemIds = Annotated[list[str], typer.Argument(metavar="IDS...", help="Items, by their ids.")]
 IdOfLabels = Annotated[str, typer.Option("--id", metavar="COLUMN", help="The column of ids.")]
-LabelColumn = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column of labels.")]
+LabelColumn = Annotated[
+    str, typer.Option("--label", metavar="COLUMN", help="The column of labels; in exports, the question.")
+]
 Moved = Annotated[Path | None, typer.Option("--pool", help="The pool, if it is not where it was at the start.")]
 Belief = Annotated[
     PriorName | None, typer.Option("--prior", help="What is believed before any label; learned by default.")
@@ -71,7 +86,11 @@ ShowPrediction = Annotated[
     bool, typer.Option("--show-prediction", help="Show prediction and score, too, which sway annotators.")
 ]
 SheetOut = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="The sheet to fill in, .csv or .xlsx.")
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="The sheet to fill in, .csv or .xlsx; .json with --tool."),
+]
+Tool = Annotated[
+    ToolName | None, typer.Option("--tool", help="Write tasks for a labelling tool, and its set-up beside them.")
 ]
 Unsure = Annotated[
     str | None, typer.Option("--unsure", metavar="WORDS", help="What stands where nobody can tell: unsure,?,n/a.")

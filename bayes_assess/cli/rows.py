@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from bayes_assess._tools.text import plural
+from bayes_assess.campaigns.exchange.tasks import setup_path
+
+
+def written(what: str, path: Path, tool: str | None, command: str) -> str:
+    """Say what was written, what to do with it, and which command takes the labels."""
+    if tool is None:
+        return f"Wrote {what}; fill in the column label.\nNext: {command} {path}"
+    setup = setup_path(path, tool)
+    if tool == "label-studio":
+        how = f"import it into a project that has {setup} as its labelling configuration"
+    else:
+        how = f"log its records to a dataset that has the settings {setup}"
+    return f"Wrote {what}; {how}.\nNext: {command} EXPORT.json"
 
 
 def taken(new: int, known: int, skipped: int, aside: int = 0, again: int = 0) -> str:

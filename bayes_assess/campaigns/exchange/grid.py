@@ -15,6 +15,7 @@ from bayes_assess.errors import LabelError
 
 DELIMITERS = (",", ";", "\t")
 _SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n', re.IGNORECASE)  # a first line that Excel writes and does not count
+_TOO_LONG = "there are more fields than columns; put quotes around texts that contain the delimiter"
 
 
 class Grid(NamedTuple):
@@ -26,13 +27,22 @@ class Grid(NamedTuple):
         Numbers of the rows as the file has them; the header is row 1.
     columns : list of list of str
         Texts of every column that was asked for; empty ones of those that need not be there.
-    too_long : list of int
-        Rows that have more fields than the header.
+    wrong : mapping of int to str
+        What is wrong with rows that cannot be read.
+    unit : str
+        What a row is called.
+    counted : str
+        How rows are numbered.
+    notes : list of str
+        Sentences on what was left out.
     """
 
     rows: list[int]
     columns: list[list[str]]
-    too_long: list[int]
+    wrong: dict[int, str]
+    unit: str = "row"
+    counted: str = "counted from the header, row 1, "
+    notes: Sequence[str] = ()
 
 
 class _Table(NamedTuple):
@@ -65,7 +75,7 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
     ...     path = Path(folder, "sheet.csv")
     ...     _ = path.write_text("Label ;note;ID\ncat;;7\n", encoding="utf-16")
     ...     print(read_grid(path, ["id", "label"]))
-    Grid(rows=[2], columns=[['7'], ['cat']], too_long=[])
+    Grid(rows=[2], columns=[['7'], ['cat']], wrong={}, unit='row', counted='counted from the header, row 1, ', notes=())
     """
     tables = [table for table in _tables(path) if table.rows]
     if not tables:
@@ -75,16 +85,16 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
     places += [_place(table.header, name, path) if _n_found(table.header, [name]) else width for name in optional]
     if table.error is not None:
         raise LabelError(f"{path} cannot be read as CSV: row {table.number + len(table.rows) + 1}: {table.error}.")
-    numbers, columns, too_long = [], [[] for _ in places], []
+    numbers, columns, wrong = [], [[] for _ in places], {}
     for number, row in enumerate(table.rows[1:], start=table.number + 2):
         if not row:  # a blank line, which spreadsheets count
             continue
         if _has_text(row[width:]):
-            too_long.append(number)
+            wrong[number] = _TOO_LONG
         numbers.append(number)
         for column, place in zip(columns, places, strict=True):
             column.append(row[place] if place < min(len(row), width) else "")
-    return Grid(numbers, columns, too_long)
+    return Grid(numbers, columns, wrong)
 
 
 def _tables(path: Path) -> list[_Table]:
@@ -93,14 +103,15 @@ def _tables(path: Path) -> list[_Table]:
         return [_from_header(rows) for rows in read_workbook(path)]
     if path.suffix.lower() == ".xls":
         raise LabelError(f"{path} is of the format of Excel 97; save it as .xlsx or as CSV.")
-    text = _decoded(path)
+    text = decoded(path)
     separator = _SEPARATOR.match(text)
     if separator:
         return [_parsed(text[separator.end() :], separator[1])]
     return [_parsed(text, delimiter) for delimiter in DELIMITERS]
 
 
-def _decoded(path: Path) -> str:
+def decoded(path: Path, remedy: str = "save it as 'CSV UTF-8'") -> str:
+    """Return the text of a file in UTF-8 or UTF-16."""
     data = path.read_bytes()
     zero = data[:200].find(0)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -113,7 +124,7 @@ def _decoded(path: Path) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         raise LabelError(
-            f"{path} cannot be read as UTF-8 or UTF-16: {error.reason} at byte {error.start}; save it as 'CSV UTF-8'."
+            f"{path} cannot be read as UTF-8 or UTF-16: {error.reason} at byte {error.start}; {remedy}."
         ) from None
 
 

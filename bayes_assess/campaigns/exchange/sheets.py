@@ -1,4 +1,4 @@
-"""Sheets that annotators have filled in."""
+"""Sheets that annotators have filled in, and exports of the tools in which they have labelled."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import warnings
 from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
 from bayes_assess._tools.text import plural
+from bayes_assess.campaigns.exchange import label_studio
+from bayes_assess.campaigns.exchange.exports import is_export, read_export
 from bayes_assess.campaigns.exchange.grid import Grid, read_grid
 from bayes_assess.campaigns.exchange.matching import UNKNOWN, IdMatcher, LabelMatcher
 from bayes_assess.errors import LabelError
@@ -18,6 +20,7 @@ from bayes_assess.pool.pool import Pool
 
 _SHOWN = 20  # rows that a message lists, at most
 _EXAMPLES = 3  # spellings that a note shows
+_ANNOTATOR = "annotator"  # the column of who gave the labels
 
 Check = Callable[[int, str | None, str], str | None]  # position, label (None: unsure), annotator to what is wrong
 
@@ -47,13 +50,42 @@ class Sheet(NamedTuple):
     annotators: np.ndarray
 
 
+@overload
 def read_labels(
-    path: str | PathLike[str], pool: Pool | None = None, *, id: str = "id", label: str = "label"
-) -> tuple[np.ndarray, np.ndarray]:
-    r"""Read ids and labels from a sheet that annotators have filled in.
+    path: str | PathLike[str],
+    pool: Pool | None = None,
+    *,
+    id: str = "id",
+    label: str = "label",
+    annotators: Literal[False] = False,
+) -> tuple[np.ndarray, np.ndarray]: ...
 
-    It may be CSV, separated by commas, semicolons or tabs, in UTF-8 or UTF-16, or an Excel workbook. Names of columns
-    are taken in any case, other columns ignored, and rows without a label left out.
+
+@overload
+def read_labels(
+    path: str | PathLike[str],
+    pool: Pool | None = None,
+    *,
+    id: str = "id",
+    label: str = "label",
+    annotators: Literal[True],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+
+
+def read_labels(
+    path: str | PathLike[str],
+    pool: Pool | None = None,
+    *,
+    id: str = "id",
+    label: str = "label",
+    annotators: bool = False,
+) -> tuple[np.ndarray, ...]:
+    r"""Read ids and labels from a sheet that annotators have filled in, or from the export of a labelling tool.
+
+    A sheet may be CSV, separated by commas, semicolons or tabs, in UTF-8 or UTF-16, or an Excel workbook. Names of
+    columns are taken in any case, other columns ignored, and rows without a label left out. A file whose name ends in
+    .json is what Label Studio exports as JSON or JSON-MIN, or what Argilla's `to_json` or `to_list` return; skipped and
+    discarded tasks are left out.
 
     Parameters
     ----------
@@ -62,12 +94,16 @@ def read_labels(
         With it, ids and labels are those of the pool: what spreadsheets do to numbers (``855.0``, ``7`` for ``007``,
         ``1,5``) and annotators to names (``Good`` for ``good``) is undone where that is unambiguous.
     id, label : str
-        Names of the columns.
+        Names of the columns; in exports, of what holds the ids, and of the control or question.
+    annotators : bool
+        Whether to return who gave the labels, too: a column ``annotator`` of a sheet. Several may label an item then.
 
     Returns
     -------
     ids, labels : (n,) arrays
         As `tell` takes them; texts without a pool.
+    names : (n,) array
+        Of the annotators, if asked for; empty texts where the file does not say.
 
     Raises
     ------
@@ -91,29 +127,29 @@ def read_labels(
     (['a'], ['cat'])
     """
     if pool is None:
-        ids, labels, _ = read_texts(Path(path), id, label)
-        return ids, labels
-    sheet = read_sheet(Path(path), pool, id, label)
+        ids, labels, names, _ = read_texts(Path(path), id, label)
+        return (ids, labels, names) if annotators else (ids, labels)
+    sheet = read_sheet(Path(path), pool, id, label, annotator=_ANNOTATOR if annotators else None)
     for note in sheet.notes:
         warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
-    return sheet.ids, sheet.labels
+    return (sheet.ids, sheet.labels, sheet.annotators) if annotators else (sheet.ids, sheet.labels)
 
 
-def read_texts(path: Path, id: str, label: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """Read ids and labels as texts, without rows that have no label, which are counted.
+def read_texts(path: Path, id: str, label: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Read ids, labels and annotators as texts, without rows that have no label, which are counted.
 
     Raises
     ------
     LabelError
         If the file cannot be read, or an id is missing.
     """
-    grid = read_grid(path, [id, label])
-    wrong = _misshapen(grid)
-    ids, labels = (np.array([text.strip() for text in column], dtype=str) for column in grid.columns)
+    grid = _grid(path, id, label, _ANNOTATOR)
+    wrong = dict(grid.wrong)
+    ids, labels, names = (np.array([text.strip() for text in column], dtype=str) for column in grid.columns)
     given = labels != ""
     wrong |= {grid.rows[at]: "the id is missing" for at in np.flatnonzero(given & (ids == "")).tolist()}
-    _refuse(path, wrong)
-    return ids[given], labels[given], int((~given).sum())
+    _refuse(path, grid, wrong)
+    return ids[given], labels[given], names[given], int((~given).sum())
 
 
 def read_sheet(
@@ -140,19 +176,19 @@ def read_sheet(
         What is said of ids of no item.
     annotator : str, optional
         Name of a column that says who gave the labels, if there is such a column: then a row is the one of an item and
-        an annotator, and an item that somebody has labelled is not unsure.
+        an annotator, and an item that somebody has labelled is not unsure. Exports of tools say it in their own way.
 
     Raises
     ------
     LabelError
         As `read_labels`, or if a word for unsure is a class.
     """
-    grid, match_label = read_grid(path, [id, label], [annotator] if annotator else []), LabelMatcher(pool)
+    grid, match_label = _grid(path, id, label, annotator), LabelMatcher(pool)
     said_by = [text.strip() for text in grid.columns[2]] if annotator else [""] * len(grid.rows)
     words = _words(unsure, match_label.names)
     given = [at for at, text in enumerate(grid.columns[1]) if text.strip()]
     matches = IdMatcher(pool, unknown)([grid.columns[0][at] for at in given])
-    wrong, taken = _misshapen(grid), _Respelled()
+    wrong, taken = dict(grid.wrong), _Respelled(grid.unit)
     found: dict[tuple[int, str], tuple[int, str | None]] = {}  # of every item and annotator, row and label
     for at, item in zip(given, matches, strict=True):
         row, (id_text, text) = grid.rows[at], (column[at] for column in grid.columns[:2])
@@ -176,10 +212,10 @@ def read_sheet(
         problem = None if check is None else check(place, name, said_by[at])
         if other != name:
             both = " and ".join("unsure" if one is None else repr(one) for one in (other, name))
-            wrong[row] = f"{shown!r} occurs twice with different labels, {both}, first in row {before}"
+            wrong[row] = f"{shown!r} occurs twice with different labels, {both}, first in {grid.unit} {before}"
         elif problem is not None:
             wrong[row] = f"{shown!r} {problem}"
-    _refuse(path, wrong)
+    _refuse(path, grid, wrong)
     sure = {key: name for key, (_, name) in found.items() if name is not None}
     labels, places = np.array(list(sure.values()), dtype=str), np.array([place for place, _ in sure], dtype=np.int64)
     labelled = set(places.tolist())
@@ -189,7 +225,7 @@ def read_sheet(
         labels=labels if pool.multilabel else labels.astype(pool.classes.dtype),
         unsure=pool.ids[np.array([place for place in nobody if place not in labelled], dtype=np.int64)],
         n_blank=len(grid.rows) - len(given),
-        notes=taken.notes(),
+        notes=[*grid.notes, *taken.notes()],
         annotators=np.array([who for _, who in sure], dtype=str),
     )
 
@@ -197,7 +233,8 @@ def read_sheet(
 class _Respelled:
     """What was taken for something else."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
         self._texts: dict[tuple[str, str], dict[str, int]] = {}  # rows by kind and meaning, and by spelling
 
     def note(self, kind: str, text: str, meaning: str, exact: bool) -> None:
@@ -212,7 +249,7 @@ class _Respelled:
         said = []
         for (kind, meaning), texts in self._texts.items():
             first = list(texts)[:_EXAMPLES]
-            rows, more = plural(sum(texts.values()), "row"), " and others" * (len(texts) > _EXAMPLES)
+            rows, more = plural(sum(texts.values()), self._unit), " and others" * (len(texts) > _EXAMPLES)
             if kind == "id":
                 said.append(f"Took ids such as {', '.join(first)}, in {rows}.")
             else:
@@ -230,18 +267,21 @@ def _words(unsure: Iterable[str], names: list[str]) -> set[str]:
     return words
 
 
-def _misshapen(grid: Grid) -> dict[int, str]:
-    return dict.fromkeys(
-        grid.too_long, "there are more fields than columns; put quotes around texts that contain the delimiter"
-    )
+def _grid(path: Path, id: str, label: str, annotator: str | None) -> Grid:
+    """Read ids, labels and, if they are asked for, annotators from a sheet or the export of a tool."""
+    if is_export(path):
+        return read_export(path, id, label)
+    grid = read_grid(path, [id, label], [*label_studio.CSV, *([annotator] if annotator else [])])
+    ids, labels, of_tool, numbers, *who = grid.columns
+    theirs = id == "id" and any(map(str.strip, of_tool)) and any(map(str.strip, numbers))
+    return grid._replace(columns=[of_tool if theirs else ids, labels, *who])
 
 
-def _refuse(path: Path, wrong: dict[int, str]) -> None:
+def _refuse(path: Path, grid: Grid, wrong: dict[int, str]) -> None:
     """Raise LabelError if rows are wrong."""
     if not wrong:
         return
-    listed = "; ".join(f"row {row}: {problem}" for row, problem in sorted(wrong.items())[:_SHOWN])
-    more = f"; and {plural(len(wrong) - _SHOWN, 'more row')}" if len(wrong) > _SHOWN else ""
-    raise LabelError(
-        f"Nothing was taken from {path}; counted from the header, row 1, these rows are wrong: {listed}{more}."
-    )
+    unit = grid.unit
+    listed = "; ".join(f"{unit} {row}: {problem}" for row, problem in sorted(wrong.items())[:_SHOWN])
+    more = f"; and {plural(len(wrong) - _SHOWN, f'more {unit}')}" if len(wrong) > _SHOWN else ""
+    raise LabelError(f"Nothing was taken from {path}; {grid.counted}these {unit}s are wrong: {listed}{more}.")
