@@ -1,21 +1,49 @@
-"""Pages in `docs` show what their code prints, and their links lead somewhere."""
+"""Pages in `docs` show what their code prints, their links lead somewhere, and the reference is complete."""
 
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import re
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
+import bayes_assess as ba
+from bayes_assess.designs import DESIGNS
+from bayes_assess.questions import QUESTIONS
+
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = sorted(path.name for path in DOCS.glob("*.md"))
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 _FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def text_of(name: str) -> str:
+    """Return the source of a page."""
+    return (DOCS / name).read_text(encoding="utf-8")
 
 
 def examples(name: str) -> str:
     """Return the code of a page, block by block."""
-    return "\n".join(re.findall(r"^```pycon\n(.*?)^```", (DOCS / name).read_text(encoding="utf-8"), re.M | re.S))
+    return "\n".join(re.findall(r"^```pycon\n(.*?)^```", text_of(name), re.M | re.S))
+
+
+def documented() -> list[str]:
+    """Return the names that the reference has entries for, without that of the package."""
+    pages = [text_of(name) for name in PAGES if name.startswith("reference/")]
+    return [name for text in pages for name in re.findall(r"^::: bayes_assess\.(\S+)$", text, re.M)]
+
+
+@pytest.fixture
+def maker():
+    """Return the script that runs pages."""
+    spec = importlib.util.spec_from_file_location("make_readme", DOCS / "make_readme.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if examples(name)])
@@ -27,7 +55,39 @@ def test_pages_show_what_their_code_prints(name):
     assert failed == 0, "".join(said)
 
 
+@pytest.mark.parametrize("name", [name for name in PAGES if re.search(r"^```(python|console)$", text_of(name), re.M)])
+def test_pages_show_what_their_scripts_and_commands_print(name, maker):
+    assert "".join(maker.differences(DOCS / name)) == ""
+
+
+def test_a_page_with_another_output_is_noticed(tmp_path, maker):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n")
+    assert "-3\n+2\n" in "".join(maker.differences(page))
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_links_of_pages_lead_somewhere(name):
-    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", (DOCS / name).read_text(encoding="utf-8"))
-    assert [target for target in targets if not (DOCS / target).exists()] == []
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", text_of(name))
+    assert [target for target in targets if not ((DOCS / name).parent / target).exists()] == []
+
+
+def test_every_public_name_is_in_the_reference():
+    assert set(ba.__all__) - set(documented()) == set()
+
+
+def test_every_name_in_the_reference_is_there_and_once():
+    names = documented()
+    assert len(names) == len(set(names))
+    for name in names:
+        assert resolve_name(f"bayes_assess.{name}") is not None
+
+
+def test_tables_name_all_questions_and_designs():
+    assert [name for name in QUESTIONS if f"`{name}" not in text_of("questions.md")] == []
+    assert [name for name in DESIGNS if f"| `{name}` |" not in text_of("designs.md")] == []
+
+
+def test_pages_are_all_in_the_navigation():
+    listed = re.findall(r": (\S+\.md)$", (DOCS.parent / "mkdocs.yml").read_text(), re.M)
+    assert set(PAGES) <= set(listed)
