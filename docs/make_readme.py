@@ -96,8 +96,8 @@ def session(code: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def same(old: str, new: str) -> bool:
-    """Compare two texts; decimals may differ by one in the last digit.
+def same(old: str, new: str, within: float = 0.0) -> bool:
+    """Compare two texts; decimals may differ by one in the last digit, or by as much as `within`.
 
     Examples
     --------
@@ -107,12 +107,13 @@ def same(old: str, new: str) -> bool:
     if _NUMBER.sub("#", old) != _NUMBER.sub("#", new):
         return False
     pairs = zip(_NUMBER.findall(old), _NUMBER.findall(new), strict=True)
-    return all(x == y or _close(x, y) for x, y in pairs)
+    return all(x == y or _close(x, y, within) for x, y in pairs)
 
 
-def _close(x: str, y: str) -> bool:
+def _close(x: str, y: str, within: float) -> bool:
     digits = len(x.partition(".")[2])
-    return digits > 0 and digits == len(y.partition(".")[2]) and abs(float(x) - float(y)) < 1.5 * 10**-digits
+    leeway = max(1.5 * 10**-digits, within)
+    return digits > 0 and digits == len(y.partition(".")[2]) and abs(float(x) - float(y)) <= leeway
 
 
 def missing_figures(text: str, folder: Path) -> Iterator[str]:
@@ -122,22 +123,22 @@ def missing_figures(text: str, folder: Path) -> Iterator[str]:
             yield name
 
 
-def differences(page: Path) -> list[str]:
-    """Say how a page differs from what its code prints and draws; nothing if it does not."""
+def differences(page: Path, within: float = 0.0) -> list[str]:
+    """Say how a page differs from what its code prints and draws, see `same`; nothing if it does not."""
     old = page.read_text(encoding="utf-8")
     drawn = re.findall(r'FIGURES / "([^"]+)"', old)  # the others of a page are drawn elsewhere
     with tempfile.TemporaryDirectory() as folder:
         new = rebuilt(old, Path(folder))
         absent = [*missing_figures(old, FIGURES), *(name for name in drawn if not (Path(folder) / name).is_file())]
     said = [f"Figures that {page.name} shows are missing: {', '.join(absent)}.\n"] if absent else []
-    if not same(old, new):
+    if not same(old, new, within):
         said += difflib.unified_diff(old.splitlines(True), new.splitlines(True), page.name, "what the code prints")
     return said
 
 
 def main() -> int:
     """Rewrite or check README.md, or pages."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("pages", nargs="*", type=Path, default=[README], help="files in Markdown; README.md by default")
     parser.add_argument("--check", action="store_true", help="change nothing; fail if a page is out of date")
     asked = parser.parse_args()

@@ -33,7 +33,7 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made from other files; called by MkDocs."""
     for source, uri in MADE.items():
         text = (ROOT / source).read_text(encoding="utf-8")
-        files.append(File.generated(config, uri, content=_HIDDEN.sub("", text)))
+        files.append(File.generated(config, uri, content=text))
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         text, figures = page_of(json.loads(path.read_text(encoding="utf-8")), path.stem)
         files.append(File.generated(config, f"notebooks/{path.stem}.md", content=text))
@@ -53,15 +53,15 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         target = posixpath.normpath(posixpath.join(posixpath.dirname(came_from), link[1]))
         return f"]({posixpath.relpath(_uri(target), posixpath.dirname(uri) or '.')}{link[2]})"
 
-    return outside_code(markdown, lambda text: _LINK.sub(moved, text))
+    return outside_code(_HIDDEN.sub("", markdown), lambda text: _LINK.sub(moved, text))
 
 
 def outside_code(markdown: str, change: Callable[[str], str]) -> str:
-    """Change Markdown everywhere but in its fenced blocks.
+    r"""Change Markdown everywhere but in its fenced blocks.
 
     Examples
     --------
-    >>> print(outside_code("a\\n```\\na\\n```\\na", str.upper))
+    >>> print(outside_code("a\n```\na\n```\na", str.upper))
     A
     ```
     a
