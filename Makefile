@@ -29,7 +29,7 @@ benchmark: $(VENV)/dev.stamp
 readme: $(VENV)/dev.stamp
 	$(BIN)/python docs/make_readme.py
 
-# Into site/, a folder that opens without a server. A broken link or anchor is an error.
+# Into site/, whose pages open without a server. A broken link or anchor is an error.
 docs: $(VENV)/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 

@@ -26,6 +26,7 @@ MADE = {  # file of the repository -> page
 }
 _FENCED = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)([^)]*)\)")
+_NOTHING_SAID = re.compile(r"\s*–\s*<div class=\"doc-md-description\">\s*</div>")
 _HIDDEN = re.compile(r"<!-- run\n.*?-->\n*", re.DOTALL)
 
 
@@ -54,6 +55,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return f"]({posixpath.relpath(_uri(target), posixpath.dirname(uri) or '.')}{link[2]})"
 
     return outside_code(_HIDDEN.sub("", markdown), lambda text: _LINK.sub(moved, text))
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Leave out the dashes after arguments that have a name and a type that say all; called by MkDocs."""
+    return _NOTHING_SAID.sub("", html)
 
 
 def outside_code(markdown: str, change: Callable[[str], str]) -> str:
