@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import bayes_assess as ba
+from bayes_assess.cli.asked import QuestionName, flag, options_of
 from bayes_assess.designs import DESIGNS
 from bayes_assess.questions import QUESTIONS
 
@@ -110,6 +111,23 @@ def test_names_that_stand_for_methods_of_papers_are_there():
 def test_tables_name_all_questions_and_designs():
     assert [name for name in QUESTIONS if f"`{name}" not in text_of("questions.md")] == []
     assert [name for name in DESIGNS if f"| `{name}` |" not in text_of("designs.md")] == []
+
+
+def test_default_designs_are_those_of_the_questions():
+    rows = re.findall(r"^\|.*\| `(\w+)\((.*?)\)` \| `(\w+)` \|", text_of("questions.md"), re.M)
+    assert {name for name, _, _ in rows} == set(QUESTIONS)
+    for name, options, design in rows:
+        if name != "Compare" and "_micro" not in options:
+            assert design == getattr(QUESTIONS[name], "default_design"), name  # noqa: B009 (Compare has none)
+
+
+def test_questions_are_spelled_as_on_the_command_line():
+    spelled = re.findall(r"^\|.*\| `([^`]+)`(?:, with `--multilabel`)? \|$", text_of("questions.md"), re.M)
+    names = {QuestionName(text.split()[0]) for text in spelled}
+    assert names == set(QuestionName)
+    for text in spelled:
+        name, *options = re.findall(r"(?:^|--)[a-z-]+", text)
+        assert set(options) <= {flag(option) for option in options_of(QuestionName(name))}, text
 
 
 def test_pages_are_all_in_the_navigation():

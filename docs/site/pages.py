@@ -26,7 +26,7 @@ MADE = {  # file of the repository -> page
 }
 _FENCED = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)([^)]*)\)")
-_NOTHING_SAID = re.compile(r"\s*–\s*<div class=\"doc-md-description\">\s*</div>")
+_NOTHING_SAID = re.compile(r"\s*\u2013\s*<div class=\"doc-md-description\">\s*</div>")
 _HIDDEN = re.compile(r"<!-- run\n.*?-->\n*", re.DOTALL)
 
 
