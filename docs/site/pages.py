@@ -11,7 +11,8 @@ import base64
 import json
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ MADE = {  # file of the repository -> page
 _FENCED = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)([^)]*)\)")
 _NOTHING_SAID = re.compile(r"\s*\u2013\s*<div class=\"doc-md-description\">\s*</div>")
+_NAME = re.compile(r"(?<!\[)`([A-Za-z_][\w.]*)`(?!\])")
+_ENTRY = re.compile(r"^::: bayes_assess\.(\S+)$", re.MULTILINE)
 _HIDDEN = re.compile(r"<!-- run\n.*?-->\n*", re.DOTALL)
 
 
@@ -54,12 +57,38 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         target = posixpath.normpath(posixpath.join(posixpath.dirname(came_from), link[1]))
         return f"]({posixpath.relpath(_uri(target), posixpath.dirname(uri) or '.')}{link[2]})"
 
-    return outside_code(_HIDDEN.sub("", markdown), lambda text: _LINK.sub(moved, text))
+    def change(text: str) -> str:
+        return linked(_LINK.sub(moved, text), _documented())
+
+    return outside_code(_HIDDEN.sub("", markdown), change)
 
 
 def on_page_content(html: str, **_: Any) -> str:
     """Leave out the dashes after arguments that have a name and a type that say all; called by MkDocs."""
     return _NOTHING_SAID.sub("", html)
+
+
+def linked(text: str, documented: Collection[str]) -> str:
+    """Let names of the reference lead there, but in headings and where they are links already.
+
+    Examples
+    --------
+    >>> linked("See `models.Pool`, `ba.Pool` and `other`.", {"Pool"})
+    'See [`models.Pool`][bayes_assess.Pool], [`ba.Pool`][bayes_assess.Pool] and `other`.'
+    """
+
+    def link(found: re.Match[str]) -> str:
+        name = found[1].removeprefix("ba.")
+        known = [path for path in (name, name.rpartition(".")[2]) if path in documented]
+        return f"[{found[0]}][bayes_assess.{known[0]}]" if known else found[0]
+
+    return "".join(line if line.startswith("#") else _NAME.sub(link, line) for line in text.splitlines(True))
+
+
+@cache
+def _documented() -> frozenset[str]:
+    pages = (ROOT / "docs" / "reference").glob("*.md")
+    return frozenset(name for page in pages for name in _ENTRY.findall(page.read_text(encoding="utf-8")))
 
 
 def outside_code(markdown: str, change: Callable[[str], str]) -> str:
