@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint types benchmark readme clean
+.PHONY: demo test test-all lint types benchmark readme docs clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/bayes-assess demo
@@ -29,8 +29,12 @@ benchmark: $(VENV)/dev.stamp
 readme: $(VENV)/dev.stamp
 	$(BIN)/python docs/make_readme.py
 
+# Into site/, whose pages open without a server. A broken link or anchor is an error.
+docs: $(VENV)/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 clean:
-	rm -rf $(VENV) demo_output
+	rm -rf $(VENV) demo_output site
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -42,3 +46,7 @@ $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@ $(VENV)/demo.stamp
+
+$(VENV)/docs.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@

@@ -1,9 +1,10 @@
-"""Keep README.md honest: run its code, put the real output below it, draw its figures.
+"""Keep README.md and pages honest: run their code, put the real output below it, draw their figures.
 
-    python docs/make_readme.py            rewrite outputs and figures
-    python docs/make_readme.py --check    change nothing; exit with 1 if an output differs from what the code prints
+    python docs/make_readme.py                    rewrite outputs and figures of README.md
+    python docs/make_readme.py docs/index.md      the same for pages
+    python docs/make_readme.py --check            change nothing; exit with 1 if an output differs from what is printed
 
-What is run, from top to bottom, in one namespace and one temporary folder:
+What is run, from top to bottom, in one namespace and one temporary folder for each page:
 
 - every block marked ``python``; a block marked ``text`` directly below one holds what it prints;
 - every line ``$ bayes-assess ...`` of a block marked ``console``; the lines below hold what it prints;
@@ -42,7 +43,7 @@ _COMMAND = [sys.executable, "-c", "from bayes_assess.cli import main; main()"]
 
 
 def rebuilt(text: str, figures: Path) -> str:
-    """Run a README and return it with the outputs that its code prints now.
+    """Run a page and return it with the outputs that its code prints now.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def rebuilt(text: str, figures: Path) -> str:
         Folder that hidden code draws into.
     """
     os.environ.setdefault("MPLBACKEND", "Agg")
-    namespace = {"__name__": "__readme__", "FIGURES": figures}
+    namespace = {"__name__": "__page__", "FIGURES": figures}
 
     def run(block: re.Match[str]) -> str:
         if block["hidden"] is not None:
@@ -74,7 +75,7 @@ def printed(code: str, namespace: dict) -> str:
     """Run Python and return what it prints."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(compile(code, "README.md", "exec"), namespace)
+        exec(compile(code, "<page>", "exec"), namespace)
     return out.getvalue()
 
 
@@ -95,8 +96,8 @@ def session(code: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def same(old: str, new: str) -> bool:
-    """Compare two texts; decimals may differ by one in the last digit.
+def same(old: str, new: str, within: float = 0.0) -> bool:
+    """Compare two texts; decimals may differ by one in the last digit, or by as much as `within`.
 
     Examples
     --------
@@ -106,45 +107,53 @@ def same(old: str, new: str) -> bool:
     if _NUMBER.sub("#", old) != _NUMBER.sub("#", new):
         return False
     pairs = zip(_NUMBER.findall(old), _NUMBER.findall(new), strict=True)
-    return all(x == y or _close(x, y) for x, y in pairs)
+    return all(x == y or _close(x, y, within) for x, y in pairs)
 
 
-def _close(x: str, y: str) -> bool:
+def _close(x: str, y: str, within: float) -> bool:
     digits = len(x.partition(".")[2])
-    return digits > 0 and digits == len(y.partition(".")[2]) and abs(float(x) - float(y)) < 1.5 * 10**-digits
+    leeway = max(1.5 * 10**-digits, within)
+    return digits > 0 and digits == len(y.partition(".")[2]) and abs(float(x) - float(y)) <= leeway
 
 
 def missing_figures(text: str, folder: Path) -> Iterator[str]:
-    """Name the figures that a README shows and that are not there."""
-    for name in re.findall(r"\]\(docs/figures/([^)]+)\)", text):
+    """Name the figures that a page shows and that are not there."""
+    for name in re.findall(r"\]\((?:docs/)?figures/([^)]+)\)", text):
         if not (folder / name).is_file():
             yield name
 
 
-def main() -> int:
-    """Rewrite or check README.md."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="change nothing; fail if README.md is out of date")
-    check = parser.parse_args().check
-    sys.path.insert(0, str(ROOT))
-    old = README.read_text(encoding="utf-8")
-    if not check:
-        FIGURES.mkdir(parents=True, exist_ok=True)
-        README.write_text(rebuilt(old, FIGURES), encoding="utf-8")
-        return 0
+def differences(page: Path, within: float = 0.0) -> list[str]:
+    """Say how a page differs from what its code prints and draws, see `same`; nothing if it does not."""
+    old = page.read_text(encoding="utf-8")
+    drawn = re.findall(r'FIGURES / "([^"]+)"', old)  # the others of a page are drawn elsewhere
     with tempfile.TemporaryDirectory() as folder:
         new = rebuilt(old, Path(folder))
-        absent = [*missing_figures(old, FIGURES), *missing_figures(new, Path(folder))]
-    if absent:
-        print(f"Figures that README.md shows are missing: {', '.join(absent)}.")
-    differs = not same(old, new)
-    if differs:
-        sys.stdout.writelines(
-            difflib.unified_diff(old.splitlines(True), new.splitlines(True), "README.md", "what the code prints")
-        )
-    if absent or differs:
-        print("Run `make readme` and look at what changed.")
-    return int(bool(absent) or differs)
+        absent = [*missing_figures(old, FIGURES), *(name for name in drawn if not (Path(folder) / name).is_file())]
+    said = [f"Figures that {page.name} shows are missing: {', '.join(absent)}.\n"] if absent else []
+    if not same(old, new, within):
+        said += difflib.unified_diff(old.splitlines(True), new.splitlines(True), page.name, "what the code prints")
+    return said
+
+
+def main() -> int:
+    """Rewrite or check README.md, or pages."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("pages", nargs="*", type=Path, default=[README], help="files in Markdown; README.md by default")
+    parser.add_argument("--check", action="store_true", help="change nothing; fail if a page is out of date")
+    asked = parser.parse_args()
+    sys.path.insert(0, str(ROOT))
+    said = []
+    for page in map(Path.resolve, asked.pages):
+        if asked.check:
+            said += differences(page)
+        else:
+            FIGURES.mkdir(parents=True, exist_ok=True)
+            page.write_text(rebuilt(page.read_text(encoding="utf-8"), FIGURES), encoding="utf-8")
+    sys.stdout.writelines(said)
+    if said:
+        print("Run `make readme`, or this script on the page, and look at what changed.")
+    return int(bool(said))
 
 
 if __name__ == "__main__":
