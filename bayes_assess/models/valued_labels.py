@@ -115,19 +115,19 @@ def program(
     part = jnp.asarray(numpyro.sample("part", dist.Dirichlet(jnp.full(_PARTS, _PART_PRIOR))))
     with numpyro.plate("term", n_terms):
         weight = numpyro.sample("weight", dist.Normal(model.mean, jnp.sqrt(jnp.asarray(model.variance)[level])))
+    expected = _shares(share, rarity, jnp)
     with numpyro.plate("cell", n_cells):
         line = model.columns @ jnp.asarray(weight)
         mean = numpyro.sample("mean", dist.StudentT(_TAILS, line, jnp.sqrt(jnp.asarray(model.tau2)[level])))
         variance = numpyro.sample("variance", dist.InverseGamma(_NU / 2, _NU / 2 * sigma2))
+        own = numpyro.sample("outlying", dist.Beta(_OWN * expected, _OWN * (1 - expected)))
     mean, spread = jnp.asarray(mean)[:, None], jnp.sqrt(jnp.asarray(variance))[:, None]
     between = jax.scipy.special.ndtr(((values[1:] + values[:-1]) / 2 - mean) / spread)
     near = jnp.diff(between, prepend=0.0, append=1.0, axis=1)
-    expected = _shares(share, rarity, jnp)
-    own = jnp.asarray(numpyro.sample("outlying", dist.Beta(_OWN * expected, _OWN * (1 - expected)).to_event(1)))
-    apart = (_LEAST + (1 - _LEAST) * own)[:, None]
+    apart = (_LEAST + (1 - _LEAST) * jnp.asarray(own))[:, None]
     probability = (1 - apart) * near + apart * _spread_out(part, values, jnp)
     with numpyro.plate("item", len(cell)):
-        numpyro.sample("label", dist.Categorical(probability[cell]), obs=labels)
+        numpyro.sample("label", dist.CategoricalProbs(probability[cell]), obs=labels)
 
 
 @partial(
@@ -326,8 +326,7 @@ class _Gibbs:
         first[:, seen] += own
         second[:, seen] += rest - own
         share = _LEAST + (1 - _LEAST) * rng.beta(first, second)
-        places = np.zeros(part.shape)
-        np.add.at(places, (slice(None), _parts_of(self.values, np)[self.code]), apart)
+        places = apart @ np.eye(_PARTS)[_parts_of(self.values, np)[self.code]]
         drawn = rng.standard_gamma(_PART_PRIOR + places)
         return self.times - apart, share, drawn / drawn.sum(1, keepdims=True)
 
