@@ -81,7 +81,7 @@ def values_of(values: Any) -> np.ndarray:
     array = to_numpy(values)
     kind = array.dtype.kind
     if kind == "S":
-        return np.strings.decode(array, "utf-8")
+        return np.strings.decode(array, "utf-8", "replace")
     if kind == "T":
         array, kind = array.astype(object), "O"
     if kind != "O":

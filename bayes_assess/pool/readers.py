@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import is_zipfile
 
 import numpy as np
 
-from bayes_assess._tools.arrays import frame_of, listing, text_as_int, to_numpy, values_of
+from bayes_assess._tools.arrays import frame_of, text_as_int, to_numpy, values_of
 from bayes_assess.errors import PoolError
+from bayes_assess.pool._table import Columns, arguments, check_columns, listed, resolve
 from bayes_assess.pool._wide import SYSTEM, long_form
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 
 SUFFIXES = (".csv", ".parquet", ".npz")
-SCORE_PREFIXES = ("p_", "score_")
 NPZ_NAMES = {"id": "ids", "scores": "scores", "prediction": "predictions", "confidence": "confidence"}
 NO_NUMBER = ["", "nan", "NaN", "NA", "null", "None"]  # in a column of numbers; elsewhere only "" is missing
 
@@ -192,42 +192,6 @@ def read_ranked(
     return RankedList.from_scores(found["scores"], found["ids"], names, seed, found["show"])
 
 
-class Columns(NamedTuple):
-    """Which columns of a table hold what."""
-
-    id: str | None
-    scores: str | list[str] | None  # one name is P(positive), a list one column per class
-    prediction: str | None
-    confidence: str | None
-    groups: list[str]
-    systems: dict[str, str]  # name of the system to its column
-    multilabel: bool = False
-    show: Sequence[str] = ()
-
-    @property
-    def numbers(self) -> list[str]:
-        """The columns of numbers."""
-        scores = [self.scores] if isinstance(self.scores, str) else self.scores or []
-        return [*scores, *([self.confidence] if self.confidence else [])]
-
-    @property
-    def texts(self) -> list[str]:
-        """The columns that are text whatever they look like: ids, predictions of several labels, and what is shown."""
-        shown = [name for name in self.show if name not in self._read]
-        return [*(name for name in (self.id, self.prediction if self.multilabel else None) if name), *shown]
-
-    @property
-    def all(self) -> list[str]:
-        """Every column that is needed, once."""
-        return list(dict.fromkeys([*self._read, *self.show]))
-
-    @property
-    def _read(self) -> list[str]:
-        """The columns that say more than what is shown."""
-        single = [name for name in (self.id, self.prediction) if name]
-        return [*single, *self.numbers, *self.groups, *self.systems.values()]
-
-
 def _read(source: Any, columns: Columns, classes: Any) -> dict[str, Any]:
     """Return the arguments of `Pool` from a path or a frame; see `read_pool`."""
     if isinstance(source, Path):
@@ -249,19 +213,19 @@ def _read_frame(frame: Any, columns: Columns, classes: Any) -> dict[str, Any]:
     columns = resolve(frame.collect_schema().names(), columns)
     frame = frame.select(*columns.all)
     frame = frame.collect() if hasattr(frame, "collect") else frame
-    return _arguments({name: to_numpy(frame[name]) for name in columns.all}, columns, classes)
+    return arguments({name: to_numpy(frame[name]) for name in columns.all}, columns, classes)
 
 
 def _read_parquet(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
     try:
-        from pyarrow import ArrowInvalid, parquet
+        from pyarrow import ArrowException, parquet
     except ImportError:
         raise PoolError('Reading Parquet needs PyArrow: pip install "bayes-assess[parquet]".') from None
     try:
         columns = resolve(parquet.read_schema(path).names, columns)
         table = parquet.read_table(path, columns=columns.all)
-    except ArrowInvalid as error:
-        raise PoolError(f"The file {path.name!r} is not a Parquet file: {error}.") from None
+    except (ArrowException, OSError, UnicodeDecodeError) as error:  # damaged files give all of these
+        raise PoolError(f"Cannot read {path.name!r} as Parquet: {_first_line(error)}.") from None
     return _read_frame(frame_of(table), columns, classes)
 
 
@@ -288,7 +252,7 @@ def _read_csv(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
         text = values_of(arrays[columns.id])
         numbers = text_as_int(text) if text.dtype.kind == "U" else None
         arrays[columns.id] = text if numbers is None else numbers
-    return _arguments(arrays, columns, classes)
+    return arguments(arrays, columns, classes)
 
 
 def _read_npz(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
@@ -297,102 +261,35 @@ def _read_npz(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
     if not is_zipfile(path):
         raise PoolError(f"The file {path.name!r} is not an NPZ file.")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            detected = NPZ_NAMES
-            if any((columns.scores, columns.prediction, columns.confidence)):
-                detected = {role: NPZ_NAMES[role] for role in ("id", "prediction")}
-            if columns.multilabel:
-                detected = {role: name for role, name in detected.items() if role != "confidence"}
-            free = set(archive) - {*columns.groups, *columns.systems.values()}
-            found = {role: key for role, key in detected.items() if not getattr(columns, role) and key in free}
-            columns = _check_columns(columns._replace(**found), list(archive), "array")
-            if not columns.numbers and columns.prediction is None:
-                raise PoolError(
-                    f"The file {path.name!r} holds no scores or predictions; it has the arrays {_listed(archive)}."
-                )
-            if classes is None and "classes" in archive:
-                classes = archive["classes"]
-            return _arguments({name: archive[name] for name in columns.all}, columns, classes)
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            columns = _resolve_npz(path, list(archive), columns)
+            wanted = {*columns.all, *(["classes"] if classes is None and "classes" in archive else [])}
+            arrays = {name: archive[name] for name in wanted}
     except PoolError:
         raise
-    except (OSError, ValueError) as error:
+    except Exception as error:  # whatever zip files, compression and headers of arrays raise when they are damaged
         raise PoolError(
-            f"Cannot read {path.name!r} as NPZ ({error}); save arrays of text or numbers by np.savez."
+            f"Cannot read {path.name!r} as NPZ ({_first_line(error)}); save arrays of text or numbers by np.savez."
         ) from None
+    return arguments(arrays, columns, arrays.get("classes") if classes is None else classes)
 
 
-def resolve(present: list[str], chosen: Columns) -> Columns:
-    """Decide which columns to read: those named, else those with telling names; see `read_pool`."""
-    if chosen.id is None and "id" in present:
-        chosen = chosen._replace(id="id")
-    free = [name for name in present if name not in (chosen.id, *chosen.groups, *chosen.systems.values())]
-    nothing = chosen.scores is None and chosen.prediction is None and chosen.confidence is None
-    if chosen.prediction is None and "prediction" in free:
-        chosen = chosen._replace(prediction="prediction")  # the system's own answer, whatever else is named
-    if nothing:
-        chosen = chosen._replace(scores=_detect_scores(free))
-        if chosen.scores is None and chosen.prediction is None:
-            raise PoolError(
-                f"Found neither a column 'prediction' nor several that begin with 'p_' or 'score_' among the columns "
-                f"{_listed(present)}; say which column holds predictions, or which scores."
-            )
-        if chosen.scores is None and "confidence" in free and not chosen.multilabel:  # else it follows from the scores
-            chosen = chosen._replace(confidence="confidence")
-    return _check_columns(chosen, present, "column")
-
-
-def _detect_scores(present: list[str]) -> list[str] | None:
-    found = [[name for name in present if str(name).startswith(prefix)] for prefix in SCORE_PREFIXES]
-    found = [names for names in found if len(names) > 1]
-    if len(found) > 1:
-        raise PoolError(f"Both {listing(found[0], 2)} and {listing(found[1], 2)} may be scores; pass scores=[...].")
-    return found[0] if found else None
-
-
-def _check_columns(columns: Columns, present: list[str], what: str) -> Columns:
-    for name in columns.all:
-        if name not in present:
-            raise PoolError(f"There is no {what} {name!r}; the {what}s are {_listed(present)}.")
+def _resolve_npz(path: Path, present: list[str], columns: Columns) -> Columns:
+    """Decide which arrays to read; see `read_pool`."""
+    detected = NPZ_NAMES
+    if any((columns.scores, columns.prediction, columns.confidence)):
+        detected = {role: NPZ_NAMES[role] for role in ("id", "prediction")}
+    if columns.multilabel:
+        detected = {role: name for role, name in detected.items() if role != "confidence"}
+    free = set(present) - {*columns.groups, *columns.systems.values()}
+    found = {role: key for role, key in detected.items() if not getattr(columns, role) and key in free}
+    columns = check_columns(columns._replace(**found), present, "array")
+    if not columns.numbers and columns.prediction is None:
+        raise PoolError(f"The file {path.name!r} holds no scores or predictions; it has the arrays {listed(present)}.")
     return columns
 
 
-def _listed(names: Iterable[str]) -> str:
-    return listing(list(names), 30)
-
-
-def _arguments(arrays: dict[str, np.ndarray], columns: Columns, classes: Any) -> dict[str, Any]:
-    """Return the keyword arguments of `Pool`."""
-    scores = None
-    if isinstance(columns.scores, str):
-        scores = arrays[columns.scores]
-    elif columns.scores is not None:
-        scores = _stack([arrays[name] for name in columns.scores], columns.scores)
-        classes = class_names(columns.scores) if classes is None else classes
-    return {
-        "scores": scores,
-        "predictions": arrays[columns.prediction] if columns.prediction else None,
-        "confidence": arrays[columns.confidence] if columns.confidence else None,
-        "ids": arrays[columns.id] if columns.id else None,
-        "classes": classes,
-        "groups": {name: arrays[name] for name in columns.groups},
-        "systems": {name: arrays[column] for name, column in columns.systems.items()},
-        "show": {name: arrays[name] for name in columns.show},
-    }
-
-
-def _stack(columns: list[np.ndarray], names: list[str]) -> np.ndarray:
-    columns = [values_of(column) for column in columns]
-    for name, column in zip(names, columns, strict=True):
-        if column.dtype.kind not in "biuf" or column.ndim != 1:
-            raise PoolError(f"Score column {name!r} does not hold one number per row, but {listing(column, 3)}.")
-    return np.column_stack(columns)
-
-
-def class_names(columns: list[str]) -> list[Any]:
-    """Return the class names that score columns stand for: a common first word dropped, numbers as integers."""
-    names = [str(name) for name in columns]
-    first = {name.partition("_")[0] for name in names}
-    if len(first) == 1 and all(name.partition("_")[2] for name in names):
-        names = [name.partition("_")[2] for name in names]
-    numbers = text_as_int(np.asarray(names)) if names else None
-    return names if numbers is None else numbers.tolist()
+def _first_line(error: Exception) -> str:
+    """Return what a library says of a file, as the end of a sentence of ours."""
+    said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" .")
+    return said.encode(errors="replace").decode()

@@ -7,7 +7,7 @@ from pyarrow import parquet
 
 import bayes_assess as ba
 from bayes_assess.errors import PoolError
-from bayes_assess.pool.readers import class_names
+from bayes_assess.pool._table import class_names
 
 
 @pytest.fixture

@@ -1,0 +1,128 @@
+"""Which columns of a table hold what, and the arguments of a pool from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayes_assess._tools.arrays import listing, text_as_int, values_of
+from bayes_assess.errors import PoolError
+
+SCORE_PREFIXES = ("p_", "score_")
+
+
+class Columns(NamedTuple):
+    """Which columns of a table hold what."""
+
+    id: str | None
+    scores: str | list[str] | None  # one name is P(positive), a list one column per class
+    prediction: str | None
+    confidence: str | None
+    groups: list[str]
+    systems: dict[str, str]  # name of the system to its column
+    multilabel: bool = False
+    show: Sequence[str] = ()
+
+    @property
+    def numbers(self) -> list[str]:
+        """The columns of numbers."""
+        scores = [self.scores] if isinstance(self.scores, str) else self.scores or []
+        return [*scores, *([self.confidence] if self.confidence else [])]
+
+    @property
+    def texts(self) -> list[str]:
+        """The columns that are text whatever they look like: ids, predictions of several labels, and what is shown."""
+        shown = [name for name in self.show if name not in self._read]
+        return [*(name for name in (self.id, self.prediction if self.multilabel else None) if name), *shown]
+
+    @property
+    def all(self) -> list[str]:
+        """Every column that is needed, once."""
+        return list(dict.fromkeys([*self._read, *self.show]))
+
+    @property
+    def _read(self) -> list[str]:
+        """The columns that say more than what is shown."""
+        single = [name for name in (self.id, self.prediction) if name]
+        return [*single, *self.numbers, *self.groups, *self.systems.values()]
+
+
+def resolve(present: list[str], chosen: Columns) -> Columns:
+    """Decide which columns to read: those named, else those with telling names; see `read_pool`."""
+    if chosen.id is None and "id" in present:
+        chosen = chosen._replace(id="id")
+    free = [name for name in present if name not in (chosen.id, *chosen.groups, *chosen.systems.values())]
+    nothing = chosen.scores is None and chosen.prediction is None and chosen.confidence is None
+    if chosen.prediction is None and "prediction" in free:
+        chosen = chosen._replace(prediction="prediction")  # the system's own answer, whatever else is named
+    if nothing:
+        chosen = chosen._replace(scores=_detect_scores(free))
+        if chosen.scores is None and chosen.prediction is None:
+            raise PoolError(
+                f"Found neither a column 'prediction' nor several that begin with 'p_' or 'score_' among the columns "
+                f"{listed(present)}; say which column holds predictions, or which scores."
+            )
+        if chosen.scores is None and "confidence" in free and not chosen.multilabel:  # else it follows from the scores
+            chosen = chosen._replace(confidence="confidence")
+    return check_columns(chosen, present, "column")
+
+
+def _detect_scores(present: list[str]) -> list[str] | None:
+    found = [[name for name in present if str(name).startswith(prefix)] for prefix in SCORE_PREFIXES]
+    found = [names for names in found if len(names) > 1]
+    if len(found) > 1:
+        raise PoolError(f"Both {listing(found[0], 2)} and {listing(found[1], 2)} may be scores; pass scores=[...].")
+    return found[0] if found else None
+
+
+def check_columns(columns: Columns, present: list[str], what: str) -> Columns:
+    """Raise PoolError if a column is missing."""
+    for name in columns.all:
+        if name not in present:
+            raise PoolError(f"There is no {what} {name!r}; the {what}s are {listed(present)}.")
+    return columns
+
+
+def listed(names: Iterable[str]) -> str:
+    """Name the columns that there are, for a message."""
+    return listing(list(names), 30)
+
+
+def arguments(arrays: dict[str, np.ndarray], columns: Columns, classes: Any) -> dict[str, Any]:
+    """Return the keyword arguments of `Pool`."""
+    scores = None
+    if isinstance(columns.scores, str):
+        scores = arrays[columns.scores]
+    elif columns.scores is not None:
+        scores = _stack([arrays[name] for name in columns.scores], columns.scores)
+        classes = class_names(columns.scores) if classes is None else classes
+    return {
+        "scores": scores,
+        "predictions": arrays[columns.prediction] if columns.prediction else None,
+        "confidence": arrays[columns.confidence] if columns.confidence else None,
+        "ids": arrays[columns.id] if columns.id else None,
+        "classes": classes,
+        "groups": {name: arrays[name] for name in columns.groups},
+        "systems": {name: arrays[column] for name, column in columns.systems.items()},
+        "show": {name: arrays[name] for name in columns.show},
+    }
+
+
+def _stack(columns: list[np.ndarray], names: list[str]) -> np.ndarray:
+    columns = [values_of(column) for column in columns]
+    for name, column in zip(names, columns, strict=True):
+        if column.dtype.kind not in "biuf" or column.ndim != 1:
+            raise PoolError(f"Score column {name!r} does not hold one number per row, but {listing(column, 3)}.")
+    return np.column_stack(columns)
+
+
+def class_names(columns: list[str]) -> list[Any]:
+    """Return the class names that score columns stand for: a common first word dropped, numbers as integers."""
+    names = [str(name) for name in columns]
+    first = {name.partition("_")[0] for name in names}
+    if len(first) == 1 and all(name.partition("_")[2] for name in names):
+        names = [name.partition("_")[2] for name in names]
+    numbers = text_as_int(np.asarray(names)) if names else None
+    return names if numbers is None else numbers.tolist()
