@@ -14,6 +14,7 @@ import copy
 import csv
 import io
 import json
+import os
 import sys
 import tempfile
 import time
@@ -372,8 +373,8 @@ def guided(kind: str, minutes: float) -> None:
     import atheris
 
     counts: Counter[bool] = Counter()
-    folder = Path(tempfile.mkdtemp())
-    corpus, rng, end = folder / "corpus", np.random.default_rng(0), time.monotonic() + 60 * minutes
+    folder, end = Path(tempfile.mkdtemp()), float("inf")
+    corpus, rng = folder / "corpus", np.random.default_rng(0)
     corpus.mkdir()
     examples = KINDS[kind].examples
     for at, (content, _, write) in enumerate(examples):
@@ -383,13 +384,14 @@ def guided(kind: str, minutes: float) -> None:
         if time.monotonic() > end:
             n = sum(counts.values())
             print(f"{kind}: {n:,} files by coverage; {counts[True]:,} read, {counts[False]:,} refused", flush=True)
-            sys.exit()
+            os._exit(0)  # libFuzzer takes other ends for faults
         at = data[0] % len(examples) if data else 0
         path = folder / f"broken{examples[at][1]}"
         path.write_bytes(data[1:])
         counts[is_read(kind, path, np.random.default_rng(len(data)))] += 1
 
     atheris.instrument_all()
+    end = time.monotonic() + 60 * minutes
     atheris.Setup([sys.argv[0], str(corpus), "-max_len=4096"], one)
     atheris.Fuzz()
 

@@ -39,7 +39,7 @@ _DATA = [
 ]
 # Labels told at which a mixture's points are placed anew: each at first, then at every third more. In between, their
 # weights move exactly; the points would only be too few.
-_REFRESH_AT = np.unique(np.floor(1.35 ** np.arange(1, 80)).astype(np.int64))
+_REFRESH_AT = np.unique(np.floor(1.35 ** np.arange(1, 72)).astype(np.int32))
 
 
 class Carried(NamedTuple):

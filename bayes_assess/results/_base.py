@@ -280,6 +280,11 @@ class Result(Answer):
     def _progress(self) -> str:
         return f"{self.labels_used:,} of {self._n_items:,} labelled"
 
+    @property
+    def _interval_label(self) -> str:
+        """What intervals are called in figures."""
+        return f"{self.level:.0%} {self.guarantee} interval"
+
 
 def many_skipped(n: int, labels: int) -> bool:
     """Whether so many items were set aside that an answer should say what they could make of it."""

@@ -97,9 +97,7 @@ class Ordered(Result):
         }
         order = np.lexsort((-self.rank, -self.probability_best))
         formats = dict.fromkeys(("estimate", "lower", "upper", "p_worst", "p_best"), ".3f") | {"rank": ".1f"}
-        title = (
-            f"{self._measure_name} by {self._ordered_by}, {self.level:.0%} {self.guarantee} intervals; rank 1 is worst"
-        )
+        title = f"{self._measure_name} by {self._ordered_by}, {self._interval_label}s; rank 1 is worst"
         return Table(
             {name: np.asarray(column)[order] for name, column in columns.items()}, title=title, formats=formats
         )
@@ -166,7 +164,7 @@ class Ordered(Result):
 
     @property
     def _pairs_title(self) -> str:
-        return f"Differences of {self._measure_name}, {self.level:.0%} {self.guarantee} intervals"
+        return f"Differences of {self._measure_name}, {self._interval_label}s"
 
     @cached_property
     def _drawn_ranks(self) -> Int[np.ndarray, "S G"]:

@@ -60,7 +60,7 @@ class ProxyResult(Result):
         """Tabulate what the predictions alone say, and how many random labels would do as well as those used."""
         values = (self._judge, self._bias, *self._bias_ends.T, self._labels_as_good)
         columns = {"measure": self.groups} | dict(zip(_JUDGE, values, strict=True))
-        title = f"What the predictions alone say, {self.level:.0%} {self.guarantee} intervals of their bias"
+        title = f"What the predictions alone say, {self._interval_label}s of their bias"
         return Table(columns, title=title, formats=dict.fromkeys(_JUDGE[:-1], ".4f"))
 
     @property

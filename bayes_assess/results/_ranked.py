@@ -196,7 +196,16 @@ class RankedAnswer(Answer):
         exact = None if truth is None else np.asarray(truth(ranks), float)
         at = None if queried is None else (queried, self._precision(queried)[:, 0])
         title = f"Precision of {self.n_items:,} ranked items"
-        return precision_by_rank(ranks, bands, queried=at, labelled=labelled, truth=exact, title=title, ax=ax)
+        return precision_by_rank(
+            ranks,
+            bands,
+            queried=at,
+            labelled=labelled,
+            truth=exact,
+            band_label=f"{self.level:.0%} band",
+            title=title,
+            ax=ax,
+        )
 
 
 def share(part: Any, whole: Any) -> Any:

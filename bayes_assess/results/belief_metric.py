@@ -216,7 +216,7 @@ class BeliefMetricResult(Ordered):
             "design_lower": design[:, 0],
             "design_upper": design[:, 1],
         }
-        title = f"{self.question.name}, {self.level:.0%} {self.guarantee} intervals"
+        title = f"{self.question.name}, {self._interval_label}s"
         return Table(columns, title=title, formats=dict.fromkeys(list(columns)[1:], ".4f"))
 
     def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
@@ -230,8 +230,9 @@ class BeliefMetricResult(Ordered):
         """
         title = f"{self.question.name}: {self._progress()}"
         ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
+        said = f"{self._interval_label}s"
         if isinstance(self.question, PRCurve):
-            return precision_recall_curve(value, ends, truth=truth, title=title, ax=ax)
+            return precision_recall_curve(value, ends, truth=truth, interval_label=said, title=title, ax=ax)
         truth = None if truth is None else np.atleast_1d(truth)
         return forest(
             self.groups.tolist(),
@@ -240,7 +241,7 @@ class BeliefMetricResult(Ordered):
             prior=self._design,
             truth=truth,
             order="given",
-            xlabel=f"{self.level:.0%} {self.guarantee} intervals",
+            xlabel=said,
             title=title,
             prior_label="without trusting the scores",
             ax=ax,

@@ -152,7 +152,7 @@ class CalibrationResult(GroupwiseResult):
         filled = size > 0
         return Table(
             {name: np.asarray(values)[filled] for name, values in columns.items()},
-            title=f"Confidence and accuracy of {self.groups[g]}, {self.level:.0%} {self.guarantee} intervals",
+            title=f"Confidence and accuracy of {self.groups[g]}, {self._interval_label}s",
             formats=dict.fromkeys(list(columns)[4:], ".3f") | {"gap": "+.3f"},
         )
 
@@ -192,6 +192,8 @@ class CalibrationResult(GroupwiseResult):
                 sizes=self.size[shown],
                 truth=None if truth is None else np.asarray(truth)[shown],
                 highlight=np.isin(self.groups, self.identified)[shown],
+                highlight_label=self._most() if len(self.identified) else None,
+                interval_label=self._interval_label,
                 title=f"Calibration by {self.by}: {self._progress()}",
                 ax=ax,
             )
@@ -297,6 +299,7 @@ class CalibrationResult(GroupwiseResult):
             edges=self.cells.parts[1].edges,
             prior=before[g] if prior else None,
             truth=truth,
+            interval_label=self._interval_label,
             title=f"Reliability{name}: {self._progress()}",
             ax=ax,
         )

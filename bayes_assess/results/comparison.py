@@ -82,6 +82,7 @@ class CompareResult(Verdict, Result):
             second=second,
             estimate=self.estimate,
             interval=self.interval,
+            interval_label=self._interval_label,
             truth=truth,
             title=f"{first} less {second}: {self._progress()}",
             ax=ax,
@@ -136,7 +137,7 @@ class TwoGroupsResult(CompareResult):
                 "lower": ends[pair, 0],
                 "upper": ends[pair, 1],
             },
-            title=f"Accuracy of the two groups, {self.level:.0%} {self.guarantee} intervals",
+            title=f"Accuracy of the two groups, {self._interval_label}s",
             formats=dict.fromkeys(("accuracy", "lower", "upper"), ".3f"),
         )
 
@@ -220,7 +221,7 @@ class PairsResult(Result):
         used = np.flatnonzero(self.size)
         square = np.ix_(used, used)
         found = PairDifferences(self.estimate[square], self.interval[square], self.masses[square])
-        title = f"Differences of accuracies, {self.level:.0%} {self.guarantee} intervals"
+        title = f"Differences of accuracies, {self._interval_label}s"
         return pairs_table(self.groups[used], found, title)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:

@@ -130,6 +130,7 @@ class ConfusionResult(Result):
             [str(name) for name in self.classes],
             interval_width=np.diff(self.interval[shown], axis=-1)[..., 0] if few else None,
             sizes=self.labelled[shown],
+            interval_label=self._interval_label,
             title=f"Share of labels by prediction: {self._progress()}",
             ax=ax,
         )
@@ -198,6 +199,6 @@ class ConfusionResult(Result):
                 "lower": interval[:, 0],
                 "upper": interval[:, 1],
             },
-            title=f"Share of labels by prediction, {self.level:.0%} {self.guarantee} intervals",
+            title=f"Share of labels by prediction, {self._interval_label}s",
             formats=dict.fromkeys(("estimate", "lower", "upper"), ".3f"),
         )

@@ -142,7 +142,7 @@ class GroupwiseResult(Result):
             formats.pop(name, None)
         return Table(
             {name: np.asarray(column)[order] for name, column in columns.items()},
-            title=f"{self.question.quantity.capitalize()} by {self.by}, {self.level:.0%} {self.guarantee} intervals",
+            title=f"{self.question.quantity.capitalize()} by {self.by}, {self._interval_label}s",
             formats=formats,
         )
 
@@ -175,7 +175,7 @@ class GroupwiseResult(Result):
         names = [str(name) for name in self.groups[shown]]
         highlight = np.isin(self.groups, self.identified)[shown] if len(self.identified) else None
         title = f"by {self.by}: {self._progress()}"
-        ends_are = f"{self.level:.0%} {self.guarantee} intervals"
+        ends_are = f"{self._interval_label}s"
         sought: dict[str, Any] = {"highlight": highlight}
         sought["highlight_label"] = None if highlight is None else self._most()
         truth = None if truth is None else np.asarray(truth, np.float64)[shown]

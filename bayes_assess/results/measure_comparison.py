@@ -90,6 +90,7 @@ class BeliefComparisonResult(MeasureVerdict, BeliefMetricResult):
             second=second,
             estimate=float(self.estimate),
             interval=self.interval,
+            interval_label=self._interval_label,
             truth=truth,
             title=f"{self.question.measure_name} of {first} less {second}: {self._progress()}",
             ax=ax,

@@ -155,7 +155,7 @@ class MetricResult(Ordered):
     def table(self) -> Table:
         """Tabulate all measures; a row per threshold for curves."""
         ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
-        title = f"{self.question.name}, {self.level:.0%} {self.guarantee} intervals"
+        title = f"{self.question.name}, {self._interval_label}s"
         if isinstance(self.question, PRCurve):
             return curve_table(self, value, ends)
         columns = {
@@ -178,11 +178,11 @@ class MetricResult(Ordered):
         """
         ends = self._ends_of_all()
         title = f"{self.question.name}: {self._progress()}"
+        said = f"{self._interval_label}s"
         if isinstance(self.question, PRCurve):
-            return precision_recall_curve(self.estimate, ends, truth=truth, title=title, ax=ax)
+            return precision_recall_curve(self.estimate, ends, truth=truth, interval_label=said, title=title, ax=ax)
         truth = None if truth is None else np.atleast_1d(truth)
         names, value = self.groups.tolist(), np.atleast_1d(self.estimate)
-        said = f"{self.level:.0%} {self.guarantee} intervals"
         return forest(names, value, ends, truth=truth, order="given", xlabel=said, title=title, ax=ax)
 
     def to_arviz(self) -> Any:

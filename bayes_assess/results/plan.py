@@ -172,6 +172,7 @@ class Plan(Answer):
             needed=np.array(self.labels) + self.labels_used,
             ylabel=self._subject,
             goal_label=f"{self.goal:g} wished",
+            spread_label=f"{_SPREAD:.0%} of futures",
             title=f"{self.question}, design {self.design!r}: {len(self.paths)} futures",
             ax=ax,
         )

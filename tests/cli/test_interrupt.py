@@ -55,6 +55,14 @@ main()
 """
 
 
+@pytest.fixture(autouse=True)
+def interrupts_are_heard():
+    """Shells let what runs in the background ignore interrupts, and so would commands that it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt(*_):
     signal.raise_signal(signal.SIGINT)
 

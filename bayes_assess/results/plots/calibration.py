@@ -44,6 +44,7 @@ def reliability(
     xlabel: str = "confidence",
     ylabel: str = "accuracy",
     title: str | None = None,
+    interval_label: str = "interval",
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a reliability diagram: the accuracy of every bin at its mean confidence, below a histogram of the scores.
@@ -69,7 +70,7 @@ def reliability(
         Prior means, as small ticks.
     truth : array of shape (B,), optional
         True accuracies, as hollow diamonds.
-    xlabel, ylabel, title : str
+    xlabel, ylabel, title, interval_label : str
         Words.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default. The histogram takes the upper part of its place.
@@ -106,8 +107,8 @@ def reliability(
     ax.axline((0, 0), slope=1, color=GREY, linewidth=1.0, linestyle=(0, (4, 3)), label="calibrated", zorder=1.5)
     in_view = [score[full], ends[full].ravel(), middle[full], *([] if edges is None else [sides[full].ravel()])]
     ax.vlines(score[full], score[full], middle[full], colors=VERMILION, linewidth=5, alpha=0.4, label="gap", zorder=2)
-    ax.vlines(score[full], ends[full, 0], ends[full, 1], colors=BLUE, linewidth=1.5, zorder=3)
     ax.plot(score[full], middle[full], "o", color=BLUE, markersize=5, label="estimate", zorder=4)
+    ax.vlines(score[full], ends[full, 0], ends[full, 1], colors=BLUE, linewidth=1.5, label=interval_label, zorder=3)
     if prior is not None:
         before = checked("prior", prior, shape)[full]
         ax.plot(score[full], before, "_", color=GREY, markersize=10, markeredgewidth=1.5, label="prior", zorder=2.5)
@@ -121,7 +122,10 @@ def reliability(
     ax.grid(color=PALE, linewidth=0.6)
     finish(ax, xlabel, ylabel, title)
     _histogram(_panel_above(ax), sides[full], items[full], None if known is None else known[full])
-    legend(ax, owner, "outside right upper", leave_out=() if owner else ("calibrated", "estimate"))
+    if owner:
+        for colour, word in ((SKY, "items"), (BLUE, "labelled"))[: 1 if known is None else 2]:
+            ax.scatter([], [], 60, color=colour, marker="s", linewidths=0, label=word)
+    legend(ax, owner, "outside right upper", leave_out=() if owner else ("calibrated", "estimate", interval_label))
     return ax
 
 
@@ -202,6 +206,7 @@ def accuracy_against_error(
     ylabel: str = "expected calibration error",
     title: str | None = None,
     highlight_label: str | None = None,
+    interval_label: str = "interval",
     ax: Axes | None = None,
 ) -> Axes:
     """Draw how accurate every group is against how badly calibrated.
@@ -223,7 +228,7 @@ def accuracy_against_error(
         Groups in the accent colour; named in the legend if `highlight_label` is given.
     max_names : int
         No more names than this are written.
-    xlabel, ylabel, title, highlight_label : str
+    xlabel, ylabel, title, highlight_label, interval_label : str
         Words.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
@@ -260,7 +265,8 @@ def accuracy_against_error(
     for flag, colour, marker, label in ((False, BLUE, "o", None), (True, VERMILION, "s", highlight_label)):
         groups = np.flatnonzero(marked == flag)
         line: dict[str, Any] = {"colors": colour, "linewidth": 1.0, "alpha": 0.9 if flag else faint, "zorder": 2 + flag}
-        ax.hlines(y[groups], across[groups, 0], across[groups, 1], **line)
+        named = interval_label if flag == marked.all() else None  # once
+        ax.hlines(y[groups], across[groups, 0], across[groups, 1], label=named, **line)
         ax.vlines(x[groups], up[groups, 0], up[groups, 1], **line)
         style: dict[str, Any] = {"color": colour, "edgecolors": "white", "linewidths": 0.5, "zorder": 4 + flag}
         ax.scatter(x[groups], y[groups], area[groups], marker=marker, label=label if len(groups) else None, **style)

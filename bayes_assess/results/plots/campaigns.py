@@ -94,6 +94,9 @@ def label_curves(
     if reference is not None:
         ax.axhline(reference, color=GREY, linewidth=1.0, linestyle=":", label=reference_label, zorder=1)
         last.append(float(reference))
+    banded = any(np.ndim(values) > 1 and len(values) > 1 for values in curves.values())
+    if banded:
+        ax.fill_between([], [], color=GREY, alpha=0.3, linewidth=0, label="95% interval\nof the mean")
     if logx:
         plain_log(ax, budgets)
     if logy:
@@ -101,7 +104,8 @@ def label_curves(
     ax.grid(color=PALE, linewidth=0.6)
     finish(ax, xlabel, ylabel, title)
     # The legend lists the lines from top to bottom as they end at the right.
-    legend(ax, owner, "outside right upper", order=np.argsort(-np.asarray(last), kind="stable"))
+    order = [*np.argsort(-np.asarray(last), kind="stable"), *([len(last)] if banded else [])]
+    legend(ax, owner, "outside right upper", order=order)
     return ax
 
 
@@ -171,6 +175,7 @@ def campaign(
     xlabel: str = "labels",
     ylabel: str = "estimate",
     title: str | None = None,
+    interval_label: str = "interval",
     ax: Axes | None = None,
 ) -> Axes:
     """Draw one campaign: how estimates move as labels come in.
@@ -185,7 +190,7 @@ def campaign(
         The exact answer, as a horizontal line.
     intervals : mapping of str to array of shape (T, 2), optional
         A band for some or all of the lines.
-    xlabel, ylabel, title : str
+    xlabel, ylabel, title, interval_label : str
         Words.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
@@ -216,6 +221,8 @@ def campaign(
         trajectory(ax, labels_used, values, bands.get(name), label=str(name), color=color, linestyle=dash)
     if truth is not None:
         ax.axhline(truth, color=BLACK, linewidth=1.0, linestyle=":", label="truth", zorder=1)
+    if bands:
+        ax.fill_between([], [], color=GREY, alpha=0.3, linewidth=0, label=interval_label)
     ax.grid(color=PALE, linewidth=0.6)
     finish(ax, xlabel, ylabel, title)
     legend(ax, owner, "outside right upper")

@@ -45,6 +45,7 @@ def rope_density(
     truth: float | None = None,
     xlabel: str | None = None,
     title: str | None = None,
+    interval_label: str = "interval",
     ax: Axes | None = None,
 ) -> Axes:
     r"""Draw the posterior of the difference D = first - second beside the region of practical equivalence.
@@ -60,10 +61,10 @@ def rope_density(
     first, second : str
         Names of the two.
     estimate, interval : float and array of shape (2,), optional
-        A dot and a line below the density.
+        A dot and a line below the density; their numbers are in the legend.
     truth : float, optional
         The true difference, as a hollow diamond.
-    xlabel, title : str
+    xlabel, title, interval_label : str
         Words; by default the axis says which is subtracted from which.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
@@ -105,10 +106,11 @@ def rope_density(
     peak = _draw_parts(ax, draws, rope)
     base = -0.09 * peak
     ax.vlines(0, 2 * base, 1.05 * peak, colors=GREY, linewidth=1.0, linestyles="dashed", zorder=1)
-    if ends.size:
-        ax.hlines(base, *ends, colors=BLACK, linewidth=2.0)
     if estimate is not None:
-        ax.plot(estimate, base, "o", color=BLACK, markersize=5)
+        ax.plot(estimate, base, "o", color=BLACK, markersize=5, label=f"{estimate:+.3f}")
+    if ends.size:
+        words = f"{interval_label} [{ends[0]:+.3f}, {ends[1]:+.3f}]"
+        ax.hlines(base, *ends, colors=BLACK, linewidth=2.0, label=words)
     if truth is not None:
         ax.plot(truth, base, "D", label="truth", zorder=4, **HOLLOW)
     ax.set_ylim(2 * base if marks.size else 0, 1.32 * peak)
@@ -119,7 +121,7 @@ def rope_density(
         # `parse_math=False`: a name with dollar signs is a name.
         ax.set_xlabel(f"{short_name(first)} \N{MINUS SIGN} {short_name(second)}", parse_math=False)
     _write_masses(ax, masses, rope, short_name(first, 20), short_name(second, 20))
-    legend(ax, owner, "outside lower center")
+    legend(ax, owner, "outside lower center", ncols=3)
     return ax
 
 

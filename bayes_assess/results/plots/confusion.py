@@ -34,6 +34,7 @@ def confusion_matrix(
     sizes: Any = None,
     annotate: bool | None = None,
     max_classes: int = 40,
+    interval_label: str = "interval",
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -59,7 +60,7 @@ def confusion_matrix(
         is room.
     max_classes : int
         With more classes, or cells too small for names, the matrix is an image without names.
-    title : str, optional
+    interval_label, title : str
         Words.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
@@ -110,6 +111,7 @@ def confusion_matrix(
         cells = squares(ax, values, side, **style)
         if numbers:
             _write_numbers(ax, values, width, cells, room)
+            words += "" if width is None else f"\n± half the {interval_label}"
         name_sides(ax, _with_sizes(predicted, counts), predicted if labels is None else labels)
         finish(ax, "label", "predicted", title)
     colour_bar(ax, cells, words, [0, 0.01, 0.05, 0.2, 0.5, 1])

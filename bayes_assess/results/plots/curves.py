@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 def precision_recall_curve(
-    estimate: Any, interval: Any, *, truth: Any = None, title: str | None = None, ax: Axes | None = None
+    estimate: Any,
+    interval: Any,
+    *,
+    truth: Any = None,
+    interval_label: str = "interval",
+    title: str | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw precision against recall, with the interval of precision at every threshold.
 
@@ -25,7 +31,8 @@ def precision_recall_curve(
         Their intervals.
     truth : array (2 L,), optional
         True curve.
-    title : str, optional
+    interval_label, title : str
+        Words.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -46,7 +53,7 @@ def precision_recall_curve(
     axes = new_axes(ax, height=4.5, width=6.0)
     order = np.argsort(recall, kind="stable")
     axes.fill_between(
-        recall[order], ends[:n, 0][order], ends[:n, 1][order], color=BLUE, alpha=0.2, linewidth=0, label="interval"
+        recall[order], ends[:n, 0][order], ends[:n, 1][order], color=BLUE, alpha=0.2, linewidth=0, label=interval_label
     )
     axes.plot(recall, precision, color=BLUE, label="estimate")
     if truth is not None:

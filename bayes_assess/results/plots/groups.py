@@ -47,7 +47,7 @@ def forest(
     prior_label: str = "prior",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw one estimate and interval per group, the lowest at the top.
+    """Draw one estimate and interval per group, the lowest at the top; the numbers, too, where there is one group.
 
     Parameters
     ----------
@@ -119,6 +119,9 @@ def forest(
         exact = checked("truth", truth, (count,))
         ax.plot(exact[shown], rows, "D", label="truth", zorder=4, **HOLLOW)
 
+    if count == 1 and np.isfinite([*middle, *ends[0]]).all():
+        words = f"{middle[0]:.3f} [{ends[0, 0]:.3f}, {ends[0, 1]:.3f}]"
+        ax.annotate(words, (middle[0], 0), (0, 9), textcoords="offset points", ha="center", fontsize=9)
     if gap is not None:
         ax.axhline(gap, color=GREY, linewidth=0.8, linestyle=(0, (1, 3)))
     name_rows(ax, names, shown, rows, gap, count - len(shown))

@@ -22,6 +22,7 @@ def expected_path(
     needed: Any = None,
     ylabel: str = "width of the interval",
     goal_label: str = "wished",
+    spread_label: str = "spread",
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -41,7 +42,7 @@ def expected_path(
         Labels so far, a vertical line unless 0.
     needed : three numbers, optional
         Labels in all at which the goal is met, expected and from where to where; infinite ones are left out.
-    ylabel, goal_label, title : str
+    ylabel, goal_label, spread_label, title : str
         Words.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
@@ -65,8 +66,8 @@ def expected_path(
     x = checked("labels", labels, (None,))
     line, band = checked("expected", expected, x.shape), checked("spread", spread, (len(x), 2))
     ax = new_axes(ax, 4.0)
-    ax.fill_between(x, band[:, 0], band[:, 1], color=BLUE, alpha=0.2, linewidth=0)
-    ax.plot(x, line, color=BLUE, linewidth=1.8)
+    ax.plot(x, line, color=BLUE, linewidth=1.8, label="expected")
+    ax.fill_between(x, band[:, 0], band[:, 1], color=BLUE, alpha=0.2, linewidth=0, label=spread_label)
     ax.axhline(goal, color=BLACK, linewidth=1.0, linestyle=":", zorder=1)
     ax.annotate(
         goal_label, (1, goal), (-2, 3), xycoords=ax.get_yaxis_transform(), textcoords="offset points", ha="right"
@@ -79,11 +80,13 @@ def expected_path(
         )  # fmt: skip
     if needed is not None:
         middle, *ends = (float(value) for value in needed)
-        if np.isfinite(ends).all():
-            ax.plot(ends, [goal, goal], color=VERMILION, linewidth=3.0, solid_capstyle="butt", alpha=0.6)
         if np.isfinite(middle):
-            ax.plot([middle], [goal], "o", color=VERMILION, markersize=6)
+            ax.plot([middle], [goal], "o", color=VERMILION, markersize=6, label=f"{middle:,.0f} labels needed")
+        if np.isfinite(ends).all():
+            words = f"{ends[0]:,.0f} to {ends[1]:,.0f}: {spread_label}"
+            ax.plot(ends, [goal, goal], color=VERMILION, linewidth=3.0, solid_capstyle="butt", alpha=0.6, label=words)
     ax.grid(color=PALE, linewidth=0.6)
     ax.set_ylim(bottom=0)
     finish(ax, "labels", ylabel, title)
+    ax.legend(loc="best", frameon=False)
     return ax

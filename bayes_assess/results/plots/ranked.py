@@ -22,6 +22,7 @@ def precision_by_rank(
     queried: tuple[Any, Any] | None = None,
     labelled: Any = None,
     truth: Any = None,
+    band_label: str = "band",
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -37,7 +38,8 @@ def precision_by_rank(
     labelled : (m,) integers, optional
         Ranks that were labelled, shown as ticks along the axis, 600 of them at most.
     truth : (n,), optional
-    title : str, optional
+    band_label, title : str
+        Words.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -54,7 +56,7 @@ def precision_by_rank(
     axes = new_axes(ax, height=4.2)
     for (name, band), colour, dash in zip(bands.items(), PALETTE, DASHES, strict=False):
         value, lower, upper = checked(f"the band {name!r}", band, (len(at), 3)).T
-        axes.fill_between(at, lower, upper, color=colour, alpha=0.2, linewidth=0, label=f"{name}: band")
+        axes.fill_between(at, lower, upper, color=colour, alpha=0.2, linewidth=0, label=f"{name}: {band_label}")
         axes.plot(at, value, color=colour, linestyle=dash, label=f"{name}: estimate")
     if truth is not None:
         axes.plot(at, checked("truth", truth, (len(at),)), color=BLACK, linewidth=1, linestyle=":", label="truth")

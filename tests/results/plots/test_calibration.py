@@ -25,7 +25,7 @@ def _reliability(**options):
 def test_a_reliability_diagram_is_dots_intervals_and_gaps_of_the_bins_that_have_items():
     ax = _reliability()
     np.testing.assert_array_equal(line(ax, "estimate").get_xydata(), np.stack([SCORE, ACCURACY], 1)[FULL])
-    gaps, intervals = (segments(collection) for collection in ax.collections)
+    gaps, intervals = (segments(collection) for collection in ax.collections[:2])
     np.testing.assert_array_equal(gaps[..., 0], np.stack([SCORE, SCORE], 1)[FULL])
     np.testing.assert_array_equal(gaps[..., 1], np.stack([SCORE, ACCURACY], 1)[FULL])
     np.testing.assert_array_equal(intervals[..., 1], INTERVAL[FULL])
@@ -76,7 +76,9 @@ def test_prior_and_truth_are_drawn_where_they_are():
     np.testing.assert_array_equal(line(ax, "prior").get_ydata(), SCORE[FULL])
     np.testing.assert_array_equal(line(ax, "truth").get_ydata(), ACCURACY[FULL] / 2)
     assert line(ax, "truth").get_markerfacecolor() == "none"
-    assert legend(ax) == ["calibrated", "gap", "estimate", "prior", "truth"]
+    assert legend(ax) == ["calibrated", "gap", "estimate", "interval", "prior", "truth", "items"]
+    ax = _reliability(labelled=SIZES // 10, interval_label="90% credible interval")
+    assert legend(ax)[-3:] == ["90% credible interval", "items", "labelled"]
 
 
 def test_the_view_is_all_of_0_to_1_unless_scores_crowd_together():
@@ -140,7 +142,7 @@ def test_groups_are_dots_with_an_interval_across_and_one_up():
     np.testing.assert_array_equal(segments(across)[..., 1], np.tile(groups["error"][:, None], 2))
     np.testing.assert_array_equal(segments(up)[..., 1], groups["error_interval"])
     np.testing.assert_allclose(dots.get_sizes() / sizes, dots.get_sizes()[0] / 800)
-    assert legend(ax) == ["800 items"]
+    assert legend(ax) == ["interval", "800 items"]
 
 
 def test_each_truth_is_joined_to_its_estimate():
@@ -159,7 +161,7 @@ def test_the_worst_calibrated_are_named_after_the_highlighted():
     ax = plots.accuracy_against_error(**groups, highlight=np.arange(30) == 3, highlight_label="chosen", max_names=3)
     worst = np.argsort(-groups["error"])[:2]
     assert texts(ax) == ["group 3", *(groups["names"][g] for g in worst)]
-    assert legend(ax) == ["chosen"]
+    assert legend(ax) == ["interval", "chosen"]
 
 
 @pytest.mark.parametrize("count", [2, 20, 100])

@@ -99,7 +99,7 @@ def test_estimate_interval_and_truth_lie_below_the_density():
     dot, diamond = ax.lines[-2], line(ax, "truth")
     assert dot.get_xdata() == [0.05]
     assert diamond.get_xdata() == [0.6]
-    assert legend(ax) == ["truth"]
+    assert legend(ax) == ["+0.050", "interval [-0.040, +0.400]", "truth"]
     low, high = ax.get_xlim()
     assert low < -0.05
     assert high > 0.6

@@ -10,7 +10,7 @@ from bayes_assess.estimators.intervals import bootstrap_interval
 from bayes_assess.results import plots
 from bayes_assess.results.plots._drawing import line_style
 
-from .drawn import draw, legend, line, row_names
+from .drawn import draw, legend, line, row_names, texts
 
 BUDGETS = np.array([50, 100, 200, 500])
 
@@ -162,6 +162,24 @@ def test_the_legend_lists_lines_as_they_end_from_top_to_bottom():
     draw(ax.figure)
 
 
+def test_the_legend_of_curves_says_what_bands_are():
+    curves = {"low": np.full((3, 4), 0.1), "high": np.full((3, 4), 0.9)}
+    ax = plots.label_curves(BUDGETS, curves, ylabel="error", reference=0.3)
+    assert legend(ax) == ["high", "exact", "low", "95% interval\nof the mean"]
+
+
+def test_a_single_estimate_has_its_numbers_beside_it():
+    ax = plots.forest(["f1"], [0.5], [[0.4, 0.62]])
+    assert texts(ax) == ["0.500 [0.400, 0.620]"]
+    assert texts(plots.forest(["f1", "recall"], [0.5, 0.6], [[0.4, 0.62]] * 2)) == []
+
+
+def test_a_plan_says_what_line_band_and_mark_are():
+    spread = [[0.25, 0.35], [0.1, 0.2]]
+    ax = plots.expected_path([20, 100], [0.3, 0.15], spread, 0.2, needed=[80, 60, 120], spread_label="90% of futures")
+    assert legend(ax) == ["expected", "90% of futures", "80 labels needed", "60 to 120: 90% of futures"]
+
+
 def test_seven_designs_differ_in_colour_in_dash_and_in_marker():
     ax = plots.label_curves(BUDGETS, {f"design {k}": np.full(4, k) for k in range(9)}, ylabel="error")
     first = ax.lines[:7]
@@ -191,8 +209,8 @@ def test_a_campaign_is_lines_bands_and_the_truth():
     estimate = 0.7 + 0.1 / x
     band = np.stack([estimate - 0.1, estimate + 0.1], axis=1)
     ax = plots.campaign(x, {"thompson": estimate, "random": estimate + 0.01}, 0.7, intervals={"thompson": band})
-    assert legend(ax) == ["thompson", "random", "truth"]
-    assert len(ax.collections) == 1
+    assert legend(ax) == ["thompson", "random", "truth", "interval"]
+    assert len(ax.collections) == 2  # one of them for the legend
     np.testing.assert_array_equal(line(ax, "thompson").get_ydata(), estimate)
     draw(ax.figure)
     with pytest.raises(OutputError, match="found \\['other'\\] for the lines \\['random'\\]"):
