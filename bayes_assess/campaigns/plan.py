@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.progress import in_progress
 from bayes_assess.campaigns.futures import continued, imagined_labels, without_pending
 from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
 from bayes_assess.campaigns.study import Campaigns
@@ -76,6 +77,7 @@ def plan(
 class Planning:
     """What plans the labels of a session; `Assessment` is one."""
 
+    @in_progress("Planning")
     def plan(
         self: Any,
         width: float | None = None,

@@ -21,6 +21,7 @@ from jax import lax
 from jaxtyping import Array, Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.progress import progress as in_steps
 from bayes_assess.campaigns.multilabel_campaigns import LabelledPool, run_multilabel
 from bayes_assess.campaigns.ranked_campaigns import run_ranked
 from bayes_assess.campaigns.study import Campaigns as Campaigns
@@ -57,7 +58,7 @@ def simulate(
     prior: str | Belief | None = None,
     prior_strength: float | None = None,
     level: float = 0.95,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Study:
     """Run many campaigns of several designs on a pool whose labels are all known.
 
@@ -83,8 +84,8 @@ def simulate(
         As for `assess`.
     level : float
         Posterior probability of the intervals.
-    progress : bool
-        Show a progress bar on the terminal's standard error.
+    progress : bool, optional
+        Whether to show how many campaigns are done; by default on a terminal's standard error and in notebooks.
 
     Returns
     -------
@@ -121,7 +122,7 @@ def simulate(
     batch = -(-int(batch) // each)
     _check_memory(int(repeats) * len(looks) * sum(plan.n_recorded for plan in plans.values()))
     campaigns: dict[str, Campaigns] = {}
-    with _progress_bar(progress, len(plans) * int(repeats)) as advance:
+    with in_steps("campaigns", len(plans) * int(repeats), wanted=progress) as advance:
         for name, plan in plans.items():
             twin = next((other for other in campaigns if plan.chooses_as(plans[other])), None)
             if isinstance(plan.design, RankedDesign):
@@ -284,25 +285,3 @@ def _checked_budgets(budgets: Sequence[int] | None, n_items: int) -> Int[np.ndar
             f"The pool has {n_items:,} items for this question, fewer than the budget of {looks[-1]:,} labels."
         )
     return looks.astype(np.int64)
-
-
-class _progress_bar:
-    """A Rich progress bar that is silent unless wanted; calling it advances it."""
-
-    def __init__(self, wanted: bool, total: int):
-        self._wanted, self._total = wanted, total
-
-    def __enter__(self) -> Callable[[int], None]:
-        if not self._wanted:
-            return lambda n: None
-        from rich.console import Console
-        from rich.progress import Progress
-
-        self._bar = Progress(console=Console(stderr=True))
-        self._bar.__enter__()
-        task = self._bar.add_task("campaigns", total=self._total)
-        return lambda n: self._bar.advance(task, n)
-
-    def __exit__(self, *error) -> None:
-        if self._wanted:
-            self._bar.__exit__(*error)

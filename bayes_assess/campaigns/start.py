@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.progress import in_progress
 from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.description import (
     describe,
@@ -27,6 +28,7 @@ from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import QUESTIONS, PrecisionCurve, Question
 
 
+@in_progress("Starting")
 def assess(
     pool: Pool | RankedList,
     question: Question,
@@ -103,6 +105,7 @@ def assess(
     return assessment
 
 
+@in_progress("Resuming")
 def resume(
     journal: str | PathLike[str],
     pool: Pool | RankedList,

@@ -11,10 +11,12 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
+from bayes_assess._tools.progress import progress
 from bayes_assess.campaigns.journal import Event, Journal
 from bayes_assess.errors import LostTurnError
 
 _T = TypeVar("_T")
+_WHAT = {"ask": "Choosing items", "tell": "Learning from the labels", "result": "Answering"}
 _Act = TypeVar("_Act", bound=Callable[..., Any])
 
 
@@ -89,9 +91,11 @@ class TakesTurns:
 
 def in_turn(act: _Act) -> _Act:
     """Let a session's method see all that others wrote; it changes nothing of the session before it writes."""
+    what = _WHAT.get(act.__name__, "Following the labels")
 
     @wraps(act)
     def taken(self: Any, *args: Any, **options: Any) -> Any:
-        return self._take_turn(lambda: act(self, *args, **options))
+        with progress(what):
+            return self._take_turn(lambda: act(self, *args, **options))
 
     return taken  # type: ignore[return-value]

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from bayes_assess._tools.progress import progress
 from bayes_assess.cli.asked import Asked
-from bayes_assess.cli.busy import busy
 from bayes_assess.cli.options import CsvOut, Force, Level, Moved, PlotOut, RunFile, asked_instead, taking
 from bayes_assess.errors import QuestionError
 
@@ -93,7 +93,7 @@ def plan(
     assessment = files.reopen(run, pool)
     assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
     levels: dict[str, Any] = {} if level is None else {"level": level}
-    with busy("Planning"):
+    with progress("Planning"):
         found = assessment.plan(width, probability=probability, of=of.value, **levels)
     if json:
         _print_json(found.to_dict())
@@ -147,7 +147,7 @@ def report(
     if output is None:
         typer.echo(as_markdown(result, made_by), nl=False)
         return
-    with busy("Drawing"):
+    with progress("Drawing"):
         write_report(result, output, None if format is None else format.value, made_by)
     typer.echo(f"Wrote {output}.")
 
@@ -157,7 +157,7 @@ def _answered(run: Path, level: float | None, pool: Path | None, asked: Asked | 
     from bayes_assess.cli import files
 
     options: dict[str, Any] = {} if level is None else {"level": level}
-    with busy("Reading"):
+    with progress("Reading"):
         assessment = files.reopen(run, pool) if asked is None else files.reopen_wider(run, pool, asked.columns)
         assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
         if asked is not None:

@@ -8,7 +8,6 @@ Everything heavy is imported inside the commands, so that ``--help`` answers at 
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,9 +16,9 @@ import typer
 from typer.core import TyperGroup
 
 from bayes_assess import __version__
+from bayes_assess._tools.progress import progress
 from bayes_assess.cli import answers, labels
 from bayes_assess.cli.asked import Asked
-from bayes_assess.cli.busy import busy
 from bayes_assess.cli.designs import parse_design
 from bayes_assess.cli.epilogs import CHOICES, example
 from bayes_assess.cli.interrupt import INTERRUPTED
@@ -135,7 +134,7 @@ def start(
 
     chosen = None if design is None else parse_design(design)
     reading |= asked.columns | shown_columns(show)
-    with busy("Starting"):
+    with progress("Starting"):
         items = files.read_items(pool, reading, ranked=asked.is_ranked(chosen), seed=seed)
         assessment = assess(
             items,
@@ -182,7 +181,7 @@ def ask(
         raise BudgetError("--pending writes the items that were asked for before; leave out -n.")
     wanted = 20 if n is None else n
     files.check_output(output, force, tool)
-    with busy("Choosing"):
+    with progress("Choosing"):
         assessment = files.reopen(run, pool, shown_columns(show))
         with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
             queries = files.pending_queries(assessment) if pending else assessment.ask(wanted)
@@ -268,7 +267,6 @@ def simulate(
         seed=seed,
         prior=prior,
         prior_strength=prior_strength,
-        progress=sys.stderr.isatty(),
     )
     text.show(study.table())
     typer.echo(text.labels_to(study))
@@ -300,7 +298,7 @@ def demo(
     if judge:
         demo_judge.run(output, seed=seed, say=typer.echo, show=text.show)
         return
-    run(output, repeats=repeats, seed=seed, say=typer.echo, show=text.show, progress=sys.stderr.isatty())
+    run(output, repeats=repeats, seed=seed, say=typer.echo, show=text.show)
 
 
 def _whole_numbers(text: str | None) -> list[int] | None:

@@ -119,7 +119,7 @@ def run(
     seed: int = 0,
     say: Callable[[str], Any] = print,
     show: Callable[[Table], Any] = print,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Findings:
     """Run the demo and write what it finds.
 
@@ -132,8 +132,8 @@ def run(
     seed : int
     say, show : functions
         Print a line and a table.
-    progress : bool
-        Show a progress bar on standard error.
+    progress : bool, optional
+        As for `simulate`.
 
     Returns
     -------

@@ -10,6 +10,7 @@ from zipfile import is_zipfile
 import numpy as np
 
 from bayes_assess._tools.arrays import frame_of, text_as_int, to_numpy, values_of
+from bayes_assess._tools.progress import in_progress
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._table import Columns, arguments, check_columns, listed, resolve
 from bayes_assess.pool._wide import SYSTEM, long_form
@@ -21,6 +22,7 @@ NPZ_NAMES = {"id": "ids", "scores": "scores", "prediction": "predictions", "conf
 NO_NUMBER = ["", "nan", "NaN", "NA", "null", "None"]  # in a column of numbers; elsewhere only "" is missing
 
 
+@in_progress("Reading the pool")
 def read_pool(
     source: Any,
     *,
@@ -135,6 +137,7 @@ def _read_wide(
     return Pool(**long_form(found, found["systems"], name), bounds=bounds)
 
 
+@in_progress("Reading the list")
 def read_ranked(
     source: Any,
     *,

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import QuestionError
@@ -61,6 +62,7 @@ class Answer(ABC):
 
         return as_dict(self)
 
+    @in_progress("Writing the report")
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> Path:
         """Write question, answer, figure, table and origin as one page, all or nothing.
 

@@ -20,6 +20,7 @@ from numpyro.infer import MCMC, NUTS, Predictive, log_likelihood
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import InferenceError
 from bayes_assess.models.nuts.convergence import findings
@@ -51,6 +52,7 @@ class ConvergenceWarning(UserWarning):
     """The draws of a Markov chain should not be trusted yet; the text says why and what to do."""
 
 
+@in_progress("Sampling")
 def fit(
     program: Callable[..., Any],
     data: Mapping[str, Any],

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import PoolError
 from bayes_assess.pool.logs.formats import JudgedOutput, outputs_in
@@ -19,6 +20,7 @@ SUFFIXES = (".eval", ".json", ".jsonl")
 PROMPT = "prompt_id"
 
 
+@in_progress("Reading the logs")
 def read_log(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,

@@ -265,8 +265,8 @@ def accuracy_against_error(
     for flag, colour, marker, label in ((False, BLUE, "o", None), (True, VERMILION, "s", highlight_label)):
         groups = np.flatnonzero(marked == flag)
         line: dict[str, Any] = {"colors": colour, "linewidth": 1.0, "alpha": 0.9 if flag else faint, "zorder": 2 + flag}
-        named = interval_label if flag == marked.all() else None  # once
-        ax.hlines(y[groups], across[groups, 0], across[groups, 1], label=named, **line)
+        named: dict[str, Any] = {"label": interval_label} if flag == marked.all() else {}  # once
+        ax.hlines(y[groups], across[groups, 0], across[groups, 1], **line, **named)
         ax.vlines(x[groups], up[groups, 0], up[groups, 1], **line)
         style: dict[str, Any] = {"color": colour, "edgecolors": "white", "linewidths": 0.5, "zorder": 4 + flag}
         ax.scatter(x[groups], y[groups], area[groups], marker=marker, label=label if len(groups) else None, **style)
