@@ -214,9 +214,13 @@ def _read(source: Any, columns: Columns, classes: Any) -> dict[str, Any]:
 
 def _read_frame(frame: Any, columns: Columns, classes: Any) -> dict[str, Any]:
     columns = resolve(frame.collect_schema().names(), columns)
+    return arguments(_arrays(frame, columns), columns, classes)
+
+
+def _arrays(frame: Any, columns: Columns) -> dict[str, np.ndarray]:
     frame = frame.select(*columns.all)
     frame = frame.collect() if hasattr(frame, "collect") else frame
-    return arguments({name: to_numpy(frame[name]) for name in columns.all}, columns, classes)
+    return {name: to_numpy(frame[name]) for name in columns.all}
 
 
 def _read_parquet(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
@@ -226,10 +230,10 @@ def _read_parquet(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
         raise PoolError('Reading Parquet needs PyArrow: pip install "bayes-assess[parquet]".') from None
     try:
         columns = resolve(parquet.read_schema(path).names, columns)
-        table = parquet.read_table(path, columns=columns.all)
+        arrays = _arrays(frame_of(parquet.read_table(path, columns=columns.all)), columns)
     except (ArrowException, OSError, UnicodeDecodeError) as error:  # damaged files give all of these
         raise PoolError(f"Cannot read {path.name!r} as Parquet: {_first_line(error)}.") from None
-    return _read_frame(frame_of(table), columns, classes)
+    return arguments(arrays, columns, classes)
 
 
 def _read_csv(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
@@ -261,9 +265,9 @@ def _read_csv(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
 def _read_npz(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
     if "labels" in [*columns.groups, *columns.show]:
         raise PoolError("Labels are never read into a pool; tell them to the assessment instead.")
-    if not is_zipfile(path):
-        raise PoolError(f"The file {path.name!r} is not an NPZ file.")
     try:
+        if not is_zipfile(path):
+            raise PoolError(f"The file {path.name!r} is not an NPZ file.")
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             columns = _resolve_npz(path, list(archive), columns)
             wanted = {*columns.all, *(["classes"] if classes is None and "classes" in archive else [])}

@@ -13,6 +13,7 @@ from bayes_assess._tools.text import plural
 from bayes_assess.acquisition.precision_band import RateBand
 from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan, WindowBand
 from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.ranked_growth import growth
 from bayes_assess.estimators.ranked_labels import RankedLabels
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
@@ -75,9 +76,12 @@ class PrecisionCurveResult(RankedAnswer):
             raise QuestionError(f"The level of a band lies between 0 and 1, such as 0.95; found {show(level)}.")
         estimated = design.band(question.promise, labels, plan, None)
         bounding = design.band(question.promise, labels, plan, 1 - level)
-        against = bounding.contradiction() if isinstance(bounding, RateBand) else None
-        if isinstance(bounding, RateBand) and against is not None:
-            bounding = replace(bounding.envelope, slack=labels.n_items)
+        against = None
+        if isinstance(bounding, RateBand) and bounding.slack < labels.n_items:
+            leeway = bounding.slack, bounding.envelope.monotone_from
+            against = bounding.contradiction() or growth(labels, plan.edges, *leeway, 1 - level)
+            if against is not None:
+                bounding = replace(bounding.envelope, slack=labels.n_items)
         return cls(
             question, design.name, ranked, labels, plan, estimated, bounding, against, plan.done, level, n_skipped
         )

@@ -41,6 +41,9 @@ class JudgedOutput:
     show: dict[str, str] = field(default_factory=dict)
 
 
+_HEADER = "header.json"  # of archives
+
+
 def outputs_in(path: Path) -> list[JudgedOutput]:
     """Read all judged outputs of a file; its content says which tool has written it.
 
@@ -50,11 +53,12 @@ def outputs_in(path: Path) -> list[JudgedOutput]:
         If the file is of no known tool, or a place in it is not as that tool writes it.
     """
     try:
-        if zipfile.is_zipfile(path):
-            return list(_inspect(*_unzipped(path)))
-        text = path.read_text(encoding="utf-8-sig")
-    except (UnicodeDecodeError, NotImplementedError, zipfile.BadZipFile, OSError) as error:
-        raise PoolError(f"{path} cannot be read: {error}.") from None
+        packed = _unpacked(path) if zipfile.is_zipfile(path) else None
+        text = path.read_text(encoding="utf-8-sig") if packed is None else ""
+    except Exception as error:  # whatever damaged archives and other encodings raise
+        raise PoolError(f"{path} cannot be read: {str(error).rstrip('.')}.") from None
+    if packed is not None:
+        return list(_inspect(*_of_archive(path, packed)))
     if path.suffix.lower() == ".jsonl":
         return list(_harness(path, [_parsed(line, path, f"line {i}") for i, line in _lines(text)]))
     whole = _parsed(text, path, "the file")
@@ -105,14 +109,18 @@ def _need(row: Mapping[str, Any], name: str, path: Path, where: str) -> Any:
 # -- Inspect: {"eval": {"task", "model"}, "samples": [{"id", "epoch", "input", "target", "output", "scores"}]}
 
 
-def _unzipped(path: Path) -> tuple[Path, dict[str, Any], list[tuple[str, Any]]]:
+def _unpacked(path: Path) -> dict[str, str]:
+    """Return the texts of an archive by their names, those that a log consists of."""
     with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-        if "header.json" not in names:
-            raise PoolError(f"{path} has no header.json; logs of Inspect do once their run has ended.")
-        header = _parsed(archive.read("header.json").decode(), path, "header.json")
-        samples = sorted(name for name in names if name.startswith("samples/") and name.endswith(".json"))
-        return path, header, [(name, _parsed(archive.read(name).decode(), path, name)) for name in samples]
+        names = [name for name in archive.namelist() if name == _HEADER or name.startswith("samples/")]
+        return {name: archive.read(name).decode() for name in sorted(names) if name.endswith(".json")}
+
+
+def _of_archive(path: Path, texts: Mapping[str, str]) -> tuple[Path, dict[str, Any], list[tuple[str, Any]]]:
+    if _HEADER not in texts:
+        raise PoolError(f"{path} has no header.json; logs of Inspect do once their run has ended.")
+    found = {name: _parsed(text, path, name) for name, text in texts.items()}
+    return path, found.pop(_HEADER), list(found.items())
 
 
 def _inspect(path: Path, header: dict[str, Any], samples: list[tuple[str, Any]]) -> Iterator[JudgedOutput]:
