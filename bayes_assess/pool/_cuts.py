@@ -110,7 +110,8 @@ def grid_of(distinct: Float[np.ndarray, " V"], n_strata: int, kind: str) -> Floa
     if kind == "width" or low < 0:
         grid = low * (1 - steps) + high * steps
     elif low > 0:
-        grid = np.exp(np.log(low) * (1 - steps) + np.log(high) * steps)
+        with np.errstate(over="ignore"):  # rounding near the greatest number there is
+            grid = np.exp(np.log(low) * (1 - steps) + np.log(high) * steps)
     elif n_strata == 1 or high == 0:
         grid = np.array([low, high])
     else:

@@ -157,9 +157,10 @@ def test_outputs_without_a_verdict_are_left_out_and_said_so(tmp_path):
     samples = [sample(0), sample(1, scores={}), sample(2, scores=None)]
     with pytest.warns(
         UserWarning, match=r"Left out 2 outputs of 3 without the score 'match'; the first is .*sample 2\."
-    ):
+    ) as caught:
         pool = ba.read_log(written(tmp_path / "log.json", inspect_log(samples=samples)))
     assert pool.ids.tolist() == ["0"]
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(

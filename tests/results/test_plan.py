@@ -67,7 +67,8 @@ def test_the_figure_marks_the_goal_the_present_and_the_labels_needed():
     goal, now = axes.lines[1], axes.lines[2]
     assert set(goal.get_ydata()) == {0.05}
     assert set(now.get_xdata()) == {100}
-    np.testing.assert_allclose(axes.lines[4].get_xdata(), [made().labels.expected + 100])
+    (mark,) = (line for line in axes.lines if line.get_label() == "275 labels needed")
+    assert mark.get_xdata() == [made().labels.expected + 100]
     assert axes.get_ylabel() == "width of the 95% interval"
     plt.close(axes.figure)
 

@@ -20,7 +20,7 @@ from numpyro.infer import MCMC, NUTS, Predictive, log_likelihood
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import x64
-from bayes_assess._tools.progress import in_progress
+from bayes_assess._tools.progress import progress as shown
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import InferenceError
 from bayes_assess.models.nuts.convergence import findings
@@ -52,7 +52,6 @@ class ConvergenceWarning(UserWarning):
     """The draws of a Markov chain should not be trusted yet; the text says why and what to do."""
 
 
-@in_progress("Sampling")
 def fit(
     program: Callable[..., Any],
     data: Mapping[str, Any],
@@ -132,7 +131,8 @@ def fit(
     """
     settings = _Settings(seed, chains, warmup, draws, progress, target_accept, max_tree_depth, pointwise)
     check_signature(program, data)
-    run = _run(program, data, settings, coords or {}, dims or {})
+    with shown("Sampling"):
+        run = _run(program, data, settings, coords or {}, dims or {})
     trouble = _trouble(run, settings)
     if trouble:
         warnings.warn(trouble, ConvergenceWarning, stacklevel=2)

@@ -84,7 +84,7 @@ def read_log(
         text = (
             f"Left out {plural(left, 'output')} of {len(outputs):,} without the score {name!r}; the first is {first}."
         )
-        warnings.warn(text, UserWarning, stacklevel=2)
+        warnings.warn(text, UserWarning, stacklevel=3)  # of who called, past what shows progress
     verdicts = [_verdict(output, name) for output in judged]
     numbers = [value for value in verdicts if isinstance(value, float)]
     broken = [value for value in numbers if not value.is_integer()]
