@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jax.tree_util import register_dataclass
 from jaxtyping import Array, Bool, Float
+
+from bayes_assess._tools.pytrees import register_dataclass
 
 
 @partial(register_dataclass, data_fields=["deviation", "size"], meta_fields=["table"])

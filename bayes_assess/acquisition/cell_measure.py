@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
-from jax.tree_util import register_dataclass
 from jaxtyping import Array, Bool, Float
 
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.measures import LossTable
 
 Integers = Any  # (K,), NumPy's on the host

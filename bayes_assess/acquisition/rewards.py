@@ -15,10 +15,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtr
-from jax.tree_util import register_dataclass
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import Scalar
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.acquisition._rope_moves import rope_moves
 from bayes_assess.acquisition.calibration import calibration_reward
 from bayes_assess.acquisition.confusion import (

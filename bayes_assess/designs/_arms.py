@@ -19,6 +19,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.designs._base import Design, Draw, reserve
 from bayes_assess.models.belief import Belief, is_mixture, jax_ready
@@ -64,7 +65,7 @@ class Carried(NamedTuple):
         return self._replace(posterior=self.posterior.refreshed(), n_placed=self.n_labels)
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=[])
+@partial(register_dataclass, data_fields=_DATA, meta_fields=[])
 @dataclass(frozen=True)
 class CellState:
     """Everything a campaign knows, cell by cell; 64-bit, of fixed shape."""

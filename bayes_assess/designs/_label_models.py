@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.tree_util import register_dataclass
 from jaxtyping import Array, Float, Int
 
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.models.calibration_curve import CurveState, start
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.models.rating_labels import RatingLabels

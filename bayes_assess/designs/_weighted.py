@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._base import Design
 from bayes_assess.errors import DesignError
@@ -35,7 +36,7 @@ from bayes_assess.pool.cells import Cells
 _DATA = ["measure", "prior", "counts", "pending", "remaining", "covered", "settled", "draws", "memory"]
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=[])
+@partial(register_dataclass, data_fields=_DATA, meta_fields=[])
 @dataclass(frozen=True)
 class WeightedState:
     """Everything a campaign knows, cell by cell; 64-bit, of fixed shape."""

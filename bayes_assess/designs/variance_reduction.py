@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.seeds import generator
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.measure_variance import expected_reduction
@@ -76,7 +77,7 @@ class Posterior(NamedTuple):
 
 
 @partial(
-    jax.tree_util.register_dataclass,
+    register_dataclass,
     data_fields=[
         *("measure", "playable", "event", "row", "counts", "pending", "remaining"),
         *("belief", "errors", "audit"),

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.measures._losses import DenseLosses, SparseLosses
 from bayes_assess.measures._shapes import as_cells, as_risk
 from bayes_assess.measures._stacked import Part, defined, jacobian, touched, value
@@ -21,7 +21,7 @@ FloatRisk = Float[Array, "*batch D"] | Float[np.ndarray, "*batch D"]
 
 
 @partial(
-    jax.tree_util.register_dataclass,
+    register_dataclass,
     data_fields=["losses", "nonzero"],
     meta_fields=["parts", "outputs", "ranges"],
 )

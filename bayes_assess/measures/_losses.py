@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
+
+from bayes_assess._tools.pytrees import register_dataclass
 
 LARGEST_DENSE = 2**22  # numbers; beyond that the sparse form
 
@@ -22,7 +23,7 @@ FloatCells = Float[Array, "A C"] | Float[np.ndarray, "A C"]
 Ends = Float[Array, "2 K"]
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["values"], meta_fields=[])
+@partial(register_dataclass, data_fields=["values"], meta_fields=[])
 @dataclass(frozen=True, eq=False)
 class DenseLosses:
     """Every loss of every cell."""
@@ -52,7 +53,7 @@ class DenseLosses:
         return jnp.einsum("ack,ac->k", self.project(jacobian) ** 2, mass, precision="highest")
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["index", "values"], meta_fields=["size"])
+@partial(register_dataclass, data_fields=["index", "values"], meta_fields=["size"])
 @dataclass(frozen=True, eq=False)
 class SparseLosses:
     """The losses of a cell that are not 0, padded with zeros to the same number Z; outputs are taken one by one."""

@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._ratios import divide
 from bayes_assess.measures._shapes import as_cells, as_risk
@@ -86,7 +87,7 @@ def pr_curve(thresholds: Any = None, *, n: int = 1024) -> PRCurve:
     return PRCurve(tuple(values.tolist()), len(values))
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["thresholds"], meta_fields=["n_classes", "positive"])
+@partial(register_dataclass, data_fields=["thresholds"], meta_fields=["n_classes", "positive"])
 @dataclass(frozen=True, eq=False)
 class PRCurveTable:
     """A `LossTable` of the precision-recall curve, all of whose sums are cumulative: O(L) instead of O(L^2).

@@ -24,6 +24,7 @@ from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import PriorError
 from bayes_assess.models._mean_scores import mean_scores
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
@@ -64,7 +65,7 @@ def program(
         numpyro.sample("agreement", dist.Bernoulli(probs=jnp.asarray(theta)[groups]), obs=agreements)
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["a", "b"], meta_fields=[])
+@partial(register_dataclass, data_fields=["a", "b"], meta_fields=[])
 @dataclass(frozen=True)
 class BetaBernoulli:
     """Independent Beta distributions over group accuracies: a prior, or the posterior after `update`.

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -22,6 +21,7 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.models import beta_bernoulli
 from bayes_assess.models._mean_scores import binned_scores
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
@@ -62,7 +62,7 @@ def program(cells: Int[Array, " N"], agreements: Int[Array, " N"] | None = None,
         numpyro.sample("agreement", dist.Bernoulli(probs=jnp.ravel(jnp.asarray(theta))[cells]), obs=agreements)
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["accuracy", "score", "weight"], meta_fields=[])
+@partial(register_dataclass, data_fields=["accuracy", "score", "weight"], meta_fields=[])
 @dataclass(frozen=True)
 class CalibrationBins:
     """Accuracies of bins of the confidence beside the confidences themselves: a prior, or the posterior after `update`.

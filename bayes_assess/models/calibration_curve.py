@@ -36,6 +36,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 from scipy import special
 
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.seeds import generator, jax_key
 from bayes_assess.models._numerics import particles as smc
 from bayes_assess.models._numerics.particles import Particles
@@ -220,7 +221,7 @@ class Deciding(NamedTuple):
 
 
 @partial(
-    jax.tree_util.register_dataclass,
+    register_dataclass,
     data_fields=["members", "coordinates", "key", "n_moved", "counts", "particles", "share", "strength", "deciding"],
     meta_fields=[],
 )

@@ -9,6 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from bayes_assess._tools.pytrees import register_dataclass
+
 _NEVER = -30.0  # logit of a share that is 0
 
 
@@ -78,9 +80,7 @@ class Members:
         return jax.tree.map(lambda column: column[which], self)
 
 
-jax.tree_util.register_dataclass(
-    Members, [field.name for field in fields(Members) if field.name != "names"], meta_fields=["names"]
-)
+register_dataclass(Members, [field.name for field in fields(Members) if field.name != "names"], meta_fields=["names"])
 
 
 def _logit(share: float) -> float:

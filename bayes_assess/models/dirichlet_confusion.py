@@ -27,6 +27,7 @@ from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import LabelError, PriorError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
 from bayes_assess.models._numerics.dirichlet_sampling import (
@@ -73,7 +74,7 @@ def program(
         numpyro.sample("label", dist.CategoricalProbs(jnp.asarray(theta)[predictions]), obs=labels)
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["alpha"], meta_fields=[])
+@partial(register_dataclass, data_fields=["alpha"], meta_fields=[])
 @dataclass(frozen=True)
 class DirichletConfusion:
     """Independent Dirichlet distributions over the rows of a confusion matrix: a prior, or what `update` made.

@@ -22,6 +22,8 @@ import numpyro
 import numpyro.distributions as dist
 from jaxtyping import Array, Bool, Float, Int
 
+from bayes_assess._tools.pytrees import register_dataclass
+
 _STRENGTHS = (1.0, 4.0, 16.0, 64.0)
 _EVEN = 0.05  # of every base distribution, so that no label is impossible
 
@@ -50,7 +52,7 @@ def program(
         numpyro.sample("label", dist.CategoricalProbs(theta[row]), obs=labels)
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["base", "counts", "log_weight"], meta_fields=[])
+@partial(register_dataclass, data_fields=["base", "counts", "log_weight"], meta_fields=[])
 @dataclass(frozen=True)
 class ErrorLabels:
     """Belief on the labels of wrong predictions, a mixture of Dirichlet distributions per predicted class.

@@ -35,6 +35,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import PriorError
 from bayes_assess.models._mean_scores import logits, mean_scores
 from bayes_assess.models._numerics.beta_quantile import mixture_quantile
@@ -99,7 +100,7 @@ def program(
 _DATA = ["covariates", "location", "scale", "agreements", "labels", "coefficients", "log_strength", "log_weight"]
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=[])
+@partial(register_dataclass, data_fields=_DATA, meta_fields=[])
 @dataclass(frozen=True)
 class HierarchicalAccuracy:
     """A mixture of independent Beta distributions over group accuracies, one part per hyperparameter point.

@@ -41,6 +41,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.models._mean_scores import binned_scores, logits
 from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.calibration_points import (
@@ -104,7 +105,7 @@ _DATA = [
 ]
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=[])
+@partial(register_dataclass, data_fields=_DATA, meta_fields=[])
 @dataclass(frozen=True)
 class HierarchicalCalibration:
     """A mixture of independent Beta distributions over the accuracies of bins, one part per point and nodes of groups.

@@ -37,6 +37,7 @@ from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics.dirichlet_points import CONCENTRATION, MIX, weighted_points
 from bayes_assess.models.belief import merge_columns, pool_shares
@@ -114,7 +115,7 @@ _TABLES = ("told", "even", "counts")
 _DATA = ["agreement", "own", "told", "even", "counts", "log_kappa", "logit_mix", "log_weight"]
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=_DATA, meta_fields=[])
+@partial(register_dataclass, data_fields=_DATA, meta_fields=[])
 @dataclass(frozen=True)
 class HierarchicalConfusion:
     """A mixture of `NestedDirichlet` distributions over the rows of a confusion matrix.

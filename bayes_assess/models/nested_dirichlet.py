@@ -27,6 +27,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.dirichlet_sampling import others
@@ -38,7 +39,7 @@ Own = Int[Array, " K"] | Int[np.ndarray, " K"]
 _NUMBERS, _MOST_DRAWS, _FEWEST_DRAWS = 5_000_000, 4_000, 500  # that quantiles are taken from
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["a", "b", "alpha", "own"], meta_fields=[])
+@partial(register_dataclass, data_fields=["a", "b", "alpha", "own"], meta_fields=[])
 @dataclass(frozen=True)
 class NestedDirichlet:
     """Independent rows, each a Beta agreement and Dirichlet shares of the errors.

@@ -30,6 +30,7 @@ from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
 from bayes_assess.models._numerics.dirichlet_sampling import log_multivariate_beta, others, sample_dirichlet
@@ -72,7 +73,7 @@ def program(groups: Int[Array, " N"], outcomes: Int[Array, " N"] | None = None, 
         numpyro.sample("outcome", dist.CategoricalProbs(theta[groups]), obs=outcomes)
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["alpha"], meta_fields=[])
+@partial(register_dataclass, data_fields=["alpha"], meta_fields=[])
 @dataclass(frozen=True)
 class PairedOutcomes:
     """Dirichlet distribution of the four outcomes of an item: a prior, or the posterior after `update`.

@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -31,6 +30,8 @@ import numpyro.distributions as dist
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Bool, Float, Int
 from scipy import special
+
+from bayes_assess._tools.pytrees import register_dataclass
 
 # In quarters of the scale, the steps of ratings from 1 to 5.
 _LEVELS = np.linspace(-3.0, 3.0, 25)
@@ -101,9 +102,7 @@ def program(
         numpyro.sample("label", dist.CategoricalProbs(theta[cell]), obs=labels)
 
 
-@partial(
-    jax.tree_util.register_dataclass, data_fields=["line", "group", "counts", "log_weight"], meta_fields=["is_trivial"]
-)
+@partial(register_dataclass, data_fields=["line", "group", "counts", "log_weight"], meta_fields=["is_trivial"])
 @dataclass(frozen=True)
 class RatingLabels:
     """Belief on ordinal labels: exact sums over grids, with a Dirichlet distribution in every cell.

@@ -16,13 +16,14 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.models.belief import Belief, merge_columns, pool_shares
 
 _LEAST = 1e-300  # probability
 _DRAWS = 2000  # of a belief that has a closed form for nothing
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["draws", "log_weight"], meta_fields=[])
+@partial(register_dataclass, data_fields=["draws", "log_weight"], meta_fields=[])
 @dataclass(frozen=True)
 class SampledBelief:
     """Weighted posterior draws of the outcome probabilities of K cells.

@@ -41,6 +41,8 @@ import numpyro.distributions as dist
 from jaxtyping import Array, Bool, Float, Int
 from scipy.special import gammaln
 
+from bayes_assess._tools.pytrees import register_dataclass
+
 _TAU = (0.01, 0.03, 0.08, 0.2)
 _PHI = (0.01, 0.06, 0.2)
 _OMEGA = (0.01, 0.05, 0.12, 0.3)
@@ -131,7 +133,7 @@ def program(
 
 
 @partial(
-    jax.tree_util.register_dataclass,
+    register_dataclass,
     data_fields=["x", "group", "rarity", "values", "counts"],
     meta_fields=["is_trivial"],
 )

@@ -18,6 +18,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import LabelError, PriorError
 from bayes_assess.models.dirichlet_tree.model import DirichletTree
 from bayes_assess.models.dirichlet_tree.newton import Masses, Problem, direction, move, objective
@@ -31,7 +32,7 @@ _LONGEST = 2.0  # longest step in a logarithm of a mass
 _SLACK = 1e-13  # rounding of the log posterior, relative
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["joint", "gap", "n_iterations"], meta_fields=[])
+@partial(register_dataclass, data_fields=["joint", "gap", "n_iterations"], meta_fields=[])
 @dataclass(frozen=True)
 class Latent:
     """Where the log posterior of latent labels is greatest, or a step on the way there.
@@ -70,7 +71,7 @@ class Latent:
         return (jnp.asarray(self.joint) / self.theta).T
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["leaf", "inner", "mass", "mean"], meta_fields=["tree"])
+@partial(register_dataclass, data_fields=["leaf", "inner", "mass", "mean"], meta_fields=["tree"])
 @dataclass(frozen=True)
 class LatentPrior:
     """A prior made ready for `fit_latent` and `refresh`, by `latent_prior`: make it once, outside loops.

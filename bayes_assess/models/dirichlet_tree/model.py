@@ -35,6 +35,7 @@ from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import LabelError, PriorError
 from bayes_assess.models._numerics.dirichlet_sampling import log_multivariate_beta, standard_dirichlet
 from bayes_assess.models.dirichlet_tree.tree import Level
@@ -128,7 +129,7 @@ def _parameters(alpha: Any, beta: Any, tree: Tree) -> tuple[Float[Array, " C"], 
     return theta, jnp.asarray(psi)
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["alpha", "beta"], meta_fields=["tree"])
+@partial(register_dataclass, data_fields=["alpha", "beta"], meta_fields=["tree"])
 @dataclass(frozen=True)
 class DirichletTree:
     """A Dirichlet distribution over labels and per label a Dirichlet tree over blocks: a prior, or what `update` made.
