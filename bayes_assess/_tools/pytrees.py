@@ -14,10 +14,10 @@ C = TypeVar("C", bound=type)
 def register_dataclass(cls: C, data_fields: Sequence[str], meta_fields: Sequence[str]) -> C:
     """Register a dataclass as a pytree, as `jax.tree_util.register_dataclass` does, but as one of its own kind.
 
-    JAX 0.8 to 0.10 take the structures of two dataclasses for equal if both have as many data fields and the same
-    values of meta fields. Its tables of compiled functions find entries by equality after a few bits of a hash: about
-    once in a hundred, what was compiled for one class then runs for the other, a campaign that looks for the worst
-    group as one that estimates all of them.
+    JAX 0.10 takes the structures of two dataclasses for equal if both have as many data fields and the same values of
+    meta fields. Its tables of compiled functions look for equals among entries that share some bits of a hash: now and
+    then what was compiled for one class runs for the other, and a campaign that looks for the worst group asks as one
+    that estimates all of them.
 
     Parameters
     ----------
