@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import is_dataclass
 from typing import Any, TypeVar
 
 from jax.tree_util import GetAttrKey, register_pytree_with_keys
@@ -46,17 +45,13 @@ def register_dataclass(cls: C, data_fields: Sequence[str], meta_fields: Sequence
     keys = tuple(map(GetAttrKey, data_fields))
 
     def flatten(node: Any) -> tuple[tuple[Any, ...], Any]:
-        children = tuple(getattr(node, name) for name in data_fields)
-        # The classes of children too: users may have registered theirs by JAX's own function.
-        kinds = tuple(type(child) if is_dataclass(child) else None for child in children)
-        return children, (tuple(getattr(node, name) for name in meta_fields), kinds)
+        return tuple(getattr(node, name) for name in data_fields), tuple(getattr(node, name) for name in meta_fields)
 
     def flatten_with_keys(node: Any) -> tuple[tuple[tuple[Any, Any], ...], Any]:
-        children, aux = flatten(node)
-        return tuple(zip(keys, children, strict=True)), aux
+        children, meta = flatten(node)
+        return tuple(zip(keys, children, strict=True)), meta
 
-    def unflatten(aux: Any, children: Any) -> Any:
-        meta, _ = aux
+    def unflatten(meta: Any, children: Any) -> Any:
         return cls(**dict(zip(data_fields, children, strict=True)), **dict(zip(meta_fields, meta, strict=True)))
 
     register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)

@@ -65,7 +65,7 @@ class Carried(NamedTuple):
         return self._replace(posterior=self.posterior.refreshed(), n_placed=self.n_labels)
 
 
-@partial(register_dataclass, data_fields=_DATA, meta_fields=[])
+@partial(register_dataclass, data_fields=_DATA, meta_fields=["prior_class"])
 @dataclass(frozen=True)
 class CellState:
     """Everything a campaign knows, cell by cell; 64-bit, of fixed shape."""
@@ -81,6 +81,7 @@ class CellState:
     memory: Any  # what the design alone carries
     reward: Reward  # what a label is worth
     carried: Carried | None = None  # the posterior, where it is a mixture
+    prior_class: type = object  # tells beliefs apart that users registered; see `register_dataclass`
 
     @property
     def posterior(self) -> Belief:
@@ -148,6 +149,7 @@ class ArmDesign(Design):
             memory=(),
             reward=reward,
             carried=carried(prior) if self.learns else None,
+            prior_class=type(prior),
         )
         return replace(state, memory=self.init_memory(state))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 
@@ -15,7 +15,7 @@ import bayes_assess as ba
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, VarianceReduction
 from bayes_assess.designs import ARMS
-from made import made_pool, start
+from made import made_pool
 
 
 @partial(register_dataclass, data_fields=["one", "other"], meta_fields=["size"])
@@ -80,9 +80,11 @@ def test_no_two_classes_have_equal_structures(several):
         assert one != other
 
 
-def test_campaigns_on_two_classes_that_users_registered_have_different_structures():
-    # JAX takes the two priors for one; compiled steps must not.
-    _, state = start(ARMS["thompson"](), ba.GroupAccuracy(), made_pool([0.9, 0.5], [30, 20])[0], "uninformative")
-    one, other = (replace(state, prior=cls(np.ones(2), np.ones(2))) for cls in (Mine, Another))
+def test_campaigns_on_two_beliefs_that_users_registered_have_different_structures():
+    cells, _, reward, _ = ba.GroupAccuracy().setting(made_pool([0.9, 0.5], [30, 20])[0])
+    one, other, same = (
+        ARMS["random"]().init(cells, cls(np.full(2, value), np.ones(2)), reward)
+        for cls, value in ((Mine, 1), (Another, 1), (Mine, 2))
+    )
     assert jax.tree.structure(one) != jax.tree.structure(other)
-    assert jax.tree.structure(one) == jax.tree.structure(replace(one, prior=Mine(np.zeros(2), np.zeros(2))))
+    assert jax.tree.structure(one) == jax.tree.structure(same)
