@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib.metadata import version
@@ -22,6 +23,7 @@ _FLAGS = "--xla_backend_optimization_level=0"
 _FLAGS += " --xla_cpu_use_fusion_emitters=false" * version("jaxlib").startswith("0.10.")
 os.environ.setdefault("XLA_FLAGS", _FLAGS)
 
+gc.set_threshold(100_000, 50, 100)  # tracing makes many objects, and collecting them often takes a tenth of the time
 _MAPS = Path("/proc/self/maps")
 _MANY_MAPS = 15_000
 

@@ -64,7 +64,17 @@ def test_pages_show_what_their_code_prints(name, tmp_path, monkeypatch):
     assert failed == 0, "".join(said)
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if re.search(r"^```(python|console)$", text_of(name), re.M)])
+QUICK = ("index.md", "stop.md")  # with much that starts sessions, prints tables and ends
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow])
+        for name in PAGES
+        if re.search(r"^```(python|console)$", text_of(name), re.M)
+    ],
+)
 def test_pages_show_what_their_scripts_and_commands_print(name, maker):
     # Tests compile programs without optimising them, which moves draws of a posterior a little.
     assert "".join(maker.differences(DOCS / name, within=0.02)) == ""

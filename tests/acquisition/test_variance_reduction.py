@@ -85,7 +85,7 @@ def test_a_billion_labels_keep_the_order_of_groups():
 # -- from draws ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theta", [None, 0.0, 0.25, 1.0])
+@pytest.mark.parametrize("theta", [None, 0.25, *(pytest.param(end, marks=pytest.mark.slow) for end in (0.0, 1.0))])
 def test_closed_form_equals_samples_within_their_error(theta):
     batches, size = 50, 20_000
     draws = BetaBernoulli(A, B).sample(jax.random.key(0), batches * size).reshape(batches, size, len(A))

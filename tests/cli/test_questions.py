@@ -244,11 +244,26 @@ MEASURES = [
     ),
 ]
 SESSIONS = [("random", *case) for case in QUESTIONS] + MEASURES
+# What compiles long, and whose class of questions or options occur elsewhere in this list.
+LONG = {
+    ("random", "calibration --bins weight:2 --by site"),
+    ("random", "compare --by prediction --target population"),
+    ("random", "least-calibrated --bins 2"),
+    ("random", "most-costly --cost COST --m 2"),
+    ("passive", "metric --measure f1 --positive dog"),
+    ("variance_reduction", "pr-curve --thresholds 20 --positive dog"),
+    ("variance_reduction", "mean --values bird=1,cat=2, dog=4.5"),
+    ("variance_reduction", "metric --measure accuracy --systems prediction, other"),
+    ("variance_reduction", "metric --measure accuracy --by site --average macro"),
+}
+CASES = [
+    pytest.param(*case, id=name, marks=[pytest.mark.slow] if (case[0], name) in LONG else [])
+    for case in SESSIONS
+    for name in [" ".join(case[1])]
+]
 
 
-@pytest.mark.parametrize(
-    ("design", "asked", "question", "begun", "said"), SESSIONS, ids=[" ".join(case[1]) for case in SESSIONS]
-)
+@pytest.mark.parametrize(("design", "asked", "question", "begun", "said"), CASES)
 def test_a_session_of_every_question_agrees_with_the_library(
     tmp_path, columns, scored, pool_file, scored_file, cost_file, design, asked, question, begun, said
 ):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +12,8 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.acquisition.rewards import LowAccuracy
-from bayes_assess.designs import ARMS, CellState, choose_batch, reserve_batch, update_batch
+from bayes_assess.designs import ARMS, CellState, Design, choose_batch, reserve_batch, update_batch
+from bayes_assess.questions import Question
 from made import made_pool, run_campaign, same_session, start
 
 POOL, LABELS = made_pool([0.9, 0.5, 0.7, 0.8], [30, 20, 1, 25])
@@ -47,8 +50,8 @@ def fresh_state(design, question=QUESTIONS[0]) -> CellState:
 
 
 # Every pair on a prior that compiles fast, and one of every kind of belief that learns.
-RUNS = [pytest.param(*pair.values, "uninformative", id=pair.id) for pair in PAIRS] + [
-    pytest.param(design, question, "learned", id=f"{design.name}-{type(question).__name__}-learned")
+RUNS = [pytest.param((*pair.values, "uninformative"), id=pair.id) for pair in PAIRS] + [
+    pytest.param((design, question, "learned"), id=f"{design.name}-{type(question).__name__}-learned")
     for design, question in (
         (ARMS["thompson"], ba.LeastAccurate()),
         (ARMS["epsilon_greedy"], ba.GroupAccuracy()),
@@ -60,18 +63,46 @@ RUNS = [pytest.param(*pair.values, "uninformative", id=pair.id) for pair in PAIR
 ]
 
 
-@pytest.mark.parametrize(("design", "question", "prior"), RUNS)
-def test_a_campaign_asks_every_item_once_and_ends_at_the_exact_answer(design, question, prior):
+class Campaign(NamedTuple):
+    """A whole simulated campaign, with the key of a session of seed 0."""
+
+    design: Design
+    question: Question
+    prior: str
+    pool: ba.Pool
+    labels: np.ndarray
+    cells: np.ndarray  # in the order told
+    outcomes: np.ndarray
+    state: CellState
+
+
+@pytest.fixture(scope="module", params=RUNS)
+def campaign(request) -> Campaign:
+    design, question, prior = request.param
     pool, labels = (SMALL, SMALL_LABELS) if prior == "learned" else (POOL, LABELS)
+    n = question.setting(pool).n_playable
+    key = ba.assess(pool, question, design=design(), prior="uninformative", seed=0)._key
+    told = run_campaign(design(), question, pool, labels, n, key, BATCH, prior)
+    return Campaign(design(), question, prior, pool, labels, *told)
+
+
+def test_a_campaign_asks_every_item_once_and_ends_at_the_exact_answer(campaign):
+    _, question, _, pool, labels, played, _, state = campaign
     cells, _, _, playable = question.setting(pool)
     asked = np.where(playable, cells.sizes, 0)
-    played, _, state = run_campaign(design(), question, pool, labels, asked.sum(), jax.random.key(3), BATCH, prior)
     np.testing.assert_array_equal(np.bincount(played, minlength=cells.n_cells), asked)
     full = question.full_counts(pool, cells, labels, state.counts.shape[1])
     full[asked == 0] = 0
     np.testing.assert_array_equal(state.counts, full)
     assert not np.asarray(state.pending).any()
     assert not np.asarray(state.remaining).any()
+
+
+def test_a_session_takes_the_steps_of_a_simulated_campaign_in_batches(campaign):
+    design, question, prior, pool, _, cells, outcomes, state = campaign
+    a = same_session(design, question, pool, cells, outcomes, BATCH, prior)
+    for one, other in zip(jax.tree.leaves(a._state), jax.tree.leaves(state), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(("design", "question"), PAIRS)
@@ -82,17 +113,6 @@ def test_the_same_key_gives_the_same_choices_and_another_key_others(design, ques
     runs = [run_campaign(design(), question, POOL, LABELS, n, key, BATCH, "uninformative")[0] for key in keys]
     np.testing.assert_array_equal(runs[0], runs[1])
     assert (runs[0] != runs[2]).any() == several
-
-
-@pytest.mark.parametrize(("design", "question", "prior"), RUNS)
-def test_a_session_takes_the_steps_of_a_simulated_campaign_in_batches(design, question, prior):
-    pool, labels = (SMALL, SMALL_LABELS) if prior == "learned" else (POOL, LABELS)
-    n = question.setting(pool).n_playable
-    key = ba.assess(pool, question, design=design(), prior="uninformative", seed=0)._key
-    cells, outcomes, state = run_campaign(design(), question, pool, labels, n, key, BATCH, prior)
-    a = same_session(design(), question, pool, cells, outcomes, BATCH, prior)
-    for one, other in zip(jax.tree.leaves(a._state), jax.tree.leaves(state), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("design", ARMS.values(), ids=ARMS)

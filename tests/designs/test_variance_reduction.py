@@ -73,7 +73,7 @@ def test_asking_alone_moves_no_answer():
     np.testing.assert_array_equal(before.design_interval, after.design_interval)
 
 
-@pytest.mark.parametrize("batch", [1, 7])
+@pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.slow), 7])
 def test_a_simulated_campaign_is_the_steps_of_a_session(batch):
     question, n = ba.Metric("f1"), 21
     study = ba.simulate(POOL, LABELS, question, designs=[SMALL], budgets=[n], repeats=1, seed=3, batch=batch)

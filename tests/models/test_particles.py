@@ -129,6 +129,7 @@ def exact_draws():
     return np.float32(MEAN + z @ np.linalg.cholesky(COVARIANCE).T)
 
 
+@pytest.mark.slow
 def test_moves_leave_a_gaussian_posterior_as_it_is(exact_draws):
     after = np.asarray(moved(jax.random.key(3), exact_draws, gaussian))
     assert moments_agree(exact_draws)
@@ -147,9 +148,10 @@ WRONG = {
     "labels of the other sign": lambda place: gaussian(-place),
     "slightly off": lambda place: 1.1 * gaussian(place),
 }
+WRONG_BY_FAR = ("no labels", "labels twice", "labels of the other sign")
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in WRONG_BY_FAR else n for n in WRONG])
 def test_moves_by_a_wrong_likelihood_are_seen(name, exact_draws):
     assert not moments_agree(moved(jax.random.key(3), exact_draws, WRONG[name]))
 

@@ -91,8 +91,9 @@ def test_random_labels_answer_it_too():
     assert told(SYSTEMS, N, design="passive").result().verdict.endswith("as their labels show.")
 
 
-def test_studies_score_verdicts():
-    study = ba.simulate(POOL, LABELS, SYSTEMS, designs=["passive", SMALL], budgets=[40, 200], repeats=6)
+@pytest.mark.parametrize("designs", [["passive"], pytest.param(["passive", SMALL], marks=pytest.mark.slow)])
+def test_studies_score_verdicts(designs):
+    study = ba.simulate(POOL, LABELS, SYSTEMS, designs=designs, budgets=[40, 200], repeats=6)
     assert study.truth == pytest.approx(f1(slice(None)) - f1(slice(None), SECOND), abs=1e-12)
     for scores in study.scores.values():
         assert scores["right"].shape == scores["error"].shape == (6, 2)

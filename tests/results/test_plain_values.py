@@ -34,7 +34,10 @@ def is_plain(found: object) -> bool:
     return found is None or type(found) in (str, int, float, bool)
 
 
-@pytest.mark.parametrize("name", ASKED)
+LONG = ("confusion", "calibration_by", "least_calibrated", "mean")  # to compile, and like others here
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in ASKED])
 def test_an_answer_is_plain_values_that_strict_json_holds(name):
     pool, question, design, labels = ASKED[name]
     a = ba.assess(pool, question, design=design)
