@@ -20,7 +20,9 @@ def finish(assessment: ba.Assessment, step: int = 7) -> ba.Assessment:
     return assessment
 
 
-@pytest.mark.parametrize("design", ARMS)
+@pytest.mark.parametrize(
+    "design", [pytest.param(name, marks=[pytest.mark.slow] if name == "bayes_ucb" else []) for name in ARMS]
+)
 def test_a_session_asks_every_item_once_and_ends_at_the_exact_accuracies(design):
     assessment, asked = ba.assess(POOL, ba.GroupAccuracy(), design=design), []
     while assessment.n_remaining:

@@ -51,12 +51,12 @@ def fresh_state(design, question=QUESTIONS[0]) -> CellState:
 
 # Every pair on a prior that compiles fast, and one of every kind of belief that learns.
 RUNS = [pytest.param((*pair.values, "uninformative"), id=pair.id) for pair in PAIRS] + [
-    pytest.param((design, question, "learned"), id=f"{design.name}-{type(question).__name__}-learned")
-    for design, question in (
+    pytest.param((design, question, "learned"), id=f"{design.name}-{type(question).__name__}-learned", marks=marks)
+    for design, question, *marks in (
         (ARMS["thompson"], ba.LeastAccurate()),
         (ARMS["epsilon_greedy"], ba.GroupAccuracy()),
-        (ARMS["bayes_ucb"], ba.GroupAccuracy()),
-        (ARMS["thompson"], ba.MostCostly(COSTS)),
+        (ARMS["bayes_ucb"], ba.GroupAccuracy(), pytest.mark.slow),
+        (ARMS["thompson"], ba.MostCostly(COSTS), pytest.mark.slow),
         (ARMS["thompson"], ba.LeastCalibrated(bins=3)),
         (ARMS["top_two"], ba.Compare(0, 1, by="prediction")),
     )
