@@ -128,3 +128,15 @@ def more_rows(count: int) -> str:
 
 def plural(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def points(share: float, spec: str = "g") -> str:
+    """Write a difference of shares in percentage points.
+
+    Examples
+    --------
+    >>> points(0.05), points(0.01)
+    ('5 points', '1 point')
+    """
+    shown = f"{100 * share:{spec}}"
+    return f"{shown} point{'' if shown == '1' else 's'}"

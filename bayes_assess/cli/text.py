@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import one_line, text_width
+from bayes_assess._tools.text import one_line, points, text_width
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.measures import Measure, combine, positive_code
 from bayes_assess.pool.numeric import NumericPool
@@ -240,8 +240,8 @@ def _confusions(result: ConfusionResult) -> Table:
 
 def _verdict(result: CompareResult) -> Table:
     first, second = result.names
-    points = f"{100 * result.question.rope:g} points"
-    events = [f"less accurate by more than {points}", f"within {points}", f"more accurate by more than {points}"]
+    rope = points(result.question.rope)
+    events = [f"less accurate by more than {rope}", f"within {rope}", f"more accurate by more than {rope}"]
     columns = {f"{_cut([first], _WIDTH // 2)[0]} is": events, "probability": result.masses}
     return Table(columns, title=f"{first} compared with {second}", formats={"probability": ".3f"})
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayes_assess._tools.text import points
 from bayes_assess.models.belief import beta_marginals, is_mixture
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy
@@ -48,7 +49,7 @@ def what_was_learned(
     share = sizes / sizes.sum()
     overall = draws @ share
     differ = float(np.sqrt(((draws - overall[:, None]) ** 2) @ share).mean())
-    groups = f"groups differ by about {_points(differ)}" if (sizes > 0).sum() > 1 else None
+    groups = f"groups differ by about {points(differ, '.0f')}" if (sizes > 0).sum() > 1 else None
     scores = None
     if mean_score is not None:
         gap = float(np.asarray(mean_score) @ share) - overall
@@ -130,8 +131,3 @@ def agreement_belief(belief: Any, own: Int[np.ndarray, " K"]) -> Any:
         return belief
     rows = np.arange(len(own))
     return BetaBernoulli(*(np.asarray(parameter)[rows, own] for parameter in marginals))
-
-
-def _points(difference: float) -> str:
-    points = f"{100 * difference:.0f}"
-    return f"{points} point{'' if points == '1' else 's'}"

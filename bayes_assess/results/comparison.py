@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import points
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.models.paired_outcomes import OUTCOMES
@@ -228,7 +229,7 @@ class PairsResult(Result):
         """Draw how sure it is which of every two groups is better, as a heat map."""
         used = np.flatnonzero(self.size)
         names = [str(name) for name in self.groups[used]]
-        title = f"Better by more than {100 * self.question.rope:g} points: {self._progress()}"
+        title = f"Better by more than {points(self.question.rope)}: {self._progress()}"
         return pairs(self.masses[np.ix_(used, used)], names, title=title, ax=ax)
 
     def to_arviz(self) -> Any:
@@ -269,7 +270,6 @@ _COLUMNS = ("worse", "equal", "better")
 
 def _event(first: str, second: str, eta: int, rope: float) -> str:
     """Say one of the three events in words."""
-    points = f"{100 * rope:g} points"
     if eta == 1:
-        return f"{first} and {second} are within {points} of each other in accuracy"
-    return f"{first} is more than {points} {'less' if eta == 0 else 'more'} accurate than {second}"
+        return f"{first} and {second} are within {points(rope)} of each other in accuracy"
+    return f"{first} is more than {points(rope)} {'less' if eta == 0 else 'more'} accurate than {second}"

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import points
 from bayes_assess.questions.metric import cells_table
 from bayes_assess.results._verdict import Verdict
 from bayes_assess.results.belief_metric import BeliefMetricResult
@@ -57,7 +58,7 @@ class MeasureVerdict(Verdict):
     def _rope(self: Any) -> str:
         rope, high = self.question.rope, cells_table(self.cells).ranges[0][1]
         in_points = high <= _POINTS_UP_TO and self.question.measure_name != "mean"
-        return f"{100 * rope:g} points" if in_points else f"{rope:g}"
+        return points(rope) if in_points else f"{rope:g}"
 
     def verdict_table(self: Any) -> Table:
         """Tabulate the three events."""
