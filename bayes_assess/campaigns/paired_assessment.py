@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.queries import Queries
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import Design
-from bayes_assess.errors import BudgetError, LabelError, QuestionError
+from bayes_assess.errors import BudgetError, LabelError
 from bayes_assess.pool.labels import check_consistent
 from bayes_assess.pool.pairs import PairPool
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import PairedComparison, Setting
+from bayes_assess.results.plan import Plan
 
 _NAMED = 3  # pairs that a message names
 
@@ -213,10 +215,16 @@ class PairedAssessment(OneAnnotator):
         """Answer the question from the labels told so far, see `Assessment.result`."""
         return self._session.result(level)
 
-    def plan(self, **goal: Any) -> Any:
-        """Refuse: pairs are not planned."""
-        raise QuestionError(
-            "Comparisons of pairs cannot be planned; simulate designs on a pool like it, or plan without pair=."
+    def plan(self, width: float | None = None, **options: Any) -> Plan:
+        """Say how many more labels it takes until enough is known, see `Assessment.plan`; two for every pair."""
+        found: Plan = self._session.plan(width, **options)
+        return replace(
+            found,
+            labels_used=2 * found.labels_used,
+            n_items=2 * found.n_items,
+            budgets=2 * found.budgets,
+            needed=2 * found.needed,
+            random=None if found.random is None else 2 * found.random,
         )
 
     def __repr__(self) -> str:

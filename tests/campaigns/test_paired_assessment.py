@@ -166,6 +166,23 @@ def test_nothing_is_taken_of_half_a_pair_or_a_contradiction():
         a.tell(ids[:2], both)
 
 
+def test_a_plan_counts_the_labels_of_both_halves():
+    pool = ba.Pool(predictions=JUDGED >= 4, groups={"system": SYSTEM, "prompt": PROMPT})
+    question = ba.Compare("a", "b", by="system", measure="rate", pair="prompt")
+    a = ba.assess(pool, question, design=VarianceReduction(n_strata=8))
+    ids = a.ask(20).ids
+    a.tell(ids, (LABELS[ids] >= 4).astype(int))
+    before = a.result().interval
+    plan = a.plan(width=0.15, futures=2)
+    assert (plan.labels_used, plan.n_items) == (20, 2 * P)
+    assert plan.budgets[0] == 20
+    assert (plan.budgets % 2 == 0).all()
+    assert (0 < plan.needed).all()
+    assert (plan.needed <= 2 * P - 20).all()
+    np.testing.assert_array_equal(a.result().interval, before)
+    assert a.labels_used == 20
+
+
 SMALL = {"system": ["a", "a", "b", "b"], "prompt": ["p", "q", "p", "q"]}
 
 
@@ -190,7 +207,7 @@ def test_pairs_that_are_not_whole_are_refused_by_name(change, message):
         (lambda: ba.Compare("a", "b", by="system", measure="f1", pair="prompt"), "means over items; found f1"),
         (lambda: ba.Compare(by="system", measure="rate", pair="prompt"), "Pairs have two halves"),
         (lambda: ba.Compare("a", "b", by="system", measure="rate", pair=list("pp")), "a column of the pool"),
-        (lambda: ba.assess(POOL, MEANS).plan(width=0.1), "cannot be planned"),
+        (lambda: ba.assess(POOL, MEANS).plan(width=0.1), "cannot be planned: it has no belief"),
         (lambda: ba.assess(POOL, MEANS).ask(3), "positive even number"),
         (lambda: ba.assess(POOL, MEANS, design="passive").ask(2 * P + 2), "only 300"),
         (lambda: ba.assess(POOL, MEANS, design="variance_reduction"), "cannot serve this question; these can: "),
