@@ -13,7 +13,7 @@ from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.rank_strata import RankedScore, RankStrata, spread_strata
+from bayes_assess.pool.rank_strata import RankedScore, RankStrata, opinion_strata
 from bayes_assess.questions._curve_coordinates import coordinates_of, patterns, with_groups, with_votes
 from bayes_assess.questions._events import MOST_RATINGS, CellEvents, Subject, error_labels, merged, rating_labels
 
@@ -82,8 +82,8 @@ def event_cells(
         attributes = pairs // pool.n_classes
     n_kinds = len(attributes)
     if subject.values is not None and pool.n_classes > MOST_RATINGS:
-        assert subject.expected is not None
-        blocks = spread_strata(subject.expected, min(strata.n_strata, _OF_VALUES))
+        assert subject.opinions is not None
+        blocks = opinion_strata(subject.opinions, min(strata.n_strata, _OF_VALUES))
     elif ranked is None:
         blocks = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
     else:
