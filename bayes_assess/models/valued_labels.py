@@ -210,8 +210,8 @@ class ValuedLabels:
         group = np.zeros(len(x), np.int32) if group is None else np.asarray(group, np.int32)
         rarity = rarities(x, group, np.ones(len(x)) if sizes is None else np.asarray(sizes))
         counts = np.zeros((len(x), len(values)), np.float32)
-        x, rarity, values, apart = (np.float32(part) for part in (x, rarity, (values - least) / span, apart))
-        return cls(x, group, rarity, values, counts, apart)
+        rarity, numbers = rarity.astype(np.float32), ((values - least) / span).astype(np.float32)
+        return cls(x.astype(np.float32), group, rarity, numbers, counts, apart.astype(np.float32))
 
     def observe(
         self, cell: Int[Array, ""] | int, label: Int[Array, ""] | int, matters: Bool[Array, ""] | bool = True

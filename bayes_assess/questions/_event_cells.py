@@ -19,7 +19,17 @@ from bayes_assess.questions._events import MOST_RATINGS, CellEvents, Subject, er
 
 _MOST, _FEWEST = 1024, 4  # cells where a measure tells many kinds of items apart, and strata at least
 _OF_VALUES = 24  # strata of expected numbers
+_MOST_RATED = 160  # kinds of items by all ratings of theirs
 _OF_RATINGS = 16  # strata of the expected rating, which ratings cut again
+
+
+def _alike(
+    codes: Int[np.ndarray, " M"], kinds: Int[np.ndarray, " M"]
+) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " M"]]:
+    """Cut items by two codes; return the first of every pair of codes that occurs, and the pair of every item."""
+    n_kinds = int(kinds.max()) + 1
+    pairs, pair = np.unique(codes.astype(np.int64) * n_kinds + kinds, return_inverse=True)
+    return pairs // n_kinds, pair
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,9 +87,13 @@ def event_cells(
         of = np.zeros_like(codes) if subject.group is None else subject.group
         first = np.unique(of, return_index=True)[1]
         attributes, codes = codes[first], of
-    else:  # items of one attribute that have the same prediction
-        pairs, codes = np.unique(codes * np.int64(pool.n_classes) + subject.event, return_inverse=True)
-        attributes = pairs // pool.n_classes
+    else:  # items of one attribute that have the same prediction, and the same ratings by further judges if few occur
+        attributes, codes = _alike(codes, subject.event)
+        if subject.opinions is not None and len(subject.opinions) > 2:
+            ratings = np.unique(subject.opinions[2:], axis=1, return_inverse=True)[1].ravel()
+            kinds, finer = _alike(codes, ratings)
+            if len(kinds) <= _MOST_RATED:
+                attributes, codes = attributes[kinds], finer
     n_kinds = len(attributes)
     if subject.values is not None and pool.n_classes > MOST_RATINGS:
         assert subject.opinions is not None
