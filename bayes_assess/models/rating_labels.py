@@ -1,10 +1,11 @@
 r"""Labels on an ordinal scale, given ratings of a judge who may be biased, in every group of items in a way of its own.
 
-Cells hold items of one rating (and about one score) of one group; x_c is the rating that the judge expects there. A
-label is a normal variable cut at the middles between neighbours, around a line in x, and cells scatter about that:
+Cells hold items of one rating (and about one score) of one group; x_cj is the rating expected there: by the judge, or
+by the j-th of several opinions, such as those of two judges and the mean of both, of which one is worth most. A label
+is a normal variable cut at the middles between neighbours, around a line in x, and cells scatter about that:
 
-    t = (a_0, tau) and h = (b, s, kappa) on grids,   a_g ~ Normal(a_0, tau) on a grid, in the plate ``group`` (G)
-    mu_c = m + a_g(c) + b (x_c - m),   m = (C - 1) / 2
+    t = (a_0, tau) and h = (j, b, s, kappa) on grids,   a_g ~ Normal(a_0, tau) on a grid, in the plate ``group`` (G)
+    mu_c = m + a_g(c) + b (x_cj - m),   m = (C - 1) / 2
     q_c(y) = (1 - e) [Phi((y + 1/2 - mu_c) / s) - Phi((y - 1/2 - mu_c) / s)] + e / C
     theta_c ~ Dirichlet(kappa q_c)  in the plate ``cell`` (K),   label ~ Categorical(theta_c)
 
@@ -13,7 +14,8 @@ the judge with its sign turned, and kappa how many labels the line is worth in a
 cells are independent Dirichlet distributions, so that one more label multiplies the likelihood of its group by
 (kappa q_cy + n_cy) / (kappa + n_c), and sums over the grids are exact.
 
-Shapes: cells K, classes C, groups G, levels A of a_g, levels T of (a_0, tau), levels H of h, of which B of (b, s).
+Shapes: cells K, classes C, groups G, opinions J, levels A of a_g, levels T of (a_0, tau), levels H of h, of which B of
+(j, b, s).
 """
 
 from __future__ import annotations
@@ -43,8 +45,10 @@ _STRENGTHS = (2.0, 8.0, 32.0, 128.0)  # kappa
 _EVEN = 0.03  # e
 
 
-def lines(x: Float[np.ndarray, " K"], n_classes: int) -> Float[np.ndarray, "K A B C"]:
-    """Compute q for every cell, level of a_g and level of (b, s)."""
+def lines(x: Float[np.ndarray, "*J K"], n_classes: int) -> Float[np.ndarray, "K A B C"]:
+    """Compute q for every cell, level of a_g and level of (j, b, s)."""
+    if x.ndim > 1:
+        return np.concatenate([lines(opinion, n_classes) for opinion in x], axis=2)
     scale, middle = (n_classes - 1) / 4, (n_classes - 1) / 2
     slope, scatter = np.array(list(itertools.product(_SLOPES, _SCATTERS))).T
     mu = middle + scale * _LEVELS[:, None] + slope * (x[:, None, None] - middle)  # (K, A, B)
@@ -65,7 +69,11 @@ def _prior_of_levels() -> tuple[Float[np.ndarray, "T A"], Float[np.ndarray, " T"
 
 
 _LEVEL_GIVEN, _CENTRE = _prior_of_levels()
-_KAPPA = np.tile(_STRENGTHS, len(_SLOPES) * len(_SCATTERS))  # (H,), the strength running fastest
+
+
+def _kappa(n_lines: int) -> Float[np.ndarray, " H"]:
+    """Return kappa at every level of h, the strength running fastest."""
+    return np.tile(_STRENGTHS, n_lines)
 
 
 def program(
@@ -89,14 +97,15 @@ def program(
     labels : (N,) integers, optional
         Left out, they are simulated.
     """
-    n_classes, n_levels = line.shape[-1], len(_KAPPA)
+    n_classes, kappa = line.shape[-1], _kappa(line.shape[2])
+    n_levels = len(kappa)
     centre = numpyro.sample("centre", dist.CategoricalProbs(jnp.asarray(_CENTRE)))
     h = jnp.asarray(numpyro.sample("line", dist.CategoricalProbs(jnp.full(n_levels, 1 / n_levels))))
     with numpyro.plate("group", n_groups):
         level = jnp.asarray(numpyro.sample("level", dist.CategoricalProbs(jnp.asarray(_LEVEL_GIVEN)[centre])))
     base = jnp.asarray(line)[jnp.arange(len(group)), level[group], h // len(_STRENGTHS)]
     with numpyro.plate("cell", len(group)):
-        theta = jnp.asarray(numpyro.sample("theta", dist.Dirichlet(jnp.asarray(_KAPPA)[h] * base)))
+        theta = jnp.asarray(numpyro.sample("theta", dist.Dirichlet(jnp.asarray(kappa)[h] * base)))
     assert theta.shape[-1] == n_classes
     with numpyro.plate("item", len(cell)):
         numpyro.sample("label", dist.CategoricalProbs(theta[cell]), obs=labels)
@@ -134,23 +143,23 @@ class RatingLabels:
 
     @classmethod
     def from_prior(
-        cls, x: Float[np.ndarray, " K"], n_classes: int, group: Int[np.ndarray, " K"] | None = None
+        cls, x: Float[np.ndarray, "*J K"], n_classes: int, group: Int[np.ndarray, " K"] | None = None
     ) -> RatingLabels:
         """Build the belief before any label.
 
         Parameters
         ----------
-        x : (K,)
-            Mean rating of every cell by the judge, as a code 0..C-1.
+        x : (K,) or (J, K)
+            Mean rating of every cell by the judge, as a code 0..C-1, or in every one of several opinions.
         n_classes : int
             C.
         group : (K,) integers 0..G-1, optional
             Groups of which the judge may be biased in different ways.
         """
-        group = np.zeros(len(x), np.int32) if group is None else np.asarray(group, np.int32)
         line = lines(np.asarray(x, np.float64), n_classes).astype(np.float32)
-        weight = np.zeros((int(group.max()) + 1, len(_LEVELS), len(_KAPPA)), np.float32)
-        return cls(line, group, np.zeros((len(x), n_classes), np.float32), weight)
+        group = np.zeros(len(line), np.int32) if group is None else np.asarray(group, np.int32)
+        weight = np.zeros((int(group.max()) + 1, len(_LEVELS), line.shape[2] * len(_STRENGTHS)), np.float32)
+        return cls(line, group, np.zeros((len(line), n_classes), np.float32), weight)
 
     def observe(
         self, cell: Int[Array, ""] | int, label: Int[Array, ""] | int, matters: Bool[Array, ""] | bool = True
@@ -170,7 +179,7 @@ class RatingLabels:
     @property
     def log_marginal(self) -> Float[Array, ""]:
         """Log probability of the labels so far, in one order."""
-        return logsumexp(self._log_joint()[0]) - jnp.log(float(len(_KAPPA)))
+        return logsumexp(self._log_joint()[0]) - jnp.log(float(self.log_weight.shape[-1]))
 
     @property
     def learned(self) -> dict[str, Any]:
@@ -208,13 +217,13 @@ class RatingLabels:
         likelihood = np.exp(weight - top)
         groups = np.einsum("ta,gah->tgh", _LEVEL_GIVEN, likelihood)
         joint = np.log(_CENTRE)[:, None] + (np.log(np.maximum(groups, 1e-300)) + top[:, 0]).sum(1)
-        share = np.exp(joint - joint.max()).ravel()
-        t, h = np.divmod(rng.choice(len(share), n, p=share / share.sum()), len(_KAPPA))
+        share, kappa = np.exp(joint - joint.max()).ravel(), _kappa(line.shape[2])
+        t, h = np.divmod(rng.choice(len(share), n, p=share / share.sum()), len(kappa))
         upto = np.cumsum(_LEVEL_GIVEN[t][:, None] * likelihood[:, :, h].transpose(2, 0, 1), axis=-1)  # (n, G, A)
         level = (upto < rng.random((n, len(weight), 1)) * upto[..., -1:]).sum(-1)
         cells = np.arange(len(line))
         base = line[cells, level[:, self.group], (h // len(_STRENGTHS))[:, None]]  # (n, K, C)
-        gamma = rng.standard_gamma(_KAPPA[h][:, None, None] * base + counts)
+        gamma = rng.standard_gamma(kappa[h][:, None, None] * base + counts)
         return gamma / np.maximum(gamma.sum(-1, keepdims=True), 1e-300)
 
     def _log_joint(self) -> tuple[Float[Array, "T H"], Float[Array, "T G H"], Float[Array, "G 1 H"]]:

@@ -4,7 +4,8 @@ Cells hold items of which the judge expects about the same, x_c, and of one grou
 so that the least is 0 and the greatest 1. Labels of a cell scatter about its mean:
 
 .. math::
-    \mu_c = \alpha + a_{g(c)} + (b + d_{g(c)}) (x_c - 1/2) + f(x_c) + \tau t_c, \quad t_c \sim t_1
+    \mu_c = \alpha + a_{g(c)} + (b + d_{g(c)}) (x_c - 1/2) + \sum_j w_j v_{cj} + f(x_c) + \tau t_c,
+    \quad t_c \sim t_1
 
 .. math::
     a_g, d_g \sim N(0, \omega^2), \quad f = \sum_j \phi f_j \cos(\pi j x) / j, \quad
@@ -14,13 +15,14 @@ so that the least is 0 and the greatest 1. Labels of a cell scatter about its me
     \pi_c = \epsilon + (1 - \epsilon) q_c, \quad q_c \sim \mathrm{Beta}(\kappa p_c, \kappa (1 - p_c)), \quad
     p_c = \min(\pi (1 + r_c) / 2, 0.9), \quad H = \sum_b h_b U_b, \quad h \sim \mathrm{Dirichlet}(1/2, ..., 1/2)
 
-b says what the judge is worth, a_g and d_g how it is biased, f that this is no line, tau what cells have of their own,
-which may be much for a few of them. A share pi_c of a cell's labels is of no relation to what the judge expects and
-lies in the b-th part of the range with probability h_b; a few labels that are near to it do not yet say that there are
-none. A judge who is at a loss may give any number, so that those which it seldom gives are the least to be trusted: r_c
-is the share of the range over that of the items which a cell has. All of that is learned. Only means and variances are
-taken from the normal distribution: what is drawn of a cell's labels has them and lies within the range. The posterior
-is drawn by Gibbs sampling from counts of labels per cell.
+b says what the judge is worth, w_j what the j-th further judge is worth more or less than all of them, v_cj being how
+far it is from their mean x_c; a_g and d_g say how they are biased, f that this is no line, tau what cells have of their
+own, which may be much for a few of them. A share pi_c of a cell's labels is of no relation to what the judge expects
+and lies in the b-th part of the range with probability h_b; a few labels that are near to it do not yet say that there
+are none. A judge who is at a loss may give any number, so that those which it seldom gives are the least to be trusted:
+r_c is the share of the range over that of the items which a cell has. All of that is learned. Only means and variances
+are taken from the normal distribution: what is drawn of a cell's labels has them and lies within the range. The
+posterior is drawn by Gibbs sampling from counts of labels per cell.
 
 Shapes: cells K, classes C, groups G, coefficients P, parts of the range B, chains S, levels T of (tau, phi, omega) and
 Q of pi.
@@ -69,13 +71,20 @@ class _Terms(NamedTuple):
     tau2: Float[np.ndarray, " T"]
 
 
-def terms(x: Float[np.ndarray, " K"], group: Int[np.ndarray, " K"]) -> _Terms:
-    """Build the linear model of cells from what the judge expects there, in units of the range, and their groups."""
+def terms(
+    x: Float[np.ndarray, " K"], group: Int[np.ndarray, " K"], apart: Float[np.ndarray, "J K"] | None = None
+) -> _Terms:
+    """Build the linear model of cells from what judges expect there, in units of the range, and their groups.
+
+    `apart` is how far further judges are from the mean of all, `x`.
+    """
+    apart = np.zeros((0, len(x))) if apart is None else apart
     n_groups, away = int(group.max()) + 1, x - 0.5
-    columns = [np.ones_like(x), away, *(np.cos(np.pi * j * x) / j for j in _WAVES)]
+    columns = [np.ones_like(x), away, *(np.cos(np.pi * j * x) / j for j in _WAVES), *apart]
     omegas = _OMEGA if n_groups > 1 else (0.0,)
     tau, phi, omega = np.array(list(itertools.product(_TAU, _PHI, omegas))).T
     fixed = [np.full_like(tau, _LEVEL_SD), np.full_like(tau, _SLOPE_SD), *[phi] * len(_WAVES)]
+    fixed += [np.full_like(tau, _SLOPE_SD)] * len(apart)
     if n_groups > 1:
         own = (group == np.arange(n_groups)[:, None]).astype(np.float64)
         columns += [*own, *(own * away if n_groups <= _MOST_SLOPED else ())]
@@ -134,7 +143,7 @@ def program(
 
 @partial(
     register_dataclass,
-    data_fields=["x", "group", "rarity", "values", "counts"],
+    data_fields=["x", "group", "rarity", "values", "counts", "apart"],
     meta_fields=["is_trivial"],
 )
 @dataclass(frozen=True)
@@ -152,6 +161,8 @@ class ValuedLabels:
         Numbers of the classes, in units of the range.
     counts : (K, C)
         Labelled items.
+    apart : (J, K)
+        How far further judges are from what is expected, in units of the range.
 
     Examples
     --------
@@ -168,12 +179,13 @@ class ValuedLabels:
     rarity: Any
     values: Any
     counts: Any
+    apart: Any
     is_trivial: bool = False
 
     @classmethod
     def from_prior(
         cls,
-        expected: Float[np.ndarray, " K"],
+        expected: Float[np.ndarray, "*J K"],
         values: Float[np.ndarray, " C"],
         group: Int[np.ndarray, " K"] | None = None,
         sizes: Int[np.ndarray, " K"] | None = None,
@@ -182,8 +194,8 @@ class ValuedLabels:
 
         Parameters
         ----------
-        expected : (K,)
-            What the judge expects of the items of every cell.
+        expected : (K,) or (2 + J, K)
+            What the judge expects of the items of every cell; or the mean of several, the first one, and further ones.
         values : (C,)
             Number of every class.
         group : (K,) integers 0..G-1, optional
@@ -193,13 +205,13 @@ class ValuedLabels:
         """
         values = np.asarray(values, np.float64)
         least, span = values.min(), np.ptp(values)
-        group = np.zeros(len(expected), np.int32) if group is None else np.asarray(group, np.int32)
-        x = (np.asarray(expected, np.float64) - least) / span
+        every = (np.atleast_2d(np.asarray(expected, np.float64)) - least) / span
+        x, apart = every[0], every[2:] - every[0]
+        group = np.zeros(len(x), np.int32) if group is None else np.asarray(group, np.int32)
         rarity = rarities(x, group, np.ones(len(x)) if sizes is None else np.asarray(sizes))
         counts = np.zeros((len(x), len(values)), np.float32)
-        return cls(
-            x.astype(np.float32), group, rarity.astype(np.float32), ((values - least) / span).astype(np.float32), counts
-        )
+        rarity, numbers = rarity.astype(np.float32), ((values - least) / span).astype(np.float32)
+        return cls(x.astype(np.float32), group, rarity, numbers, counts, apart.astype(np.float32))
 
     def observe(
         self, cell: Int[Array, ""] | int, label: Int[Array, ""] | int, matters: Bool[Array, ""] | bool = True
@@ -264,7 +276,8 @@ class _Gibbs:
         self.shares = _shares(_SHARES[:, None], np.asarray(belief.rarity, np.float64), np)  # (Q, K)
         self.at, self.code = np.nonzero(self.counts)  # labels that occur, by cell: E of them
         self.times, self.of_cell = self.counts[self.at, self.code], np.eye(len(self.seen))[self.at]
-        self.model = terms(np.asarray(belief.x, np.float64), np.asarray(belief.group))
+        x, apart = np.asarray(belief.x, np.float64), np.asarray(belief.apart, np.float64)
+        self.model = terms(x, np.asarray(belief.group), apart)
         rows = self.model.columns[self.seen]  # none before the first label
         self.squares = np.einsum("kp,kq->kpq", rows, rows).reshape(len(rows), rows.shape[1] ** 2)
         self.state = self._start()

@@ -15,6 +15,7 @@ from bayes_assess.pool.groups import Cut, Partition
 from bayes_assess.pool.pool import Pool
 
 _BELOW, _ABOVE = 6.0, 5.0  # log odds of ranks around the cut where strata are of equal width
+_KINDS = 4  # strata of how opinions differ
 _STEEP = 4.0  # of the confidence's strata: the lowest e-fold fraction of items has as many strata as the next
 
 
@@ -153,6 +154,29 @@ _CONFIDENCE_STRATA = 32
 
 def _logit(share: float) -> float:
     return float(np.log(share) - np.log1p(-share))
+
+
+def opinion_strata(opinions: Float[np.ndarray, "J M"], n_strata: int) -> Partition:
+    """Cut items into strata by the mean of several opinions, the first row, and by how these differ, if there are any.
+
+    Differences are those in the direction in which they scatter most.
+
+    Examples
+    --------
+    >>> one, other = np.array([1.0, 1.0, 5.0, 5.0]), np.array([1.0, 3.0, 5.0, 3.0])
+    >>> opinion_strata(np.stack([(one + other) / 2, one, other]), 8).codes.tolist()  # means of 2 and 4 are of two kinds
+    [0, 1, 3, 2]
+    """
+    if len(opinions) == 1:
+        return spread_strata(opinions[0], n_strata)
+    apart = opinions[1:] - opinions[0]
+    direction = np.linalg.eigh(apart @ apart.T)[1][:, -1]
+    kinds = spread_strata((direction * direction[np.abs(direction).argmax()]) @ apart, _KINDS)
+    levels = spread_strata(opinions[0], max(n_strata // 2, 2))
+    found, codes = np.unique(levels.codes.astype(np.int64) * kinds.n_groups + kinds.codes, return_inverse=True)
+    level, kind = np.divmod(found, kinds.n_groups)
+    names = np.char.add(np.char.add(levels.names[level], ", "), kinds.names[kind])
+    return Partition(codes.astype(np.min_scalar_type(len(found) - 1)), names, "strata of what judges expect")
 
 
 def spread_strata(values: Float[np.ndarray, " M"], n_strata: int) -> Partition:

@@ -15,7 +15,7 @@ _LEAST = 1e-12  # probability, for logits of scores
 _MOST_LOGIT = 30.0
 _WAVES = np.array([1.5, 1.0, 0.7, 0.5, 0.4, 0.0, 0.0, 0.0])  # standard deviations of the cosines (METHODS 12.3)
 MOST_GROUPS = 24  # with effects of their own: parameters, of which the particles follow about 40
-_MOST_JUDGES = 4  # whose patterns are told apart
+MOST_JUDGES = 4  # whose patterns are told apart
 _OF_VOTES = 0.4  # of a standard deviation between groups, that an item is off for either side of a verdict
 _FIRST_STEP = 0.3  # of the smooth deviation at the cut, in steps between neighbours
 
@@ -73,7 +73,7 @@ def patterns(votes: Bool[np.ndarray, "M J"]) -> Int[np.ndarray, " M"]:
     [9]
     """
     n_judges = votes.shape[1]
-    return votes @ (1 << np.arange(n_judges)) if n_judges <= _MOST_JUDGES else votes.sum(1)
+    return votes @ (1 << np.arange(n_judges)) if n_judges <= MOST_JUDGES else votes.sum(1)
 
 
 def with_votes(coordinates: Coordinates, votes: Bool[np.ndarray, "M J"], cell: Int[np.ndarray, " M"]) -> Coordinates:
@@ -82,7 +82,7 @@ def with_votes(coordinates: Coordinates, votes: Bool[np.ndarray, "M J"], cell: I
     A verdict is a group of items, except that both sides of it count: the odds of the event differ between them by any
     factor, to be learned, and what the score is worth may differ too.
     """
-    given = votes if votes.shape[1] <= _MOST_JUDGES else votes.mean(1, keepdims=True)
+    given = votes if votes.shape[1] <= MOST_JUDGES else votes.mean(1, keepdims=True)
     size = np.bincount(cell)
     columns = [np.bincount(cell, weights=column) / size for column in given.T.astype(np.float64)]
     sides = _OF_VOTES * (2 * np.stack(columns, axis=1) - 1)

@@ -13,13 +13,23 @@ from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.rank_strata import RankedScore, RankStrata, spread_strata
+from bayes_assess.pool.rank_strata import RankedScore, RankStrata, opinion_strata
 from bayes_assess.questions._curve_coordinates import coordinates_of, patterns, with_groups, with_votes
 from bayes_assess.questions._events import MOST_RATINGS, CellEvents, Subject, error_labels, merged, rating_labels
 
 _MOST, _FEWEST = 1024, 4  # cells where a measure tells many kinds of items apart, and strata at least
 _OF_VALUES = 24  # strata of expected numbers
+_MOST_RATED = 160  # kinds of items by all ratings of theirs
 _OF_RATINGS = 16  # strata of the expected rating, which ratings cut again
+
+
+def _alike(
+    codes: Int[np.ndarray, " M"], kinds: Int[np.ndarray, " M"]
+) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " M"]]:
+    """Cut items by two codes; return the first of every pair of codes that occurs, and the pair of every item."""
+    n_kinds = int(kinds.max()) + 1
+    pairs, pair = np.unique(codes.astype(np.int64) * n_kinds + kinds, return_inverse=True)
+    return pairs // n_kinds, pair
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,13 +87,17 @@ def event_cells(
         of = np.zeros_like(codes) if subject.group is None else subject.group
         first = np.unique(of, return_index=True)[1]
         attributes, codes = codes[first], of
-    else:  # items of one attribute that have the same prediction
-        pairs, codes = np.unique(codes * np.int64(pool.n_classes) + subject.event, return_inverse=True)
-        attributes = pairs // pool.n_classes
+    else:  # items of one attribute that have the same prediction, and the same ratings by further judges if few occur
+        attributes, codes = _alike(codes, subject.event)
+        if subject.opinions is not None and len(subject.opinions) > 2:
+            ratings = np.unique(subject.opinions[2:], axis=1, return_inverse=True)[1].ravel()
+            kinds, finer = _alike(codes, ratings)
+            if len(kinds) <= _MOST_RATED:
+                attributes, codes = attributes[kinds], finer
     n_kinds = len(attributes)
     if subject.values is not None and pool.n_classes > MOST_RATINGS:
-        assert subject.expected is not None
-        blocks = spread_strata(subject.expected, min(strata.n_strata, _OF_VALUES))
+        assert subject.opinions is not None
+        blocks = opinion_strata(subject.opinions, min(strata.n_strata, _OF_VALUES))
     elif ranked is None:
         blocks = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
     else:

@@ -30,7 +30,7 @@ from bayes_assess.models.valued_labels import ValuedLabels
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore
-from bayes_assess.questions._curve_coordinates import MOST_GROUPS
+from bayes_assess.questions._curve_coordinates import MOST_GROUPS, MOST_JUDGES
 
 _MEANS = ("accuracy", "zero_one_loss", "hamming_loss")
 MOST_CLASSES = 200  # of measures that need all of a label
@@ -53,8 +53,8 @@ class Subject:
         Groups of items for which predictions and scores may mean different things.
     values : (C,), optional
         Numbers that ordinal labels stand for.
-    expected : (M,), optional
-        Ordinal labels as the judges expect them, as codes.
+    opinions : (J, M), optional
+        Ordinal labels as all judges expect them in the mean, and as every single one does, as codes.
     votes : (M, J) booleans, optional
         Whether every further judge takes an item for the event.
     """
@@ -64,7 +64,7 @@ class Subject:
     decides: bool = True
     group: Int[np.ndarray, " M"] | None = None
     values: Float[np.ndarray, " C"] | None = None
-    expected: Float[np.ndarray, " M"] | None = None
+    opinions: Float[np.ndarray, "J M"] | None = None
     votes: Bool[np.ndarray, "M J"] | None = None
 
     @property
@@ -143,11 +143,11 @@ def subject_of(
     decides = has_event(specs, positive, len(systems), pool.n_classes)
     group = None if by is None or by == RESERVED else np.unique(pool.groups[by], return_inverse=True)[1]
     if is_of_labels(specs) and not decides:
-        expected = expected_ratings(pool, systems)
+        opinions = expected_ratings(pool, systems)
         group = pool.predictions if by == RESERVED and pool.n_classes > MOST_RATINGS else group
         alike = pool.scores is None and not systems and pool.n_classes <= MOST_RATINGS  # a rating's items
-        ranked = None if alike else RankedScore(expected)
-        return Subject(pool.predictions, RATINGS, decides, group, expected=expected), ranked
+        ranked = None if alike else RankedScore(opinions[0])
+        return Subject(pool.predictions, RATINGS, decides, group, opinions=opinions), ranked
     if _about_agreement(specs) or not decides:
         if pool.confidence is None:
             return Subject(pool.predictions, UNSCORED, decides), None
@@ -235,27 +235,30 @@ def error_labels(pool: Pool) -> ErrorLabels:
     return ErrorLabels.from_scores(means / np.maximum(np.bincount(pool.predictions, minlength=len(means)), 1)[:, None])
 
 
-def expected_ratings(pool: Pool, judges: Sequence[str] = ()) -> Float[np.ndarray, " M"]:
+def expected_ratings(pool: Pool, judges: Sequence[str] = ()) -> Float[np.ndarray, "J M"]:
     """Return the rating of every item that the judge expects, as a code: the mean by its scores, or its prediction.
 
-    Of several judges it is the mean of what each expects.
+    With further judges the first row is the mean of what all of them expect, and the others are of each, unless they
+    are many.
     """
     if pool.scores is None or pool.scores.ndim == 1:
         own = pool.predictions.astype(np.float64)
     else:
         own = pool.scores @ np.arange(pool.n_classes) / np.maximum(pool.scores.sum(1), 1e-300)
-    return np.mean([own, *(pool.system_codes(name) for name in judges)], axis=0)
+    each = np.array([own, *(pool.system_codes(name) for name in judges)])
+    return np.concatenate([each.mean(0, keepdims=True), each if 0 < len(judges) <= MOST_JUDGES else each[:0]])
 
 
 def rating_labels(
     pool: Pool, subject: Subject, cell: Int[np.ndarray, " M"], sizes: Int[np.ndarray, " K"]
 ) -> RatingLabels | ValuedLabels:
     """Return the prior of ordinal labels in cells that are each of one group: one by one, or if many by their means."""
-    expected, values, few = subject.expected, subject.values, pool.n_classes <= MOST_RATINGS
-    assert expected is not None and values is not None  # noqa: PT018 - of such a question
+    opinions, values, few = subject.opinions, subject.values, pool.n_classes <= MOST_RATINGS
+    assert opinions is not None and values is not None  # noqa: PT018 - of such a question
     if not few:
-        expected = np.interp(expected, np.arange(pool.n_classes), values)
-    x = np.bincount(cell, weights=expected, minlength=len(sizes)) / np.maximum(sizes, 1)
+        opinions = np.interp(opinions, np.arange(pool.n_classes), values)
+    sums = np.array([np.bincount(cell, weights=one, minlength=len(sizes)) for one in opinions])
+    x = sums / np.maximum(sizes, 1)
     group = None
     if subject.group is not None and subject.group.max() < MOST_GROUPS:
         group = np.zeros(len(sizes), np.int64)

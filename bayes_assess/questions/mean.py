@@ -24,8 +24,8 @@ class Mean(LabelMean):
     alone. Predictions, the ratings of a judge, and scores, its probabilities of every rating, make it cheaper the more
     they tell of the labels, and may be biased in any way, of up to 24 groups in every one in a way of its own.
 
-    A pool may hold the ratings of further judges, as its ``systems``: the mean of all judges is what is expected of an
-    item.
+    A pool may hold the ratings of further judges, as its ``systems``. What each of up to five of them is worth is
+    learned; of more, the mean of all is what is expected of an item.
 
     Parameters
     ----------

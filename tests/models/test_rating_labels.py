@@ -16,9 +16,11 @@ from scipy import special, stats
 from bayes_assess.models import rating_labels as model
 from bayes_assess.models.rating_labels import RatingLabels, lines
 
-X = np.array([0.0, 1.5, 0.5, 2.0])
+X = np.array([[0.0, 1.5, 0.5, 2.0], [1.0, 0.0, 2.0, 0.5]])  # as two judges expect
 GROUP = np.array([0, 0, 1, 1])
 C = 3
+LINES = lines(X, C)
+KAPPA = model._kappa(LINES.shape[2])
 LABELS = np.array([[3, 1, 0], [0, 2, 2], [0, 0, 4], [1, 0, 0]])  # (K, C); labels and ratings mostly differ
 
 
@@ -76,6 +78,17 @@ def test_means_are_those_of_brute_force():
         np.testing.assert_allclose(told().mean[k], (weight[..., None] * expected).sum((0, 1, 2)), rtol=1e-3)
 
 
+def test_labels_tell_which_of_two_judges_is_right():
+    right, wrong = np.arange(5.0), np.array([2.0, 4.0, 0.0, 1.0, 3.0])
+    start = RatingLabels.from_prior(np.stack([wrong, right]), 5)
+    counts = np.zeros((5, 5), int)
+    counts[np.arange(4), np.arange(4)] = 8  # what the second one expects, but none of the last cell
+    mean = np.asarray(told(counts, belief=start).mean) @ np.arange(5)
+    alone = np.asarray(told(counts, belief=RatingLabels.from_prior(right, 5)).mean) @ np.arange(5)
+    misled = np.asarray(told(counts, belief=RatingLabels.from_prior(wrong, 5)).mean) @ np.arange(5)
+    assert abs(mean[4] - alone[4]) < 0.1 * abs(misled[4] - alone[4])
+
+
 @settings(max_examples=5, deadline=None)
 @given(st.permutations(range(LABELS.sum())))
 def test_the_order_of_labels_does_not_matter(order):
@@ -120,15 +133,15 @@ def test_the_program_has_the_posterior_as_its_density():
     seen = by_sums(LABELS)
     for _ in range(4):
         t = rng.integers(len(centre) - len(model._LEVELS), len(centre))  # groups differ most: no density underflows
-        h, level = rng.integers(len(model._KAPPA)), rng.integers(8, 17, 2)
-        theta = rng.dirichlet(np.ones(C), len(X))
+        h, level = rng.integers(len(KAPPA)), rng.integers(8, 17, 2)
+        theta = rng.dirichlet(np.ones(C), len(GROUP))
         values = {"centre": t, "line": h, "level": level, "theta": theta}
         substituted = numpyro.handlers.substitute(
             numpyro.handlers.seed(model.program, random.key(0)),
             {name: jnp.asarray(value) for name, value in values.items()},
         )
         total, _ = numpyro.infer.util.log_density(substituted, (line, GROUP, 2, cell, label), {}, {})
-        kappa, base = model._KAPPA[h], line[np.arange(len(X)), level[GROUP], h // len(model._STRENGTHS)]
+        kappa, base = KAPPA[h], line[np.arange(len(GROUP)), level[GROUP], h // len(model._STRENGTHS)]
         closed = np.log(centre[t]) + sum(
             np.log(given[t, a]) + seen[g].reshape(len(model._LEVELS), -1)[a, h] for g, a in enumerate(level)
         )
@@ -143,10 +156,10 @@ def _ranks(faulty, n_repeats=400, n_draws=19):
     rng, ranks = np.random.default_rng(2), []
     line = lines(X, C)
     for _ in range(n_repeats):
-        t, h = rng.choice(len(model._CENTRE), p=model._CENTRE), rng.integers(len(model._KAPPA))
+        t, h = rng.choice(len(model._CENTRE), p=model._CENTRE), rng.integers(len(KAPPA))
         level = rng.choice(len(model._LEVELS), 2, p=model._LEVEL_GIVEN[t])
-        base = line[np.arange(len(X)), level[GROUP], h // len(model._STRENGTHS)]
-        theta = np.array([rng.dirichlet(model._KAPPA[h] * q) for q in base])
+        base = line[np.arange(len(GROUP)), level[GROUP], h // len(model._STRENGTHS)]
+        theta = np.array([rng.dirichlet(KAPPA[h] * q) for q in base])
         counts = np.array([rng.multinomial(5, p / p.sum()) for p in theta])
         weight = by_sums(counts).reshape(2, len(model._LEVELS), -1)
         if faulty == "labels counted thrice":

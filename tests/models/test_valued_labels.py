@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +19,8 @@ from sbc import ranks, uniformity
 
 X = np.array([0.1, 0.3, 0.5, 0.55, 0.7, 0.9])
 GROUP = np.array([0, 1, 0, 1, 0, 1])
+APART = np.array([[0.1, -0.1, 0.2, 0.0, -0.2, 0.05]])  # how far a further judge is from the mean of both
+NONE = np.zeros((0, 2))  # further judges of two cells
 GRID = np.linspace(0, 1, 101)
 RARITY = np.array([0.5, 1.0, 1.0, 0.2, 4.0, 2.0])
 ALIKE = 1e-6  # shares below
@@ -70,7 +74,9 @@ def test_a_cell_of_many_labels_has_their_mean_and_its_error():
     counts = np.zeros((2, 101))
     counts[0] = np.bincount(labels, minlength=101)
     counts[1] = np.bincount(rng.binomial(100, 0.8, 400), minlength=101)
-    belief = ValuedLabels(np.array([0.9, 0.1]), np.zeros(2, int), np.ones(2), GRID, counts)  # whatever the judge said
+    belief = ValuedLabels(
+        np.array([0.9, 0.1]), np.zeros(2, int), np.ones(2), GRID, counts, NONE
+    )  # whatever the judge said
     draws = belief.drawn(rng, 2048)[:, 0] @ GRID
     error = labels.std() / 100 / np.sqrt(400)
     assert abs(draws.mean() - labels.mean() / 100) < 0.15 * error
@@ -82,15 +88,26 @@ def test_a_bias_of_all_cells_is_learned_for_those_without_labels():
     counts = np.zeros((6, 101))
     for k in range(5):
         counts[k, np.rint(100 * (X[k] - 0.1)).astype(int) + np.array([-2, 0, 2])] = 4
-    told = ValuedLabels(belief.x, belief.group, belief.rarity, belief.values, counts)
+    told = replace(belief, counts=counts)
     draws = told.drawn(np.random.default_rng(0), 1024)[:, 5] @ GRID
     assert abs(np.median(draws) - 0.8) < 0.03
     assert np.diff(np.quantile(draws, [0.1, 0.9]))[0] > np.diff(np.quantile(draws, [0.4, 0.6]))[0] > 0
 
 
+def test_labels_tell_which_of_two_judges_is_right():
+    """The second one: their mean is half wrong, and what is expected of a cell without labels is what it says."""
+    right, wrong = np.linspace(10, 90, 9), np.array([50.0, 20, 80, 10, 60, 90, 30, 70, 40])
+    belief = ValuedLabels.from_prior(np.stack([(right + wrong) / 2, wrong, right]), np.arange(101.0))
+    counts = np.zeros((9, 101))
+    for k in range(8):
+        counts[k, int(right[k]) + np.array([-2, 0, 2])] = 3
+    draws = replace(belief, counts=counts).drawn(np.random.default_rng(0), 1024)[:, 8] @ np.arange(101)
+    assert abs(np.median(draws) - right[8]) < 5  # the mean is 65
+
+
 def simulated(n_each: int):
     """Yield means of cells, their shares of outliers, and counts of labels from the program, none of them at an end."""
-    model, cell = terms(X, GROUP), np.repeat(np.arange(5), EACH)
+    model, cell = terms(X, GROUP, APART), np.repeat(np.arange(5), EACH)
     levels = np.stack(np.meshgrid(np.arange(len(model.tau2)), np.arange(len(_SHARES))), axis=-1).reshape(-1, 2)
 
     @jax.jit
@@ -113,7 +130,7 @@ def ranked(faulty: str | None = None, n_draws: int = 63) -> np.ndarray:
     rng, found = np.random.default_rng(0), []
     for mean, share, counts in simulated(48):
         seen = {"labels counted thrice": 3 * counts, "scale reversed": counts[:, ::-1]}.get(faulty or "", counts)
-        belief = ValuedLabels(X, GROUP, RARITY, GRID, seen)
+        belief = ValuedLabels(X, GROUP, RARITY, GRID, seen, APART)
         draws = _Gibbs(belief, rng).run(n_draws + 1)
         own = (draws.apart - _LEAST) / (1 - _LEAST)
         draws = np.column_stack([draws.mean, own.clip(ALIKE, None)])[:n_draws]

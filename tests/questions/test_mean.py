@@ -156,12 +156,22 @@ def test_of_two_classes_it_is_a_rate():
     assert ba.Mean([2, 5]).truth(pool, labels) == pytest.approx(4)
 
 
-def test_what_several_judges_expect_is_the_mean_of_their_ratings():
+def test_several_judges_have_an_opinion_each_and_their_mean():
     second, third = np.random.default_rng(12).choice(5, (2, N)) + 1
     pool = ba.Pool(predictions=JUDGED, classes=[1, 2, 3, 4, 5], systems={"second": second, "third": third})
     for judges, ratings in ((None, (JUDGED, second, third)), (["third"], (JUDGED, third)), ((), (JUDGED,))):
         subject = ba.Mean(judges=judges).subject(pool)
-        np.testing.assert_allclose(subject.expected, np.mean(ratings, axis=0) - 1, rtol=1e-14)
+        every = [np.mean(ratings, axis=0), *(ratings if len(ratings) > 1 else ())]
+        np.testing.assert_allclose(subject.opinions, np.array(every) - 1, rtol=1e-14)
+
+
+def test_a_judge_who_knows_the_labels_is_found_among_others_who_do_not():
+    strangers = np.random.default_rng(13).choice(5, (2, N)) + 1
+    pool = ba.Pool(predictions=strangers[0], classes=[1, 2, 3, 4, 5], systems={"b": strangers[1], "c": LABELS})
+    found, alone = (told(ba.Mean(judges=judges), 60, pool, SMALL).result() for judges in (None, "b"))
+    width, of_strangers = (np.diff(r.interval).item() for r in (found, alone))
+    assert width < 0.6 * of_strangers
+    assert found.interval[0] <= MEAN <= found.interval[1]
 
 
 @pytest.mark.parametrize("design", [SMALL, "passive"])
