@@ -30,10 +30,9 @@ Q of pi.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -41,61 +40,31 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jaxtyping import Array, Bool, Float, Int
-from scipy.special import gammaln
 
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess.models._value_gibbs import Gibbs
+from bayes_assess.models._value_terms import (
+    LEAST,
+    NU,
+    OWN,
+    PART_PRIOR,
+    PARTS,
+    SIGMA_MEAN,
+    SIGMA_SHAPE,
+    TAILS,
+    Terms,
+    grain,
+    outlying_shares,
+    rarities,
+    spread_out,
+    within,
+)
 
-_TAU = (0.01, 0.03, 0.08, 0.2)
-_PHI = (0.01, 0.06, 0.2)
-_OMEGA = (0.01, 0.05, 0.12, 0.3)
-_WAVES = (2, 3, 4)
-_LEVEL, _LEVEL_SD = 0.5, 0.5  # alpha
-_SLOPE, _SLOPE_SD = 0.6, 0.6  # b
-_NU = 4.0
 _UNKNOWN, _MOST_RARE = 0.02, 3.0  # variance of the mean of a cell that is as rare as wide, for decisions
-_SIGMA_SHAPE, _SIGMA_MEAN = 2.0, 0.04  # of a gamma distribution of sigma^2
-_TAILS = 1.0  # degrees of freedom of what cells have of their own
-_MOST_SLOPED = 8  # groups of which slopes differ, too
-_SHARES = np.array([0.001, 0.003, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3])  # pi
-_OWN, _LEAST = 6.0, 0.0005  # kappa, epsilon
-_PARTS, _PART_PRIOR = 5, 0.5
-_CHAINS, _BURN_IN = 64, 30
-
-
-class _Terms(NamedTuple):
-    """The linear model of the means of cells: its columns, prior means, and prior variances at every level."""
-
-    columns: Float[np.ndarray, "K P"]
-    mean: Float[np.ndarray, " P"]
-    variance: Float[np.ndarray, "T P"]
-    tau2: Float[np.ndarray, " T"]
-
-
-def terms(
-    x: Float[np.ndarray, " K"], group: Int[np.ndarray, " K"], apart: Float[np.ndarray, "J K"] | None = None
-) -> _Terms:
-    """Build the linear model of cells from what judges expect there, in units of the range, and their groups.
-
-    `apart` is how far further judges are from the mean of all, `x`.
-    """
-    apart = np.zeros((0, len(x))) if apart is None else apart
-    n_groups, away = int(group.max()) + 1, x - 0.5
-    columns = [np.ones_like(x), away, *(np.cos(np.pi * j * x) / j for j in _WAVES), *apart]
-    omegas = _OMEGA if n_groups > 1 else (0.0,)
-    tau, phi, omega = np.array(list(itertools.product(_TAU, _PHI, omegas))).T
-    fixed = [np.full_like(tau, _LEVEL_SD), np.full_like(tau, _SLOPE_SD), *[phi] * len(_WAVES)]
-    fixed += [np.full_like(tau, _SLOPE_SD)] * len(apart)
-    if n_groups > 1:
-        own = (group == np.arange(n_groups)[:, None]).astype(np.float64)
-        columns += [*own, *(own * away if n_groups <= _MOST_SLOPED else ())]
-        fixed += [omega] * (len(columns) - len(fixed))
-    mean = np.zeros(len(columns))
-    mean[:2] = _LEVEL, _SLOPE
-    return _Terms(np.stack(columns, axis=1), mean, np.stack(fixed, axis=1) ** 2, tau**2)
 
 
 def program(
-    model: _Terms,
+    model: Terms,
     level: int,
     share: float,
     values: Float[Array, " C"],
@@ -122,21 +91,21 @@ def program(
         Left out, they are simulated.
     """
     n_cells, n_terms = model.columns.shape
-    sigma2 = jnp.asarray(numpyro.sample("sigma2", dist.Gamma(_SIGMA_SHAPE, _SIGMA_SHAPE / _SIGMA_MEAN)))
-    part = jnp.asarray(numpyro.sample("part", dist.Dirichlet(jnp.full(_PARTS, _PART_PRIOR))))
+    sigma2 = jnp.asarray(numpyro.sample("sigma2", dist.Gamma(SIGMA_SHAPE, SIGMA_SHAPE / SIGMA_MEAN)))
+    part = jnp.asarray(numpyro.sample("part", dist.Dirichlet(jnp.full(PARTS, PART_PRIOR))))
     with numpyro.plate("term", n_terms):
         weight = numpyro.sample("weight", dist.Normal(model.mean, jnp.sqrt(jnp.asarray(model.variance)[level])))
-    expected = _shares(share, rarity, jnp)
+    expected = outlying_shares(share, rarity, jnp)
     with numpyro.plate("cell", n_cells):
         line = model.columns @ jnp.asarray(weight)
-        mean = numpyro.sample("mean", dist.StudentT(_TAILS, line, jnp.sqrt(jnp.asarray(model.tau2)[level])))
-        variance = numpyro.sample("variance", dist.InverseGamma(_NU / 2, _NU / 2 * sigma2))
-        own = numpyro.sample("outlying", dist.Beta(_OWN * expected, _OWN * (1 - expected)))
+        mean = numpyro.sample("mean", dist.StudentT(TAILS, line, jnp.sqrt(jnp.asarray(model.tau2)[level])))
+        variance = numpyro.sample("variance", dist.InverseGamma(NU / 2, NU / 2 * sigma2))
+        own = numpyro.sample("outlying", dist.Beta(OWN * expected, OWN * (1 - expected)))
     mean, spread = jnp.asarray(mean)[:, None], jnp.sqrt(jnp.asarray(variance))[:, None]
     between = jax.scipy.special.ndtr(((values[1:] + values[:-1]) / 2 - mean) / spread)
     near = jnp.diff(between, prepend=0.0, append=1.0, axis=1)
-    apart = (_LEAST + (1 - _LEAST) * jnp.asarray(own))[:, None]
-    probability = (1 - apart) * near + apart * _spread_out(part, values, jnp)
+    apart = (LEAST + (1 - LEAST) * jnp.asarray(own))[:, None]
+    probability = (1 - apart) * near + apart * spread_out(part, values, jnp)
     with numpyro.plate("item", len(cell)):
         numpyro.sample("label", dist.CategoricalProbs(probability[cell]), obs=labels)
 
@@ -234,13 +203,13 @@ class ValuedLabels:
         values, counts = jnp.asarray(self.values), jnp.asarray(self.counts)
         n = counts.sum(1)
         own = counts @ values / jnp.maximum(n, 1)
-        squares = (counts * (values - own[:, None]) ** 2).sum(1) + n * _grain(self.values, jnp)
-        common = (2 * _SIGMA_MEAN + squares.sum()) / (2 + n.sum())
+        squares = (counts * (values - own[:, None]) ** 2).sum(1) + n * grain(self.values, jnp)
+        common = (2 * SIGMA_MEAN + squares.sum()) / (2 + n.sum())
         # Of the mean: cells without labels are to be asked about, and those that the judge seldom speaks of most.
         unknown = _UNKNOWN * (1 + jnp.minimum(jnp.asarray(self.rarity), _MOST_RARE)) / (n + 1)
-        spread = jnp.sqrt((_NU * common + squares) / (_NU + n) + unknown)
+        spread = jnp.sqrt((NU * common + squares) / (NU + n) + unknown)
         mean = (n * own + jnp.asarray(self.x) + 0.5) / (n + 2)  # not at an end, where there would be no variance
-        return _within(values, mean, spread, jnp)
+        return within(values, mean, spread, jnp)
 
     @property
     def strength(self) -> Float[Array, " K"]:
@@ -249,195 +218,10 @@ class ValuedLabels:
 
     def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n K C"]:
         """Draw `n` distributions of labels for every cell, on the host."""
-        found = _Gibbs(self, rng).run(n)
-        values = np.asarray(self.values, np.float64)
-        near = _within(values, found.mean, np.sqrt(found.variance), np)
+        parts = (self.x, self.rarity, self.values, self.apart)
+        x, rarity, values, apart = (np.asarray(part, np.float64) for part in parts)
+        counts = np.asarray(self.counts, np.int64)
+        found = Gibbs(x, np.asarray(self.group), rarity, values, counts, apart, rng).run(n)
+        near = within(values, found.mean, np.sqrt(found.variance), np)
         apart = found.apart[..., None]
-        return (1 - apart) * near + apart * _spread_out(found.part, values, np)[:, None]
-
-
-class _Draws(NamedTuple):
-    mean: Float[np.ndarray, "S K"]
-    variance: Float[np.ndarray, "S K"]
-    own: Float[np.ndarray, "S K"]  # how far the cell may be off the line, relative to tau, squared
-    apart: Float[np.ndarray, "S K"]
-    part: Float[np.ndarray, "S B"]
-
-
-class _Gibbs:
-    """Chains side by side, from the pooled labels on."""
-
-    def __init__(self, belief: ValuedLabels, rng: np.random.Generator):
-        counts = np.asarray(belief.counts, np.int64)
-        self.rng, self.values = rng, np.asarray(belief.values, np.float64)
-        self.grain = float(_grain(self.values, np))
-        self.seen = np.flatnonzero(counts.sum(1))
-        self.counts, self.n_cells = counts[self.seen], len(counts)
-        self.shares = _shares(_SHARES[:, None], np.asarray(belief.rarity, np.float64), np)  # (Q, K)
-        self.at, self.code = np.nonzero(self.counts)  # labels that occur, by cell: E of them
-        self.times, self.of_cell = self.counts[self.at, self.code], np.eye(len(self.seen))[self.at]
-        x, apart = np.asarray(belief.x, np.float64), np.asarray(belief.apart, np.float64)
-        self.model = terms(x, np.asarray(belief.group), apart)
-        rows = self.model.columns[self.seen]  # none before the first label
-        self.squares = np.einsum("kp,kq->kpq", rows, rows).reshape(len(rows), rows.shape[1] ** 2)
-        self.state = self._start()
-
-    def run(self, n: int) -> _Draws:
-        sweeps = -(-n // _CHAINS)
-        for _ in range(_BURN_IN):
-            self._sweep()
-        found = [self._sweep() for _ in range(sweeps)]
-        return _Draws(*(np.concatenate(parts)[:n] for parts in zip(*found, strict=True)))
-
-    def _start(self) -> _Draws:
-        model = self.model
-        mean = np.broadcast_to(model.columns @ model.mean, (_CHAINS, self.n_cells)).copy()
-        n = self.counts.sum(1)
-        mean[:, self.seen] = self.counts @ self.values / n if len(n) else 0.0
-        # Chains start from few outliers and wide cells to many and narrow ones: either is slow to become the other.
-        away = np.linspace(0, 1, _CHAINS)
-        variance = np.repeat(_SIGMA_MEAN * 0.01 ** away[:, None], self.n_cells, axis=1)
-        part = np.full((_CHAINS, _PARTS), 1 / _PARTS)
-        return _Draws(
-            mean, variance, np.ones_like(mean), np.repeat(0.3 * away[:, None], self.n_cells, axis=1) + _LEAST, part
-        )
-
-    def _sweep(self) -> _Draws:
-        """Draw outliers, then variances given means, then means given variances, with the linear model summed out."""
-        rng, seen = self.rng, self.seen
-        mean, variance, own = self.state[:3]
-        near, share, part = self._outliers()
-        n = near @ self.of_cell  # (S, L)
-        value = self.values[self.code]
-        total = near * (value - mean[:, seen][:, self.at]) ** 2 @ self.of_cell + n * self.grain
-        precision = (1 / variance).sum(1)
-        sigma2 = rng.gamma(
-            _SIGMA_SHAPE + self.n_cells * _NU / 2, 1 / (_SIGMA_SHAPE / _SIGMA_MEAN + _NU / 2 * precision)
-        )
-        shape, rate = np.full(mean.shape, _NU / 2), np.repeat(_NU / 2 * sigma2[:, None], self.n_cells, axis=1)
-        shape[:, seen] += n / 2
-        rate[:, seen] += total / 2
-        variance = rate / rng.standard_gamma(shape)
-        observed = near * value @ self.of_cell / np.maximum(n, 1)
-        self.state = _Draws(*self._means(n, observed, variance, own), share, part)
-        return self.state
-
-    def _outliers(self) -> tuple[Float[np.ndarray, "S E"], Float[np.ndarray, "S K"], Float[np.ndarray, "S B"]]:
-        """Draw which labels are near the means of their cells, the share of others, and where these lie."""
-        rng, seen = self.rng, self.seen
-        mean, variance, _, before, part = self.state
-        spread2 = variance[:, seen][:, self.at] + self.grain
-        away = (self.values[self.code] - mean[:, seen][:, self.at]) ** 2 / spread2
-        near = np.sqrt(6 / np.pi * self.grain / spread2) * np.exp(-away / 2)  # of a class, as wide as the grain says
-        share = before[:, seen][:, self.at]
-        out = share * _spread_out(part, self.values, np)[:, self.code]
-        apart = rng.binomial(self.times, out / (out + (1 - share) * near))
-        by_cell, n = apart @ self.of_cell, self.counts.sum(1)
-        # Outliers that every cell may have say nothing of the cell's own.
-        own = rng.binomial(by_cell.astype(np.int64), 1 - _LEAST / before[:, seen])
-        rest = n - by_cell + own
-        level = (self._evidence(own, rest) + rng.gumbel(size=(len(own), len(_SHARES)))).argmax(1)
-        first, second = _OWN * self.shares[level], _OWN * (1 - self.shares[level])
-        first[:, seen] += own
-        second[:, seen] += rest - own
-        share = _LEAST + (1 - _LEAST) * rng.beta(first, second)
-        places = apart @ np.eye(_PARTS)[_parts_of(self.values, np)[self.code]]
-        drawn = rng.standard_gamma(_PART_PRIOR + places)
-        return self.times - apart, share, drawn / drawn.sum(1, keepdims=True)
-
-    def _evidence(self, own: Int[np.ndarray, "S L"], n: Float[np.ndarray, "S L"]) -> Float[np.ndarray, "S Q"]:
-        """Return log probabilities of as many outliers among cells' labels, the cells' own shares summed out."""
-        p = self.shares[:, self.seen]
-        found = gammaln(_OWN * p + own[:, None]) + gammaln(_OWN * (1 - p) + (n - own)[:, None])
-        return (found - gammaln(_OWN * p) - gammaln(_OWN * (1 - p)) - gammaln(_OWN + n)[:, None]).sum(-1)
-
-    def _means(
-        self,
-        n: Float[np.ndarray, "S L"],
-        observed: Float[np.ndarray, "S L"],
-        variance: Float[np.ndarray, "S K"],
-        apart: Float[np.ndarray, "S K"],
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Draw the level, the coefficients and the means from numbers and means of labels."""
-        rng, model, seen = self.rng, self.model, self.seen
-        n_chains, n_terms = len(variance), len(model.mean)
-        error = variance[:, seen] / np.maximum(n, 1e-9)  # of the mean of a cell's labels
-        before = model.columns @ model.mean
-        own = observed - before[seen]  # (S, L)
-        weight = 1 / (model.tau2[:, None, None] * apart[:, seen] + error)  # (T, S, L)
-        rows = model.columns[seen]
-        inner = (weight @ self.squares).reshape(*weight.shape[:2], n_terms, n_terms)
-        scale = np.sqrt(model.variance)[:, None, :]  # coefficients in units of their prior, which may be 0
-        inner = inner * scale[..., None, :] * scale[..., :, None] + np.eye(n_terms)
-        right = (weight * own) @ rows * scale
-        lower = np.linalg.cholesky(inner)
-        half = np.linalg.solve(lower, right[..., None])[..., 0]  # (T, S, P)
-        log = 0.5 * (half**2).sum(-1) - np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(-1)
-        log += 0.5 * (np.log(weight) - weight * own**2).sum(-1)
-        at = (log + rng.gumbel(size=log.shape)).argmax(0)  # (S,)
-        each = np.arange(n_chains)
-        upper = np.swapaxes(lower[at, each], -1, -2)
-        free = np.linalg.solve(upper, (half[at, each] + rng.standard_normal((n_chains, n_terms)))[..., None])[..., 0]
-        line = (model.mean + free * scale[at, 0]) @ model.columns.T
-        tau2 = model.tau2[at][:, None]
-        spread = tau2 * apart
-        mean = line + np.sqrt(spread) * rng.standard_normal(line.shape)
-        sure = spread[:, seen] / (spread[:, seen] + error)
-        centre = line[:, seen] + sure * (own + before[seen] - line[:, seen])
-        mean[:, seen] = centre + np.sqrt(sure * error) * rng.standard_normal(centre.shape)
-        rate = (_TAILS + (mean - line) ** 2 / tau2) / 2
-        return mean, variance, rate / rng.standard_gamma((_TAILS + 1) / 2, rate.shape)
-
-
-def rarities(
-    x: Float[np.ndarray, " K"], group: Int[np.ndarray, " K"], sizes: Float[np.ndarray, " K"]
-) -> Float[np.ndarray, " K"]:
-    """Return the share of the range over that of its group's items that every cell has; between cells it is halved."""
-    found = np.ones(len(x))
-    for one in np.unique(group):
-        cells = np.flatnonzero((group == one) & (sizes > 0))
-        cells = cells[np.argsort(x[cells], kind="stable")]
-        ends = np.concatenate([[0.0], (x[cells][1:] + x[cells][:-1]) / 2, [1.0]])
-        found[cells] = np.diff(ends) * sizes[cells].sum() / sizes[cells]
-    return found
-
-
-def _shares(share: Any, rarity: Any, xp: Any) -> Any:
-    """Return the share of outliers in cells, of which `share` is the mean were the judge's numbers spread evenly."""
-    return xp.minimum(share * (1 + rarity) / 2, 0.9)
-
-
-def _parts_of(values: Any, xp: Any) -> Any:
-    """Return the part of the range, 0..B-1, in which every class lies."""
-    return xp.clip(((values - values.min()) / xp.ptp(values) * _PARTS).astype(int), 0, _PARTS - 1)
-
-
-def _spread_out(part: Any, values: Any, xp: Any) -> Any:
-    """Return the probabilities of classes, (..., C), that of a part of the range shared by its classes alike."""
-    at = _parts_of(values, xp)
-    found = part[..., at] / (at[:, None] == at).sum(1)
-    return found / found.sum(-1, keepdims=True)  # a part may be without classes
-
-
-def _grain(values: Any, xp: Any) -> Any:
-    """Return the variance that rounding to the classes takes from labels or adds, in units of the range."""
-    return (xp.ptp(values) / (len(values) - 1)) ** 2 / 12
-
-
-def _within(values: Any, mean: Any, spread: Any, xp: Any) -> Any:
-    """Return distributions over the classes of given means and, where there is room, given variances.
-
-    Half of the mass is at either side of the mean, between the classes next to that place.
-    """
-    order = xp.argsort(values)
-    places = values[order]
-    mean = xp.clip(mean, 0.0, 1.0)
-    spread = xp.minimum(spread, xp.minimum(mean, 1.0 - mean))
-    found = 0.0
-    for at in (mean - spread, mean + spread):
-        right = xp.clip(xp.searchsorted(places, at, side="right"), 1, len(places) - 1)
-        share = xp.clip((at - places[right - 1]) / xp.maximum(places[right] - places[right - 1], 1e-12), 0.0, 1.0)
-        classes = xp.arange(len(places))
-        found = found + 0.5 * xp.where(classes == right[..., None], share[..., None], 0.0)
-        found = found + 0.5 * xp.where(classes == right[..., None] - 1, 1.0 - share[..., None], 0.0)
-    return found[..., xp.argsort(order)]
+        return (1 - apart) * near + apart * spread_out(found.part, values, np)[:, None]

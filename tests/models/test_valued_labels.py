@@ -14,7 +14,9 @@ from hypothesis.extra import numpy as hnp
 from jax import random
 from numpyro.infer import Predictive
 
-from bayes_assess.models.valued_labels import _LEAST, _SHARES, ValuedLabels, _Gibbs, _within, program, terms
+from bayes_assess.models._value_gibbs import Gibbs
+from bayes_assess.models._value_terms import LEAST, SHARES, terms, within
+from bayes_assess.models.valued_labels import ValuedLabels, program
 from sbc import ranks, uniformity
 
 X = np.array([0.1, 0.3, 0.5, 0.55, 0.7, 0.9])
@@ -34,7 +36,7 @@ EACH = 8  # labels of every cell but the last
 )
 def test_distributions_have_the_means_asked_for_whatever_the_order_of_the_values(mean, spread, values):
     values = np.array(values)
-    found = _within(values, mean, spread, np)
+    found = within(values, mean, spread, np)
     assert (found >= 0).all()
     np.testing.assert_allclose(found.sum(-1), 1, atol=1e-12)
     np.testing.assert_allclose(found @ values, mean, atol=1e-12)
@@ -45,8 +47,8 @@ def test_distributions_have_the_means_asked_for_whatever_the_order_of_the_values
 
 
 def test_rates_and_levels_are_those_of_the_host_on_the_device():
-    found = _within(jnp.asarray(GRID), jnp.asarray([0.2, 0.97]), jnp.asarray([0.1, 0.1]), jnp)
-    np.testing.assert_allclose(found, _within(GRID, np.array([0.2, 0.97]), np.array([0.1, 0.1]), np), atol=1e-4)
+    found = within(jnp.asarray(GRID), jnp.asarray([0.2, 0.97]), jnp.asarray([0.1, 0.1]), jnp)
+    np.testing.assert_allclose(found, within(GRID, np.array([0.2, 0.97]), np.array([0.1, 0.1]), np), atol=1e-4)
 
 
 def test_observed_labels_are_counted_and_others_are_not():
@@ -108,7 +110,7 @@ def test_labels_tell_which_of_two_judges_is_right():
 def simulated(n_each: int):
     """Yield means of cells, their shares of outliers, and counts of labels from the program, none of them at an end."""
     model, cell = terms(X, GROUP, APART), np.repeat(np.arange(5), EACH)
-    levels = np.stack(np.meshgrid(np.arange(len(model.tau2)), np.arange(len(_SHARES))), axis=-1).reshape(-1, 2)
+    levels = np.stack(np.meshgrid(np.arange(len(model.tau2)), np.arange(len(SHARES))), axis=-1).reshape(-1, 2)
 
     @jax.jit
     @jax.vmap
@@ -116,7 +118,7 @@ def simulated(n_each: int):
         arguments = (model, level, share, GRID, jnp.asarray(RARITY), jnp.asarray(cell))
         return Predictive(program, num_samples=n_each)(key, *arguments)
 
-    found = prior(random.split(random.key(0), len(levels)), levels[:, 0], _SHARES[levels[:, 1]])
+    found = prior(random.split(random.key(0), len(levels)), levels[:, 0], SHARES[levels[:, 1]])
     sites = {"label": len(cell), "mean": 6, "outlying": 6}
     sampled = (np.asarray(found[name], np.float64).reshape(-1, size) for name, size in sites.items())
     for labels, mean, share in zip(*sampled, strict=True):
@@ -130,9 +132,8 @@ def ranked(faulty: str | None = None, n_draws: int = 63) -> np.ndarray:
     rng, found = np.random.default_rng(0), []
     for mean, share, counts in simulated(48):
         seen = {"labels counted thrice": 3 * counts, "scale reversed": counts[:, ::-1]}.get(faulty or "", counts)
-        belief = ValuedLabels(X, GROUP, RARITY, GRID, seen, APART)
-        draws = _Gibbs(belief, rng).run(n_draws + 1)
-        own = (draws.apart - _LEAST) / (1 - _LEAST)
+        draws = Gibbs(X, GROUP, RARITY, GRID, seen.astype(int), APART, rng).run(n_draws + 1)
+        own = (draws.apart - LEAST) / (1 - LEAST)
         draws = np.column_stack([draws.mean, own.clip(ALIKE, None)])[:n_draws]
         found.append(ranks(np.r_[mean, share.clip(ALIKE, None)], draws, rng))
     return np.array(found)

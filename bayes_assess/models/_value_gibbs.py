@@ -1,0 +1,170 @@
+"""The posterior of cells of labels that stand for numbers, drawn by Gibbs sampling, many chains side by side.
+
+The model is that of `bayes_assess.models.valued_labels`. A sweep draws which labels are outliers and the shares of
+these, then variances given means, then means given variances, with the linear model summed out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import gammaln
+
+from bayes_assess.models._value_terms import (
+    LEAST,
+    NU,
+    OWN,
+    PART_PRIOR,
+    PARTS,
+    SHARES,
+    SIGMA_MEAN,
+    SIGMA_SHAPE,
+    TAILS,
+    grain,
+    outlying_shares,
+    parts_of,
+    spread_out,
+    terms,
+)
+
+_CHAINS, _BURN_IN = 64, 30
+
+
+class Draws(NamedTuple):
+    mean: Float[np.ndarray, "S K"]
+    variance: Float[np.ndarray, "S K"]
+    own: Float[np.ndarray, "S K"]  # how far the cell may be off the line, relative to tau, squared
+    apart: Float[np.ndarray, "S K"]
+    part: Float[np.ndarray, "S B"]
+
+
+class Gibbs:
+    """Chains side by side, from the pooled labels on."""
+
+    def __init__(
+        self,
+        x: Float[np.ndarray, " K"],
+        group: Int[np.ndarray, " K"],
+        rarity: Float[np.ndarray, " K"],
+        values: Float[np.ndarray, " C"],
+        counts: Int[np.ndarray, "K C"],
+        apart: Float[np.ndarray, "J K"],
+        rng: np.random.Generator,
+    ):
+        self.rng, self.values = rng, values
+        self.grain = float(grain(self.values, np))
+        self.seen = np.flatnonzero(counts.sum(1))
+        self.counts, self.n_cells = counts[self.seen], len(counts)
+        self.shares = outlying_shares(SHARES[:, None], rarity, np)  # (Q, K)
+        self.at, self.code = np.nonzero(self.counts)  # labels that occur, by cell: E of them
+        self.times, self.of_cell = self.counts[self.at, self.code], np.eye(len(self.seen))[self.at]
+        self.model = terms(x, group, apart)
+        rows = self.model.columns[self.seen]  # none before the first label
+        self.squares = np.einsum("kp,kq->kpq", rows, rows).reshape(len(rows), rows.shape[1] ** 2)
+        self.state = self._start()
+
+    def run(self, n: int) -> Draws:
+        sweeps = -(-n // _CHAINS)
+        for _ in range(_BURN_IN):
+            self._sweep()
+        found = [self._sweep() for _ in range(sweeps)]
+        return Draws(*(np.concatenate(parts)[:n] for parts in zip(*found, strict=True)))
+
+    def _start(self) -> Draws:
+        model = self.model
+        mean = np.broadcast_to(model.columns @ model.mean, (_CHAINS, self.n_cells)).copy()
+        n = self.counts.sum(1)
+        mean[:, self.seen] = self.counts @ self.values / n if len(n) else 0.0
+        # Chains start from few outliers and wide cells to many and narrow ones: either is slow to become the other.
+        away = np.linspace(0, 1, _CHAINS)
+        variance = np.repeat(SIGMA_MEAN * 0.01 ** away[:, None], self.n_cells, axis=1)
+        part = np.full((_CHAINS, PARTS), 1 / PARTS)
+        return Draws(
+            mean, variance, np.ones_like(mean), np.repeat(0.3 * away[:, None], self.n_cells, axis=1) + LEAST, part
+        )
+
+    def _sweep(self) -> Draws:
+        """Draw outliers, then variances given means, then means given variances, with the linear model summed out."""
+        rng, seen = self.rng, self.seen
+        mean, variance, own = self.state[:3]
+        near, share, part = self._outliers()
+        n = near @ self.of_cell  # (S, L)
+        value = self.values[self.code]
+        total = near * (value - mean[:, seen][:, self.at]) ** 2 @ self.of_cell + n * self.grain
+        precision = (1 / variance).sum(1)
+        sigma2 = rng.gamma(SIGMA_SHAPE + self.n_cells * NU / 2, 1 / (SIGMA_SHAPE / SIGMA_MEAN + NU / 2 * precision))
+        shape, rate = np.full(mean.shape, NU / 2), np.repeat(NU / 2 * sigma2[:, None], self.n_cells, axis=1)
+        shape[:, seen] += n / 2
+        rate[:, seen] += total / 2
+        variance = rate / rng.standard_gamma(shape)
+        observed = near * value @ self.of_cell / np.maximum(n, 1)
+        self.state = Draws(*self._means(n, observed, variance, own), share, part)
+        return self.state
+
+    def _outliers(self) -> tuple[Float[np.ndarray, "S E"], Float[np.ndarray, "S K"], Float[np.ndarray, "S B"]]:
+        """Draw which labels are near the means of their cells, the share of others, and where these lie."""
+        rng, seen = self.rng, self.seen
+        mean, variance, _, before, part = self.state
+        spread2 = variance[:, seen][:, self.at] + self.grain
+        away = (self.values[self.code] - mean[:, seen][:, self.at]) ** 2 / spread2
+        near = np.sqrt(6 / np.pi * self.grain / spread2) * np.exp(-away / 2)  # of a class, as wide as the grain says
+        share = before[:, seen][:, self.at]
+        out = share * spread_out(part, self.values, np)[:, self.code]
+        apart = rng.binomial(self.times, out / (out + (1 - share) * near))
+        by_cell, n = apart @ self.of_cell, self.counts.sum(1)
+        # Outliers that every cell may have say nothing of the cell's own.
+        own = rng.binomial(by_cell.astype(np.int64), 1 - LEAST / before[:, seen])
+        rest = n - by_cell + own
+        level = (self._evidence(own, rest) + rng.gumbel(size=(len(own), len(SHARES)))).argmax(1)
+        first, second = OWN * self.shares[level], OWN * (1 - self.shares[level])
+        first[:, seen] += own
+        second[:, seen] += rest - own
+        share = LEAST + (1 - LEAST) * rng.beta(first, second)
+        places = apart @ np.eye(PARTS)[parts_of(self.values, np)[self.code]]
+        drawn = rng.standard_gamma(PART_PRIOR + places)
+        return self.times - apart, share, drawn / drawn.sum(1, keepdims=True)
+
+    def _evidence(self, own: Int[np.ndarray, "S L"], n: Float[np.ndarray, "S L"]) -> Float[np.ndarray, "S Q"]:
+        """Return log probabilities of as many outliers among cells' labels, the cells' own shares summed out."""
+        p = self.shares[:, self.seen]
+        found = gammaln(OWN * p + own[:, None]) + gammaln(OWN * (1 - p) + (n - own)[:, None])
+        return (found - gammaln(OWN * p) - gammaln(OWN * (1 - p)) - gammaln(OWN + n)[:, None]).sum(-1)
+
+    def _means(
+        self,
+        n: Float[np.ndarray, "S L"],
+        observed: Float[np.ndarray, "S L"],
+        variance: Float[np.ndarray, "S K"],
+        apart: Float[np.ndarray, "S K"],
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Draw the level, the coefficients and the means from numbers and means of labels."""
+        rng, model, seen = self.rng, self.model, self.seen
+        n_chains, n_terms = len(variance), len(model.mean)
+        error = variance[:, seen] / np.maximum(n, 1e-9)  # of the mean of a cell's labels
+        before = model.columns @ model.mean
+        own = observed - before[seen]  # (S, L)
+        weight = 1 / (model.tau2[:, None, None] * apart[:, seen] + error)  # (T, S, L)
+        rows = model.columns[seen]
+        inner = (weight @ self.squares).reshape(*weight.shape[:2], n_terms, n_terms)
+        scale = np.sqrt(model.variance)[:, None, :]  # coefficients in units of their prior, which may be 0
+        inner = inner * scale[..., None, :] * scale[..., :, None] + np.eye(n_terms)
+        right = (weight * own) @ rows * scale
+        lower = np.linalg.cholesky(inner)
+        half = np.linalg.solve(lower, right[..., None])[..., 0]  # (T, S, P)
+        log = 0.5 * (half**2).sum(-1) - np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(-1)
+        log += 0.5 * (np.log(weight) - weight * own**2).sum(-1)
+        at = (log + rng.gumbel(size=log.shape)).argmax(0)  # (S,)
+        each = np.arange(n_chains)
+        upper = np.swapaxes(lower[at, each], -1, -2)
+        free = np.linalg.solve(upper, (half[at, each] + rng.standard_normal((n_chains, n_terms)))[..., None])[..., 0]
+        line = (model.mean + free * scale[at, 0]) @ model.columns.T
+        tau2 = model.tau2[at][:, None]
+        spread = tau2 * apart
+        mean = line + np.sqrt(spread) * rng.standard_normal(line.shape)
+        sure = spread[:, seen] / (spread[:, seen] + error)
+        centre = line[:, seen] + sure * (own + before[seen] - line[:, seen])
+        mean[:, seen] = centre + np.sqrt(sure * error) * rng.standard_normal(centre.shape)
+        rate = (TAILS + (mean - line) ** 2 / tau2) / 2
+        return mean, variance, rate / rng.standard_gamma((TAILS + 1) / 2, rate.shape)

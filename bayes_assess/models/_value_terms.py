@@ -1,0 +1,112 @@
+"""Cells of labels that stand for numbers: their linear model, their outliers, and distributions over the classes.
+
+What the symbols stand for is said in `bayes_assess.models.valued_labels`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+_TAU = (0.01, 0.03, 0.08, 0.2)
+_PHI = (0.01, 0.06, 0.2)
+_OMEGA = (0.01, 0.05, 0.12, 0.3)
+_WAVES = (2, 3, 4)
+_LEVEL, _LEVEL_SD = 0.5, 0.5  # alpha
+_SLOPE, _SLOPE_SD = 0.6, 0.6  # b
+NU = 4.0
+SIGMA_SHAPE, SIGMA_MEAN = 2.0, 0.04  # of a gamma distribution of sigma^2
+TAILS = 1.0  # degrees of freedom of what cells have of their own
+_MOST_SLOPED = 8  # groups of which slopes differ, too
+SHARES = np.array([0.001, 0.003, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3])  # pi
+OWN, LEAST = 6.0, 0.0005  # kappa, epsilon
+PARTS, PART_PRIOR = 5, 0.5
+
+
+class Terms(NamedTuple):
+    """The linear model of the means of cells: its columns, prior means, and prior variances at every level."""
+
+    columns: Float[np.ndarray, "K P"]
+    mean: Float[np.ndarray, " P"]
+    variance: Float[np.ndarray, "T P"]
+    tau2: Float[np.ndarray, " T"]
+
+
+def terms(
+    x: Float[np.ndarray, " K"], group: Int[np.ndarray, " K"], apart: Float[np.ndarray, "J K"] | None = None
+) -> Terms:
+    """Build the linear model of cells from what judges expect there, in units of the range, and their groups.
+
+    `apart` is how far further judges are from the mean of all, `x`.
+    """
+    apart = np.zeros((0, len(x))) if apart is None else apart
+    n_groups, away = int(group.max()) + 1, x - 0.5
+    columns = [np.ones_like(x), away, *(np.cos(np.pi * j * x) / j for j in _WAVES), *apart]
+    omegas = _OMEGA if n_groups > 1 else (0.0,)
+    tau, phi, omega = np.array(list(itertools.product(_TAU, _PHI, omegas))).T
+    fixed = [np.full_like(tau, _LEVEL_SD), np.full_like(tau, _SLOPE_SD), *[phi] * len(_WAVES)]
+    fixed += [np.full_like(tau, _SLOPE_SD)] * len(apart)
+    if n_groups > 1:
+        own = (group == np.arange(n_groups)[:, None]).astype(np.float64)
+        columns += [*own, *(own * away if n_groups <= _MOST_SLOPED else ())]
+        fixed += [omega] * (len(columns) - len(fixed))
+    mean = np.zeros(len(columns))
+    mean[:2] = _LEVEL, _SLOPE
+    return Terms(np.stack(columns, axis=1), mean, np.stack(fixed, axis=1) ** 2, tau**2)
+
+
+def rarities(
+    x: Float[np.ndarray, " K"], group: Int[np.ndarray, " K"], sizes: Float[np.ndarray, " K"]
+) -> Float[np.ndarray, " K"]:
+    """Return the share of the range over that of its group's items that every cell has; between cells it is halved."""
+    found = np.ones(len(x))
+    for one in np.unique(group):
+        cells = np.flatnonzero((group == one) & (sizes > 0))
+        cells = cells[np.argsort(x[cells], kind="stable")]
+        ends = np.concatenate([[0.0], (x[cells][1:] + x[cells][:-1]) / 2, [1.0]])
+        found[cells] = np.diff(ends) * sizes[cells].sum() / sizes[cells]
+    return found
+
+
+def outlying_shares(share: Any, rarity: Any, xp: Any) -> Any:
+    """Return the share of outliers in cells, of which `share` is the mean were the judge's numbers spread evenly."""
+    return xp.minimum(share * (1 + rarity) / 2, 0.9)
+
+
+def parts_of(values: Any, xp: Any) -> Any:
+    """Return the part of the range, 0..B-1, in which every class lies."""
+    return xp.clip(((values - values.min()) / xp.ptp(values) * PARTS).astype(int), 0, PARTS - 1)
+
+
+def spread_out(part: Any, values: Any, xp: Any) -> Any:
+    """Return the probabilities of classes, (..., C), that of a part of the range shared by its classes alike."""
+    at = parts_of(values, xp)
+    found = part[..., at] / (at[:, None] == at).sum(1)
+    return found / found.sum(-1, keepdims=True)  # a part may be without classes
+
+
+def grain(values: Any, xp: Any) -> Any:
+    """Return the variance that rounding to the classes takes from labels or adds, in units of the range."""
+    return (xp.ptp(values) / (len(values) - 1)) ** 2 / 12
+
+
+def within(values: Any, mean: Any, spread: Any, xp: Any) -> Any:
+    """Return distributions over the classes of given means and, where there is room, given variances.
+
+    Half of the mass is at either side of the mean, between the classes next to that place.
+    """
+    order = xp.argsort(values)
+    places = values[order]
+    mean = xp.clip(mean, 0.0, 1.0)
+    spread = xp.minimum(spread, xp.minimum(mean, 1.0 - mean))
+    found = 0.0
+    for at in (mean - spread, mean + spread):
+        right = xp.clip(xp.searchsorted(places, at, side="right"), 1, len(places) - 1)
+        share = xp.clip((at - places[right - 1]) / xp.maximum(places[right] - places[right - 1], 1e-12), 0.0, 1.0)
+        classes = xp.arange(len(places))
+        found = found + 0.5 * xp.where(classes == right[..., None], share[..., None], 0.0)
+        found = found + 0.5 * xp.where(classes == right[..., None] - 1, 1.0 - share[..., None], 0.0)
+    return found[..., xp.argsort(order)]
