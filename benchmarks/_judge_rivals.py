@@ -1,7 +1,7 @@
 """Prediction-powered inference beside labels of a judge's items, by the packages ppi-python and glide-py.
 
-A rival draws items and estimates the rate of positive labels with a 95 % interval. All draw without replacement, and
-have their weights of predictions tuned.
+A rival draws items and estimates the rate of positive labels, or the mean of any, with a 95 % interval. All draw
+without replacement, and have their weights of predictions tuned.
 """
 
 from __future__ import annotations
@@ -126,7 +126,10 @@ def best_valid(labels: np.ndarray, proxy: np.ndarray, n: int, samples: int) -> F
     """
     truth, found, least = labels.mean(), [], np.inf
     labels, proxy = labels.astype(np.float64), proxy.astype(np.float64)
+    is_probability = proxy.min() >= 0 and proxy.max() <= 1
     for name, rival in rivals().items():
+        if name.startswith("active") and not is_probability:
+            continue
         ends = np.full((samples, 3), np.nan)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
