@@ -16,7 +16,7 @@ import numpy as np
 Rival = Callable[[np.ndarray, np.ndarray, int, int], tuple[float, float, float]]
 VALID = 0.88  # share of intervals that hold the rate
 _STRATA = (2, 5, 10)  # of the judge's scores
-_LEAST = (0.02, 0.1, 0.3)  # standard deviation that an item is taken to have at least
+_LEAST = (0.001, 0.005, 0.02, 0.1, 0.3)  # standard deviation that an item is taken to have at least
 
 
 class Found(NamedTuple):
@@ -50,7 +50,7 @@ def stratified(n_strata: int, strategy: str) -> Rival:
     """PPI++ in strata of the score, by glide-py.
 
     ``proportional`` and ``neyman`` are the strategies of its sampler, in strata of equal size. ``even`` is the same
-    number of labels in each of some strata with equal sums of standard deviations sqrt(p (1 - p)), but at least 0.02:
+    number of labels in each of some strata with equal sums of standard deviations sqrt(p (1 - p)), but at least 0.005:
     the best that strata can do where scores are probabilities.
     """
 
@@ -160,7 +160,7 @@ def _even_strata(proxy: np.ndarray, n_strata: int) -> np.ndarray:
     if proxy.min() < 0 or proxy.max() > 1:
         raise ValueError("Scores are no probabilities.")
     values, code, items = np.unique(proxy, return_inverse=True, return_counts=True)
-    upto = np.cumsum(items * np.maximum(np.sqrt(values * (1 - values)), 0.02))
+    upto = np.cumsum(items * np.maximum(np.sqrt(values * (1 - values)), 0.005))
     return np.minimum((n_strata * upto / upto[-1]).astype(int), n_strata - 1)[code]
 
 
