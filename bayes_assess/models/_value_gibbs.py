@@ -1,18 +1,19 @@
 """The posterior of cells of labels that stand for numbers, drawn by Gibbs sampling, many chains side by side.
 
-The model is that of `bayes_assess.models.valued_labels`. A sweep draws which labels are outliers and the shares of
-these, then variances given means, then means given variances, with the linear model summed out.
+The model is that of `bayes_assess.models.valued_labels`. A sweep draws which labels are outliers, the shares of these
+and their places, then variances given means, then means given variances, with the linear model summed out.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import gammaln
+from scipy.special import expit, gammaln
 
 from bayes_assess.models._value_terms import (
+    GATHERED,
     LEAST,
     NU,
     OWN,
@@ -22,6 +23,7 @@ from bayes_assess.models._value_terms import (
     SIGMA_MEAN,
     SIGMA_SHAPE,
     TAILS,
+    at_loss,
     grain,
     outlying_shares,
     parts_of,
@@ -37,7 +39,8 @@ class Draws(NamedTuple):
     variance: Float[np.ndarray, "S K"]
     own: Float[np.ndarray, "S K"]  # how far the cell may be off the line, relative to tau, squared
     apart: Float[np.ndarray, "S K"]
-    part: Float[np.ndarray, "S B"]
+    part: Float[np.ndarray, "S K B"]
+    common: Float[np.ndarray, "S B"]
 
 
 class Gibbs:
@@ -57,9 +60,11 @@ class Gibbs:
         self.grain = float(grain(self.values, np))
         self.seen = np.flatnonzero(counts.sum(1))
         self.counts, self.n_cells = counts[self.seen], len(counts)
+        self.at_loss = at_loss(rarity, np)
         self.shares = outlying_shares(SHARES[:, None], rarity, np)  # (Q, K)
         self.at, self.code = np.nonzero(self.counts)  # labels that occur, by cell: E of them
         self.times, self.of_cell = self.counts[self.at, self.code], np.eye(len(self.seen))[self.at]
+        self.of_part = np.eye(PARTS)[parts_of(self.values, np)[self.code]]
         self.model = terms(x, group, apart)
         rows = self.model.columns[self.seen]  # none before the first label
         self.squares = np.einsum("kp,kq->kpq", rows, rows).reshape(len(rows), rows.shape[1] ** 2)
@@ -80,16 +85,17 @@ class Gibbs:
         # Chains start from few outliers and wide cells to many and narrow ones: either is slow to become the other.
         away = np.linspace(0, 1, _CHAINS)
         variance = np.repeat(SIGMA_MEAN * 0.01 ** away[:, None], self.n_cells, axis=1)
-        part = np.full((_CHAINS, PARTS), 1 / PARTS)
+        share = np.repeat(0.3 * away[:, None], self.n_cells, axis=1) + LEAST
+        common = np.full((_CHAINS, PARTS), 1 / PARTS)
         return Draws(
-            mean, variance, np.ones_like(mean), np.repeat(0.3 * away[:, None], self.n_cells, axis=1) + LEAST, part
+            mean, variance, np.ones_like(mean), share, np.repeat(common[:, None], self.n_cells, axis=1), common
         )
 
     def _sweep(self) -> Draws:
         """Draw outliers, then variances given means, then means given variances, with the linear model summed out."""
         rng, seen = self.rng, self.seen
         mean, variance, own = self.state[:3]
-        near, share, part = self._outliers()
+        near, *outliers = self._outliers()
         n = near @ self.of_cell  # (S, L)
         value = self.values[self.code]
         total = near * (value - mean[:, seen][:, self.at]) ** 2 @ self.of_cell + n * self.grain
@@ -100,37 +106,47 @@ class Gibbs:
         rate[:, seen] += total / 2
         variance = rate / rng.standard_gamma(shape)
         observed = near * value @ self.of_cell / np.maximum(n, 1)
-        self.state = Draws(*self._means(n, observed, variance, own), share, part)
+        self.state = Draws(*self._means(n, observed, variance, own), *outliers)
         return self.state
 
-    def _outliers(self) -> tuple[Float[np.ndarray, "S E"], Float[np.ndarray, "S K"], Float[np.ndarray, "S B"]]:
-        """Draw which labels are near the means of their cells, the share of others, and where these lie."""
+    def _outliers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Draw which labels are near the means of their cells, (S, E), the shares of others and their places."""
         rng, seen = self.rng, self.seen
-        mean, variance, _, before, part = self.state
+        mean, variance, _, before, part, common = self.state
         spread2 = variance[:, seen][:, self.at] + self.grain
         away = (self.values[self.code] - mean[:, seen][:, self.at]) ** 2 / spread2
         near = np.sqrt(6 / np.pi * self.grain / spread2) * np.exp(-away / 2)  # of a class, as wide as the grain says
         share = before[:, seen][:, self.at]
-        out = share * spread_out(part, self.values, np)[:, self.code]
+        out = share * spread_out(part[:, seen], self.values, np)[:, self.at, self.code]
         apart = rng.binomial(self.times, out / (out + (1 - share) * near))
         by_cell, n = apart @ self.of_cell, self.counts.sum(1)
         # Outliers that every cell may have say nothing of the cell's own.
         own = rng.binomial(by_cell.astype(np.int64), 1 - LEAST / before[:, seen])
-        rest = n - by_cell + own
-        level = (self._evidence(own, rest) + rng.gumbel(size=(len(own), len(SHARES)))).argmax(1)
-        first, second = OWN * self.shares[level], OWN * (1 - self.shares[level])
-        first[:, seen] += own
-        second[:, seen] += rest - own
-        share = LEAST + (1 - LEAST) * rng.beta(first, second)
-        places = apart @ np.eye(PARTS)[parts_of(self.values, np)[self.code]]
-        drawn = rng.standard_gamma(PART_PRIOR + places)
-        return self.times - apart, share, drawn / drawn.sum(1, keepdims=True)
+        share = LEAST + (1 - LEAST) * self._own_share(own, n - by_cell)
+        places = np.swapaxes((apart[:, :, None] * self.of_part).swapaxes(1, 2) @ self.of_cell, 1, 2)  # (S, L, B)
+        expected = np.repeat(GATHERED * common[:, None], self.n_cells, axis=1)
+        told = _new_draws(rng, places.astype(np.int64), expected[:, seen])
+        expected[:, seen] += places
+        return self.times - apart, share, _dirichlet(rng, expected), _dirichlet(rng, PART_PRIOR + told.sum(1))
 
-    def _evidence(self, own: Int[np.ndarray, "S L"], n: Float[np.ndarray, "S L"]) -> Float[np.ndarray, "S Q"]:
-        """Return log probabilities of as many outliers among cells' labels, the cells' own shares summed out."""
-        p = self.shares[:, self.seen]
-        found = gammaln(OWN * p + own[:, None]) + gammaln(OWN * (1 - p) + (n - own)[:, None])
-        return (found - gammaln(OWN * p) - gammaln(OWN * (1 - p)) - gammaln(OWN + n)[:, None]).sum(-1)
+    def _own_share(self, own: Int[np.ndarray, "S L"], rest: Float[np.ndarray, "S L"]) -> Float[np.ndarray, "S K"]:
+        """Draw the shares of outliers that cells have of their own, given outliers and other labels."""
+        rng, seen = self.rng, self.seen
+        p, n = self.shares[:, seen], own + rest
+        usual = gammaln(OWN * p + own[:, None]) + gammaln(OWN * (1 - p) + rest[:, None])  # (S, Q, L), q summed out
+        usual += gammaln(OWN) - gammaln(OWN * p) - gammaln(OWN * (1 - p)) - gammaln(OWN + n)[:, None]
+        lost = gammaln(1 + own) + gammaln(1 + rest) - gammaln(2 + n)  # of a uniform distribution
+        usual, lost = usual + np.log1p(-self.at_loss[seen]), lost + np.log(self.at_loss[seen])
+        evidence = np.logaddexp(usual, lost[:, None]).sum(-1)
+        level = (evidence + rng.gumbel(size=evidence.shape)).argmax(1)
+        chance = np.repeat(self.at_loss[None], len(level), axis=0)
+        chance[:, seen] = expit(lost - usual[np.arange(len(level)), level])
+        is_lost = rng.random(chance.shape) < chance
+        first = np.where(is_lost, 1.0, OWN * self.shares[level])
+        second = np.where(is_lost, 1.0, OWN * (1 - self.shares[level]))
+        first[:, seen] += own
+        second[:, seen] += rest
+        return rng.beta(first, second)
 
     def _means(
         self,
@@ -168,3 +184,21 @@ class Gibbs:
         mean[:, seen] = centre + np.sqrt(sure * error) * rng.standard_normal(centre.shape)
         rate = (TAILS + (mean - line) ** 2 / tau2) / 2
         return mean, variance, rate / rng.standard_gamma((TAILS + 1) / 2, rate.shape)
+
+
+def _new_draws(rng: np.random.Generator, times: Int[np.ndarray, "S ..."], mass: Float[np.ndarray, "S ..."]) -> Any:
+    """Draw how many of as many equal values are new draws, where the distribution that they come from has `mass`.
+
+    That is the number of tables at which so many customers sit, the mean measure of whose Chinese restaurant is `mass`.
+    """
+    repeats = np.maximum(times.ravel() - 1, 0)
+    one = np.repeat(np.arange(len(repeats)), repeats)
+    before = np.arange(len(one)) - np.repeat(np.cumsum(repeats) - repeats, repeats) + 1.0
+    mass = mass.ravel()[one]
+    new = np.bincount(one[rng.random(len(one)) * (mass + before) < mass], minlength=len(repeats))
+    return (times > 0) + new.reshape(times.shape)
+
+
+def _dirichlet(rng: np.random.Generator, alpha: Float[np.ndarray, "... B"]) -> Float[np.ndarray, "... B"]:
+    drawn = rng.standard_gamma(alpha) + 1e-300
+    return drawn / drawn.sum(-1, keepdims=True)

@@ -19,11 +19,12 @@ _LEVEL, _LEVEL_SD = 0.5, 0.5  # alpha
 _SLOPE, _SLOPE_SD = 0.6, 0.6  # b
 NU = 4.0
 SIGMA_SHAPE, SIGMA_MEAN = 2.0, 0.04  # of a gamma distribution of sigma^2
-TAILS = 1.0  # degrees of freedom of what cells have of their own
+TAILS = 7.0  # degrees of freedom of what cells have of their own
 _MOST_SLOPED = 8  # groups of which slopes differ, too
 SHARES = np.array([0.001, 0.003, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3])  # pi
 OWN, LEAST = 6.0, 0.0005  # kappa, epsilon
-PARTS, PART_PRIOR = 5, 0.5
+_AT_LOSS, _MOST_AT_LOSS = 0.25, 0.5  # lambda
+PARTS, PART_PRIOR, GATHERED = 5, 0.5, 1.0  # B, of h, eta
 
 
 class Terms(NamedTuple):
@@ -74,6 +75,11 @@ def rarities(
 def outlying_shares(share: Any, rarity: Any, xp: Any) -> Any:
     """Return the share of outliers in cells, of which `share` is the mean were the judge's numbers spread evenly."""
     return xp.minimum(share * (1 + rarity) / 2, 0.9)
+
+
+def at_loss(rarity: Any, xp: Any) -> Any:
+    """Return the probability that the judge is at a loss in a cell."""
+    return xp.minimum(_AT_LOSS * (1 + rarity) / 2, _MOST_AT_LOSS)
 
 
 def parts_of(values: Any, xp: Any) -> Any:

@@ -5,24 +5,30 @@ so that the least is 0 and the greatest 1. Labels of a cell scatter about its me
 
 .. math::
     \mu_c = \alpha + a_{g(c)} + (b + d_{g(c)}) (x_c - 1/2) + \sum_j w_j v_{cj} + f(x_c) + \tau t_c,
-    \quad t_c \sim t_1
+    \quad t_c \sim t_7
 
 .. math::
     a_g, d_g \sim N(0, \omega^2), \quad f = \sum_j \phi f_j \cos(\pi j x) / j, \quad
-    s_c^2 \sim \nu \sigma^2 / \chi^2_\nu, \quad y \sim (1 - \pi_c) N(\mu_c, s_c^2) + \pi_c H
+    s_c^2 \sim \nu \sigma^2 / \chi^2_\nu
 
 .. math::
-    \pi_c = \epsilon + (1 - \epsilon) q_c, \quad q_c \sim \mathrm{Beta}(\kappa p_c, \kappa (1 - p_c)), \quad
-    p_c = \min(\pi (1 + r_c) / 2, 0.9), \quad H = \sum_b h_b U_b, \quad h \sim \mathrm{Dirichlet}(1/2, ..., 1/2)
+    y \sim (1 - \pi_c) N(\mu_c, s_c^2) + \pi_c \sum_b h_{cb} U_b, \quad
+    h_c \sim \mathrm{Dirichlet}(\eta h), \quad h \sim \mathrm{Dirichlet}(1/2, ..., 1/2)
+
+.. math::
+    \pi_c = \epsilon + (1 - \epsilon) q_c, \quad
+    q_c \sim (1 - \lambda_c) \mathrm{Beta}(\kappa p_c, \kappa (1 - p_c)) + \lambda_c U(0, 1), \quad
+    p_c = \min(\pi (1 + r_c) / 2, 0.9), \quad \lambda_c = \min(\lambda (1 + r_c) / 2, 0.5)
 
 b says what the judge is worth, w_j what the j-th further judge is worth more or less than all of them, v_cj being how
 far it is from their mean x_c; a_g and d_g say how they are biased, f that this is no line, tau what cells have of their
-own, which may be much for a few of them. A share pi_c of a cell's labels is of no relation to what the judge expects
-and lies in the b-th part of the range with probability h_b; a few labels that are near to it do not yet say that there
-are none. A judge who is at a loss may give any number, so that those which it seldom gives are the least to be trusted:
-r_c is the share of the range over that of the items which a cell has. All of that is learned. Only means and variances
-are taken from the normal distribution: what is drawn of a cell's labels has them and lies within the range. The
-posterior is drawn by Gibbs sampling from counts of labels per cell.
+own. A share pi_c of a cell's labels is of no relation to what the judge expects and lies in the b-th part of the range
+with probability h_cb: such outliers gather, often in one place of the cell's own, more often where those of others are.
+A few labels that are near to what is expected do not yet say that there are none, and in a share lambda of cells the
+judge is at a loss: any share may be outliers. It may then give any number, so that those which it seldom gives are the
+least to be trusted: r_c is the share of the range over that of the items which a cell has. All of that is learned but
+for the constants. Only means and variances are taken from the normal distribution: what is drawn of a cell's labels has
+them and lies within the range. The posterior is drawn by Gibbs sampling from counts of labels per cell.
 
 Shapes: cells K, classes C, groups G, coefficients P, parts of the range B, chains S, levels T of (tau, phi, omega) and
 Q of pi.
@@ -44,6 +50,7 @@ from jaxtyping import Array, Bool, Float, Int
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.models._value_gibbs import Gibbs
 from bayes_assess.models._value_terms import (
+    GATHERED,
     LEAST,
     NU,
     OWN,
@@ -53,6 +60,7 @@ from bayes_assess.models._value_terms import (
     SIGMA_SHAPE,
     TAILS,
     Terms,
+    at_loss,
     grain,
     outlying_shares,
     rarities,
@@ -61,6 +69,7 @@ from bayes_assess.models._value_terms import (
 )
 
 _UNKNOWN, _MOST_RARE = 0.02, 3.0  # variance of the mean of a cell that is as rare as wide, for decisions
+_POOLED = 1.5  # labels as which the variance of all cells counts in that of a cell, for decisions
 
 
 def program(
@@ -100,12 +109,15 @@ def program(
         line = model.columns @ jnp.asarray(weight)
         mean = numpyro.sample("mean", dist.StudentT(TAILS, line, jnp.sqrt(jnp.asarray(model.tau2)[level])))
         variance = numpyro.sample("variance", dist.InverseGamma(NU / 2, NU / 2 * sigma2))
-        own = numpyro.sample("outlying", dist.Beta(OWN * expected, OWN * (1 - expected)))
+        lost = numpyro.sample("at_loss", dist.Bernoulli(at_loss(rarity, jnp))) == 1
+        first, second = (jnp.where(lost, 1.0, OWN * mean_share) for mean_share in (expected, 1 - expected))
+        own = numpyro.sample("outlying", dist.Beta(first, second))
+        place = numpyro.sample("place", dist.Dirichlet(GATHERED * part))
     mean, spread = jnp.asarray(mean)[:, None], jnp.sqrt(jnp.asarray(variance))[:, None]
     between = jax.scipy.special.ndtr(((values[1:] + values[:-1]) / 2 - mean) / spread)
     near = jnp.diff(between, prepend=0.0, append=1.0, axis=1)
     apart = (LEAST + (1 - LEAST) * jnp.asarray(own))[:, None]
-    probability = (1 - apart) * near + apart * spread_out(part, values, jnp)
+    probability = (1 - apart) * near + apart * spread_out(jnp.asarray(place), values, jnp)
     with numpyro.plate("item", len(cell)):
         numpyro.sample("label", dist.CategoricalProbs(probability[cell]), obs=labels)
 
@@ -207,7 +219,7 @@ class ValuedLabels:
         common = (2 * SIGMA_MEAN + squares.sum()) / (2 + n.sum())
         # Of the mean: cells without labels are to be asked about, and those that the judge seldom speaks of most.
         unknown = _UNKNOWN * (1 + jnp.minimum(jnp.asarray(self.rarity), _MOST_RARE)) / (n + 1)
-        spread = jnp.sqrt((NU * common + squares) / (NU + n) + unknown)
+        spread = jnp.sqrt((_POOLED * common + squares) / (_POOLED + n) + unknown)
         mean = (n * own + jnp.asarray(self.x) + 0.5) / (n + 2)  # not at an end, where there would be no variance
         return within(values, mean, spread, jnp)
 
@@ -224,4 +236,4 @@ class ValuedLabels:
         found = Gibbs(x, np.asarray(self.group), rarity, values, counts, apart, rng).run(n)
         near = within(values, found.mean, np.sqrt(found.variance), np)
         apart = found.apart[..., None]
-        return (1 - apart) * near + apart * spread_out(found.part, values, np)[:, None]
+        return (1 - apart) * near + apart * spread_out(found.part, values, np)
