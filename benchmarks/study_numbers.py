@@ -27,8 +27,8 @@ share of intervals that hold the truth. With --repeats 48, so 96 campaigns (stan
 | flips | 100 | 0.35 | 0.86 | 0.27 |
 | flips | 250 | 0.30 | 0.97 | 0.24 |
 
-Where some of the judge's numbers are of no relation to the labels, intervals are somewhat narrow until labels have shown
-it; that it might be so makes those of a good judge wider than its errors are.
+Where some of the judge's numbers are of no relation to the labels, intervals are somewhat narrow until labels have
+shown it; that it might be so makes those of a good judge wider than its errors are.
 """
 
 from __future__ import annotations

@@ -7,6 +7,17 @@ predicted class as it is and with its scores made worse: over-confident (logits 
 3), shuffled. A row has the root of the mean squared error of the classes' accuracies, the share of 95 % intervals that
 hold the truth, of classes and of the overall accuracy, and with --search the labels until the mean reciprocal rank of
 the least accurate class passes 0.99. Without the folder nothing is run.
+
+With --campaigns 48, cifar10, cifar10_vgg, 20news and mnist with four kinds of scores each and cifar100 and imagenet
+without any, the error of the learned prior over that of the better fixed one, in the geometric mean over scores that
+are as they are (or none), both designs and all budgets: 20news 0.43, imagenet 0.58, cifar100 0.67, cifar10 0.73,
+cifar10_vgg 0.76, mnist 0.85; at one label per class 1.17 (mnist), 1.03 and less elsewhere. With scores of any kind
+0.65; worst where they are shuffled and there is one label per class (mnist 2.08). Shares of intervals that hold the
+truth, of classes and of the overall accuracy: learned 0.98 and 0.96 on average, 0.93 and 0.85 (standard error 0.05) at
+worst; informative 0.82 and 0.66 on average, uninformative 0.88 and 0.02. Labels until the least accurate class is found
+(250 campaigns, mean reciprocal rank 0.95 and 0.99): 20news 1,052 and 1,265 (informative 1,721 and 2,647), cifar10 860
+and 1,280 (1,669 and 2,837), mnist 7,178 and 8,758 (8,196 and 10,000), cifar100, without scores, 2,837 and 3,952
+(uninformative 2,837 and 3,698).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ import numpy as np
 from jax.scipy.special import ndtr
 from jaxtyping import Array, Float, Int
 
-from bayes_assess._tools.axes import Scalar
+from bayes_assess._tools.axes import Scalar, x64
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.acquisition._rope_moves import rope_moves
 from bayes_assess.acquisition.calibration import calibration_reward
@@ -30,6 +30,7 @@ from bayes_assess.acquisition.confusion import (
 from bayes_assess.acquisition.rope import sample_expected_lambda
 from bayes_assess.acquisition.variance_reduction import beta_variance_reduction, sample_variance_reduction
 from bayes_assess.models.belief import Belief, beta_marginals, is_mixture
+from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.nested_dirichlet import NestedDirichlet
 from bayes_assess.models.sampled_belief import as_draws
 
@@ -45,11 +46,17 @@ class Reward(ABC):
     def __call__(self, theta: Float[Array, "K *O"], belief: Belief, weight: Float[Array, " K"]) -> Float[Array, " A"]:
         """Value of one label of every arm, under outcome probabilities `theta` of the K cells."""
 
+    def deciding(self, component: Belief, counts: Int[Array, "K O"]) -> Belief:
+        """Return what to decide on in the place of a mixture's component; `counts` are the labels in it."""
+        return component
+
     def updated(self, posterior: Belief, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Reward:
         """Carry along what depends on labels; `posterior` has the label of `cell` already."""
         return self
 
 
+_MOST_BORROWED = 2.0  # labels, as many as [ABA]'s priors count as
+_LEAST = 1e-9  # of a Beta distribution's parameters, whose labels are taken off with rounding errors
 _COUNTS = ["m", "n_outcomes"]
 
 
@@ -70,6 +77,20 @@ class VarianceReduction(Reward):
 
     m: int = 1
     n_outcomes: int = 2
+
+    @x64
+    def deciding(self, component: Belief, counts: Int[Array, "K O"]) -> Belief:
+        """Let what other cells have taught count as few labels.
+
+        A strength learned from the cells that have labels would leave the others without any, whatever they hold.
+        """
+        marginals = beta_marginals(component)
+        if marginals is None:
+            return component
+        told = counts[..., 1], counts[..., 0]
+        a, b = (jnp.maximum(found - labels, _LEAST) for found, labels in zip(marginals, told, strict=True))
+        share = jnp.minimum(1.0, _MOST_BORROWED / (a + b))
+        return BetaBernoulli(a * share + told[0], b * share + told[1])
 
     def __call__(self, theta, belief, weight):
         """Weighted expected variance reduction of every cell."""

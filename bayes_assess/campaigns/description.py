@@ -177,8 +177,8 @@ def describe_question(question: Question) -> dict[str, Any]:
     Examples
     --------
     >>> import bayes_assess as ba
-    >>> describe_question(ba.LeastAccurate(ba.ScoreBins(5), m=2))
-    {'question': 'LeastAccurate', 'by': {'bins': 5, 'kind': 'width'}, 'm': 2, 'target': 'pool'}
+    >>> describe_question(ba.GroupAccuracy(ba.ScoreBins(5)))
+    {'question': 'GroupAccuracy', 'by': {'bins': 5, 'kind': 'width'}, 'target': 'pool', 'covariates': []}
     """
     compares = isinstance(question, AllPairs | MeasureComparison | MeasurePairs | TwoGroups | TwoSystems)
     kind = "Compare" if compares else "Metric" if type(question) is MultiLabelMetric else type(question).__name__
@@ -198,7 +198,7 @@ def described_question(description: Mapping[str, Any]) -> Question:
     Examples
     --------
     >>> described_question({"question": "LeastAccurate", "by": {"bins": 5, "kind": "width"}, "m": 2})
-    LeastAccurate(by=ScoreBins(n_bins=5, kind='width'), target='pool', m=2)
+    LeastAccurate(by=ScoreBins(n_bins=5, kind='width'), target='pool', covariates=(), m=2)
     """
     options = {name: value for name, value in description.items() if name != "question"}
     return _made("question", description["question"], QUESTIONS, options)

@@ -60,6 +60,7 @@ OPTIONS = {
         "metric, rate and mean.",
         "GROUPS",
     ),
+    "covariates": Option("Columns of numbers that groups may differ by, separated by commas.", "COLUMNS"),
     "m": Option("Groups to find; 1 by default.", kind=int),
     "cost": Option("Costs as CSV: a row per predicted class, a column per label, with names.", "FILE", Path),
     "bins": Option("Bins of the confidence, or weight:N for equally filled ones; 10 by default.", "N"),
@@ -104,8 +105,8 @@ class Form(NamedTuple):
 
 _Q = QuestionName
 FORMS = (
-    Form((_Q.GROUP_ACCURACY,), takes="by target"),
-    Form((_Q.LEAST_ACCURATE, _Q.MOST_ACCURATE), takes="by m target"),
+    Form((_Q.GROUP_ACCURACY,), takes="by covariates target"),
+    Form((_Q.LEAST_ACCURATE, _Q.MOST_ACCURATE), takes="by covariates m target"),
     Form((_Q.CONFUSION_MATRIX,), takes="cost target"),
     Form((_Q.MOST_COSTLY,), "cost", "m target"),
     Form((_Q.CALIBRATION,), takes="bins by target"),
@@ -253,7 +254,7 @@ class Asked:
     @property
     def columns(self) -> dict[str, list[str]]:
         """Columns of groups and of other systems' predictions in the pool's file that the question needs."""
-        named = ("by", "pair", "first", "second", "systems", "judges")
+        named = ("by", "pair", "first", "second", "systems", "judges", "covariates")
         return columns_of({name: self._read(name) for name in named if name in self.options})
 
     def question(self, pool: Pool | RankedList) -> Question:
@@ -285,7 +286,7 @@ def columns_of(described: dict[str, Any]) -> dict[str, list[str]]:
     by, systems = described.get("by"), [*described.get("systems", []), *(described.get("judges") or [])]
     if by is None:
         systems += [described.get("first"), described.get("second")]
-    needed = {"groups": [by, described.get("pair")], "systems": systems}
+    needed = {"groups": [by, described.get("pair"), *described.get("covariates", [])], "systems": systems}
     return {
         kind: list(dict.fromkeys(name for name in names if isinstance(name, str) and name != _OWN))
         for kind, names in needed.items()

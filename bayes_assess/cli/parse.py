@@ -197,5 +197,6 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {  # plain values of options, fr
     "positive": class_named,
     "systems": lambda text, classes: _split(text),
     "judges": lambda text, classes: _split(text),
+    "covariates": lambda text, classes: _split(text),
     "values": parse_values,
 }

@@ -45,7 +45,7 @@ class _PosteriorSampling(ArmDesign):
             part, belief = posterior, state.belief
             if state.carried is not None:
                 key_part, key_draw = jax.random.split(key_draw)
-                part = drawn_component(key_part, posterior)
+                part = state.reward.deciding(drawn_component(key_part, posterior), state.counts)
                 belief = part.update_at_mean(state.pending)
             theta = _draw(key_draw, part, state.playable)
             return best_arms(key_tie, state.reward(theta, belief, state.weight), available, m)

@@ -1,9 +1,11 @@
 """Accuracy of every group where groups learn from each other: a regression on covariates with beta-binomial scatter.
 
 Plate ``group`` (G): theta_g ~ Beta(nu m_g, nu (1 - m_g)), logit m_g = x_g' beta, where x_g is 1, the logit of the
-group's mean score if there are scores, and what other covariates the user names. Plate ``covariate`` (P):
-beta_p ~ Normal(location_p, scale_p); log nu ~ Normal(log 12, 1.3). Plate ``label`` (N): z_i ~ Bernoulli(theta_{g(i)}),
-1 when the *label* of item i agrees with its prediction (METHODS 12.5).
+group's mean score if there are scores, the logarithm of its size and the square of that if sizes differ, and what other
+covariates the user names. Sizes belong here since designs look at them: a class that is predicted too often is less
+accurate, and asked about more. Plate ``covariate`` (P): beta_p ~ Normal(location_p, scale_p); log nu ~
+Normal(log 12, 1.3). Plate ``label`` (N): z_i ~ Bernoulli(theta_{g(i)}), 1 when the *label* of item i agrees with its
+prediction (METHODS 12.5).
 
 Given (beta, nu) the posterior is BetaBernoulli's. The posterior of (beta, nu) is carried by H weighted points: a
 Gaussian around the mode of the quasi-likelihood, over a grid in log nu, is drawn from at quasi-random points, and each
@@ -52,6 +54,9 @@ from bayes_assess.models.beta_bernoulli import BetaBernoulli
 
 # Priors of METHODS 12.5. Without scores the intercept alone says how accurate a group is.
 _INTERCEPT, _INTERCEPT_WITH_SCORES, _SLOPE, _OTHER = (1.0, 2.0), (0.0, 2.0), (1.0, 0.7), (0.0, 0.7)
+# Of a unit of the logarithm of a group's size, and at most of its standard deviation; sizes so alike play no part.
+_BY_SIZE, _MOST_BY_SIZE, _SIZES_ALIKE = 1.0, 0.5, 0.1
+_UNSCORED = 0.02  # share of items of which no score says anything, so that no mean score promises certainty
 
 
 def program(
@@ -142,6 +147,7 @@ class HierarchicalAccuracy:
         *,
         mean_score: Any = None,
         n_groups: int | None = None,
+        sizes: Any = None,
         covariates: Mapping[str, Any] | None = None,
     ) -> HierarchicalAccuracy:
         """Build the prior; it has no strength to choose, since that is learned.
@@ -152,30 +158,39 @@ class HierarchicalAccuracy:
             Mean confidence of every group's items.
         n_groups : int, optional
             Number of groups, where there are no scores.
+        sizes : (G,) integers, optional
+            Items of every group; left out, or nearly alike, they play no part.
         covariates : mapping of str to (G,) numbers, optional
             Other knowledge of the groups; every column is standardised.
 
         Raises
         ------
         PriorError
-            If a score lies outside [0, 1], a covariate is not one finite number per group, or neither or both of
-            `mean_score` and `n_groups` are given.
+            If a score lies outside [0, 1], a covariate or size is not one finite number per group, or neither or both
+            of `mean_score` and `n_groups` are given.
 
         Examples
         --------
         >>> HierarchicalAccuracy.from_prior(mean_score=[0.6, 0.9]).covariates.round(2).tolist()
-        [[1.0, 0.41], [1.0, 2.2]]
+        [[1.0, 0.4], [1.0, 2.11]]
         """
         if (mean_score is None) == (n_groups is None):
             raise PriorError("Pass either `mean_score`, or `n_groups` where there are no scores.")
         intercept = _INTERCEPT if mean_score is None else _INTERCEPT_WITH_SCORES
         columns, priors = [], [intercept]
         if mean_score is not None:
-            columns.append(logits(mean_scores(mean_score)))
+            columns.append(logits((1 - _UNSCORED) * mean_scores(mean_score) + _UNSCORED / 2))
             priors.append(_SLOPE)
             n_groups = len(columns[0])
+        if sizes is not None:
+            log_size = np.log1p(_numbers("`sizes`", sizes, n_groups))
+            spread = log_size.std()
+            if spread > _SIZES_ALIKE:
+                away = _standardised(log_size)
+                columns += [away, _standardised(away**2)]
+                priors += 2 * [(0.0, min(_BY_SIZE * spread, _MOST_BY_SIZE))]
         for name, values in (covariates or {}).items():
-            columns.append(_standardised(name, values, n_groups))
+            columns.append(_standardised(_numbers(f"Covariate {name!r}", values, n_groups)))
             priors.append(_OTHER)
         design = np.stack([np.ones(n_groups), *columns], axis=1)  # type: ignore[list-item]
         location, scale = np.array(priors).T
@@ -306,13 +321,16 @@ class HierarchicalAccuracy:
         return jax.nn.logsumexp(self.log_weight, axis=-1) - math.log(N_POINTS)
 
 
-def _standardised(name: str, values: Any, n_groups: int | None) -> np.ndarray:
+def _numbers(what: str, values: Any, n_groups: int | None) -> Float[np.ndarray, " G"]:
     column = np.asarray(values)
     if column.shape != (n_groups,):
-        raise PriorError(f"Covariate {name!r} has shape {column.shape}; pass one number for each of {n_groups} groups.")
+        raise PriorError(f"{what} has shape {column.shape}; pass one number for each of {n_groups} groups.")
     if column.dtype.kind not in "biuf" or not np.isfinite(column.astype(np.float64)).all():
-        raise PriorError(f"Covariate {name!r} is not a finite number for every group; fill in or drop the column.")
-    column = column.astype(np.float64)
+        raise PriorError(f"{what} is not a finite number for every group; fill in or drop the column.")
+    return column.astype(np.float64)
+
+
+def _standardised(column: Float[np.ndarray, " G"]) -> Float[np.ndarray, " G"]:
     spread = column.std()
     return (column - column.mean()) / (spread if spread > 0 else 1.0)
 

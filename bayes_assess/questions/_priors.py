@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,21 @@ PRIORS = ("informative", "uninformative")
 LEARNED = "learned"
 
 
-def accuracy_prior(cells: Cells, prior: Any, strength: float | None, default_strength: float) -> Belief:
+def accuracy_prior(
+    cells: Cells,
+    prior: Any,
+    strength: float | None,
+    default_strength: float,
+    covariates: Mapping[str, Float[np.ndarray, " K"]] | None = None,
+) -> Belief:
     """Build the prior of every cell's accuracy: the one that learns, or a fixed one of [ABA] "Priors"."""
     if is_learned(prior, strength):
+        known = {"sizes": cells.sizes, "covariates": covariates}
         if cells.mean_score is None:
-            return HierarchicalAccuracy.from_prior(n_groups=cells.n_cells)
-        return HierarchicalAccuracy.from_prior(mean_score=cells.mean_score)
+            return HierarchicalAccuracy.from_prior(n_groups=cells.n_cells, **known)
+        return HierarchicalAccuracy.from_prior(mean_score=cells.mean_score, **known)
+    if covariates:
+        raise PriorError(f"A fixed prior knows of no covariates ({', '.join(covariates)}); use prior='learned'.")
     if isinstance(prior, CalibrationBins):
         prior = prior.flat()
     if is_belief(prior):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question, check_target, pool_size
+from bayes_assess.questions._covariates import column_names, mean_columns
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
 from bayes_assess.questions._priors import accuracy_prior
 
@@ -32,6 +33,16 @@ class GroupAccuracy(Question):
     target : {"pool", "population"}
         Whether the accuracy of this finite pool is asked for, which is known exactly once everything is labelled,
         or the accuracy theta of the population that the pool was drawn from.
+    covariates : sequence of str
+        Columns of the pool with numbers, such as the age or the length of an item. The learned prior finds out how far
+        a group's accuracy goes with their means.
+
+    Raises
+    ------
+    QuestionError
+        If `target` or a name of a covariate is none.
+    PriorError
+        When asked of a pool without such a column of numbers, or with a fixed prior.
 
     Examples
     --------
@@ -44,6 +55,7 @@ class GroupAccuracy(Question):
 
     by: Any = "prediction"
     target: str = field(default="pool", kw_only=True)
+    covariates: Sequence[str] = field(default=(), kw_only=True)
 
     quantity: ClassVar[str] = "accuracy"
     low_is_worst: ClassVar[bool] = True
@@ -51,6 +63,7 @@ class GroupAccuracy(Question):
 
     def __post_init__(self):
         check_target(self.target)
+        object.__setattr__(self, "covariates", column_names(self.covariates))
 
     @property
     def scores(self) -> tuple[str, ...]:
@@ -63,7 +76,8 @@ class GroupAccuracy(Question):
 
     def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
         """Build the prior of every group's accuracy; a fixed one counts as two labels."""
-        return accuracy_prior(cells, prior, strength, self.default_strength)
+        covariates = mean_columns(pool, self.by, self.covariates)
+        return accuracy_prior(cells, prior, strength, self.default_strength, covariates)
 
     def belief_of_accuracies(self, accuracy: Float[np.ndarray, "S K"], pooled: Belief, seed: int) -> SampledBelief:
         """Return the draws as a belief."""
@@ -132,11 +146,13 @@ class LeastAccurate(_ExtremeAccuracy):
         How many groups to find.
     target : {"pool", "population"}
         As for `GroupAccuracy`.
+    covariates : sequence of str
+        As for `GroupAccuracy`.
 
     Examples
     --------
     >>> LeastAccurate(by="site", m=3)
-    LeastAccurate(by='site', target='pool', m=3)
+    LeastAccurate(by='site', target='pool', covariates=(), m=3)
     """
 
     sign: ClassVar[int] = -1
@@ -153,13 +169,13 @@ class MostAccurate(_ExtremeAccuracy):
 
     Parameters
     ----------
-    by, m, target
+    by, m, target, covariates
         As for `LeastAccurate`.
 
     Examples
     --------
     >>> MostAccurate(m=2)
-    MostAccurate(by='prediction', target='pool', m=2)
+    MostAccurate(by='prediction', target='pool', covariates=(), m=2)
     """
 
     sign: ClassVar[int] = 1

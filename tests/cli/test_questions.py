@@ -341,6 +341,17 @@ def test_further_judges_are_columns_which_a_journal_knows(tmp_path):
     assert ba.resume(run, pool).question.judges_of(pool) == ("second",)
 
 
+def test_covariates_are_columns_which_a_journal_knows(tmp_path):
+    run = tmp_path / "run.db"
+    path = write_csv(tmp_path / "answers.csv", ANSWERS | {"length": list(range(len(ANSWERS["id"])))})
+    options = ["--question", "group-accuracy", "--prediction", "verdict", "--by", "system", "--covariates", "length"]
+    done("start", path, *options, "--out", run)
+    done("ask", run, "-n", 2)
+    assert "0 of 24 items labelled" in done("status", run)
+    pool = ba.read_pool(path, id="id", prediction="verdict", groups=["system", "length"])
+    assert ba.resume(run, pool).question.covariates == ("length",)
+
+
 def test_pairs_of_answers_are_asked_for_and_told_together(tmp_path):
     run, to_label = tmp_path / "run.db", tmp_path / "to_label.csv"
     path = write_csv(tmp_path / "answers.csv", {**ANSWERS, "prompt": [f"p{i // 2}" for i in range(24)]})

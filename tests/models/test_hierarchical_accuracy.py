@@ -239,6 +239,33 @@ def test_few_labels_of_overconfident_groups_do_not_bluff():
     assert covered == {"learned": True, "informative": False}
 
 
+def test_scores_that_promise_certainty_are_not_believed():
+    """A hundred labels are right: an accuracy of 0.99, with which that happens once in three times, stays possible."""
+    prior = HierarchicalAccuracy.from_prior(mean_score=np.full(10, 0.9999))
+    assert prior.update(np.full(10, 10), np.full(10, 10)).quantile(0.025).max() < 0.99
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("budget", [120, 480])
+def test_where_larger_groups_are_less_accurate_the_overall_accuracy_is_held(budget):
+    """Larger groups are asked about more; a model that does not know sizes takes theirs for everyone's accuracy."""
+    rng = np.random.default_rng(1)
+    place = rng.normal(size=120)
+    sizes = np.rint(60 * np.exp(0.4 * place)).astype(int)
+    accuracy = rng.beta(*(12 * np.stack([m := special.expit(1.2 - 0.8 * place), 1 - m])))
+    predictions = np.repeat(np.arange(120), sizes)
+    labels = np.where(rng.random(len(predictions)) < np.repeat(accuracy, sizes), predictions, (predictions + 1) % 120)
+    pool, question = ba.Pool(predictions=predictions, classes=list(range(120))), ba.GroupAccuracy()
+    study = ba.simulate(
+        pool, labels, question, designs={"a": ("thompson", "learned")}, budgets=[budget], repeats=(n := 32), seed=0
+    )
+    truth, found = study.truth @ study.weight, study.campaigns["a"]
+    draws = [question.draws(study.cells, found.prior, counts, 0, 400) @ study.weight for counts in found.counts[:, 0]]
+    ends = np.quantile(draws, [0.025, 0.975], axis=1)
+    held = int(((ends[0] <= truth) & (truth <= ends[1])).sum())
+    assert held >= stats.binom.ppf(ALPHA, n, 0.88)
+
+
 @pytest.mark.parametrize("question", [ba.GroupAccuracy(), ba.ConfusionMatrix(), ba.Calibration()], ids=lambda q: q.name)
 def test_the_learned_prior_has_no_strength_to_choose(question):
     with pytest.raises(ba.PriorError, match="finds its strength from the labels"):
@@ -257,6 +284,7 @@ def test_results_are_64_bit_and_the_setting_is_left_alone():
         ({"mean_score": [0.5, 1.5]}, "between 0 and 1; group 1 has 1.5"),
         ({"n_groups": 2, "covariates": {"age": [1.0]}}, r"'age' has shape \(1,\); pass one number for each of 2"),
         ({"n_groups": 2, "covariates": {"age": [1.0, np.nan]}}, "'age' is not a finite number for every group"),
+        ({"n_groups": 2, "sizes": [1]}, r"`sizes` has shape \(1,\); pass one number for each of 2"),
         ({"n_groups": 2, "covariates": {"age": ["a", "b"]}}, "'age' is not a finite number for every group"),
     ],
 )

@@ -189,5 +189,5 @@ def test_a_thousand_classes_are_answered():
     result = a.result()
     assert result.cost.draws.shape == (10_000, n_classes)
     assert result.estimate.shape == (n_classes, n_classes)
-    assert result.to_arviz()["posterior"]["theta"].shape == (1, 20, n_classes, n_classes)
+    assert result.to_arviz()["posterior"]["theta"].shape == (4, 5, n_classes, n_classes)
     assert "Most frequent errors" in result.summary()
