@@ -34,14 +34,15 @@ def accuracy_prior(
     default_strength: float,
     covariates: Mapping[str, Float[np.ndarray, " K"]] | None = None,
 ) -> Belief:
-    """Build the prior of every cell's accuracy: the one that learns, or a fixed one of [ABA] "Priors"."""
+    """Build the prior of every cell's accuracy: the one that learns, or a fixed one of [ABA] "Priors".
+
+    Fixed ones take no notice of covariates.
+    """
     if is_learned(prior, strength):
         known = {"sizes": cells.sizes, "covariates": covariates}
         if cells.mean_score is None:
             return HierarchicalAccuracy.from_prior(n_groups=cells.n_cells, **known)
         return HierarchicalAccuracy.from_prior(mean_score=cells.mean_score, **known)
-    if covariates:
-        raise PriorError(f"A fixed prior knows of no covariates ({', '.join(covariates)}); use prior='learned'.")
     if isinstance(prior, CalibrationBins):
         prior = prior.flat()
     if is_belief(prior):

@@ -35,14 +35,14 @@ class GroupAccuracy(Question):
         or the accuracy theta of the population that the pool was drawn from.
     covariates : sequence of str
         Columns of the pool with numbers, such as the age or the length of an item. The learned prior finds out how far
-        a group's accuracy goes with their means.
+        a group's accuracy goes with their means; fixed priors take no notice of them.
 
     Raises
     ------
     QuestionError
         If `target` or a name of a covariate is none.
     PriorError
-        When asked of a pool without such a column of numbers, or with a fixed prior.
+        When asked of a pool without such a column of numbers.
 
     Examples
     --------
