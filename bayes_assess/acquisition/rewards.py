@@ -7,6 +7,7 @@ and the question fix (scores, costs, the groups to compare), so that compiled de
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
@@ -55,15 +56,20 @@ class Reward(ABC):
         return self
 
 
-_MOST_BORROWED = 2.0  # labels, as many as [ABA]'s priors count as
 _LEAST = 1e-9  # of a Beta distribution's parameters, whose labels are taken off with rounding errors
 _COUNTS = ["m", "n_outcomes"]
 
 
-@partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
+@partial(register_dataclass, data_fields=[], meta_fields=[*_COUNTS, "most_borrowed"])
 @dataclass(frozen=True)
 class VarianceReduction(Reward):
     """Estimate every cell's accuracy: the weighted reduction of its posterior variance.
+
+    Parameters
+    ----------
+    most_borrowed : float
+        Labels that what other cells have taught may count as in a decision. A strength learned from the cells that
+        have labels would leave the others without any, whatever they hold.
 
     Examples
     --------
@@ -77,19 +83,17 @@ class VarianceReduction(Reward):
 
     m: int = 1
     n_outcomes: int = 2
+    most_borrowed: float = math.inf
 
     @x64
     def deciding(self, component: Belief, counts: Int[Array, "K O"]) -> Belief:
-        """Let what other cells have taught count as few labels.
-
-        A strength learned from the cells that have labels would leave the others without any, whatever they hold.
-        """
+        """Let what other cells have taught count as few labels."""
         marginals = beta_marginals(component)
-        if marginals is None:
+        if marginals is None or self.most_borrowed == math.inf:
             return component
         told = counts[..., 1], counts[..., 0]
         a, b = (jnp.maximum(found - labels, _LEAST) for found, labels in zip(marginals, told, strict=True))
-        share = jnp.minimum(1.0, _MOST_BORROWED / (a + b))
+        share = jnp.minimum(1.0, self.most_borrowed / (a + b))
         return BetaBernoulli(a * share + told[0], b * share + told[1])
 
     def __call__(self, theta, belief, weight):

@@ -20,6 +20,8 @@ from bayes_assess.questions._covariates import column_names, mean_columns
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
 from bayes_assess.questions._priors import accuracy_prior
 
+_MOST_BORROWED = 2.0  # labels, as many as [ABA]'s priors count as; groups may differ by more than a model knows
+
 
 @dataclass(frozen=True, eq=False)
 class GroupAccuracy(Question):
@@ -85,7 +87,7 @@ class GroupAccuracy(Question):
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: the variance that it takes away."""
-        return VarianceReduction()
+        return VarianceReduction(most_borrowed=_MOST_BORROWED)
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
         """Return 1 where the label agrees with the prediction, else 0."""

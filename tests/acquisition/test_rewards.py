@@ -36,17 +36,17 @@ def test_variance_reduction_prefers_the_greater_and_the_less_labelled_group():
     assert value[0] > value[2]
 
 
-def test_what_other_groups_taught_counts_as_two_labels_when_accuracies_are_to_be_estimated():
+def test_what_other_groups_taught_may_count_as_two_labels():
     counts = np.array([[1, 3], [0, 0], [0, 1]])  # disagreements, agreements
     component = BetaBernoulli(
         60 * np.array([0.9, 0.5, 0.5]) + counts[:, 1], 60 * np.array([0.1, 0.5, 0.5]) + counts[:, 0]
     )
-    for reward, strength in ((VarianceReduction(), 2), (LowAccuracy(), 60)):
+    for reward, strength in ((VarianceReduction(most_borrowed=2), 2), (VarianceReduction(), 60), (LowAccuracy(), 60)):
         a, b = (np.asarray(x) for x in reward.deciding(component, counts).beta_marginals())
         np.testing.assert_allclose(a + b, strength + counts.sum(1))
         np.testing.assert_allclose((a - counts[:, 1]) / strength, [0.9, 0.5, 0.5])
     weak = BetaBernoulli(np.full(3, 0.5), np.full(3, 0.4))
-    found = VarianceReduction().deciding(weak, np.zeros((3, 2)))
+    found = VarianceReduction(most_borrowed=2).deciding(weak, np.zeros((3, 2)))
     np.testing.assert_allclose(np.asarray(found.a), 0.5)  # no less than it is
 
 
