@@ -1,8 +1,8 @@
 """Accuracy of every group where groups learn from each other: a regression on covariates with beta-binomial scatter.
 
 Plate ``group`` (G): theta_g ~ Beta(nu m_g, nu (1 - m_g)), logit m_g = x_g' beta, where x_g is 1, the logit of the
-group's mean score if there are scores, the logarithm of its size and the square of that if sizes differ, and what other
-covariates the user names. Sizes belong here since designs look at them: a class that is predicted too often is less
+group's mean score if there are scores, the logarithm of its size and the square of that if sizes of ten groups or
+more differ, and what other covariates the user names. Sizes belong here since designs look at them: a class that is predicted too often is less
 accurate, and asked about more. Plate ``covariate`` (P): beta_p ~ Normal(location_p, scale_p); log nu ~
 Normal(log 12, 1.3). Plate ``label`` (N): z_i ~ Bernoulli(theta_{g(i)}), 1 when the *label* of item i agrees with its
 prediction (METHODS 12.5).
@@ -54,8 +54,9 @@ from bayes_assess.models.beta_bernoulli import BetaBernoulli
 
 # Priors of METHODS 12.5. Without scores the intercept alone says how accurate a group is.
 _INTERCEPT, _INTERCEPT_WITH_SCORES, _SLOPE, _OTHER = (1.0, 2.0), (0.0, 2.0), (1.0, 0.7), (0.0, 0.7)
-# Of a unit of the logarithm of a group's size, and at most of its standard deviation; sizes so alike play no part.
-_BY_SIZE, _MOST_BY_SIZE, _SIZES_ALIKE = 1.0, 0.5, 0.1
+# Of a unit of the logarithm of a group's size, and at most of its standard deviation. Sizes so alike play no part, nor do
+# those of so few groups, which tell nothing of what goes with size.
+_BY_SIZE, _MOST_BY_SIZE, _SIZES_ALIKE, _FEW_GROUPS = 1.0, 0.5, 0.1, 9
 _UNSCORED = 0.02  # share of items of which no score says anything, so that no mean score promises certainty
 
 
@@ -159,7 +160,7 @@ class HierarchicalAccuracy:
         n_groups : int, optional
             Number of groups, where there are no scores.
         sizes : (G,) integers, optional
-            Items of every group; left out, or nearly alike, they play no part.
+            Items of every group; left out, nearly alike or of fewer than ten groups, they play no part.
         covariates : mapping of str to (G,) numbers, optional
             Other knowledge of the groups; every column is standardised.
 
@@ -185,7 +186,7 @@ class HierarchicalAccuracy:
         if sizes is not None:
             log_size = np.log1p(_numbers("`sizes`", sizes, n_groups))
             spread = log_size.std()
-            if spread > _SIZES_ALIKE:
+            if spread > _SIZES_ALIKE and len(log_size) > _FEW_GROUPS:
                 away = _standardised(log_size)
                 columns += [away, _standardised(away**2)]
                 priors += 2 * [(0.0, min(_BY_SIZE * spread, _MOST_BY_SIZE))]
