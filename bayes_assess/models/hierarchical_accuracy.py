@@ -1,11 +1,11 @@
 """Accuracy of every group where groups learn from each other: a regression on covariates with beta-binomial scatter.
 
 Plate ``group`` (G): theta_g ~ Beta(nu m_g, nu (1 - m_g)), logit m_g = x_g' beta, where x_g is 1, the logit of the
-group's mean score if there are scores, the logarithm of its size and the square of that if sizes of ten groups or
-more differ, and what other covariates the user names. Sizes belong here since designs look at them: a class that is predicted too often is less
-accurate, and asked about more. Plate ``covariate`` (P): beta_p ~ Normal(location_p, scale_p); log nu ~
-Normal(log 12, 1.3). Plate ``label`` (N): z_i ~ Bernoulli(theta_{g(i)}), 1 when the *label* of item i agrees with its
-prediction (METHODS 12.5).
+group's mean score if there are scores, the logarithm of its size and the square of that if sizes of ten groups or more
+differ, and what other covariates the user names. Sizes belong here since designs look at them: a class that is
+predicted too often is less accurate, and asked about more. Plate ``covariate`` (P): beta_p ~ Normal(location_p,
+scale_p); log nu ~ Normal(log 12, 1.3). Plate ``label`` (N): z_i ~ Bernoulli(theta_{g(i)}), 1 when the *label* of item i
+agrees with its prediction (METHODS 12.5).
 
 Given (beta, nu) the posterior is BetaBernoulli's. The posterior of (beta, nu) is carried by H weighted points: a
 Gaussian around the mode of the quasi-likelihood, over a grid in log nu, is drawn from at quasi-random points, and each
@@ -54,8 +54,8 @@ from bayes_assess.models.beta_bernoulli import BetaBernoulli
 
 # Priors of METHODS 12.5. Without scores the intercept alone says how accurate a group is.
 _INTERCEPT, _INTERCEPT_WITH_SCORES, _SLOPE, _OTHER = (1.0, 2.0), (0.0, 2.0), (1.0, 0.7), (0.0, 0.7)
-# Of a unit of the logarithm of a group's size, and at most of its standard deviation. Sizes so alike play no part, nor do
-# those of so few groups, which tell nothing of what goes with size.
+# Of a unit of the logarithm of a group's size, and at most of its standard deviation. Sizes so alike play no part, nor
+# do those of so few groups, which tell nothing of what goes with size.
 _BY_SIZE, _MOST_BY_SIZE, _SIZES_ALIKE, _FEW_GROUPS = 1.0, 0.5, 0.1, 9
 _UNSCORED = 0.02  # share of items of which no score says anything, so that no mean score promises certainty
 
