@@ -361,7 +361,8 @@ def _is_described(made: Any, description: Mapping[str, Any]) -> bool:
     if any(mine.get(name) != description.get(name) for name in ("question", "name")):
         return False
     mine, kept = (one.get("options", one) for one in (mine, description))
-    standard = {name: option.default for name, option in inspect.signature(type(made)).parameters.items()}
+    options = inspect.signature(type(made)).parameters.values()
+    standard = {one.name: _plain(one.name, one.default) for one in options if one.default is not one.empty}
     return all(
         _alike(mine.get(name, standard.get(name)), kept.get(name, standard.get(name)))
         for name in mine.keys() | kept.keys()
