@@ -1,6 +1,7 @@
 """How much cheaper a judge makes the mean of ratings, and whether intervals hold the truth, however good the judge is.
 
     python benchmarks/study_ratings.py [--campaigns 48] [--pools biased,none useless,honest] [--whole]
+        [--seed 1]
 
 Made pools of 2,000 items have labels from 1 to 5, normal variables that are cut, in four groups of different means. A
 judge's rating is ``biased`` (scatter 0.35; by 0.8, -0.2, 0.4 and 0 in the groups), ``noisy`` (scatter 0.9, and half of
@@ -34,7 +35,10 @@ errors about 0.06 and 0.025):
 | | 500 | 1.05 | 0.969 | 0.98 | 0.97 | 0.983 |
 
 A judge whose ratings stand alone leaves little to be gained beyond a line: errors are smaller than the rival's with few
-labels and about the same from 250 on. For a useless judge without scores intervals are somewhat narrow at 50 and 100.
+labels and about the same from 250 on. For a useless judge without scores intervals of groups are somewhat narrow at 50
+and 100 labels, 13 and 25 of each: with --seed 1, 2 and 3, 32 campaigns each, the errors are 0.97 and 1.11 of those of
+random labels and 0.90 of the intervals hold the truth; for the mean of the whole pool (64 campaigns each) 0.97 and
+1.03, and 0.94 and 0.95.
 """
 
 from __future__ import annotations
@@ -130,11 +134,13 @@ def main() -> None:
     parser.add_argument("--campaigns", type=int, default=48)
     parser.add_argument("--pools", nargs="*", default=POOLS)
     parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--seed", type=int, default=1, help="of the pool that is made")
     given = parser.parse_args()
     print("| judge, scores | labels | RMSE / random | held | width / random | rival's | held, rival |")
     print("|---|--:|--:|--:|--:|--:|--:|")
     for name in given.pools:
-        pool, labels = made(*name.split(","))
+        judge, scored = name.split(",")
+        pool, labels = made(judge, scored, given.seed)
         for n, error, error_se, held, held_se, width, rival, rival_held in rows(
             pool, labels, given.campaigns, None if given.whole else "group"
         ):
