@@ -49,8 +49,10 @@ class Posterior(NamedTuple):
         Of the measures of the pool.
     curves : (n, K)
         Of the curve.
-    strength : (n,)
-        Labels that the curve is worth in every cell.
+    strength : (n, K)
+        Labels that the curve counts as in every cell.
+    cautious : (n,) booleans
+        Whether the curve is of a member that is a precaution.
     design_interval : (k, 2)
         Intervals that lean on random items alone.
     audits : (K, 2) integers
@@ -68,6 +70,7 @@ class Posterior(NamedTuple):
     draws: Any
     curves: Any
     strength: Any
+    cautious: Any
     design_interval: Any
     audits: Any
     events: Any
@@ -262,16 +265,16 @@ class VarianceReduction(Design):
 
     def record(self, state: BeliefState) -> Any:
         """Return what the answer is computed from."""
-        share, strength = state.belief.weighted(_N_LOOK)
-        events = state.belief.counts.astype(jnp.int64)
+        share, strength, member = state.belief.weighted(_N_LOOK)
         return (
             share,
             strength,
-            events,
+            state.belief.counts.astype(jnp.int64),
             state.errors.learned,
             state.counts,
             state.settled_counts,
             state.audit.bets,
+            state.belief.members.precaution[member] > 0,
             state.complete,
         )
 
@@ -280,7 +283,8 @@ class VarianceReduction(Design):
         """Turn curves into posteriors of the measure, and bets into intervals."""
         rng = generator(seed, "posterior of a measure")
         shape = record[-1].shape
-        *drawn, settled, bets, complete = jax.tree.map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
+        flat = jax.tree.map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
+        *drawn, settled, bets, cautious, complete = flat
         about = setting.cells.events
         found, joint = [], []
         for i, exact in enumerate(complete):
@@ -288,19 +292,19 @@ class VarianceReduction(Design):
             completed = Completion(about.outcome, about.row, replace(about.errors, **learned), labels)
             share = _with_groups(rng, about.coordinates, share, strength, events)
             draws = measure_draws(rng, setting.reward, share, strength, events, completed)
-            found.append(posterior_measure(draws, exact))
+            found.append(posterior_measure(draws, exact, cautious[i]))
             joint += [draws.astype(np.float32)] if setting.reward.compared else []
-        quantiles, exact = np.stack([one.quantiles for one in found]), np.stack([one.exact for one in found])
         audit = first_audit(setting.reward, setting.playable)
         ends = design_intervals(audit, bets, settled, setting.reward, level)
-        parts = [quantiles, exact, ends, *([np.stack(joint)] if joint else [])]
+        quantiles, exact, value = (np.stack([one[i] for one in found]) for i in range(3))
+        parts = [quantiles, exact, value, ends, *([np.stack(joint)] if joint else [])]
         return PosteriorMeasure(*(part.reshape(*shape, *part.shape[1:]) for part in parts))
 
     @x64
     def posterior(self, state: BeliefState, seed: int, level: float, n: int = _N_RESULT) -> Posterior:
         """Draw curves and measures of the pool from their posterior, and compute the intervals of the audit."""
         state = jax.device_get(state)
-        share, strength = drawn(state.belief, n)
+        share, strength, member = drawn(state.belief, n)
         audit, events = state.audit, state.belief.counts.astype(np.int64)
         completed = Completion(state.event, state.row, state.errors, state.counts)
         hits = np.take_along_axis(audit.counts, np.asarray(state.event)[:, None], 1)[:, 0]
@@ -311,6 +315,7 @@ class VarianceReduction(Design):
             draws=measure_draws(rng, state.measure, share, strength, events, completed),
             curves=share,
             strength=strength,
+            cautious=state.belief.members.precaution[member] > 0,
             design_interval=design_intervals(audit, bets, settled, state.measure, level)[0],
             audits=np.stack([audit.counts.sum(1) - hits, hits], axis=-1),
             events=events,
@@ -327,7 +332,7 @@ class VarianceReduction(Design):
 
         Of designs whose event is all of a label that matters.
         """
-        share, strength = drawn(state.belief, n)
+        share, strength, _ = drawn(state.belief, n)
         events = np.asarray(state.belief.counts).astype(np.int64)
 
         def draws(columns):

@@ -135,7 +135,7 @@ class BeliefMetricResult(Ordered):
                 "The belief is about all of a label, with no event that has a rate in cells; `draws` has the posterior "
                 "of what was asked."
             )
-        nu, counts = self.found.strength[:, None], self.found.events
+        nu, counts = self.found.strength, self.found.events
         return (nu * self.found.curves + counts[:, 1]) / (nu + counts.sum(1))
 
     @property
@@ -199,7 +199,7 @@ class BeliefMetricResult(Ordered):
                 raise QuestionError(f"There is no output {show(side)}; there are {listing(self.groups)}.")
             columns.append(self.found.draws[:, at[0]])
         draws = columns[0] - columns[1]
-        found = posterior_measure(draws[:, None], self.found.exact)
+        found = posterior_measure(draws[:, None], self.found.exact, self.found.cautious)
         masses = region_masses(draws, rope + _ROUNDING)
         return Difference(float(found.value[0]), found.interval(self.level)[0], *masses.tolist())
 
@@ -260,7 +260,7 @@ class BeliefMetricResult(Ordered):
             )
         return to_arviz(
             {"measure": self.found.draws, "rate": self.posterior, "strength": self.found.strength},
-            dims={"measure": ["output"], "rate": ["cell"], "labels": ["cell"], "events": ["cell"]},
+            dims={"measure": ["output"]} | dict.fromkeys(("rate", "strength", "labels", "events"), ["cell"]),
             coords={"output": self.groups, "cell": self.cells.names},
             observed_data={"labels": counts.sum(1), "events": counts[:, 1]},
             attrs=self._attributes(),
@@ -345,7 +345,7 @@ class BeliefMetricResult(Ordered):
 
     @cached_property
     def _posterior(self) -> Any:
-        return posterior_measure(self.found.draws, self.found.exact)
+        return posterior_measure(self.found.draws, self.found.exact, self.found.cautious)
 
     @cached_property
     def _credible(self) -> Float[np.ndarray, "k 2"]:
@@ -377,7 +377,7 @@ class BeliefMetricResult(Ordered):
         if self.supposed is None or len(self.groups) > _SUPPOSED:
             return []
         kinds = ("right", "wrong") if self._events.about_agreement else ("positive", "negative")
-        posteriors = [posterior_measure(draws, False) for draws in self.supposed]
+        posteriors = [posterior_measure(draws, False, self.found.cautious) for draws in self.supposed]
         ends = [(one.value, one.interval(self.level)) for one in posteriors]
         return [
             self._supposition(name, kinds, [(float(value[i]), interval[i]) for value, interval in ends])
