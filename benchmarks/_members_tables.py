@@ -1,48 +1,20 @@
 """Tables of sets of members: interval scores, errors against the best rival, and coverage, over pools.
 
-Geometric means are over pools; standard errors are the jackknife's over pools, which hold what chance does in the
-choice of pools and in the campaigns of each, and of quantiles the bootstrap's. Ratios to the first set are of pairs.
+Geometric means are over pools. Ratios to the first set are of pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from _campaign_rows import FLOOR
+from _pool_means import best_rivals, bootstrap, geometric, heading, jackknife, line, with_error
 
 Row = dict[str, Any]
 Found = dict[str, dict[str, Row]]  # by set and pool
-_RESAMPLED = 400
-
-
-def jackknife(statistic: Callable[[np.ndarray], float], values: np.ndarray) -> tuple[float, float]:
-    """Compute a statistic of pools, and its standard error.
-
-    Examples
-    --------
-    >>> jackknife(np.mean, np.array([1.0, 2.0, 3.0]))  # that of a mean is the usual one
-    (2.0, 0.5773502691896257)
-    """
-    n = len(values)
-    if n < 2:
-        return float(statistic(values)) if n else np.nan, np.nan
-    without = np.array([statistic(np.delete(values, i)) for i in range(n)])
-    return float(statistic(values)), float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
-
-
-def bootstrap(statistic: Callable[[np.ndarray], float], values: np.ndarray) -> tuple[float, float]:
-    """Compute a statistic that is not smooth, and its standard error."""
-    if len(values) < 2:
-        return float(statistic(values)) if len(values) else np.nan, np.nan
-    chosen = np.random.default_rng(0).integers(0, len(values), (_RESAMPLED, len(values)))
-    return float(statistic(values)), float(np.std([statistic(values[one]) for one in chosen]))
-
-
-def geometric(values: np.ndarray) -> float:
-    """Return the geometric mean."""
-    return float(np.exp(np.mean(np.log(values))))
 
 
 def report(rows: list[Row], rivals: list[Row]) -> str:
@@ -51,7 +23,7 @@ def report(rows: list[Row], rivals: list[Row]) -> str:
     for measure in sorted({row["measure"] for row in rows}):
         found = common_pools([row for row in rows if row["measure"] == measure])
         best = best_rivals([row for row in rivals if row["measure"] == measure])
-        parts += [f"# {measure}\n", *_tables(found, best)]
+        parts += [f"# {measure}\n", *(_tables(found, best) or ["No pool has rows of all sets.\n"])]
     return "\n".join(parts) if parts else "There are no rows yet."
 
 
@@ -60,17 +32,8 @@ def common_pools(rows: list[Row]) -> Found:
     found: Found = {}
     for row in sorted(rows, key=lambda row: row["campaigns"]):
         found.setdefault(row["set"], {})[row["pool"]] = row
-    shared = set.intersection(*(set(pools) for pools in found.values()))
-    return {name: {pool: row for pool, row in pools.items() if pool in shared} for name, pools in found.items()}
-
-
-def best_rivals(rivals: list[Row]) -> dict[tuple[str, int], float]:
-    """Return the least root mean squared error of the rivals by pool and number of labels."""
-    best: dict[tuple[str, int], float] = {}
-    for row in rivals:
-        for budget, rmse in zip(row["budgets"], row["rmse"], strict=True):
-            best[row["pool"], budget] = min(best.get((row["pool"], budget), np.inf), max(rmse, FLOOR))
-    return best
+    shared = sorted(set.intersection(*(set(pools) for pools in found.values())))
+    return {name: {pool: pools[pool] for pool in shared} for name, pools in found.items()}
 
 
 def _tables(found: Found, best: dict[tuple[str, int], float]) -> list[str]:
@@ -95,40 +58,38 @@ def _tables(found: Found, best: dict[tuple[str, int], float]) -> list[str]:
 def over_pools(found: Found, best: dict[tuple[str, int], float]) -> str:
     """Write a line per set and number of labels."""
     head = "labels set pools score score/first rmse mse/rival 9th-decile worst coverage 10th-percentile worst-coverage"
-    lines, first = [_heading(head.split())], next(iter(found.values()))
+    lines, first = [heading(head.split())], next(iter(found.values()))
     for labels in sorted({budget for row in first.values() for budget in row["budgets"]}):
         scores: dict[str, np.ndarray] = {}
         for name, pools in found.items():
-            rows = {
-                pool: (row, row["budgets"].index(labels)) for pool, row in pools.items() if labels in row["budgets"]
-            }
-            column = {
-                what: np.array([row[what][b] for row, b in rows.values()]) for what in ("score", "rmse", "coverage")
-            }
+            rows = {p: (row, row["budgets"].index(labels)) for p, row in pools.items() if labels in row["budgets"]}
+            column = {}
+            for what in ("score", "rmse", "coverage"):
+                column[what] = np.array([row[what][b] for row, b in rows.values()])
             scores[name] = np.maximum(column["score"], FLOOR)
             rmse = np.maximum(column["rmse"], FLOOR)
             rival = np.array([best.get((pool, labels), np.nan) for pool in rows])
             ratios = ((rmse / rival) ** 2)[np.isfinite(rival)]
-            relative = scores[name] / next(iter(scores.values()))[: len(rmse)]
+            relative = scores[name] / next(iter(scores.values()))  # pools in the same order
             coverage = column["coverage"]
             cells = [
                 jackknife(geometric, scores[name]),
                 jackknife(geometric, relative),
                 jackknife(geometric, rmse),
                 jackknife(geometric, ratios) if len(ratios) else (np.nan, np.nan),
-                bootstrap(lambda x: float(np.quantile(x, 0.9)), ratios),
-                (ratios.max(initial=-np.inf) if len(ratios) else np.nan, np.nan),
+                bootstrap(partial(np.quantile, q=0.9), ratios),
+                (ratios.max() if len(ratios) else np.nan, np.nan),
                 jackknife(np.mean, coverage),
-                bootstrap(lambda x: float(np.quantile(x, 0.1)), coverage),
-                (coverage.min(), np.nan),
+                bootstrap(partial(np.quantile, q=0.1), coverage),
+                (coverage.min(initial=1.0), np.nan),
             ]
-            lines.append(_line([str(labels), name, str(len(rows)), *(_with_error(*cell) for cell in cells)]))
+            lines.append(line([str(labels), name, str(len(rows)), *(with_error(*cell) for cell in cells)]))
     return "\n".join(lines) + "\n"
 
 
 def one_by_one(found: Found, best: dict[tuple[str, int], float]) -> str:
     """Write a line per pool and set."""
-    lines = [_heading("pool set score rmse mse/rival coverage least-coverage".split())]
+    lines = [heading("pool set score rmse mse/rival coverage least-coverage".split())]
     for pool in next(iter(found.values())):
         for name, pools in found.items():
             row = pools[pool]
@@ -136,7 +97,7 @@ def one_by_one(found: Found, best: dict[tuple[str, int], float]) -> str:
             rival = np.array([best.get((pool, budget), np.nan) for budget in row["budgets"]])
             numbers = [total_score(row), geometric(rmse), geometric((rmse / rival) ** 2)]
             numbers += [float(np.mean(row["coverage"])), min(row["coverage"])]
-            lines.append(_line([pool, name, *(f"{x:.3g}" for x in numbers)]))
+            lines.append(line([pool, name, *(f"{x:.3g}" for x in numbers)]))
     return "\n".join(lines) + "\n"
 
 
@@ -147,7 +108,7 @@ def total_score(row: Row) -> float:
 
 def left_out(found: Found) -> str:
     """Write which set has the least score without each real pool, and its score there relative to the best set's."""
-    lines = [_heading("without chosen its-score-there best-there best-score-there ratio".split())]
+    lines = [heading("without chosen its-score-there best-there best-score-there ratio".split())]
     scores = {name: {pool: total_score(row) for pool, row in pools.items()} for name, pools in found.items()}
     real = [pool for pool, row in next(iter(found.values())).items() if row["kind"] == "real"]
     for pool in real:
@@ -160,17 +121,5 @@ def left_out(found: Found) -> str:
             continue
         chosen, there = min(without, key=lambda n: without[n]), min(scores, key=lambda n: scores[n][pool])
         own, least = scores[chosen][pool], scores[there][pool]
-        lines.append(_line([pool, chosen, f"{own:.3g}", there, f"{least:.3g}", f"{own / least:.3f}"]))
+        lines.append(line([pool, chosen, f"{own:.3g}", there, f"{least:.3g}", f"{own / least:.3f}"]))
     return "\n".join(lines) + "\n"
-
-
-def _with_error(value: float, error: float) -> str:
-    return f"{value:.3g}" + ("" if np.isnan(error) else f" ± {error:.1g}")
-
-
-def _heading(names: list[str]) -> str:
-    return _line(names) + "\n" + _line(["---"] * len(names))
-
-
-def _line(cells: list[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

@@ -119,7 +119,9 @@ def run(rows: Rows, designs: dict[str, Any], common: dict[str, Any], options: ar
             found = campaign_row(pool, labels, options.measure, played, options.budgets, options.campaigns)
             if found is not None:
                 rows.add(row | found | {"facts": facts})
-                print(f"{design} on {name}: score {np.round(found['score'], 3)}, {found['seconds']:.1f} s", flush=True)
+                print(
+                    f"{design} on {name}: score {np.round(found['score'], 3)}, {found['processor']:.1f} s", flush=True
+                )
 
 
 def run_set(options: argparse.Namespace) -> None:
