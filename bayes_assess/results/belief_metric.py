@@ -20,6 +20,7 @@ from bayes_assess.questions.metric import cells_table
 from bayes_assess.results._curve_table import curve_table
 from bayes_assess.results._ordered import Ordered
 from bayes_assess.results.plots import forest, precision_recall_curve
+from bayes_assess.results.sensitivity import SensitiveToHidden
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +51,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefMetricResult(Ordered):
+class BeliefMetricResult(SensitiveToHidden, Ordered):
     """Measures, such as F1, from a belief that learns what the scores mean.
 
     Attributes
@@ -286,7 +287,8 @@ class BeliefMetricResult(Ordered):
             lines.append(f"{name} {one:.3f}, {self.level:.0%} {self._kind(i)} interval [{low:.3f}, {high:.3f}]{given}.")
         if len(lines) > _LINES:
             lines = [*lines[:_LINES], f"And {len(value) - _LINES:,} more."]
-        return [*lines, *(self._said_of_the_best() if self._is_ordered else []), self._without_trust()]
+        best = self._said_of_the_best() if self._is_ordered else []
+        return [*lines, *best, self._without_trust(), *self._if_hidden()]
 
     def _about_curve(self) -> list[str]:
         n = f"Precision and recall at {len(self._credible) // 2:,} thresholds"
