@@ -59,22 +59,34 @@ def check_predictions(predictions: Any) -> tuple[np.ndarray, bool]:
 
 
 def infer_classes(predictions: np.ndarray, boolean: bool, others: Iterable[tuple[np.ndarray, bool]] = ()) -> np.ndarray:
-    """Return 0..max for non-negative integers (0, 1 for booleans), the sorted distinct values for anything else.
+    """Return the sorted distinct values; 0 and 1 if there are no others, even where one of the two does not occur.
 
     Predictions of other systems count if they are of the same kind; else coding them says what does not fit.
+
+    Examples
+    --------
+    >>> infer_classes(np.array([500, 200, 404]), False).tolist(), infer_classes(np.array([0, 0]), False).tolist()
+    ([200, 404, 500], [0, 1])
     """
     alike = [(values, flags) for values, flags in others if values.dtype.kind == predictions.dtype.kind]
-    predictions = np.concatenate([predictions, *(values for values, _ in alike)])
     if boolean and all(flags for _, flags in alike):
         return np.arange(2)
-    if predictions.dtype.kind == "i" and predictions.min() >= 0:
-        top = int(predictions.max())
-        if top > max(len(predictions), 100_000):
-            raise PoolError(
-                f"Prediction {top:,} would make {top + 1:,} classes; pass classes=[...] with the names that can occur."
-            )
-        return np.arange(top + 1)
-    return np.unique(predictions)
+    found = np.unique(np.concatenate([np.unique(values) for values in (predictions, *(one for one, _ in alike))]))
+    both = found.dtype.kind == "i" and found[0] >= 0 and found[-1] <= 1
+    return np.arange(2) if both else found
+
+
+def once_inferred(classes: np.ndarray, codes: Iterable[np.ndarray]) -> np.ndarray | None:
+    """Return the classes that releases before this rule inferred of such integers: 0 to the greatest that is predicted.
+
+    None where they were these classes, too, or of another kind, or were refused.
+    """
+    if classes.dtype.kind != "i" or classes.min() < 0:
+        return None
+    codes = list(codes)
+    top = int(classes[max(int(values.max()) for values in codes)])
+    refused = top > max(len(codes) * len(codes[0]), 100_000)
+    return None if refused or np.array_equal(classes, np.arange(top + 1)) else np.arange(top + 1)
 
 
 def codes_of(values: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, int | None]:
