@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import first_missing, first_true, listing, show, text_as_int, values_of, whole
+from bayes_assess._tools.row_numbers import row_no
 from bayes_assess.errors import PoolError
 
 
@@ -44,13 +45,15 @@ def check_predictions(predictions: Any) -> tuple[np.ndarray, bool]:
         )
     row = first_missing(values)
     if row is not None:
-        raise PoolError(f"The prediction in row {row} is missing ({show(values[row])}); drop the row or predict it.")
+        raise PoolError(
+            f"The prediction in row {row_no(row)} is missing ({show(values[row])}); drop the row or predict it."
+        )
     boolean = values.dtype.kind == "b"
     values = whole(values)
     if values.dtype.kind == "f" and values.size:
         row = int(np.argmax(values != np.floor(values)))
         raise PoolError(
-            f"The prediction in row {row} is {show(values[row])}, not a class; "
+            f"The prediction in row {row_no(row)} is {show(values[row])}, not a class; "
             "if these are probabilities of the positive class, pass them as scores."
         )
     if values.dtype.kind not in "iufU":
@@ -143,8 +146,9 @@ def code_predictions(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
         return codes
     known = f"the codes 0 to {len(classes) - 1}" if by_code else listing(classes)
     raise PoolError(
-        f"The prediction in row {row} is {show(values[row])}, which is not among the {len(classes)} classes ({known}); "
-        "pass every class that can be predicted as classes=[...], in the order of the scores if there are any."
+        f"The prediction in row {row_no(row)} is {show(values[row])}, which is not among the {len(classes)} classes "
+        f"({known}); pass every class that can be predicted as classes=[...], in the order of the scores if there are "
+        "any."
     )
 
 

@@ -410,11 +410,21 @@ class Pool:
         """
         if self.fingerprint() == fingerprint:
             return self
+        before = self._as_once_inferred()
+        return before if before is not None and before.fingerprint() == fingerprint else None
+
+    def with_classes_of(self, other: Pool) -> Pool:
+        """Return the same pool with the classes of another one, where those were inferred as earlier releases did."""
+        if np.array_equal(self.classes, other.classes):
+            return self
+        before = self._as_once_inferred()
+        return before if before is not None and np.array_equal(before.classes, other.classes) else self
+
+    def _as_once_inferred(self) -> Pool | None:
         if type(self) is not Pool or self.classes_declared:
             return None
         names = once_inferred(self.classes, (self.predictions, *self._systems.values()))
-        before = None if names is None else self._recoded(names, self.classes.astype(np.int32))
-        return before if before is not None and before.fingerprint() == fingerprint else None
+        return None if names is None else self._recoded(names, self.classes.astype(np.int32))
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of the pool's values, the same in every process and for every kind of array.
