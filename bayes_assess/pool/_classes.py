@@ -7,7 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import first_missing, first_true, listing, show, text_as_int, values_of, whole
+from bayes_assess._tools.arrays import (
+    ODD_LETTER,
+    first_missing,
+    first_odd_letter,
+    first_true,
+    listing,
+    show,
+    text_as_int,
+    values_of,
+    whole,
+)
 from bayes_assess._tools.row_numbers import row_no
 from bayes_assess.errors import PoolError
 
@@ -27,6 +37,9 @@ def check_classes(classes: Any) -> np.ndarray:
         )
     if names.dtype.kind != "U":
         names = names.astype(np.int64)
+    at = first_odd_letter(names)
+    if at is not None:
+        raise PoolError(f"The name of class {at}, {show(names[at])}, {ODD_LETTER}.")
     values, counts = np.unique(names, return_counts=True)
     if len(values) < len(names):
         twice = values[counts > 1][0]
@@ -58,6 +71,9 @@ def check_predictions(predictions: Any) -> tuple[np.ndarray, bool]:
         )
     if values.dtype.kind not in "iufU":
         raise PoolError(f"Predictions must be class names or integer codes, but are {listing(values, 3)}.")
+    row = first_odd_letter(values)
+    if row is not None:
+        raise PoolError(f"The prediction in row {row_no(row)}, {show(values[row])}, {ODD_LETTER}.")
     return (values if values.dtype.kind == "U" else values.astype(np.int64, copy=False)), boolean
 
 

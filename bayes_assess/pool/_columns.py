@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import (
+    ODD_LETTER,
     first_missing,
     first_nested,
+    first_odd_letter,
     frame_of,
     frozen,
     listing,
@@ -125,6 +127,9 @@ def check_groups(groups: Any, n_items: int) -> dict[str, np.ndarray]:
                 f"Group column {name!r} has no value in row {row_no(row)} ({show(values[row])}); "
                 'fill it, for example with "unknown", or leave the item out.'
             )
+        row = first_odd_letter(values)
+        if row is not None:
+            raise PoolError(f"The {name!r} of row {row_no(row)}, {show(values[row])}, {ODD_LETTER}.")
         row = first_nested(values)
         if row is not None:
             raise PoolError(

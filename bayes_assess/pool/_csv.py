@@ -7,6 +7,7 @@ of their texts are plain ones, in the way that most programs write them.
 from __future__ import annotations
 
 import re
+import warnings
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import count
@@ -59,6 +60,8 @@ def read_csv(
     except UnreadableCsv as error:
         raise PoolError(f"{path.name!r} cannot be read {error.problem}.") from None
     held.check_widths()
+    if file.note:
+        warnings.warn(f"{path.name}: {file.note}", UserWarning, stacklevel=6)  # of who called `read_pool`
     names = class_names(columns.scores) if classes is None and isinstance(columns.scores, list) else classes
     found = held.arrays(None if names is None else set(map(str, list(names))))
     return arguments(found, columns, classes)

@@ -7,7 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import CHUNK, first_missing, first_true, listing, show, text_as_int, values_of, whole
+from bayes_assess._tools.arrays import (
+    CHUNK,
+    ODD_LETTER,
+    first_missing,
+    first_odd_letter,
+    first_true,
+    listing,
+    show,
+    text_as_int,
+    values_of,
+    whole,
+)
 from bayes_assess._tools.row_numbers import row_no
 from bayes_assess.errors import PoolError, UnknownIdError
 
@@ -35,6 +46,9 @@ def check_ids(ids: Any, n_items: int) -> np.ndarray | None:
                 f"The id in row {row_no(array.argmax())} is {array.max()}, beyond 64-bit integers; pass ids as text."
             )
         array = array.astype(np.int64)
+    row = first_odd_letter(array)
+    if row is not None:
+        raise PoolError(f"The id in row {row_no(row)}, {show(array[row])}, {ODD_LETTER}.")
     if array.dtype.kind == "i" and array[0] == 0 and array[-1] == n_items - 1 and np.all(array[1:] > array[:-1]):
         return None  # strictly increasing from 0 to M-1: the row numbers
     return array

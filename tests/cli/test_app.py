@@ -647,3 +647,14 @@ def test_zip_codes_keep_their_zeros_from_the_pool_to_the_sheet(tmp_path):
     assert "name every class, by --classes" in refused("tell", run, sheet)
     sheet.write_text("id,label\na,01\nb,10\n")
     assert "Took 2 labels" in done("tell", run, sheet)
+
+
+def test_names_with_escape_sequences_do_not_reach_the_terminal(tmp_path):
+    path, run = tmp_path / "pool.csv", tmp_path / "run.db"
+    path.write_text("id,prediction,site\na\x1b[31m,cat\x1b]0;t\x07,s\x1b[2J\nb,dog,s\x1b[2J\n")
+    out = done("start", path, "--question", "group-accuracy", "--by", "site", "--design", "random", "--out", run)
+    out += done("ask", run, "-n", "2")
+    out += refused("start", path, "--question", "compare", "--by", "site", "--out", tmp_path / "b.db")
+    assert "cat\\x1b]0;t\\x07" in out
+    assert "\x1b" not in out
+    assert "\x07" not in out

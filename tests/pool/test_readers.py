@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -298,7 +300,11 @@ def csv_pool(folder, content, **options):
 @pytest.mark.parametrize("delimiter", [";", "\t"])
 def test_pools_are_read_as_sheets_are(tmp_path, encoding, delimiter):
     text = "id;p_Müll;p_Rest;site\na1;0,25;0,75;Köln\nb2;1;0;Bonn\n".replace(";", delimiter)
-    pool = csv_pool(tmp_path, text.encode(encoding), groups=["site"])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        pool = csv_pool(tmp_path, text.encode(encoding), groups=["site"])
+    assert [str(one.message)[:37] for one in said] == ["pool.csv: It is not in UTF-8, and was"] * (encoding == "cp1252")
+    assert all(one.filename == __file__ for one in said)
     assert pool.classes.tolist() == ["Müll", "Rest"]
     assert pool.ids.tolist() == ["a1", "b2"]
     assert pool.scores.tolist() == [[0.25, 0.75], [1, 0]]

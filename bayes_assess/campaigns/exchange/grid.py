@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from bayes_assess._tools.arrays import listing
 from bayes_assess._tools.csv_files import UnreadableCsv, encoding_of, open_csv
+from bayes_assess.campaigns.exchange.cells import as_meant
 from bayes_assess.campaigns.exchange.workbook import SUFFIX, read_workbook
 from bayes_assess.errors import LabelError
 
@@ -107,7 +108,7 @@ def _tables(path: Path, wanted: Sequence[str]) -> list[_Table]:
     rows, problem = [found.header], None
     try:
         for _, some in found.chunks():
-            rows.extend(some)
+            rows.extend([*map(as_meant, row)] for row in some)
     except UnreadableCsv as error:
         problem = error.problem
     return [_Table(found.number - 1, rows, problem, found.note)] if found.header else []

@@ -76,10 +76,13 @@ class IdMatcher:
 
     def __call__(self, texts: Sequence[str]) -> list[Match]:
         """Match many texts."""
+        if not len(texts):
+            return []
         stripped = [text.strip() for text in texts]
-        found = self._pool.find(np.array(stripped, dtype=str)).tolist() if stripped else []
+        exact, found = (self._pool.find(np.array(each, dtype=str)).tolist() for each in (list(texts), stripped))
+        places = [one if one >= 0 else other for one, other in zip(exact, found, strict=True)]
         return [
-            Match(place) if place >= 0 else self._by_number(text) for text, place in zip(stripped, found, strict=True)
+            Match(place) if place >= 0 else self._by_number(text) for text, place in zip(stripped, places, strict=True)
         ]
 
     def _by_number(self, text: str) -> Match:

@@ -232,7 +232,8 @@ def test_a_sheet_shows_what_annotators_need_and_never_the_prediction(folder):
     assert list(rows[0]) == ["id", "text", "length", "label"]
     by_id = {row["id"]: (row["text"], row["length"], row["label"]) for row in rows}
     expected = dict(zip(SHOWN.ids.tolist(), zip(TEXTS, [12.0, 4.0, 9.0, ""], strict=True), strict=True))
-    assert by_id == {name: (text or "", str(length), "") for name, (text, length) in expected.items()}
+    in_csv = {"=1+1": "'=1+1"}  # no formula
+    assert by_id == {name: (in_csv.get(text, text or ""), str(length), "") for name, (text, length) in expected.items()}
     frame = queries.to_frame()
     assert list(frame.columns) == ["id", "text", "length", "prediction", "group", "weight"]
 
