@@ -137,6 +137,24 @@ def first_missing(array: np.ndarray) -> int | None:
     return None if array.dtype.kind in "biu" else first_true(missing_mask(array))
 
 
+ODD_LETTER = "has half a letter or the character NUL, which no file can keep; replace it"
+
+
+def first_odd_letter(array: np.ndarray) -> int | None:
+    """Return the position of the first text with half a surrogate pair, or NUL before its end, of a 1-d array."""
+    if array.dtype.kind != "U" or not array.dtype.itemsize:
+        return None
+    for start in range(0, len(array), CHUNK):
+        part = array[start : start + CHUNK]
+        letters = np.ascontiguousarray(part).view(np.uint32).reshape(len(part), -1)
+        odd = (letters >= 0xD800) & (letters <= 0xDFFF)
+        odd[:, :-1] |= (letters[:, :-1] == 0) & (letters[:, 1:] != 0)
+        at = first_true(odd.any(axis=1))
+        if at is not None:
+            return start + at
+    return None
+
+
 def first_nested(array: np.ndarray) -> int | None:
     """Return the position of the first value that holds several (a list, a set, an array) of a 1-d array, or None."""
     several = (list, tuple, set, frozenset, dict, np.ndarray)

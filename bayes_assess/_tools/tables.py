@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import importlib
 import importlib.util
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ from bayes_assess._tools.text import (
     padded,
     plain_values,
     text_width,
+    visible,
+    without_halves,
+    without_links,
 )
 from bayes_assess.errors import OutputError, UnknownColumnError
 
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     import rich.table
 
 MAX_ROWS = 20  # a longer table shows its head and its tail
+_QUOTE, _ENDS = '"', re.compile('[",\r\n]')
 BACKENDS = ("pandas", "polars", "pyarrow")
 
 
@@ -136,7 +141,7 @@ class Table:
         view = self._view(MAX_ROWS)
         widths = [max(map(text_width, [name, *cells])) for name, cells in zip(view.names, view.cells, strict=True)]
         view, widths = view.narrowed(widths)
-        lines = [] if self._title is None else [self._title]
+        lines = [] if self._title is None else [visible(self._title)]
         if not widths:
             return "\n".join([*lines, "(no columns)"])
         lines.append(line(view.names, widths, view.right))
@@ -240,7 +245,7 @@ class Table:
         # `Text`, not str: a group named "[red]" is a name, not markup.
         table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", caption_justify="left")
         if self._title is not None:
-            table.title = Text(self._title)
+            table.title = Text(visible(self._title))
         if view.hidden:
             table.caption = Text(f"{len(self) - view.hidden:,} of {len(self):,} rows")
         for name, right in zip(view.names, view.right, strict=True):
@@ -325,9 +330,10 @@ class Table:
         ['id', 'a', 'b']
         """
         with written_whole(path, "table") as temporary, temporary.open("x", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(self.columns)
-            writer.writerows(zip(*map(_csv_values, self._columns.values()), strict=True))
+            rows = zip(*map(_csv_values, self._columns.values()), strict=True)
+            alone = len(self.columns) == 1  # an empty cell alone would be a blank line
+            for row in chain([tuple(map(_csv_cell, self.columns))], rows):
+                stream.write(f"{','.join(row) or 2 * _QUOTE * alone}\n")
         return Path(path)
 
     # -- inside --------------------------------------------------------------------------------------------------
@@ -375,12 +381,20 @@ def _column(name: str, values: Any) -> np.ndarray:
 
 
 def _in_markdown(text: str) -> str:
-    """Escape what would end a cell, or begin a tag."""
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "\\<")
+    """Escape what would end a cell, or begin a tag, an entity, a link or code, or call somebody by name."""
+    for letters in ("\\", "|", "<", "&", "`"):
+        text = text.replace(letters, f"\\{letters}")
+    return without_links(text.replace("](", "]\\("))
 
 
-def _csv_values(values: np.ndarray) -> list[Any]:
-    return ["" if _is_missing(value) else value for value in plain_values(values)]
+def _csv_values(values: np.ndarray) -> list[str]:
+    return ["" if _is_missing(value) else _csv_cell(value) for value in plain_values(values)]
+
+
+def _csv_cell(value: Any) -> str:
+    """Write a cell, in quotes if it has any letter that readers may take for the end of a cell or a row."""
+    text = without_halves(str(value))
+    return f'"{text.replace(_QUOTE, 2 * _QUOTE)}"' if _ENDS.search(text) else text
 
 
 def _is_missing(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,10 @@ import numpy as np
 
 MAX_WIDTH = 120  # characters; a wider table leaves out columns in its middle
 MAX_CELL = 40  # characters; a longer cell is cut
+_ODD = r"\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_UNSEEN, _UNSEEN_OR_END = re.compile(f"[{_ODD}]"), re.compile(f"[{_ODD}\\n]")
+_LINKS = re.compile(r"@(?=\w)|\bwww(?=\.)|:(?=//)", re.IGNORECASE)
+_HALVES = re.compile("[\ud800-\udfff]")  # of letters, which no file in UTF-8 can hold
 
 
 @dataclass
@@ -104,8 +109,46 @@ def _float_format(numbers: Sequence[float]) -> str:
     return f".{max(3 - exponent, 1) if exponent >= 0 else 2 - exponent}f"
 
 
+def without_halves(text: str) -> str:
+    r"""Return a text with U+FFFD in the place of halves of letters, which damaged texts have.
+
+    Examples
+    --------
+    >>> without_halves("a\ud83db") == "a\ufffdb"
+    True
+    """
+    return _HALVES.sub("\ufffd", text)
+
+
+def without_links(markdown: str) -> str:
+    """Return Markdown in which no address becomes a link, and nobody is called by name.
+
+    Examples
+    --------
+    >>> without_links("@anna, http://a.b"), without_links("www.a.b")
+    ('@&#8203;anna, http:&#8203;//a.b', 'www&#8203;.a.b')
+    """
+    return _LINKS.sub(r"\g<0>&#8203;", markdown)
+
+
+def visible(text: str) -> str:
+    r"""Return a text as a terminal should show it: what would move its cursor, or turn letters around, is spelled out.
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[2Jb\nc"))
+    a\x1b[2Jb
+    c
+    """
+    return _UNSEEN.sub(_spelled, text)
+
+
 def one_line(text: str) -> str:
-    return text.replace("\r", "\\r").replace("\n", "\\n").replace("\t", "\\t")
+    return _UNSEEN_OR_END.sub(_spelled, text)
+
+
+def _spelled(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
 
 
 def text_width(text: str) -> int:

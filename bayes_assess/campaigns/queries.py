@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import missing_mask, objects
 from bayes_assess._tools.tables import Table
+from bayes_assess.campaigns.exchange.cells import inert, inert_column
 from bayes_assess.campaigns.exchange.tasks import Answers, Tasks
 from bayes_assess.campaigns.exchange.tools import write_tasks
 from bayes_assess.campaigns.exchange.workbook import write_workbook
@@ -53,13 +54,17 @@ class LabelSheet(ABC):
     def to_csv(self, path: str | PathLike[str], *, show_prediction: bool = False) -> None:
         """Write the `sheet` for annotators as CSV.
 
+        Texts that a spreadsheet would take for formulas, as they begin with ``=``, ``+``, ``-`` or ``@``, get a quote
+        before them, which `read_labels` takes away again.
+
         Parameters
         ----------
         path : path-like
         show_prediction : bool
             Whether to show prediction and score, or the rank, which sway annotators.
         """
-        self.sheet(show_prediction=show_prediction).to_csv(path)
+        sheet = self.sheet(show_prediction=show_prediction)
+        Table({inert(name).replace("\0", "\ufffd"): inert_column(sheet[name]) for name in sheet.columns}).to_csv(path)
 
     def to_xlsx(self, path: str | PathLike[str], *, show_prediction: bool = False) -> None:
         """Write the `sheet` for annotators as an Excel workbook, where they choose labels from a list of the classes.

@@ -148,6 +148,7 @@ def resume(
     if isinstance(pool, RankedList):
         pool = pool.as_pool()
     kept: Any = design  # of ranked lists, which other journals refuse
+    pool = pool.of_fingerprint(book.meta["pool"]) or pool
     question, design, prior, seed = read_description(book, pool, question, kept)
     pool, _ = question.posed(pool)
     cells = question.cells(pool, seed, design.strata_of(pool))

@@ -10,6 +10,7 @@ import typer
 
 from bayes_assess._tools.progress import progress
 from bayes_assess.cli.asked import Asked
+from bayes_assess.cli.echo import echo
 from bayes_assess.cli.options import CsvOut, Force, Level, Moved, PlotOut, RunFile, asked_instead, taking
 from bayes_assess.errors import QuestionError
 
@@ -55,17 +56,17 @@ def status(
     if json:
         _print_json({**result.to_dict(), **text.numbers(assessment)})
     else:
-        typer.echo(result.summary())
-        typer.echo(text.progress(assessment))
+        echo(result.summary())
+        echo(text.progress(assessment))
         for table in text.narrow(result):
-            typer.echo()
+            echo()
             text.show(table)
     if csv is not None:
         result.table().to_csv(csv)
-        typer.echo(f"Wrote {csv}.", err=json)
+        echo(f"Wrote {csv}.", err=json)
     if plot is not None:
         files.save_figure(result.plot(), plot)
-        typer.echo(f"Wrote {plot}.", err=json)
+        echo(f"Wrote {plot}.", err=json)
 
 
 def plan(
@@ -98,15 +99,15 @@ def plan(
     if json:
         _print_json(found.to_dict())
     else:
-        typer.echo(found.summary())
-        typer.echo()
+        echo(found.summary())
+        echo()
         text.show(found.table())
     if csv is not None:
         found.table().to_csv(csv)
-        typer.echo(f"Wrote {csv}.", err=json)
+        echo(f"Wrote {csv}.", err=json)
     if plot is not None:
         files.save_figure(found.plot(), plot)
-        typer.echo(f"Wrote {plot}.", err=json)
+        echo(f"Wrote {plot}.", err=json)
 
 
 @taking(asked=asked_instead)
@@ -145,11 +146,11 @@ def report(
         "command": files.as_command(command + ([] if level is None else ["--level", f"{level:g}"])),
     }
     if output is None:
-        typer.echo(as_markdown(result, made_by), nl=False)
+        echo(as_markdown(result, made_by), nl=False)
         return
     with progress("Drawing"):
         write_report(result, output, None if format is None else format.value, made_by)
-    typer.echo(f"Wrote {output}.")
+    echo(f"Wrote {output}.")
 
 
 def _answered(run: Path, level: float | None, pool: Path | None, asked: Asked | None) -> tuple[Any, Any]:
@@ -170,4 +171,4 @@ def _answered(run: Path, level: float | None, pool: Path | None, asked: Asked | 
 def _print_json(values: dict[str, Any]) -> None:
     import json
 
-    typer.echo(json.dumps(values, allow_nan=False, indent=2, ensure_ascii=False))
+    echo(json.dumps(values, allow_nan=False, indent=2, ensure_ascii=False))

@@ -20,6 +20,7 @@ from bayes_assess._tools.progress import progress
 from bayes_assess.cli import answers, labels
 from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.designs import parse_design
+from bayes_assess.cli.echo import echo
 from bayes_assess.cli.epilogs import CHOICES, example
 from bayes_assess.cli.interrupt import INTERRUPTED
 from bayes_assess.cli.options import (
@@ -66,7 +67,7 @@ class _Commands(TyperGroup):
         except OSError as error:
             place = f": {error.filename}" if error.filename else ""
             message = f"{error.strerror or error}{place}"
-        typer.echo(f"Error: {' '.join(message.split())}", err=True)
+        echo(f"Error: {' '.join(message.split())}", err=True)
         raise typer.Exit(FAILED)
 
 
@@ -90,7 +91,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"bayes-assess {__version__}")
+        echo(f"bayes-assess {__version__}")
         raise typer.Exit
 
 
@@ -147,8 +148,8 @@ def start(
             source=files.source_of(pool, reading),
         )
         _close(assessment)
-    typer.echo(f"Started {out}: {text.started(assessment)}")
-    typer.echo(f"Next: bayes-assess ask {out} -n {text.first_sheet(assessment)} -o to_label.csv")
+    echo(f"Started {out}: {text.started(assessment)}")
+    echo(f"Next: bayes-assess ask {out} -n {text.first_sheet(assessment)} -o to_label.csv")
 
 
 @app.command(
@@ -186,7 +187,7 @@ def ask(
         with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
             queries = files.pending_queries(assessment) if pending else assessment.ask(wanted)
     if not len(queries):
-        typer.echo("The design needs no more labels: there is nothing to ask for, and no sheet to write.")
+        echo("The design needs no more labels: there is nothing to ask for, and no sheet to write.")
         return
     fewer = text.fewer(assessment) if not pending and len(queries) < wanted else ""
     if output is None:
@@ -198,9 +199,9 @@ def ask(
     except OutputError as error:
         raise OutputError(f"{error} Nothing is lost: the items are pending, {again}.") from None
     except KeyboardInterrupt:
-        typer.echo(f"{len(queries):,} items are pending; {again}.", err=True)
+        echo(f"{len(queries):,} items are pending; {again}.", err=True)
         raise
-    typer.echo(rows.written(f"{len(queries):,} items to {output}{fewer}", output, tool, f"bayes-assess tell {run}"))
+    echo(rows.written(f"{len(queries):,} items to {output}{fewer}", output, tool, f"bayes-assess tell {run}"))
 
 
 app.command(
@@ -269,13 +270,13 @@ def simulate(
         prior_strength=prior_strength,
     )
     text.show(study.table())
-    typer.echo(text.labels_to(study))
+    echo(text.labels_to(study))
     if csv is not None:
         study.table(study.budgets.tolist()).to_csv(csv)
-        typer.echo(f"Wrote {csv}.")
+        echo(f"Wrote {csv}.")
     if plot is not None:
         files.save_figure(study.plot(), plot)
-        typer.echo(f"Wrote {plot}.")
+        echo(f"Wrote {plot}.")
 
 
 @app.command(epilog=example("bayes-assess demo", "bayes-assess demo --judge", "bayes-assess demo --output /tmp/demo"))
@@ -296,9 +297,9 @@ def demo(
     from bayes_assess.cli.demo import run
 
     if judge:
-        demo_judge.run(output, seed=seed, say=typer.echo, show=text.show)
+        demo_judge.run(output, seed=seed, say=echo, show=text.show)
         return
-    run(output, repeats=repeats, seed=seed, say=typer.echo, show=text.show)
+    run(output, repeats=repeats, seed=seed, say=echo, show=text.show)
 
 
 def _whole_numbers(text: str | None) -> list[int] | None:

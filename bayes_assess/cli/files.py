@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -23,18 +23,20 @@ from bayes_assess.campaigns.journal import Journal
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.cli.asked import columns_of
 from bayes_assess.cli.parse import parse_names, spelled_as
-from bayes_assess.errors import JournalError, LabelError, OutputError
+from bayes_assess.errors import JournalError, LabelError, OutputError, PoolError
 from bayes_assess.pool.logs import SUFFIXES as LOGS
 from bayes_assess.pool.logs import read_log
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
-from bayes_assess.pool.readers import read_pool, read_ranked
+from bayes_assess.pool.readers import read_as_before, read_pool, read_ranked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bayes_assess.campaigns.assessment import Assessment, Queries
     from bayes_assess.campaigns.queries import LabelSheet
+
+_NAMES, _AS_WRITTEN = "names", "as written"  # in journals since 01 is another class than 1
 
 
 def reader_options(
@@ -70,7 +72,7 @@ def read_items(path: Path, options: Mapping[str, Any], *, ranked: bool, seed: in
 
 def source_of(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """Say how a pool was read, for the journal."""
-    return {"path": str(path.resolve()), "options": dict(options)}
+    return {"path": str(path.resolve()), "options": dict(options), _NAMES: _AS_WRITTEN}
 
 
 def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingProxyType({})) -> Assessment:
@@ -78,18 +80,34 @@ def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingPr
     from bayes_assess.campaigns.start import resume
 
     path, options, meta = _as_read(run, moved_to)
-    return resume(run, read_items(path, {**options, **more}, ranked="ranked_design" in meta, seed=meta["seed"]))
+    read = _reader(path, options, meta)
+    return resume(run, read(path, {**options, **more}, ranked="ranked_design" in meta, seed=meta["seed"]))
+
+
+def _reader(path: Path, options: Mapping[str, Any], meta: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return what reads the pool of a journal: `read_items`, or what reads it as earlier releases did."""
+    written = (meta["source"] or {}).get(_NAMES) == _AS_WRITTEN
+    if written or path.suffix.lower() != ".csv" or "ranked_design" in meta:
+        return read_items
+    try:
+        before = read_as_before(path, **options)
+        known = before.of_fingerprint(meta["pool"]) is not None
+    except PoolError:
+        known = False
+    return (lambda path, options, **_: read_as_before(path, **options)) if known else read_items
 
 
 def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[str]]) -> Assessment:
     """Go on with the assessment of a journal to ask another question, for which its pool needs further columns."""
     assessment = reopen(run, moved_to)
-    path, options, _ = _as_read(run, moved_to)
+    path, options, meta = _as_read(run, moved_to)
     more = {name: [*(options.get(name) or []), *named] for name, named in columns.items()}
     wider = {name: list(dict.fromkeys(names)) for name, names in more.items() if names}
     if isinstance(assessment.pool, Pool) and any(wider[name] != options.get(name) for name in wider):
         # The same items: `reopen` has compared what the journal knows of them.
-        assessment.pool = read_pool(path, **{**options, **wider})
+        read = _reader(path, options, meta)
+        found = read(path, {**options, **wider}, ranked=False, seed=meta["seed"])
+        assessment.pool = found.with_classes_of(assessment.pool)
     return assessment
 
 
@@ -233,6 +251,8 @@ def _pool_and_column(path: Path, options: Mapping[str, Any], labels: str) -> tup
     else:
         pool = read_pool(path, **{**options, "groups": list(dict.fromkeys([*options["groups"], labels]))})
         known = pool.groups[labels]
+        if path.suffix.lower() == ".csv" and pool.classes.dtype.kind == "U" and known.dtype.kind == "i":
+            known = known.astype(str)  # as the file has them
     if pool.classes.dtype.kind == "i" and known.dtype.kind == "U" and not pool.multilabel:
         known = _as_numbers(spelled_as(pool.classes, known))
     return pool, known

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from bayes_assess.cli.echo import echo
 from bayes_assess.cli.options import (
     Force,
     IdOfLabels,
@@ -75,10 +76,10 @@ def tell(
         aside = assessment.skip(sheet.unsure)
     new, told = assessment.labels_used - before, assessment.n_told - told
     for note in sheet.notes:
-        typer.echo(note)
-    typer.echo(rows.taken(new, known=len(sheet.ids) - told, skipped=sheet.n_blank, aside=aside, again=told - new))
-    typer.echo(assessment.result().summary())
-    typer.echo(text.progress(assessment))
+        echo(note)
+    echo(rows.taken(new, known=len(sheet.ids) - told, skipped=sheet.n_blank, aside=aside, again=told - new))
+    echo(assessment.result().summary())
+    echo(text.progress(assessment))
 
 
 def correct(
@@ -96,10 +97,10 @@ def correct(
         sheet = files.read_corrections(assessment, labels, id, label)
         changed = assessment.correct(sheet.ids, sheet.labels)
     for note in sheet.notes:
-        typer.echo(note)
-    typer.echo(rows.corrected(changed, as_before=len(sheet.ids) - changed, skipped=sheet.n_blank))
-    typer.echo(assessment.result().summary())
-    typer.echo(text.progress(assessment))
+        echo(note)
+    echo(rows.corrected(changed, as_before=len(sheet.ids) - changed, skipped=sheet.n_blank))
+    echo(assessment.result().summary())
+    echo(text.progress(assessment))
 
 
 def disagreements(
@@ -116,14 +117,14 @@ def disagreements(
     assessment = files.reopen(run, pool)
     assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
     found = assessment.disagreements()
-    typer.echo(rows.differing(assessment))
+    echo(rows.differing(assessment))
     if not len(found):
         return
     if output is None:
         text.show(found.table())
         return
     files.write_sheet(found, output, tool=tool)
-    typer.echo(rows.written(str(output), output, tool, f"bayes-assess resolve {run}"))
+    echo(rows.written(str(output), output, tool, f"bayes-assess resolve {run}"))
 
 
 def resolve(
@@ -151,10 +152,10 @@ def resolve(
             sheet = files.read_corrections(assessment, labels, id, label)
             n = assessment.resolve(sheet.ids, sheet.labels)
             for note in sheet.notes:
-                typer.echo(note)
-    typer.echo(rows.resolved(n, assessment.n_disagreements))
-    typer.echo(assessment.result().summary())
-    typer.echo(text.progress(assessment))
+                echo(note)
+    echo(rows.resolved(n, assessment.n_disagreements))
+    echo(assessment.result().summary())
+    echo(text.progress(assessment))
 
 
 def skip(run: RunFile, ids: ItemIds, pool: Moved = None) -> None:
@@ -168,8 +169,8 @@ def skip(run: RunFile, ids: ItemIds, pool: Moved = None) -> None:
     assessment = files.reopen(run, pool)
     with closing(assessment.journal):  # type: ignore[type-var]
         n = assessment.skip(ids)
-    typer.echo(rows.set_aside(n, before=len(set(ids)) - n))
-    typer.echo(text.progress(assessment))
+    echo(rows.set_aside(n, before=len(set(ids)) - n))
+    echo(text.progress(assessment))
 
 
 def release(
@@ -191,5 +192,5 @@ def release(
     with closing(assessment.journal):  # type: ignore[type-var]
         chosen = [*(ids or []), *assessment.pending.tolist() * pending, *assessment.skipped.tolist() * skipped]
         n = assessment.release([str(name) for name in chosen])
-    typer.echo(rows.released(n))
-    typer.echo(text.progress(assessment))
+    echo(rows.released(n))
+    echo(text.progress(assessment))

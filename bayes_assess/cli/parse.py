@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, show, text_as_int
+from bayes_assess._tools.csv_files import UnreadableCsv, open_csv
 from bayes_assess.errors import PartitionError, PoolError, QuestionError
 
 _BINS = re.compile(r"(weight-)?bins:(.*)")
@@ -134,11 +134,13 @@ def read_costs(path: Path, classes: np.ndarray) -> np.ndarray:
 
     Header and first column name the classes, in any order.
     """
+    names = {str(name) for name in classes.tolist()}
     try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            rows = [[field.strip() for field in row] for row in csv.reader(stream) if any(map(str.strip, row))]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise QuestionError(f"{path} cannot be read as CSV in UTF-8: {error}.") from None
+        file = open_csv(path, lambda header: len(names.intersection(header)))
+        rows = [file.header, *(row for _, some in file.chunks() for row in some)]
+    except UnreadableCsv as error:
+        raise QuestionError(f"{path} cannot be read {error.problem}.") from None
+    rows = [[field.strip() for field in row] for row in rows if any(map(str.strip, row))]
     if not rows:
         raise QuestionError(f"{path} is empty; it needs a row per predicted class and a column per label.")
     width = len(rows[0])
@@ -152,7 +154,7 @@ def read_costs(path: Path, classes: np.ndarray) -> np.ndarray:
         for j, column in enumerate(columns):
             text = rows[line + 1][column + 1]
             try:
-                costs[k, j] = float(text)
+                costs[k, j] = float(text if file.delimiter == "," else text.replace(",", "."))
             except ValueError:
                 costs[k, j] = np.nan
             if not np.isfinite(costs[k, j]):

@@ -7,11 +7,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
 
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import one_line, points, text_width
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
+from bayes_assess.cli.echo import echo
 from bayes_assess.measures import Measure, combine, positive_code
 from bayes_assess.pool.numeric import NumericPool
 from bayes_assess.pool.ranked import RankedList
@@ -53,7 +53,7 @@ _SHORTEST = 8  # characters that names are never cut below
 def show(table: Table) -> None:
     """Print a table: by Rich on a terminal, as plain text into a pipe or a file."""
     if not sys.stdout.isatty():
-        typer.echo(repr(table))
+        echo(repr(table))
         return
     from rich.console import Console
 

@@ -7,7 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import first_missing, first_true, listing, show, text_as_int, values_of, whole
+from bayes_assess._tools.arrays import (
+    ODD_LETTER,
+    first_missing,
+    first_odd_letter,
+    first_true,
+    listing,
+    show,
+    text_as_int,
+    values_of,
+    whole,
+)
+from bayes_assess._tools.row_numbers import row_no
 from bayes_assess.errors import PoolError
 
 
@@ -26,6 +37,9 @@ def check_classes(classes: Any) -> np.ndarray:
         )
     if names.dtype.kind != "U":
         names = names.astype(np.int64)
+    at = first_odd_letter(names)
+    if at is not None:
+        raise PoolError(f"The name of class {at}, {show(names[at])}, {ODD_LETTER}.")
     values, counts = np.unique(names, return_counts=True)
     if len(values) < len(names):
         twice = values[counts > 1][0]
@@ -44,37 +58,54 @@ def check_predictions(predictions: Any) -> tuple[np.ndarray, bool]:
         )
     row = first_missing(values)
     if row is not None:
-        raise PoolError(f"The prediction in row {row} is missing ({show(values[row])}); drop the row or predict it.")
+        raise PoolError(
+            f"The prediction in row {row_no(row)} is missing ({show(values[row])}); drop the row or predict it."
+        )
     boolean = values.dtype.kind == "b"
     values = whole(values)
     if values.dtype.kind == "f" and values.size:
         row = int(np.argmax(values != np.floor(values)))
         raise PoolError(
-            f"The prediction in row {row} is {show(values[row])}, not a class; "
+            f"The prediction in row {row_no(row)} is {show(values[row])}, not a class; "
             "if these are probabilities of the positive class, pass them as scores."
         )
     if values.dtype.kind not in "iufU":
         raise PoolError(f"Predictions must be class names or integer codes, but are {listing(values, 3)}.")
+    row = first_odd_letter(values)
+    if row is not None:
+        raise PoolError(f"The prediction in row {row_no(row)}, {show(values[row])}, {ODD_LETTER}.")
     return (values if values.dtype.kind == "U" else values.astype(np.int64, copy=False)), boolean
 
 
 def infer_classes(predictions: np.ndarray, boolean: bool, others: Iterable[tuple[np.ndarray, bool]] = ()) -> np.ndarray:
-    """Return 0..max for non-negative integers (0, 1 for booleans), the sorted distinct values for anything else.
+    """Return the sorted distinct values; 0 and 1 if there are no others, even where one of the two does not occur.
 
     Predictions of other systems count if they are of the same kind; else coding them says what does not fit.
+
+    Examples
+    --------
+    >>> infer_classes(np.array([500, 200, 404]), False).tolist(), infer_classes(np.array([0, 0]), False).tolist()
+    ([200, 404, 500], [0, 1])
     """
     alike = [(values, flags) for values, flags in others if values.dtype.kind == predictions.dtype.kind]
-    predictions = np.concatenate([predictions, *(values for values, _ in alike)])
     if boolean and all(flags for _, flags in alike):
         return np.arange(2)
-    if predictions.dtype.kind == "i" and predictions.min() >= 0:
-        top = int(predictions.max())
-        if top > max(len(predictions), 100_000):
-            raise PoolError(
-                f"Prediction {top:,} would make {top + 1:,} classes; pass classes=[...] with the names that can occur."
-            )
-        return np.arange(top + 1)
-    return np.unique(predictions)
+    found = np.unique(np.concatenate([np.unique(values) for values in (predictions, *(one for one, _ in alike))]))
+    both = found.dtype.kind == "i" and found[0] >= 0 and found[-1] <= 1
+    return np.arange(2) if both else found
+
+
+def once_inferred(classes: np.ndarray, codes: Iterable[np.ndarray]) -> np.ndarray | None:
+    """Return the classes that releases before this rule inferred of such integers: 0 to the greatest that is predicted.
+
+    None where they were these classes, too, or of another kind, or were refused.
+    """
+    if classes.dtype.kind != "i" or classes.min() < 0:
+        return None
+    codes = list(codes)
+    top = int(classes[max(int(values.max()) for values in codes)])
+    refused = top > max(len(codes) * len(codes[0]), 100_000)
+    return None if refused or np.array_equal(classes, np.arange(top + 1)) else np.arange(top + 1)
 
 
 def codes_of(values: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, int | None]:
@@ -131,8 +162,9 @@ def code_predictions(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
         return codes
     known = f"the codes 0 to {len(classes) - 1}" if by_code else listing(classes)
     raise PoolError(
-        f"The prediction in row {row} is {show(values[row])}, which is not among the {len(classes)} classes ({known}); "
-        "pass every class that can be predicted as classes=[...], in the order of the scores if there are any."
+        f"The prediction in row {row_no(row)} is {show(values[row])}, which is not among the {len(classes)} classes "
+        f"({known}); pass every class that can be predicted as classes=[...], in the order of the scores if there are "
+        "any."
     )
 
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import (
+    ODD_LETTER,
     first_missing,
     first_nested,
+    first_odd_letter,
     frame_of,
     frozen,
     listing,
@@ -17,6 +19,7 @@ from bayes_assess._tools.arrays import (
     to_numpy,
     values_of,
 )
+from bayes_assess._tools.row_numbers import row_no
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import check_predictions, code_predictions
 from bayes_assess.pool._scores import check_unit
@@ -121,14 +124,17 @@ def check_groups(groups: Any, n_items: int) -> dict[str, np.ndarray]:
         row = first_missing(values)
         if row is not None:
             raise PoolError(
-                f"Group column {name!r} has no value in row {row} ({show(values[row])}); "
+                f"Group column {name!r} has no value in row {row_no(row)} ({show(values[row])}); "
                 'fill it, for example with "unknown", or leave the item out.'
             )
+        row = first_odd_letter(values)
+        if row is not None:
+            raise PoolError(f"The {name!r} of row {row_no(row)}, {show(values[row])}, {ODD_LETTER}.")
         row = first_nested(values)
         if row is not None:
             raise PoolError(
-                f"Group column {name!r} has {show(values[row])} in row {row}; an item is in exactly one group, so pass "
-                "a column of its own for each attribute."
+                f"Group column {name!r} has {show(values[row])} in row {row_no(row)}; an item is in exactly one "
+                "group, so pass a column of its own for each attribute."
             )
         checked[name] = frozen(values)
     return checked

@@ -7,7 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import CHUNK, first_missing, first_true, listing, show, text_as_int, values_of, whole
+from bayes_assess._tools.arrays import (
+    CHUNK,
+    ODD_LETTER,
+    first_missing,
+    first_odd_letter,
+    first_true,
+    listing,
+    show,
+    text_as_int,
+    values_of,
+    whole,
+)
+from bayes_assess._tools.row_numbers import row_no
 from bayes_assess.errors import PoolError, UnknownIdError
 
 
@@ -18,18 +30,25 @@ def check_ids(ids: Any, n_items: int) -> np.ndarray | None:
         raise PoolError(f"Ids have shape {array.shape}, but the pool has {n_items:,} items: pass one id per item.")
     row = first_missing(array)
     if row is not None:
-        raise PoolError(f"The id in row {row} is missing ({show(array[row])}); give every item an id, or pass no ids.")
+        raise PoolError(
+            f"The id in row {row_no(row)} is missing ({show(array[row])}); give every item an id, or pass no ids."
+        )
     if array.dtype.kind == "f":
         array = whole(array)
     if array.dtype.kind not in "iuU":
         row = _first_odd(array)
-        raise PoolError(f"Ids must be integers or text, but row {row} has {show(array[row])}; convert them to text.")
+        raise PoolError(
+            f"Ids must be integers or text, but row {row_no(row)} has {show(array[row])}; convert them to text."
+        )
     if array.dtype.kind == "u":
         if array.max() > np.iinfo(np.int64).max:
             raise PoolError(
-                f"The id in row {array.argmax()} is {array.max()}, beyond 64-bit integers; pass ids as text."
+                f"The id in row {row_no(array.argmax())} is {array.max()}, beyond 64-bit integers; pass ids as text."
             )
         array = array.astype(np.int64)
+    row = first_odd_letter(array)
+    if row is not None:
+        raise PoolError(f"The id in row {row_no(row)}, {show(array[row])}, {ODD_LETTER}.")
     if array.dtype.kind == "i" and array[0] == 0 and array[-1] == n_items - 1 and np.all(array[1:] > array[:-1]):
         return None  # strictly increasing from 0 to M-1: the row numbers
     return array
@@ -97,8 +116,8 @@ class IdIndex:
         repeated = int(np.flatnonzero(counts > 1)[np.argmin(first[counts > 1])])
         rows = np.flatnonzero(self.ids == values[repeated])
         raise PoolError(
-            f"Ids must be unique, but {show(values[repeated])} is the id of rows {rows[0]} and {rows[1]}; "
-            "drop the duplicate rows, or give each its own id."
+            f"Ids must be unique, but {show(values[repeated])} is the id of rows {row_no(rows[0])} and "
+            f"{row_no(rows[1])}; drop the duplicate rows, or give each its own id."
         )
 
     def find(self, wanted: np.ndarray) -> np.ndarray:

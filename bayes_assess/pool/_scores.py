@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import CHUNK, first_nested, first_true, frame_of, values_of
+from bayes_assess._tools.row_numbers import row_no, score_column
 from bayes_assess.errors import PoolError
 
 ROW_SUM_TOLERANCE = 1e-3
@@ -101,10 +102,10 @@ def check_unit(values: np.ndarray, what: str, rule: str) -> None:
     row = first_true(~((values >= 0) & (values <= 1)))
     value = float(values[row or 0])
     if np.isnan(value):
-        raise PoolError(f"The {what} in row {row} is NaN; drop the row or score it.")
+        raise PoolError(f"The {what} in row {row_no(row or 0)} is NaN; drop the row or score it.")
     if np.isinf(value):
-        raise PoolError(f"The {what} in row {row} is infinite; pass probabilities, not logits.")
-    raise PoolError(f"The {what} in row {row} is {value:g}; {rule}.")
+        raise PoolError(f"The {what} in row {row_no(row or 0)} is infinite; pass probabilities, not logits.")
+    raise PoolError(f"The {what} in row {row_no(row or 0)} is {value:g}; {rule}.")
 
 
 def check_rows(scores: np.ndarray) -> np.ndarray:
@@ -145,8 +146,9 @@ def _blame(part: np.ndarray, start: int) -> None:
     ):
         column = first_true(test)
         if column is not None:
-            raise PoolError(f"The score in row {row}, column {column} {problem.format(value=float(values[column]))}.")
+            place = f"row {row_no(row)}, column {score_column(column)}"
+            raise PoolError(f"The score in {place} {problem.format(value=float(values[column]))}.")
     raise PoolError(
-        f"The scores of row {row} sum to {total[at]:.6g}, not 1 (tolerance {ROW_SUM_TOLERANCE:g}); "
+        f"The scores of row {row_no(row)} sum to {total[at]:.6g}, not 1 (tolerance {ROW_SUM_TOLERANCE:g}); "
         "normalise: scores / scores.sum(axis=1, keepdims=True)."
     )

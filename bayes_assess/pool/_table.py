@@ -49,8 +49,14 @@ class Columns(NamedTuple):
         return [*single, *self.numbers, *self.groups, *self.systems.values()]
 
 
-def resolve(present: list[str], chosen: Columns) -> Columns:
-    """Decide which columns to read: those named, else those with telling names; see `read_pool`."""
+def resolve(present: list[str], chosen: Columns, *, doubly: bool = False) -> Columns:
+    """Decide which columns to read: those named, else those with telling names; see `read_pool`.
+
+    Raises
+    ------
+    PoolError
+        If a column is missing or, unless `doubly`, if two have its name.
+    """
     if chosen.id is None and "id" in present:
         chosen = chosen._replace(id="id")
     free = [name for name in present if name not in (chosen.id, *chosen.groups, *chosen.systems.values())]
@@ -66,7 +72,13 @@ def resolve(present: list[str], chosen: Columns) -> Columns:
             )
         if chosen.scores is None and "confidence" in free and not chosen.multilabel:  # else it follows from the scores
             chosen = chosen._replace(confidence="confidence")
-    return check_columns(chosen, present, "column")
+    chosen = check_columns(chosen, present, "column")
+    twice = next((name for name in chosen.all if present.count(name) > 1), None)
+    if twice is not None and not doubly:
+        raise PoolError(
+            f"There are {present.count(twice)} columns {twice!r}; give each a name of its own, or leave one."
+        )
+    return chosen
 
 
 def _detect_scores(present: list[str]) -> list[str] | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import first_missing, listing, show, values_of
+from bayes_assess._tools.row_numbers import row_no
 from bayes_assess.errors import PoolError
 
 SYSTEM = "system"  # the group column that says whose answer an item is
@@ -41,7 +42,8 @@ def long_form(arguments: Mapping[str, Any], answers: Mapping[str, Any], id_colum
         row = first_missing(column)
         if row is not None:
             raise PoolError(
-                f"The verdict of {show(name)} in row {row} is missing; give one for every answer, or leave the row out."
+                f"The verdict of {show(name)} in row {row_no(row)} is missing; give one for every answer, or leave "
+                "the row out."
             )
     kinds = {column.dtype.kind if column.dtype.kind not in "iu" else "i" for column in columns.values()}
     if len(kinds) > 1:

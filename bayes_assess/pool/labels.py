@@ -22,6 +22,7 @@ from bayes_assess.errors import LabelError
 from bayes_assess.pool._classes import codes_of
 
 _ROWS_SHOWN = 5
+_CLASSES_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class LabelSpace:
     classes : ndarray (C,)
         Class names: text or int64.
     declared : bool
-        False where the classes were inferred from predictions, so that a label may lie outside them.
+        False where the classes were inferred from predictions: the message on a label outside them says so.
 
     Examples
     --------
@@ -71,8 +72,14 @@ class LabelSpace:
 
         Examples
         --------
-        >>> LabelSpace(np.arange(4), declared=False).codes(["3", "1"]).tolist()
-        [3, 1]
+        >>> space = LabelSpace(np.array([1, 2, 3, 5]), declared=False)
+        >>> space.codes(["3", "1"]).tolist()
+        [2, 0]
+        >>> space.codes([4])
+        Traceback (most recent call last):
+            ...
+        bayes_assess.errors.LabelError: The label at position 0 is 4, which is not one of the classes (1, 2, 3, 5); \
+only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the pool, and start with that.
         """
         values, names = _one_each(labels), None if ids is None else np.atleast_1d(values_of(ids))
         if names is not None and len(names) != len(values):
@@ -94,7 +101,11 @@ class LabelSpace:
             return "an item has exactly one label here"
         if self.classes.dtype.kind == "U" and not isinstance(value, str):
             return "label with these names, not with numbers"
-        return "label with these names" if self.declared else "pass every class as classes=[...] to the pool"
+        if self.declared:
+            return "label with these names"
+        wider = self.including([value])
+        named = "..." if len(wider) > _CLASSES_SHOWN or len(wider) == len(self.classes) else listing(wider)
+        return f"only these are predicted: pass every class as classes=[{named}] to the pool, and start with that"
 
     def complete_codes(self, labels: Any, n_items: int) -> Int[np.ndarray, " M"]:
         """Return the codes of the labels of all items, in the order of the pool's rows.

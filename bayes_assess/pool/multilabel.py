@@ -12,6 +12,7 @@ from jaxtyping import Bool
 
 from bayes_assess._tools.arrays import CHUNK, first_true, frozen
 from bayes_assess._tools.arrays import show as shown
+from bayes_assess._tools.row_numbers import row_no
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import check_classes, score_classes
 from bayes_assess.pool._columns import check_groups, check_show
@@ -202,7 +203,7 @@ def _check_scores(scores: np.ndarray, classes: np.ndarray) -> None:
         row = first_true(np.any(wrong, axis=1))
         if row is not None:
             column = int(wrong[row].argmax())
-            where, value = f"row {start + row} of class {shown(classes[column])}", float(part[row, column])
+            where, value = f"row {row_no(start + row)} of class {shown(classes[column])}", float(part[row, column])
             remedy = "drop the row or score it" if np.isnan(value) else "pass probabilities, not logits (sigmoid them)"
             raise PoolError(f"The score in {where} is {value:g}, not a number in [0, 1]; {remedy}.")
         alike = alike and bool((np.abs(part.sum(axis=1, dtype=np.float64) - 1) <= ROW_SUM_TOLERANCE).all())
@@ -219,11 +220,11 @@ def _read_predictions(predictions: Any, classes: np.ndarray) -> Bool[np.ndarray,
     try:
         rows = read_rows(predictions, classes, _REMEDY)
     except UnreadableRow as error:
-        raise PoolError(f"The predictions in row {error.at} {error.problem}.") from None
+        raise PoolError(f"The predictions in row {row_no(error.at)} {error.problem}.") from None
     row = first_true(~rows.known)
     if row is not None:
         raise PoolError(
-            f"The predictions in row {row} are missing; write '{NO_LABEL}' or an empty list where no class is "
+            f"The predictions in row {row_no(row)} are missing; write '{NO_LABEL}' or an empty list where no class is "
             "predicted, or drop the row."
         )
     return rows.indicators

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import first_missing, first_true, missing_mask, values_of
 from bayes_assess._tools.arrays import show as shown
+from bayes_assess._tools.row_numbers import row_no
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError, PoolError
 from bayes_assess.pool.labels import LabelSpace, where
@@ -243,10 +244,10 @@ def _rounded(values: Any, what: str, lowest: float, highest: float, n_classes: i
     missing = np.flatnonzero(missing_mask(array))
     codes, at = nearest(array, lowest, highest, n_classes)
     if missing.size:
-        raise PoolError(f"The {what} in row {missing[0]} is missing; drop the row, or predict it.")
+        raise PoolError(f"The {what} in row {row_no(missing[0])} is missing; drop the row, or predict it.")
     if at is not None:
         raise PoolError(
-            f"The {what} in row {at} is {shown(array[at])}, which is no number from {lowest:g} to {highest:g}; clip "
-            "predictions to what labels can be."
+            f"The {what} in row {row_no(at)} is {shown(array[at])}, which is no number from {lowest:g} to {highest:g}; "
+            "clip predictions to what labels can be."
         )
     return codes

@@ -19,6 +19,7 @@ from bayes_assess.pool._classes import (
     code_predictions,
     codes_of,
     infer_classes,
+    once_inferred,
     score_classes,
 )
 from bayes_assess.pool._columns import (
@@ -56,8 +57,9 @@ class Pool:
         Distinct integers or texts; by default the row numbers 0..M-1.
     classes : sequence (C,), optional
         Class names in the order of the score columns, all text or all integers. By default the column names of a
-        frame of scores, else 0..C-1. Without scores, inferred from the predictions: 0..max for non-negative
-        integers, (0, 1) for booleans, the sorted distinct values for anything else.
+        frame of scores, else 0..C-1. Without scores, those that are predicted, in order; 0 and 1 of booleans, and of
+        integers that are none but these. Name all classes if labels can be others, such as ``[1, 2, 3, 4, 5]`` of
+        ratings of which 4 is never predicted.
     groups : mapping of str to array (M,), optional
         Attributes of the items, such as ``{"site": site}``, to assess groups by.
     systems : mapping of str to array (M,), optional
@@ -79,7 +81,7 @@ class Pool:
     classes : ndarray (C,)
         Class names: text or int64.
     classes_declared : bool
-        False where the classes were inferred from predictions, so that a label may lie outside them.
+        False where the classes were inferred from predictions: a label that lies outside them is refused.
 
     Raises
     ------
@@ -379,16 +381,50 @@ class Pool:
         scores = self.scores
         if scores is not None and not np.array_equal(code, np.arange(len(names))):
             scores = frozen(spread_columns(scores, code, len(names)))
+        return self._recoded(names, code, scores=scores, classes_declared=True)
+
+    def _recoded(self, names: np.ndarray, code: np.ndarray, **fields: Any) -> Pool:
+        """Return the same pool with other classes, and the code there of each of its own that occurs."""
         pool = object.__new__(Pool)
         pool._fill(**{name: value for name, value in self.__dict__.items() if name not in _DERIVED})
         pool._fill(
-            scores=scores,
             predictions=frozen(code[self.predictions]),
             classes=frozen(names),
-            classes_declared=True,
             _systems={name: frozen(code[codes]) for name, codes in self._systems.items()},
+            **fields,
         )
         return pool
+
+    def of_fingerprint(self, fingerprint: str) -> Pool | None:
+        """Return the pool that has this fingerprint: itself, or with classes as releases before this one inferred them.
+
+        Those were, of whole numbers, 0 to the greatest that is predicted. None if neither has it.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=[2, 5])
+        >>> before = ba.Pool(predictions=[2, 5], classes=range(6))
+        >>> pool.of_fingerprint(before.fingerprint()).n_classes, pool.of_fingerprint("another")
+        (6, None)
+        """
+        if self.fingerprint() == fingerprint:
+            return self
+        before = self._as_once_inferred()
+        return before if before is not None and before.fingerprint() == fingerprint else None
+
+    def with_classes_of(self, other: Pool) -> Pool:
+        """Return the same pool with the classes of another one, where those were inferred as earlier releases did."""
+        if np.array_equal(self.classes, other.classes):
+            return self
+        before = self._as_once_inferred()
+        return before if before is not None and np.array_equal(before.classes, other.classes) else self
+
+    def _as_once_inferred(self) -> Pool | None:
+        if type(self) is not Pool or self.classes_declared:
+            return None
+        names = once_inferred(self.classes, (self.predictions, *self._systems.values()))
+        return None if names is None else self._recoded(names, self.classes.astype(np.int32))
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of the pool's values, the same in every process and for every kind of array.

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import first_missing, first_true, frozen, listing, show, values_of
+from bayes_assess._tools.row_numbers import row_no
 from bayes_assess._tools.seeds import generator
 from bayes_assess.errors import PoolError, QuestionError, UnknownIdError
 from bayes_assess.pool._classes import check_classes
@@ -302,7 +303,7 @@ def _finite(scores: Any) -> Float[np.ndarray, " N"]:
     row = first_missing(values)
     row = first_true(~np.isfinite(values)) if row is None else row
     if row is not None:
-        raise PoolError(f"The score in row {row} is {show(values[row])}; give every item a finite score.")
+        raise PoolError(f"The score in row {row_no(row)} is {show(values[row])}; give every item a finite score.")
     return values.astype(np.float64)
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
 
 import numpy as np
 
-from bayes_assess._tools.arrays import frame_of, text_as_int, to_numpy, values_of
+from bayes_assess._tools.arrays import frame_of, to_numpy
 from bayes_assess._tools.progress import in_progress
+from bayes_assess._tools.row_numbers import Numbering, numbered_as_in_file
 from bayes_assess.errors import PoolError
+from bayes_assess.pool._csv import read_csv
 from bayes_assess.pool._table import Columns, arguments, check_columns, listed, resolve
 from bayes_assess.pool._wide import SYSTEM, long_form
 from bayes_assess.pool.pool import Pool
@@ -19,7 +22,6 @@ from bayes_assess.pool.ranked import RankedList
 
 SUFFIXES = (".csv", ".parquet", ".npz")
 NPZ_NAMES = {"id": "ids", "scores": "scores", "prediction": "predictions", "confidence": "confidence"}
-NO_NUMBER = ["", "nan", "NaN", "NA", "null", "None"]  # in a column of numbers; elsewhere only "" is missing
 
 
 @in_progress("Reading the pool")
@@ -44,6 +46,8 @@ def read_pool(
     ----------
     source : str, Path or dataframe
         A file with suffix ``.csv``, ``.parquet`` or ``.npz``, or any frame that Narwhals reads (pandas, Polars, Arrow).
+        CSV may be separated by commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252. Classes, groups and ids
+        are called as it has them: ``01`` is another class than ``1``.
         An NPZ file holds the arrays ``scores``, ``predictions``, ``confidence``, ``ids`` and ``classes``, as many as
         there are; its ``labels`` are never read.
     id : str, optional
@@ -96,32 +100,75 @@ def read_pool(
     >>> pool.ids.tolist(), pool.groups["system"].tolist()
     (['7/old', '8/old', '7/new', '8/new'], ['old', 'old', 'new', 'new'])
     """
-    is_file = isinstance(source, str | Path)
+    return _pool(source, id, scores, prediction, confidence, groups, systems, wide, show, classes, multilabel, bounds)
+
+
+def read_as_before(path: Path, **options: Any) -> Pool:
+    """Read a pool from a CSV file as earlier releases did, for their journals: ``01`` is there the number 1.
+
+    Parameters
+    ----------
+    path : Path
+    options
+        As of `read_pool`.
+    """
+    defaults = {name: one.default for name, one in signature(read_pool).parameters.items() if name != "source"}
+    return _pool(path, **(defaults | options), as_before=True)
+
+
+def _pool(
+    source,
+    id,
+    scores,
+    prediction,
+    confidence,
+    groups,
+    systems,
+    wide,
+    show,
+    classes,
+    multilabel,
+    bounds,
+    as_before=False,
+) -> Pool:
+    """Read a pool; see `read_pool` and `read_as_before`."""
     systems, wide = (
         given if isinstance(given, Mapping) else {name: name for name in ([given] if isinstance(given, str) else given)}
         for given in (systems, wide)
     )
     groups = [groups] if isinstance(groups, str) else list(groups)
-    if wide:
-        if scores is not None or prediction is not None or confidence is not None or systems or multilabel:
-            raise PoolError("A wide table has one verdict per answer: leave out scores, predictions and other systems.")
-        return _read_wide(Path(source) if is_file else source, wide, id, groups, show, classes, bounds)
-    columns = Columns(
-        id=id,
-        scores=scores if scores is None or isinstance(scores, str) else list(scores),
-        prediction=prediction,
-        confidence=confidence,
-        groups=groups,
-        systems=dict(systems),
-        multilabel=multilabel,
-        show=[show] if isinstance(show, str) else list(show),
-    )
-    return Pool(**_read(Path(source) if is_file else source, columns, classes), multilabel=multilabel, bounds=bounds)
+    shown = [show] if isinstance(show, str) else list(show)
+    with numbered_as_in_file() as numbering:
+        if wide:
+            if scores is not None or prediction is not None or confidence is not None or systems or multilabel:
+                raise PoolError(
+                    "A wide table has one verdict per answer: leave out scores, predictions and other systems."
+                )
+            return Pool(**_read_wide(source, wide, id, groups, shown, classes, numbering, as_before), bounds=bounds)
+        columns = Columns(
+            id=id,
+            scores=scores if scores is None or isinstance(scores, str) else list(scores),
+            prediction=prediction,
+            confidence=confidence,
+            groups=groups,
+            systems=dict(systems),
+            multilabel=multilabel,
+            show=shown,
+        )
+        found = _read(source, columns, classes, numbering, as_before)
+        return Pool(**found, multilabel=multilabel, bounds=bounds)
 
 
 def _read_wide(
-    source: Any, answers: Mapping[str, str], id: str | None, groups: list[str], show: Any, classes: Any, bounds: Any
-) -> Pool:
+    source: Any,
+    answers: Mapping[str, str],
+    id: str | None,
+    groups: list[str],
+    show: list[str],
+    classes: Any,
+    numbering: Numbering,
+    as_before: bool,
+) -> dict[str, Any]:
     """Read a wide table; groups that its long form has by itself may be named, too."""
     columns = Columns(
         id=id,
@@ -130,11 +177,12 @@ def _read_wide(
         confidence=None,
         groups=[name for name in groups if name not in (SYSTEM, id, "row", "id")],
         systems=dict(answers),
-        show=[show] if isinstance(show, str) else list(show),
+        show=show,
     )
-    found = _read(source, columns, classes)
+    found = _read(source, columns, classes, numbering, as_before)
+    numbering.n_rows = len(found["predictions"])
     name = id if id is not None or found["ids"] is None else "id"
-    return Pool(**long_form(found, found["systems"], name), bounds=bounds)
+    return long_form(found, found["systems"], name)
 
 
 @in_progress("Reading the list")
@@ -190,23 +238,33 @@ def read_ranked(
         systems={},
         show=[show] if isinstance(show, str) else list(show),
     )
-    found = _read(Path(source) if isinstance(source, str | Path) else source, columns, None)
     names = (0, 1) if classes is None else classes
-    return RankedList.from_scores(found["scores"], found["ids"], names, seed, found["show"])
+    with numbered_as_in_file() as numbering:
+        found = _read(source, columns, None, numbering)
+        return RankedList.from_scores(found["scores"], found["ids"], names, seed, found["show"])
 
 
-def _read(source: Any, columns: Columns, classes: Any) -> dict[str, Any]:
+def _read(source: Any, columns: Columns, classes: Any, numbering: Numbering, as_before: bool = False) -> dict[str, Any]:
     """Return the arguments of `Pool` from a path or a frame; see `read_pool`."""
-    if isinstance(source, Path):
+    if isinstance(source, str | Path):
+        source = Path(source)
         if source.suffix.lower() not in SUFFIXES:
             raise PoolError(f"Cannot read {source.name!r}: its suffix should be one of {', '.join(SUFFIXES)}.")
         if not source.is_file():
             raise PoolError(f"There is no file {str(source)!r}.")
         if source.suffix.lower() == ".npz":
             return _read_npz(source, columns, classes)
-        reader = _read_csv if source.suffix.lower() == ".csv" else _read_parquet
-        return reader(source, columns, classes)
-    frame = frame_of(source)
+        if source.suffix.lower() == ".csv":
+            return read_csv(source, columns, classes, numbering, as_before=as_before)
+        return _read_parquet(source, columns, classes)
+    try:
+        frame = frame_of(source)
+    except ValueError:  # of Narwhals, whose frames have no two columns of one name
+        names = [str(name) for name in source.columns]
+        twice = next((name for name in names if names.count(name) > 1), names[0])
+        raise PoolError(
+            f"The frame has {names.count(twice)} columns {twice!r}; give each a name of its own, or leave one."
+        ) from None
     if frame is None or not hasattr(frame, "select"):
         raise PoolError(f"Cannot read a pool from {type(source).__name__}; pass a path or a dataframe.")
     return _read_frame(frame, columns, classes)
@@ -233,32 +291,6 @@ def _read_parquet(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
         arrays = _arrays(frame_of(parquet.read_table(path, columns=columns.all)), columns)
     except (ArrowException, OSError, UnicodeDecodeError) as error:  # damaged files give all of these
         raise PoolError(f"Cannot read {path.name!r} as Parquet: {_first_line(error)}.") from None
-    return arguments(arrays, columns, classes)
-
-
-def _read_csv(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
-    import pandas as pd
-
-    # The same numbers as from Parquet: pandas 3.1 parses exactly and deprecates the option that older ones need.
-    release = tuple(int(part) for part in pd.__version__.split(".")[:2])
-    exact: dict[str, Any] = {} if release >= (3, 1) else {"float_precision": "round_trip"}
-    try:
-        columns = resolve(list(pd.read_csv(path, nrows=0).columns), columns)
-        frame = pd.read_csv(
-            path,
-            usecols=columns.all,
-            dtype=dict.fromkeys(columns.texts, str),  # else 007 would become 7
-            keep_default_na=False,  # a class or a site may be called "NA" or "None"
-            **exact,
-            na_values={name: NO_NUMBER if name in columns.numbers else [""] for name in columns.all},
-        )
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise PoolError(f"Cannot read {path.name!r} as CSV: {error}.") from None
-    arrays = {name: frame[name].to_numpy() for name in columns.all}
-    if columns.id:
-        text = values_of(arrays[columns.id])
-        numbers = text_as_int(text) if text.dtype.kind == "U" else None
-        arrays[columns.id] = text if numbers is None else numbers
     return arguments(arrays, columns, classes)
 
 

@@ -22,6 +22,7 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import without_links
 from bayes_assess.errors import OutputError
 from bayes_assess.results._in_words import guarantee_in_words, question_in_words
 
@@ -237,4 +238,4 @@ def _plain_markdown(text: str) -> str:
     >>> print(_plain_markdown("a<b>_c"))
     a\<b\>\_c
     """
-    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+    return without_links(_MARKDOWN.sub(r"\\\1", " ".join(text.split())))

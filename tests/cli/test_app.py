@@ -17,6 +17,7 @@ from bayes_assess.cli import cache
 from bayes_assess.cli.app import app
 from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
 from bayes_assess.errors import OutputError
+from bayes_assess.pool.readers import read_as_before
 
 COMMANDS = ("start", "ask", "tell", "correct", "skip", "release", "status", "plan", "report", "simulate", "demo")
 CLASSES = ("bird", "cat", "dog")
@@ -329,7 +330,7 @@ def test_files_of_spreadsheets(run):
         (b"", "empty"),
         (b"id,label\nitem-000,cat,x\n", "row 2: there are more fields than columns"),
         (b"id,label\nitem-000,cat\nitem-001,cat,x\n", "row 3: there are more fields than columns"),
-        (b"id,label\nitem-000,c\xe4t\n", "UTF-8"),
+        (b"id,label\nitem-000,c\x81t\n", "UTF-8"),
         (b"id|label\nitem-000|cat\n", "'id|label'"),
     ],
 )
@@ -620,3 +621,40 @@ def test_a_cache_that_the_user_has_chosen_is_left_alone(tmp_path, monkeypatch):
     cache.keep_compiled()
     assert os.environ["JAX_COMPILATION_CACHE_DIR"] == "elsewhere"
     assert not any(tmp_path.iterdir())
+
+
+def test_a_journal_of_an_earlier_release_knows_its_pool_as_it_was_read_then(tmp_path):
+    """There, 01 was the class 1, and classes went from 0 to the greatest."""
+    path, run = tmp_path / "pool.csv", tmp_path / "run.db"
+    path.write_text("id,prediction,site\na,01,x\nb,10,y\nc,10,x\nd,01,y\n")
+    pool = read_as_before(path, classes=range(11))
+    source = {"path": str(path), "options": {"id": None, "scores": None, "prediction": None, "classes": None}}
+    ba.assess(pool, ba.GroupAccuracy(), design="random", journal=run, source=source).journal.close()
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("id,label\na,1\nb,0\n")
+    assert "Took 2 labels" in done("tell", run, sheet)
+    assert "site" in done("status", run, "--question", "group-accuracy", "--by", "site")
+
+
+def test_zip_codes_keep_their_zeros_from_the_pool_to_the_sheet(tmp_path):
+    path, run = tmp_path / "pool.csv", tmp_path / "run.db"
+    path.write_bytes("id;prediction\r\na;01\r\nb;10\r\nc;90210\r\n".encode("utf-16"))
+    out = done("start", path, "--question", "group-accuracy", "--design", "random", "--out", run)
+    assert "3 items in 3 groups." in out
+    assert "Labels can be 01, 10, 90210 (as predicted" in out
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("id,label\na,01\nb,10\nc,02134\n")
+    assert "name every class, by --classes" in refused("tell", run, sheet)
+    sheet.write_text("id,label\na,01\nb,10\n")
+    assert "Took 2 labels" in done("tell", run, sheet)
+
+
+def test_names_with_escape_sequences_do_not_reach_the_terminal(tmp_path):
+    path, run = tmp_path / "pool.csv", tmp_path / "run.db"
+    path.write_text("id,prediction,site\na\x1b[31m,cat\x1b]0;t\x07,s\x1b[2J\nb,dog,s\x1b[2J\n")
+    out = done("start", path, "--question", "group-accuracy", "--by", "site", "--design", "random", "--out", run)
+    out += done("ask", run, "-n", "2")
+    out += refused("start", path, "--question", "compare", "--by", "site", "--out", tmp_path / "b.db")
+    assert "cat\\x1b]0;t\\x07" in out
+    assert "\x1b" not in out
+    assert "\x07" not in out

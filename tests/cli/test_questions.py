@@ -556,7 +556,7 @@ def test_simulate_refuses_as_start_does(pool_file):
          "the cost of an item predicted 'cat' whose label is 'dog' is 'high', which is no number"),
         (b"x,bird,cat,dog\nbird,0,1,1\ncat,0,0,\ndog,0,0,0\n", "is '', which is no number"),
         (b"x,bird,cat,dog\nbird,0,nan,1\ncat,0,0,1\ndog,0,0,0\n", "is 'nan', which is no number"),
-        (b"x,bird,c\xe4t\n", "UTF-8"),
+        (b"x,bird,c\x81t\n", "UTF-8"),
     ],
 )  # fmt: skip
 def test_a_cost_matrix_that_does_not_fit(pool_file, tmp_path, content, said):

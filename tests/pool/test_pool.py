@@ -70,8 +70,15 @@ def test_single_precision_is_kept():
 @pytest.mark.parametrize(
     ("predictions", "classes", "codes"),
     [
-        ([0, 3, 1], [0, 1, 2, 3], [0, 3, 1]),
-        ([0.0, 2.0], [0, 1, 2], [0, 2]),
+        ([500, 200, 404, 200], [200, 404, 500], [2, 0, 1, 0]),
+        ([0, 3, 1], [0, 1, 3], [0, 2, 1]),
+        ([5.0, 2.0], [2, 5], [1, 0]),
+        ([90210, 10**12], [90210, 10**12], [0, 1]),
+        ([1, 2], [1, 2], [0, 1]),
+        ([0, 0], [0, 1], [0, 0]),
+        ([1, 1], [0, 1], [1, 1]),
+        ([2, 2], [2], [0, 0]),
+        (["01", "10"], ["01", "10"], [0, 1]),
         ([False, False], [0, 1], [0, 0]),
         ([-1, 4, -1], [-1, 4], [0, 1, 0]),
         (["dog", "cat", "dog"], ["cat", "dog"], [1, 0, 1]),
@@ -82,6 +89,40 @@ def test_classes_are_inferred_from_predictions_alone(predictions, classes, codes
     assert pool.classes.tolist() == classes
     assert pool.predictions.tolist() == codes
     assert not pool.classes_declared
+
+
+def test_classes_of_other_systems_count_where_classes_are_inferred():
+    pool = ba.Pool(predictions=[200, 200], systems={"new": [404, 500]})
+    assert pool.classes.tolist() == [200, 404, 500]
+    assert pool.systems["new"].tolist() == [1, 2]
+    assert ba.Pool(predictions=[0, 0], systems={"new": [0, 0]}).classes.tolist() == [0, 1]
+
+
+def test_codes_stay_codes_where_scores_have_columns():
+    pool = ba.Pool(scores=SCORES, predictions=[2, 2, 2])
+    assert pool.classes.tolist() == [0, 1, 2]
+    assert pool.label_codes([0, 1]).tolist() == [0, 1]
+    assert ba.Pool(scores=[0.1, 0.2]).classes.tolist() == [0, 1]
+
+
+def test_a_label_that_is_never_predicted_is_refused_with_what_to_do():
+    stars = ba.Pool(predictions=[1, 2, 3, 5])
+    with pytest.raises(LabelError, match=r"only these are predicted: pass .* classes=\[1, 2, 3, 4, 5\] to the pool"):
+        stars.label_codes([4])
+    assert stars.with_classes([1, 2, 3, 4, 5]).label_codes([4]).tolist() == [3]
+    assert ba.Pool(predictions=[0, 0]).label_codes([1]).tolist() == [1]
+
+
+@pytest.mark.parametrize("predictions", [[0, 0, 0], [1, 2, 5], [3, 0, 1]])
+def test_a_pool_is_known_by_the_fingerprint_that_it_had_with_classes_from_0_to_the_greatest(predictions):
+    before = ba.Pool(predictions=predictions, classes=range(max(predictions) + 1))
+    pool = ba.Pool(predictions=predictions)
+    found = pool.of_fingerprint(before.fingerprint())
+    assert found.classes.tolist() == before.classes.tolist()
+    assert found.predictions.tolist() == predictions
+    assert not found.classes_declared
+    assert pool.of_fingerprint(pool.fingerprint()) is pool
+    assert ba.Pool(predictions=predictions, classes=range(9)).of_fingerprint(before.fingerprint()) is None
 
 
 def test_declared_classes_keep_their_order():
@@ -158,7 +199,7 @@ def test_a_pool_survives_pickling():
 
 
 def test_the_representation_is_one_line():
-    assert repr(ba.Pool(predictions=[0])) == "Pool(1 item, 1 class)"
+    assert repr(ba.Pool(predictions=[7])) == "Pool(1 item, 1 class)"
     assert repr(ba.Pool(predictions=[0, 1], confidence=[1, 1])) == "Pool(2 items, 2 classes, confidence)"
     pool = ba.Pool(
         predictions=np.zeros(10_000, int), classes=range(10), groups={"site": np.zeros(10_000), "age": np.ones(10_000)}
@@ -229,7 +270,6 @@ def test_the_representation_is_one_line():
         ({"predictions": [0, 0.7]}, "prediction in row 1 is 0.7, not a class.*pass them as scores"),
         ({"predictions": [[0, 1]]}, r"shape \(1, 2\).*Probabilities go into scores"),
         ({"predictions": ["a", 1]}, "class names or integer codes"),
-        ({"predictions": [0, 10**12]}, "pass classes="),
         ({"predictions": [0, 1], "groups": {"site": ["x"]}}, "'site' has shape .1,."),
         ({"predictions": [0, 1], "groups": {"site": ["x", None]}}, "'site' has no value in row 1"),
         ({"predictions": [0, 1], "groups": {"site": ["x", np.nan]}}, "'site' has no value in row 1"),

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,6 +10,7 @@ from pyarrow import parquet
 import bayes_assess as ba
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._table import class_names
+from bayes_assess.pool.readers import read_as_before
 
 
 @pytest.fixture
@@ -86,7 +89,7 @@ def test_naming_the_scores_does_not_drop_the_predictions(sources, table, scores)
 
 
 def test_predictions_that_are_no_classes_of_the_scores_are_refused(sources):
-    with pytest.raises(PoolError, match=r"prediction in row 0 is '...'.*2 classes \(0, 1\); pass .*in the order"):
+    with pytest.raises(PoolError, match=r"prediction in row 2 is '...'.*2 classes \(0, 1\); pass .*in the order"):
         ba.read_pool(sources["csv"], scores="p_dog")
 
 
@@ -209,14 +212,14 @@ def test_csv_names_that_look_missing_are_names(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("id,prediction\na,1\n,0\n", "id in row 1 is missing"),
-        ("id,prediction\na,1\na,0\n", "'a' is the id of rows 0 and 1"),
-        ("id,prediction\na,1\nb,\n", "prediction in row 1 is missing"),
-        ("p_a,p_b\n0.5,0.5\n0.5,\n", "row 1, column 1 is NaN"),
-        ("p_a,p_b\n0.5,0.5\nnan,0.5\n", "row 1, column 0 is NaN"),
-        ("p_a,p_b\n0.5,0.5\n0.5,half\n", "Score column 'p_b' does not hold one number per row"),
+        ("id,prediction\na,1\n,0\n", "id in row 3 is missing"),
+        ("id,prediction\na,1\na,0\n", "'a' is the id of rows 2 and 3"),
+        ("id,prediction\na,1\nb,\n", "prediction in row 3 is missing"),
+        ("p_a,p_b\n0.5,0.5\n0.5,\n", "row 3, column 'p_b' is NaN"),
+        ("p_a,p_b\n0.5,0.5\nnan,0.5\n", "row 3, column 'p_a' is NaN"),
+        ("p_a,p_b\n0.5,0.5\n0.5,half\n", "Score column 'p_b' does not hold one number per row, but 'half' in row 3"),
         ("p_a,p_b\n", "no items"),
-        ("", "Cannot read 'a.csv' as CSV"),
+        ("", "'a.csv' cannot be read as CSV: it is empty"),
         ("x,y\n1,2\n", "Found neither a column 'prediction' nor several .*columns 'x', 'y'"),
         ("p_a,p_b,score_a,score_b\n1,0,1,0\n", "Both 'p_a', 'p_b' and 'score_a', 'score_b' may be scores"),
     ],
@@ -282,3 +285,117 @@ def test_parquet_categories_are_text(tmp_path):
     parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "a.parquet")
     assert ba.read_pool(tmp_path / "a.parquet").classes.tolist() == ["a", "b"]
     assert ba.read_pool(pl.from_pandas(frame)).predictions.tolist() == [1, 0, 1]
+
+
+# CSV as people and spreadsheets write it
+
+
+def csv_pool(folder, content, **options):
+    path = folder / "pool.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return ba.read_pool(path, **options)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_pools_are_read_as_sheets_are(tmp_path, encoding, delimiter):
+    text = "id;p_Müll;p_Rest;site\na1;0,25;0,75;Köln\nb2;1;0;Bonn\n".replace(";", delimiter)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        pool = csv_pool(tmp_path, text.encode(encoding), groups=["site"])
+    assert [str(one.message)[:37] for one in said] == ["pool.csv: It is not in UTF-8, and was"] * (encoding == "cp1252")
+    assert all(one.filename == __file__ for one in said)
+    assert pool.classes.tolist() == ["Müll", "Rest"]
+    assert pool.ids.tolist() == ["a1", "b2"]
+    assert pool.scores.tolist() == [[0.25, 0.75], [1, 0]]
+    assert pool.groups["site"].tolist() == ["Köln", "Bonn"]
+
+
+def test_decimal_commas_between_quotes_are_read_too_but_not_thousands(tmp_path):
+    assert csv_pool(tmp_path, 'id,p_a,p_b\nx,"0,25","0,75"\n').scores.tolist() == [[0.25, 0.75]]
+    with pytest.raises(PoolError, match=r"Score column 's' does not hold one number per row, but '1,234' in row 3"):
+        csv_pool(tmp_path, 'id,s\nx,0.5\ny,"1,234"\n', scores="s")
+
+
+def test_a_line_that_names_the_delimiter_and_blank_lines_are_passed_over(tmp_path):
+    pool = csv_pool(tmp_path, "sep=;\n\nid;prediction\n\na;cat\n;\nb;dog\n")
+    assert (pool.ids.tolist(), pool.classes.tolist()) == (["a", "b"], ["cat", "dog"])
+    with pytest.raises(PoolError, match="prediction in row 6 is missing"):
+        csv_pool(tmp_path, "sep=;\n\nid;prediction\n\na;cat\n;\nb;\n")
+
+
+@pytest.mark.parametrize(
+    ("names", "classes"),
+    [
+        (["01", "10", "10"], ["01", "10"]),
+        (["1", "10", "10"], [1, 10]),
+        (["90210", "02134", "90210"], ["02134", "90210"]),
+        (["1.0", "2.0", "1.0"], [1, 2]),
+        (["True", "False", "True"], [0, 1]),
+        (["1", "n/a", "1"], ["1", "n/a"]),
+        (["-1", "1", "1"], [-1, 1]),
+    ],
+)
+def test_classes_are_called_as_the_file_has_them(tmp_path, names, classes):
+    text = "".join(f"{name},{name}\n" for name in names)
+    pool = csv_pool(tmp_path, f"prediction,site\n{text}", groups=["site"])
+    assert pool.classes.tolist() == classes
+    assert set(pool.groups["site"].tolist()) == set(classes)
+
+
+def test_systems_are_named_alike(tmp_path):
+    pool = csv_pool(tmp_path, "prediction,new\n01,10\n10,10\n", systems=["new"])
+    assert pool.classes.tolist() == ["01", "10"]
+    assert pool.systems["new"].tolist() == [1, 1]
+
+
+def test_versions_are_no_numbers_but_formatted_numbers_are(tmp_path):
+    pool = csv_pool(tmp_path, "prediction,version,price\na,3.9,3.90\nb,3.10,3.10\n", groups=["version", "price"])
+    assert pool.groups["version"].tolist() == ["3.9", "3.10"]
+    assert pool.groups["price"].tolist() == [3.9, 3.1]
+
+
+def test_names_that_are_declared_are_names_and_no_codes(tmp_path):
+    pool = csv_pool(tmp_path, "prediction\n1\n2\n1\n", classes=["1", "2", "n/a"])
+    assert pool.classes[pool.predictions].tolist() == ["1", "2", "1"]
+    pool = csv_pool(tmp_path, "prediction\n1\n0\n1\n", classes=["cat", "dog"])
+    assert pool.classes[pool.predictions].tolist() == ["dog", "cat", "dog"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,text,prediction\na,fine,cat\nb,hello, world,dog\n", "Row 3 of 'pool.csv' has 4 fields, and its header 3"),
+        ("id,text,prediction\na,hello, world,\nb,fine,dog\n", "Row 2 of 'pool.csv' has 4 fields"),
+        ("id,prediction,prediction\na,cat,dog\n", "There are 2 columns 'prediction'"),
+        ("p_a,p_b,p_a\n1,0,0\n", "There are 2 columns 'p_a'"),
+    ],
+)
+def test_shifted_and_ambiguous_columns_are_refused(tmp_path, text, message):
+    with pytest.raises(PoolError, match=message):
+        csv_pool(tmp_path, text)
+
+
+def test_columns_that_are_not_needed_may_have_one_name_and_all_rows_may_end_in_a_delimiter(tmp_path):
+    pool = csv_pool(tmp_path, "id,note,note,prediction\na,x,y,cat,\nb,,,dog,\n")
+    assert pool.classes.tolist() == ["cat", "dog"]
+
+
+def test_frames_with_two_columns_of_one_name_are_refused():
+    frame = pd.DataFrame([["a", "b"]], columns=["prediction", "prediction"])
+    with pytest.raises(ba.BayesAssessError, match="2 columns 'prediction'"):
+        ba.read_pool(frame)
+
+
+def test_texts_may_be_of_any_length(tmp_path):
+    pool = csv_pool(tmp_path, f'id,text,prediction\na,"{"x" * 200_000}",cat\n', show=["text"])
+    assert len(pool.show["text"][0]) == 200_000
+
+
+def test_a_pool_is_read_as_before_for_its_journal(tmp_path):
+    path = tmp_path / "pool.csv"
+    path.write_text("id,prediction,site\na,01,007\nb,10,8\n")
+    before = read_as_before(path, groups=["site"])
+    assert before.classes.tolist() == [1, 10]
+    assert before.groups["site"].tolist() == [7, 8]
+    assert ba.read_pool(path, groups=["site"]).groups["site"].tolist() == ["007", "8"]

@@ -20,7 +20,7 @@ def test_predictions_of_all_systems_are_codes_of_the_same_classes():
     assert repr(pool) == "Pool(4 items, 3 classes, systems: new)"
     wider = pool.with_classes(["dog", "ant", "cow", "cat"])
     assert wider.classes[wider.systems["new"]].tolist() == ["cat", "dog", "cat", "cow"]
-    assert ba.Pool(predictions=[0, 0], systems={"new": [1, 3]}).n_classes == 4
+    assert ba.Pool(predictions=[0, 0], systems={"new": [1, 3]}).classes.tolist() == [0, 1, 3]
     assert ba.Pool(predictions=[True, False], systems={"new": [True, True]}).n_classes == 2
     assert ba.Pool(scores=[0.2, 0.9], classes=["no", "yes"], systems={"new": ["no", "no"]}).systems["new"].tolist() == [
         0,

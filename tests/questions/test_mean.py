@@ -271,3 +271,12 @@ def test_designs_are_those_of_measures():
     assert set(ba.Mean().designs) == set(ba.Metric("accuracy").designs)
     with pytest.raises(ba.DesignError, match="cannot serve"):
         ba.assess(POOL, ba.Mean(), design="oasis")
+
+
+@pytest.mark.parametrize("names", [[1, 2, 3, 4, 5], ["01", "02", "03", "04", "05"]])
+def test_values_are_the_numbers_that_the_classes_present_stand_for(names):
+    """There is no rating 0 that annotators could give, or that the belief could expect."""
+    pool = ba.Pool(predictions=np.array(names)[[4, 0, 2, 1, 3, 3]])
+    assert pool.classes.tolist() == names
+    assert ba.Mean().values_of(pool).tolist() == [1, 2, 3, 4, 5]
+    assert pool.label_space.choices == tuple(names)

@@ -181,6 +181,41 @@ def test_markdown_is_whole_and_escaped(table):
     assert len(Table({"id": np.arange(100)}).to_markdown().splitlines()) == 102
 
 
+def test_markdown_has_no_links_and_calls_nobody():
+    names = ["[x](http://a.b)", "@anna", "www.a.b", "&lt;b&gt;", "`code`", "a@b", "[0.1, 0.2]"]
+    cells = [
+        row.split(" | ")[0].lstrip("| ").rstrip(" |") for row in Table({"id": names}).to_markdown().splitlines()[2:]
+    ]
+    assert cells == [
+        "[x]\\(http:&#8203;//a.b)",
+        "@&#8203;anna",
+        "www&#8203;.a.b",
+        "\\&lt;b\\&gt;",
+        "\\`code\\`",
+        "a@&#8203;b",
+        "[0.1, 0.2]",
+    ]
+
+
+def test_what_would_move_a_cursor_is_spelled_out():
+    table = Table({"a\x1b[1m": ["b\x1b]0;title\x07", "c\u202ed\x9b"]}, title="t\x1b[2J")
+    shown = repr(table)
+    assert "t\\x1b[2J" in shown
+    assert "b\\x1b]0;title\\x07" in shown
+    assert "c\\u202ed\\x9b" in shown
+    from rich.console import Console
+
+    stream = io.StringIO()
+    Console(file=stream, width=100).print(table)
+    assert not any(letter in shown + stream.getvalue() for letter in "\x1b\x07\x9b\u202e")
+
+
+def test_csv_quotes_what_could_end_a_row(tmp_path):
+    path = Table({"a": ["x\ry", ""], "b": ["\ud83d", '"']}).to_csv(tmp_path / "t.csv")
+    assert path.read_bytes().decode() == 'a,b\n"x\ry",\ufffd\n,""""\n'
+    assert Table({"a": [None]}).to_csv(tmp_path / "t.csv").read_text() == 'a\n""\n'
+
+
 def test_html_is_escaped_and_short():
     markup = Table({"<b>": ["<script>"] * 100}, title="a & b")._repr_html_()
     assert "<script>" not in markup

@@ -105,7 +105,7 @@ def _read(found: Any, form: _Format, id: str, label: str) -> Answered:
 
 
 def _loaded(path: Path) -> list[Any]:
-    text = decoded(path, "export it again")
+    text = decoded(path)
     try:
         found = json.loads(text, parse_constant=lambda _: None)  # NaN, which Python writes where scores miss
     except (ValueError, RecursionError) as error:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from bayes_assess._tools.arrays import listing
+from bayes_assess._tools.csv_files import UnreadableCsv, encoding_of, open_csv
+from bayes_assess.campaigns.exchange.cells import as_meant
 from bayes_assess.campaigns.exchange.workbook import SUFFIX, read_workbook
 from bayes_assess.errors import LabelError
 
-DELIMITERS = (",", ";", "\t")
-_SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n', re.IGNORECASE)  # a first line that Excel writes and does not count
 _TOO_LONG = "there are more fields than columns; put quotes around texts that contain the delimiter"
 
 
@@ -50,7 +47,8 @@ class _Table(NamedTuple):
 
     number: int  # of the header in the file, less one
     rows: list[list[str]]
-    error: str | None = None  # which the next row is
+    error: str | None = None  # why there are no further rows
+    note: str | None = None
 
     @property
     def header(self) -> list[str]:
@@ -60,8 +58,8 @@ class _Table(NamedTuple):
 def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -> Grid:
     r"""Read some columns of a sheet, and others if they are there; blank lines are passed over.
 
-    CSV may be separated by commas, semicolons or tabs, in UTF-8 or UTF-16, with or without a byte-order mark. Names of
-    columns are taken in any case and with spaces around them, if no column has the very name.
+    CSV may be separated by commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252, with or without a byte-order
+    mark. Names of columns are taken in any case and with spaces around them, if no column has the very name.
 
     Raises
     ------
@@ -77,14 +75,14 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
     ...     print(read_grid(path, ["id", "label"]))
     Grid(rows=[2], columns=[['7'], ['cat']], wrong={}, unit='row', counted='counted from the header, row 1, ', notes=())
     """
-    tables = [table for table in _tables(path) if table.rows]
+    tables = [table for table in _tables(path, wanted) if table.rows]
     if not tables:
         raise LabelError(f"{path} is empty; it needs the columns {' and '.join(map(repr, wanted))}.")
     table = max(tables, key=lambda table: (_n_found(table.header, wanted), len(table.header)))
     places, width = [_place(table.header, name, path) for name in wanted], len(table.header)
     places += [_place(table.header, name, path) if _n_found(table.header, [name]) else width for name in optional]
     if table.error is not None:
-        raise LabelError(f"{path} cannot be read as CSV: row {table.number + len(table.rows) + 1}: {table.error}.")
+        raise LabelError(f"{path} cannot be read {table.error}.")
     numbers, columns, wrong = [], [[] for _ in places], {}
     for number, row in enumerate(table.rows[1:], start=table.number + 2):
         if not row:  # a blank line, which spreadsheets count
@@ -94,52 +92,40 @@ def read_grid(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -
         numbers.append(number)
         for column, place in zip(columns, places, strict=True):
             column.append(row[place] if place < min(len(row), width) else "")
-    return Grid(numbers, columns, wrong)
+    return Grid(numbers, columns, wrong, notes=[table.note] if table.note else ())
 
 
-def _tables(path: Path) -> list[_Table]:
-    """Read a file in all ways that are possible: the sheets of a workbook, or CSV by every delimiter."""
+def _tables(path: Path, wanted: Sequence[str]) -> list[_Table]:
+    """Read the sheets of a workbook, or a CSV file."""
     if path.suffix.lower() == SUFFIX:
         return [_from_header(rows) for rows in read_workbook(path)]
     if path.suffix.lower() == ".xls":
         raise LabelError(f"{path} is of the format of Excel 97; save it as .xlsx or as CSV.")
-    text = decoded(path)
-    separator = _SEPARATOR.match(text)
-    if separator:
-        return [_parsed(text[separator.end() :], separator[1])]
-    return [_parsed(text, delimiter) for delimiter in DELIMITERS]
-
-
-def decoded(path: Path, remedy: str = "save it as 'CSV UTF-8'") -> str:
-    """Return the text of a file in UTF-8 or UTF-16."""
-    data = path.read_bytes()
-    zero = data[:200].find(0)
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        encoding = "utf-16"
-    elif zero >= 0:  # the other half of a letter
-        encoding = "utf-16-le" if zero % 2 else "utf-16-be"
-    else:
-        encoding = "utf-8-sig"
     try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise LabelError(
-            f"{path} cannot be read as UTF-8 or UTF-16: {error.reason} at byte {error.start}; {remedy}."
-        ) from None
-
-
-def _parsed(text: str, delimiter: str) -> _Table:
-    rows, problem = [], None
+        found = open_csv(path, lambda header: _n_found(header, wanted))
+    except UnreadableCsv as error:
+        raise LabelError(f"{path} cannot be read {error.problem}; save it as 'CSV UTF-8'.") from None
+    rows, problem = [found.header], None
     try:
-        rows.extend(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        problem = str(error)
-    return _from_header(rows, problem)
+        for _, some in found.chunks():
+            rows.extend([*map(as_meant, row)] for row in some)
+    except UnreadableCsv as error:
+        problem = error.problem
+    return [_Table(found.number - 1, rows, problem, found.note)] if found.header else []
 
 
-def _from_header(rows: list[list[str]], error: str | None = None) -> _Table:
+def decoded(path: Path) -> str:
+    """Return the text of an export, which is in UTF-8 or UTF-16."""
+    try:
+        encoding = encoding_of(path, ())
+    except UnreadableCsv as error:
+        raise LabelError(f"{path} cannot be read {error.problem}; export it again.") from None
+    return path.read_text(encoding=encoding)
+
+
+def _from_header(rows: list[list[str]]) -> _Table:
     first = next((i for i, row in enumerate(rows) if _has_text(row)), len(rows))
-    return _Table(first, rows[first:], error)
+    return _Table(first, rows[first:])
 
 
 def _has_text(row: Sequence[str]) -> bool:

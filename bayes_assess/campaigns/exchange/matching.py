@@ -17,6 +17,7 @@ from bayes_assess.pool.pool import Pool
 _NUMBER = re.compile(r"([+-]?)([0-9]+)(?:[.,]([0-9]+))?")
 _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+|-?[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
 UNKNOWN = "is the id of no item"
+_MORE = "; only these are predicted: to have others, start again and name every class, by --classes or classes=[...]"
 _WORDS = {"true": "1", "false": "0"}
 
 
@@ -75,10 +76,13 @@ class IdMatcher:
 
     def __call__(self, texts: Sequence[str]) -> list[Match]:
         """Match many texts."""
+        if not len(texts):
+            return []
         stripped = [text.strip() for text in texts]
-        found = self._pool.find(np.array(stripped, dtype=str)).tolist() if stripped else []
+        exact, found = (self._pool.find(np.array(each, dtype=str)).tolist() for each in (list(texts), stripped))
+        places = [one if one >= 0 else other for one, other in zip(exact, found, strict=True)]
         return [
-            Match(place) if place >= 0 else self._by_number(text) for text, place in zip(stripped, found, strict=True)
+            Match(place) if place >= 0 else self._by_number(text) for text, place in zip(stripped, places, strict=True)
         ]
 
     def _by_number(self, text: str) -> Match:
@@ -109,7 +113,7 @@ class LabelMatcher:
     Examples
     --------
     >>> import bayes_assess as ba
-    >>> match = LabelMatcher(ba.Pool(predictions=["good", "bad"]))
+    >>> match = LabelMatcher(ba.Pool(predictions=["good", "bad"], classes=["bad", "good"]))
     >>> match("Good "), match("best").problem
     (Match(found='good', problem='', exact=False), "is not one of the classes ('bad', 'good')")
     """
@@ -119,6 +123,7 @@ class LabelMatcher:
         self._several = pool.multilabel
         self._numbers = pool.label_space if isinstance(pool, NumericPool) else None
         self._classes = pool.classes
+        self._more = "" if pool.classes_declared else _MORE
         self._seen: dict[str, Match] = {}
         self._alike: dict[str, list[str]] = {}
         for name in self.names:
@@ -142,7 +147,7 @@ class LabelMatcher:
                 return Match(None, f"could be any of {listing(names)}")
             if names:
                 return Match(names[0], exact=False)
-        return Match(None, f"is not one of the classes ({listing(self._classes)})")
+        return Match(None, f"is not one of the classes ({listing(self._classes)}){self._more}")
 
     def _number(self, text: str) -> Match:
         """Match the step that is nearest to a number within the bounds, in whatever way that is written."""

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from bayes_assess._tools.files import written_whole
+from bayes_assess._tools.text import without_halves
+from bayes_assess.campaigns.exchange.cells import coded, uncoded
 from bayes_assess.errors import LabelError, OutputError
 
 SUFFIX = ".xlsx"
 _CLASSES = "classes"  # the hidden sheet that the drop-down list is taken from
 _WIDEST = 80  # characters of a column
+_LONGEST = 32_767  # letters of a cell
 
 
 def need_openpyxl() -> Any:
@@ -107,12 +110,16 @@ def read_workbook(path: Path) -> list[list[list[str]]]:
 
 def _fill(cell: Any, value: Any) -> None:
     """Write a value as it is: a text is no formula, and stays text when it is edited."""
-    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-
     if not isinstance(value, str):
         cell.value = value
         return
-    cell.value = ILLEGAL_CHARACTERS_RE.sub("\ufffd", value)
+    text = coded(without_halves(value))
+    if len(text) > _LONGEST:
+        raise OutputError(
+            f"{cell.coordinate} would have {len(text):,} letters, and cells of Excel have {_LONGEST:,} at most; "
+            "write CSV."
+        )
+    cell.value = text
     cell.data_type = "s"
     cell.number_format = "@"
 
@@ -125,4 +132,4 @@ def _text(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value)
+    return uncoded(str(value))

@@ -6,18 +6,20 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.progress import in_progress
-from bayes_assess._tools.text import plural
+from bayes_assess._tools.text import plural, without_halves
 from bayes_assess.errors import PoolError
 from bayes_assess.pool.logs.formats import JudgedOutput, outputs_in
 from bayes_assess.pool.pool import Pool
 
 SUFFIXES = (".eval", ".json", ".jsonl")
 PROMPT = "prompt_id"
+_TEXTS = ("groups", "scores", "show")
 
 
 @in_progress("Reading the logs")
@@ -74,7 +76,7 @@ def read_log(
     >>> pool.prediction_names(slice(None)).tolist(), pool.show["target"].tolist()
     ([0, 1, 1], ['7', '7', '7'])
     """
-    outputs = [output for path in _files(source) for output in outputs_in(path)]
+    outputs = [_whole(output) for path in _files(source) for output in outputs_in(path)]
     if not outputs:
         raise PoolError(f"Nothing has been judged in {_named(source)}; it has no samples.")
     name = _score(outputs, score)
@@ -110,6 +112,16 @@ def read_log(
         classes=classes if bounds is None else None,
         bounds=bounds,
     )
+
+
+def _whole(output: JudgedOutput) -> JudgedOutput:
+    """Return an output without halves of letters, which logs may have and sheets cannot."""
+    parts = {name: {key: _clean(value) for key, value in getattr(output, name).items()} for name in _TEXTS}
+    return replace(output, prompt=_clean(output.prompt), **parts)
+
+
+def _clean(value: Any) -> Any:
+    return without_halves(value).replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
 def _files(source: Any) -> list[Path]:

@@ -165,7 +165,7 @@ def test_every_bad_row_is_listed_as_the_file_numbers_it(folder, kinds):
         (b"", "is empty; it needs the columns 'id' and 'label'"),
         (b"id,label\na1,good,x\n", "row 2: there are more fields than columns"),
         (b'id,label\na1,"good\n', "cannot be read as CSV: row 2: unexpected end of data"),
-        (b"id,label\na1,g\xf6\xf6d\n", "UTF-8 or UTF-16: .* save it as 'CSV UTF-8'"),
+        (b"id,label\na1,g\x81d\n", "UTF-8 or UTF-16 or Windows-1252: .* save it as 'CSV UTF-8'"),
         (b"id;class\na1;good\n", "no column 'label'; its columns are 'id', 'class'"),
         (b"id,Label,LABEL\na1,good,bad\n", "has 2 columns 'label'; leave one"),
         (
@@ -232,7 +232,8 @@ def test_a_sheet_shows_what_annotators_need_and_never_the_prediction(folder):
     assert list(rows[0]) == ["id", "text", "length", "label"]
     by_id = {row["id"]: (row["text"], row["length"], row["label"]) for row in rows}
     expected = dict(zip(SHOWN.ids.tolist(), zip(TEXTS, [12.0, 4.0, 9.0, ""], strict=True), strict=True))
-    assert by_id == {name: (text or "", str(length), "") for name, (text, length) in expected.items()}
+    in_csv = {"=1+1": "'=1+1"}  # no formula
+    assert by_id == {name: (in_csv.get(text, text or ""), str(length), "") for name, (text, length) in expected.items()}
     frame = queries.to_frame()
     assert list(frame.columns) == ["id", "text", "length", "prediction", "group", "weight"]
 

@@ -1,0 +1,205 @@
+"""CSV files, whatever wrote them: commas, semicolons or tabs, UTF-8, UTF-16 or Windows-1252, texts of any length."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+DELIMITERS = (",", ";", "\t")
+WINDOWS = "cp1252"  # what Excel writes as plain CSV in Western Europe and America
+_SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n', re.IGNORECASE)  # a first line that Excel writes and does not count
+_LONGEST = 2**31 - 1  # letters of a field; the csv module reads no more than 131,072 unless it is told to
+_LIMIT = threading.Lock()
+_CHUNK = 1 << 16  # rows, or bytes
+
+
+class UnreadableCsv(Exception):
+    """A file that cannot be read; `problem` goes on where "... cannot be read" begins."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
+class CsvFile(NamedTuple):
+    """A file whose header has been read.
+
+    Attributes
+    ----------
+    path : Path
+    encoding : str
+    delimiter : str
+    header : list of str
+        Names of the columns, without spaces around them; none where the file has no text.
+    number : int
+        Of the header's row, as spreadsheets count; blank lines before it count, too.
+    skipped : int
+        Lines before the first row, which spreadsheets do not count.
+    """
+
+    path: Path
+    encoding: str
+    delimiter: str
+    header: list[str]
+    number: int
+    skipped: int
+
+    def chunks(self) -> Iterator[tuple[int, list[list[str]]]]:
+        """Yield some rows after the header at a time, with the number of the first; blank lines are empty rows.
+
+        Raises
+        ------
+        UnreadableCsv
+            At a row that is no CSV.
+        """
+        first = 1
+        for rows in _chunks(self.path, self.encoding, self.delimiter, self.skipped):
+            after = max(self.number + 1 - first, 0)
+            if len(rows) > after:
+                yield first + after, rows[after:]
+            first += len(rows)
+
+    @property
+    def note(self) -> str | None:
+        """What to know of the encoding that was guessed."""
+        if self.encoding != WINDOWS:
+            return None
+        return "It is not in UTF-8, and was read as Windows-1252; if letters look wrong, save it as 'CSV UTF-8'."
+
+
+def open_csv(path: Path, n_found: Callable[[list[str]], int]) -> CsvFile:
+    r"""Find out how a file is written, and read its header.
+
+    Parameters
+    ----------
+    path : Path
+    n_found : function
+        Says how many of the columns that are wanted a header has: the delimiter is the one that finds most of them, and
+        then most columns.
+
+    Raises
+    ------
+    UnreadableCsv
+        If the file is in no encoding that is known, or its header is no CSV.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "sheet.csv")
+    ...     _ = path.write_text("ID ;note\n7;a, b\n", encoding="utf-16")
+    ...     found = open_csv(path, lambda header: "ID" in header)
+    ...     print(found.delimiter, found.header, next(found.chunks()))
+    ; ['ID', 'note'] (2, [['7', 'a, b']])
+    """
+    encoding = encoding_of(path)
+    with path.open(encoding=encoding, newline="") as stream:
+        separator = _SEPARATOR.match(stream.readline(20))
+    skipped, delimiters = (1, separator[1]) if separator else (0, DELIMITERS)
+    found, problem = [], None
+    for delimiter in delimiters:
+        try:
+            number, header = _header(path, encoding, delimiter, skipped)
+        except UnreadableCsv as error:
+            problem = problem or error
+            continue
+        found.append(CsvFile(path, encoding, delimiter, [name.strip() for name in header], number, skipped))
+    if not found:
+        raise problem or UnreadableCsv("it is empty")
+    return max(found, key=lambda file: (n_found(file.header), len(file.header)))
+
+
+def encoding_of(path: Path, others: Sequence[str] = (WINDOWS,)) -> str:
+    """Return the encoding of a file: UTF-8 or UTF-16, or else the first of others that can read it.
+
+    Raises
+    ------
+    UnreadableCsv
+        If none can.
+    """
+    with path.open("rb") as stream:
+        start = stream.read(200)
+    likely, problem = _likely(start), ""
+    for encoding in (likely, *others):
+        try:
+            _decode(path, encoding)
+        except UnicodeDecodeError as error:
+            problem = problem or f"{error.reason} at byte {error.start}"
+        else:
+            return encoding
+    known = " or ".join(["UTF-8", "UTF-16", *["Windows-1252"] * (WINDOWS in others)])
+    raise UnreadableCsv(f"as {known}: {problem}")
+
+
+def _likely(start: bytes) -> str:
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    zeros = [at % 2 for at, byte in enumerate(start.partition(b"\n")[0]) if not byte]  # the other halves of letters
+    if len(zeros) > 1 and len(set(zeros)) == 1:
+        return "utf-16-le" if zeros[0] else "utf-16-be"
+    return "utf-8-sig"
+
+
+def _decode(path: Path, encoding: str) -> None:
+    """Raise UnicodeDecodeError, with the place in the file, if it is not in this encoding."""
+    decoder, before = codecs.getincrementaldecoder(encoding)(), 0
+    with path.open("rb") as stream:
+        while True:
+            part = stream.read(_CHUNK)
+            try:
+                decoder.decode(part, final=not part)
+            except UnicodeDecodeError as error:
+                kept = len(error.object) - len(part)
+                raise UnicodeDecodeError(
+                    error.encoding, b"\0", before + error.start - kept, before + error.end - kept, error.reason
+                ) from None
+            if not part:
+                return
+            before += len(part)
+
+
+def _header(path: Path, encoding: str, delimiter: str, skipped: int) -> tuple[int, list[str]]:
+    """Return the number of the first row that has text, and that row."""
+    number = 0
+    for rows in _chunks(path, encoding, delimiter, skipped, 1):
+        number += 1
+        if any(map(str.strip, rows[0])):
+            return number, rows[0]
+    return number, []
+
+
+def _chunks(path: Path, encoding: str, delimiter: str, skipped: int, size: int = _CHUNK) -> Iterator[list[list[str]]]:
+    with path.open(encoding=encoding, newline="") as stream:
+        for _ in range(skipped):
+            stream.readline()
+        reader, number = csv.reader(stream, delimiter=delimiter, strict=True), 0
+        while True:
+            rows: list[list[str]] = []
+            try:
+                with _long_fields():
+                    rows.extend(islice(reader, size))
+            except csv.Error as error:
+                if rows:
+                    yield rows
+                raise UnreadableCsv(f"as CSV: row {number + len(rows) + 1}: {error}") from None
+            if not rows:
+                return
+            yield rows
+            number += len(rows)
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    with _LIMIT:
+        before = csv.field_size_limit(_LONGEST)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
