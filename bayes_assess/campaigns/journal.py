@@ -4,8 +4,8 @@ Once `Journal.append` returns, the event is on the disk: it survives a killed pr
 transaction, so an interrupted one leaves nothing behind. The journal knows nothing of questions or designs: an event
 is a kind, a time and a dictionary.
 
-Every event carries a checksum over itself and all before it, the header's first, so that a file whose bytes have changed
-is told from a whole one. Journals of format 1, which earlier releases wrote, have none.
+Every event carries a checksum over itself and all before it, the header's first, so that a file whose bytes have
+changed is told from a whole one. Journals of format 1, which earlier releases wrote, have none.
 """
 
 from __future__ import annotations
@@ -384,8 +384,8 @@ def _explained(path: Path, done: str) -> Iterator[None]:
 
 def _damaged(path: Path, what: str) -> JournalError:
     return JournalError(
-        f"The journal {path} is damaged: {what} cannot be read as it was written; go on from a copy of the file, or start "
-        "a new session and tell the labels again."
+        f"The journal {path} is damaged: {what} cannot be read as it was written; go on from a copy of the file, or "
+        "start a new session and tell the labels again."
     )
 
 

@@ -74,7 +74,7 @@ class HiddenPositives:
         rng: np.random.Generator,
         measure: CellMeasure,
         curves: Float[np.ndarray, "n K"],
-        strength: Float[np.ndarray, "n *K"],
+        strength: Float[np.ndarray, "n K"],
         counts: Int[np.ndarray, "K 2"],
         bulk: Bool[np.ndarray, " K"],
     ) -> HiddenPositives:

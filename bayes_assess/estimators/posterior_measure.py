@@ -99,8 +99,8 @@ def posterior_measure(
         Whether all draws are the values themselves.
     cautious : (n,) booleans, optional
         Draws of a precaution, which count in full for the quantiles. In the medians they count by as much as they are
-        more probable than the others, so that fear alone moves no estimate: with a share w of the draws, max(0, 2 w - 1)
-        to 1 - w of the others.
+        more probable than the others, so that fear alone moves no estimate: a share w of the draws weighs
+        max(0, 2 w - 1), the others 1 - w.
 
     Examples
     --------

@@ -7,8 +7,8 @@ together, by u_g in log odds, such as where a judge is too kind to one author:
     \tau \sim \text{uniform on SPREADS}, \quad u_g \sim N(0, \tau^2), \quad
     p_c \sim \mathrm{Beta}(\nu_c m'_c, \nu_c (1 - m'_c)), \quad \mathrm{logit}\, m'_c = \mathrm{logit}\, m_c + u_{g(c)}
 
-Given m and nu_c groups are independent but for tau, so that their effects need no particles of their own: u_g lives on a
-grid, where the labels of the group have a beta-binomial probability, and tau is drawn from what is left when all u_g
+Given m and nu_c groups are independent but for tau, so that their effects need no particles of their own: u_g lives on
+a grid, where the labels of the group have a beta-binomial probability, and tau is drawn from what is left when all u_g
 are summed out. The curves are those that were learned as if there were no such effects. What they took for scatter of
 single cells stays in nu, so that groups without labels are uncertain rather than sure.
 

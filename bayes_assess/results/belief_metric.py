@@ -261,7 +261,7 @@ class BeliefMetricResult(SensitiveToHidden, Ordered):
             )
         return to_arviz(
             {"measure": self.found.draws, "rate": self.posterior, "strength": self.found.strength},
-            dims={"measure": ["output"]} | dict.fromkeys(("rate", "strength", "labels", "events"), ["cell"]),
+            dims={"measure": ["output"]} | {name: ["cell"] for name in ("rate", "strength", "labels", "events")},
             coords={"output": self.groups, "cell": self.cells.names},
             observed_data={"labels": counts.sum(1), "events": counts[:, 1]},
             attrs=self._attributes(),

@@ -19,7 +19,9 @@ def drawn(curves, counts=COUNTS, measure="f1", n=5) -> HiddenPositives:
     assert setting.cells.sizes.tolist() == [80, 10, 10]
     rates = np.tile(np.asarray(curves, np.float64), (n, 1))
     bulk = np.array([True, False, False])
-    return HiddenPositives.drawn(np.random.default_rng(0), setting.reward, rates, np.full(n, 1e12), counts, bulk)
+    return HiddenPositives.drawn(
+        np.random.default_rng(0), setting.reward, rates, np.full_like(rates, 1e12), counts, bulk
+    )
 
 
 @pytest.mark.parametrize(("share", "hidden"), [(0, 0), (0.2, 2), (0.5, 8), (0.999, 80)])  # 8 positives elsewhere
