@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from bayes_assess.designs import VarianceReduction
 from bayes_assess.designs.step import one_label, start_campaign
 from bayes_assess.designs.variance_reduction import gains
 from bayes_assess.errors import DesignError, PriorError, QuestionError
+from bayes_assess.models.curve_members import POSITIVES
+from bayes_assess.questions import _events
 
 RNG = np.random.default_rng(7)
 SCORES = RNG.beta(0.3, 3.0, 600)
@@ -192,6 +196,42 @@ def test_another_measure_of_the_same_event_is_answered_from_the_same_labels():
     np.testing.assert_array_equal(both.design_interval, [[0.0, 1.0]] * 3)  # bets were on F1 alone
     with pytest.raises(QuestionError, match="another event"):
         a.result(question=ba.Metric("recall", positive=0))
+
+
+ALIKE = np.concatenate([np.linspace(0.2, 0.95, 40), np.zeros(19_960)])  # scores, 99.8 % of them the same
+ALIKE_POOL = ba.Pool(scores=ALIKE)
+
+
+@pytest.mark.parametrize("relative", [1.0, 0.0])
+def test_items_that_are_all_alike_swallow_no_labels(monkeypatch, relative):
+    """With scatter that is relative; with the same scatter of all rates, as a planted fault, they do."""
+    members = replace(POSITIVES, relative=np.full_like(POSITIVES.prior, relative))
+    monkeypatch.setattr(_events, "POSITIVES", members)
+    labels = (np.random.default_rng(0).random(len(ALIKE)) < 1.2 * ALIKE - 0.2).astype(int)
+    a = ba.assess(ALIKE_POOL, ba.Metric("f1"), design=VarianceReduction(n_strata=12, audit=0.0))
+    among = 0
+    for _ in range(10):
+        ids = a.ask(4).ids
+        among += int((ALIKE[ids] == 0).sum())
+        a.tell(ids, labels[ids])
+    assert (among < 20) == (relative == 1.0)
+
+
+def test_hidden_positives_move_the_interval_and_only_labels_the_estimate():
+    a = ba.assess(ALIKE_POOL, ba.Metric("f1"), design=VarianceReduction(n_strata=12))
+    a.tell(np.arange(40), np.arange(40) >= 10)  # all that have a score: 30 positives, 24 of them predicted
+    a.tell(np.arange(1000, 1400), np.zeros(400, int))  # and none among 400 of the others
+    result = a.result()
+    best = 2 * 24 / (24 + 30)
+    assert result.estimate == pytest.approx(best, abs=1e-12)
+    assert result.interval[1] == pytest.approx(best, abs=1e-12)
+    assert result.interval[0] < 2 * 24 / (24 + 30 + 10)  # ten hidden ones are nothing that 400 labels rule out
+    a.tell([5000], [1])
+    after = a.result()
+    # One in 401 says what it says: no more than the share of 401, and no less than the one.
+    assert 2 * 24 / (24 + 30 + len(ALIKE) / 401) < after.estimate < 2 * 24 / (24 + 31)
+    assert after.interval[0] < result.interval[0]
+    assert after.interval[1] == pytest.approx(2 * 24 / (24 + 31), abs=1e-12)
 
 
 MANY = np.random.default_rng(3).dirichlet([0.5] * 4, 300)
