@@ -205,15 +205,7 @@ class Sensitivity(Answer):
 class SensitiveToHidden:
     """Results of a belief on positives, which may hide where labels are few."""
 
-    question: Any
-    found: Any
-    cells: Any
-    groups: np.ndarray
-    level: float
-    seed: int
-    _events: Any
-
-    def sensitivity(self, shares: Sequence[float] = _SHARES) -> Sensitivity:
+    def sensitivity(self: Any, shares: Sequence[float] = _SHARES) -> Sensitivity:
         """Say what the answer would be if a share of all positives hid among items of low score.
 
         Parameters
@@ -264,17 +256,17 @@ class SensitiveToHidden:
         )
 
     @cached_property
-    def _bulk(self) -> np.ndarray:
+    def _bulk(self: Any) -> np.ndarray:
         size, feature = np.asarray(self.cells.sizes), np.asarray(self._events.coordinates.feature)
         unpredicted = (feature < 0) & (feature < feature.min() + 1e-3)  # by no system
         return bulk_cells(np.asarray(self.found.curves, np.float64).mean(0), size, unpredicted)
 
     @cached_property
-    def _hidden(self) -> HiddenPositives:
+    def _hidden(self: Any) -> HiddenPositives:
         rng, found = generator(self.seed, "posterior of a measure"), self.found
         return HiddenPositives.drawn(rng, self.cells.measure, found.curves, found.strength, found.events, self._bulk)
 
-    def _why_nothing_hides(self) -> str | None:
+    def _why_nothing_hides(self: Any) -> str | None:
         """Say why positives cannot be supposed to hide; None where they can."""
         events = self._events
         if self.found.exact:
@@ -293,7 +285,7 @@ class SensitiveToHidden:
             )
         return None
 
-    def _if_hidden(self) -> list[str]:
+    def _if_hidden(self: Any) -> list[str]:
         """Say what hidden positives would make of the answer, where that is outside of its interval.
 
         That is said of one hidden positive in ten, if random labels do not rule that out.
