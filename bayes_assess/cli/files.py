@@ -65,7 +65,7 @@ def read_items(path: Path, options: Mapping[str, Any], *, ranked: bool, seed: in
     if ranked and isinstance(options["scores"], str) and options["prediction"] is None:
         known = {name: options[name] for name in ("id", "scores", "classes", "show") if name in options}
         return read_ranked(path, **known, seed=seed)
-    if path.suffix.lower() in LOGS:
+    if path.suffix.lower() in LOGS or path.is_dir():
         known = {name: options[name] for name in ("classes", "bounds") if name in options}
         return read_log(path, score=options["prediction"], **known)
     return read_pool(path, **options)
@@ -137,7 +137,7 @@ def inputs_of(run: Path, moved_to: Path | None) -> list[Path]:
 def _find(recorded: Path, run: Path) -> Path:
     """Where the pool is: at its place, or beside the journal if the two moved together."""
     for path in (recorded, run.resolve().parent / recorded.name):
-        if path.is_file():
+        if path.exists():
             return path
     raise JournalError(f"The pool {recorded} of {run} is not there any more; say where it is by --pool.")
 

@@ -30,7 +30,9 @@ class ToolName(StrEnum):
     ARGILLA = "argilla"
 
 
-PoolFile = Annotated[Path, typer.Argument(metavar="POOL", help="Predictions: a CSV, Parquet or NPZ file.")]
+PoolFile = Annotated[
+    Path, typer.Argument(metavar="POOL", help="Predictions: CSV, Parquet, NPZ, a log, a folder of logs.")
+]
 RunFile = Annotated[Path, typer.Argument(metavar="RUN", help="The journal that `start` made.")]
 LabelsFile = Annotated[
     Path,

@@ -398,7 +398,8 @@ class Pool:
     def of_fingerprint(self, fingerprint: str) -> Pool | None:
         """Return the pool that has this fingerprint: itself, or with classes as releases before this one inferred them.
 
-        Those were, of whole numbers, 0 to the greatest that is predicted. None if neither has it.
+        Those were, of whole numbers, 0 to the greatest that is predicted, and in alphabetical order of logs. None if
+        neither has it.
 
         Examples
         --------
@@ -421,7 +422,13 @@ class Pool:
         return before if before is not None and np.array_equal(before.classes, other.classes) else self
 
     def _as_once_inferred(self) -> Pool | None:
-        if type(self) is not Pool or self.classes_declared:
+        if type(self) is not Pool:
+            return None
+        if self.classes.tolist() == ["I", "C"]:  # of logs
+            names = np.unique(self.prediction_names(slice(None)))
+            code = np.array([np.searchsorted(names, name) for name in self.classes], np.int32)
+            return self._recoded(names, code, classes_declared=False)
+        if self.classes_declared:
             return None
         names = once_inferred(self.classes, (self.predictions, *self._systems.values()))
         return None if names is None else self._recoded(names, self.classes.astype(np.int32))

@@ -24,6 +24,7 @@ from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_ra
 from bayes_assess.questions._priors import confusion_prior
 
 # Quantiles of the reward have no closed form here.
+_MOST_CLASSES = 2_000  # of which a matrix, with what is learned of its rows, takes some gigabytes
 _WITHOUT_QUANTILES = ("thompson", "top_two", "epsilon_greedy", "random", "random_group")
 
 
@@ -87,6 +88,16 @@ def _distinct_rows(table: Float[np.ndarray, "N P"]) -> tuple[Float[np.ndarray, "
     return distinct, place.ravel()  # NumPy 2.0 kept the table's axes
 
 
+def check_n_classes(pool: Pool) -> None:
+    """Raise QuestionError if a matrix of all classes would not fit in memory."""
+    n = pool.n_classes
+    if n > _MOST_CLASSES:
+        raise QuestionError(
+            f"A matrix of {n:,} classes has {n * n:,} entries, more than fit in memory; at most {_MOST_CLASSES:,} "
+            "classes can be told apart. Merge rare classes into one, or ask GroupAccuracy, which has one number per class."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class ConfusionMatrix(Question):
     """How often is the label j where the system predicts k? See [ABA] "Estimation".
@@ -136,6 +147,11 @@ class ConfusionMatrix(Question):
     def scores(self) -> tuple[str, ...]:
         """RMSE over all entries, and the error of the mean cost of an item."""
         return ("rmse",) if self._cost is None else ("rmse", "cost_error")
+
+    def check_pool(self, pool: Pool) -> None:
+        """Raise QuestionError if the pool has too many classes for a matrix of them."""
+        super().check_pool(pool)
+        check_n_classes(pool)
 
     def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
         """Collapse the pool into one cell per predicted class."""
@@ -239,6 +255,11 @@ class MostCostly(ExtremeQuestion):
     def levels(self) -> Float[np.ndarray, "K U"]:
         """Distinct costs of every predicted class: the outcomes that its labels are counted by."""
         return self._cost.levels[0]
+
+    def check_pool(self, pool: Pool) -> None:
+        """Raise QuestionError if the pool has too many classes for a matrix of them."""
+        super().check_pool(pool)
+        check_n_classes(pool)
 
     def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
         """Collapse the pool into one cell per predicted class."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 import subprocess
@@ -684,3 +685,17 @@ def test_names_with_escape_sequences_do_not_reach_the_terminal(tmp_path):
     assert "cat\\x1b]0;t\\x07" in out
     assert "\x1b" not in out
     assert "\x07" not in out
+
+
+def test_a_folder_of_logs_is_a_pool(tmp_path):
+    for model in ("small", "large"):
+        (tmp_path / "logs" / model).mkdir(parents=True)
+        rows = [{"doc_id": i, "target": "7", "filtered_resps": ["7"], "acc": float(i % 2)} for i in range(4)]
+        path = tmp_path / "logs" / model / "samples_sums.jsonl"
+        path.write_text("\n".join(map(json.dumps, rows)))
+    run = tmp_path / "run.db"
+    asked = ("--question", "group-accuracy", "--by", "model", "--design", "random")
+    out = done("start", tmp_path / "logs", *asked, "--out", run)
+    assert "8 items in 2 groups" in out
+    assert len(done("ask", run, "-n", "8").splitlines()) == 11
+    assert "2 groups by prediction" in done("status", run, "--question", "group-accuracy", "--by", "prediction")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import struct
+import sys
 import warnings
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
@@ -241,3 +244,83 @@ def test_anything_else_gives_our_errors_or_a_pool(tmp_path_factory, content, suf
     with warnings.catch_warnings(), contextlib.suppress(ba.PoolError):
         warnings.simplefilter("ignore", UserWarning)  # of samples that are left out
         assert len(ba.read_log(path)) > 0
+
+
+def test_the_positive_class_of_correct_and_incorrect_is_correct(tmp_path):
+    pool = ba.read_log(written(tmp_path / "log.json", inspect_log()))
+    assert pool.classes.tolist() == ["I", "C"]
+    assert pool.prediction_names(slice(None)).tolist() == SCORES
+    right = inspect_log(samples=[sample(i) for i in range(3)])
+    assert ba.read_log(written(tmp_path / "right.json", right)).classes.tolist() == ["I", "C"]
+    partly = inspect_log(samples=[sample(i, value) for i, value in enumerate("CIP")])
+    assert ba.read_log(written(tmp_path / "partly.json", partly)).classes.tolist() == ["C", "I", "P"]
+
+
+@pytest.mark.parametrize("values", ["CIC", "CCC"])
+def test_journals_know_the_classes_of_logs_in_the_order_of_before(tmp_path, values):
+    log = inspect_log(samples=[sample(i, value) for i, value in enumerate(values)])
+    pool = ba.read_log(written(tmp_path / "log.json", log))
+    before = ba.read_log(tmp_path / "log.json", classes=sorted(set(values)))
+    found = pool.of_fingerprint(before.fingerprint())
+    assert found.classes.tolist() == sorted(set(values))
+    assert found.prediction_names(slice(None)).tolist() == list(values)
+
+
+def test_halves_of_letters_do_not_keep_a_log_from_being_read(tmp_path):
+    log = inspect_log(samples=[sample(f"a\ud83d{i}", value) for i, value in enumerate(SCORES)])
+    pool = ba.read_log(written(tmp_path / "log.json", log))
+    assert pool.ids.tolist() == ["a\ufffd0", "a\ufffd1", "a\ufffd2"]
+
+
+def archive_of(path, log, pack=None):
+    """Write a log as an archive; with `pack`, its parts compressed by Zstandard as far as zipfile lets us."""
+    parts = {"header.json": json.dumps({"eval": log["eval"]})}
+    parts |= {f"samples/{one['id']}_epoch_1.json": json.dumps(one) for one in log["samples"]}
+    if pack is None:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, text in parts.items():
+                archive.writestr(name, text)
+        return path
+    content, directory = b"", b""
+    for name, text in parts.items():
+        packed = pack(text.encode())
+        sizes = (zlib.crc32(text.encode()), len(packed), len(text.encode()), len(name), 0)
+        fields = struct.pack("<HHHHHIIIHH", 63, 0, 93, 0, 33, *sizes)
+        directory += b"PK\x01\x02" + struct.pack("<H", 63) + fields + struct.pack("<HHHII", 0, 0, 0, 0, len(content))
+        directory += name.encode()
+        content += b"PK\x03\x04" + fields + name.encode() + packed
+    end = struct.pack("<HHHHIIH", 0, 0, len(parts), len(parts), len(directory), len(content), 0)
+    path.write_bytes(content + directory + b"PK\x05\x06" + end)
+    return path
+
+
+@pytest.mark.parametrize("library", ["compression.zstd", "backports.zstd", "zstandard"])
+def test_logs_compressed_by_zstandard_are_read(tmp_path, monkeypatch, library):
+    zstandard = pytest.importorskip(library)
+    for other in {"compression.zstd", "backports.zstd", "zstandard"} - {library}:
+        monkeypatch.setitem(sys.modules, other, None)
+    path = archive_of(tmp_path / "log.eval", inspect_log(), zstandard.compress)
+    assert ba.read_log(path).prediction_names(slice(None)).tolist() == SCORES
+    content = path.read_bytes()
+    path.write_bytes(content.replace(zstandard.compress(b"{")[:4], b"\0\0\0\0"))
+    with pytest.raises(ba.PoolError, match="cannot be read"):
+        ba.read_log(path)
+
+
+def test_without_zstandard_the_sentence_says_what_to_do(tmp_path, monkeypatch):
+    for library in ("compression.zstd", "backports.zstd", "zstandard"):
+        monkeypatch.setitem(sys.modules, library, None)
+    path = archive_of(tmp_path / "log.eval", inspect_log(), lambda text: text)
+    expected = r"pip install .bayes-assess\[zstd\]., or convert it by `inspect log convert log.eval --to json"
+    with pytest.raises(ba.PoolError, match=expected):
+        ba.read_log(path)
+
+
+def test_archives_that_would_fill_the_memory_are_refused(tmp_path):
+    log = inspect_log(samples=[sample(0, "C", note="x" * 80_000_000)])
+    path = archive_of(tmp_path / "log.eval", log)
+    assert path.stat().st_size < 1_000_000
+    with pytest.raises(
+        ba.PoolError, match=r"its 0\.1 MB would unpack to 80 MB, more than is read; if it is sound, split"
+    ):
+        ba.read_log(path)

@@ -172,6 +172,15 @@ def test_a_cost_matrix_of_other_classes_is_refused(question):
         ba.assess(POOL, question(1 - np.eye(3)))
 
 
+@pytest.mark.parametrize("question", [ba.ConfusionMatrix(), ba.MostCostly(np.eye(2))])
+def test_a_matrix_that_does_not_fit_in_memory_is_refused(question):
+    pool = ba.Pool(predictions=np.arange(10_000) + 7)
+    with pytest.raises(ba.QuestionError, match=r"10,000 classes has 100,000,000 entries.* Merge rare .*GroupAccuracy"):
+        ba.assess(pool, question)
+    with pytest.raises(ba.QuestionError, match="Merge rare classes"):
+        ba.simulate(pool, pool.classes, question, budgets=[10], repeats=1)
+
+
 def test_costs_that_were_not_given_are_not_made_up():
     with pytest.raises(ba.QuestionError, match="has no costs"):
         ba.assess(POOL, ba.ConfusionMatrix()).result().cost  # noqa: B018

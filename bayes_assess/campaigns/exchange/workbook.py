@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import zipfile
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from bayes_assess._tools.archives import check_unpacked
 from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.text import without_halves
 from bayes_assess.campaigns.exchange.cells import coded, uncoded
@@ -100,10 +102,14 @@ def read_workbook(path: Path) -> list[list[list[str]]]:
     openpyxl = need_openpyxl()
     stream = io.BytesIO(path.read_bytes())
     try:
+        with zipfile.ZipFile(stream) as archive:
+            check_unpacked(archive)
         book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
     except Exception as error:  # whatever a broken archive makes it raise
-        raise LabelError(f"{path} cannot be read as an Excel workbook: {error}.") from None
+        raise LabelError(f"{path} cannot be read as an Excel workbook: {str(error).rstrip('.')}.") from None
     with contextlib.closing(book):
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # which a file may claim to be millions of empty cells
         sheets = [sheet.iter_rows(values_only=True) for sheet in book.worksheets]
         return [[[_text(cell) for cell in row] for row in rows] for rows in sheets]
 

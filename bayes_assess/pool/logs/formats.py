@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bayes_assess._tools.archives import NoZstandard, check_unpacked, read_part
 from bayes_assess.errors import PoolError
 
 _TASK_OF_FILE = re.compile(r"samples_(?P<task>.+?)(?:_\d{4}-\d{2}-\d{2}T.*)?")
@@ -55,6 +56,11 @@ def outputs_in(path: Path) -> list[JudgedOutput]:
     try:
         packed = _unpacked(path) if zipfile.is_zipfile(path) else None
         text = path.read_text(encoding="utf-8-sig") if packed is None else ""
+    except NoZstandard:
+        raise PoolError(
+            f'{path} is compressed by Zstandard, as Inspect writes logs: pip install "bayes-assess[zstd]", or '
+            f"convert it by `inspect log convert {path.name} --to json --output-dir json_logs`, and read that."
+        ) from None
     except Exception as error:  # whatever damaged archives and other encodings raise
         raise PoolError(f"{path} cannot be read: {str(error).rstrip('.')}.") from None
     if packed is not None:
@@ -113,7 +119,9 @@ def _unpacked(path: Path) -> dict[str, str]:
     """Return the texts of an archive by their names, those that a log consists of."""
     with zipfile.ZipFile(path) as archive:
         names = [name for name in archive.namelist() if name == _HEADER or name.startswith("samples/")]
-        return {name: archive.read(name).decode() for name in sorted(names) if name.endswith(".json")}
+        names = sorted(name for name in names if name.endswith(".json"))
+        check_unpacked(archive, names)
+        return {name: read_part(path, archive, name).decode() for name in names}
 
 
 def _of_archive(path: Path, texts: Mapping[str, str]) -> tuple[Path, dict[str, Any], list[tuple[str, Any]]]:

@@ -19,6 +19,7 @@ from bayes_assess.pool.pool import Pool
 
 SUFFIXES = (".eval", ".json", ".jsonl")
 PROMPT = "prompt_id"
+_CORRECT_LAST = ("I", "C")  # incorrect and correct, as Inspect has them
 _TEXTS = ("groups", "scores", "show")
 
 
@@ -45,7 +46,8 @@ def read_log(
         Scorer or metric whose verdict is taken; needed where there are several. By default that of promptfoo is
         ``success``.
     classes : sequence, optional
-        All verdicts that there can be, where some do not occur.
+        All verdicts that there can be, where some do not occur. Of ``C`` and ``I``, correct and incorrect, the positive
+        class is ``C``.
     bounds : two floats, optional
         Where verdicts are numbers, such as points: the least and the greatest, see `NumericPool`. By default (0, 1) if
         verdicts are numbers between 0 and 1 other than these two.
@@ -109,7 +111,7 @@ def read_log(
         ids=_ids(prompts, groups),
         groups={PROMPT: prompts, **groups},
         show={key: values for key, values in shown.items() if any(values)},
-        classes=classes if bounds is None else None,
+        classes=(_in_order(predictions) if classes is None else classes) if bounds is None else None,
         bounds=bounds,
     )
 
@@ -179,6 +181,11 @@ def _classes(verdicts: list[str | float]) -> list[Any]:
     if all(isinstance(value, float) for value in verdicts):
         return [int(value) for value in verdicts]
     return [value if isinstance(value, str) else f"{value:g}" for value in verdicts]
+
+
+def _in_order(verdicts: list[Any]) -> list[str] | None:
+    """Return the verdicts of Inspect, correct being the positive one; None where there are others."""
+    return list(_CORRECT_LAST) if set(verdicts) <= set(_CORRECT_LAST) else None
 
 
 def _prompts(judged: list[JudgedOutput], groups: dict[str, list[str]]) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import time
+import zipfile
 
 import numpy as np
 import openpyxl
@@ -143,3 +145,29 @@ def test_names_that_no_file_can_keep_are_refused(odd):
     ):
         with pytest.raises(PoolError, match=message):
             ba.Pool(**options)
+
+
+def test_workbooks_that_would_fill_the_memory_are_refused(tmp_path):
+    path = tmp_path / "bomb.xlsx"
+    openpyxl.Workbook().save(path)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet9.xml", b" " * 100_000_000)
+    with pytest.raises(
+        ba.LabelError, match=r"as an Excel workbook: its 0\.1 MB would unpack to 100 MB, more than is read"
+    ):
+        ba.read_labels(path)
+
+
+def test_empty_cells_that_a_workbook_claims_to_have_are_not_read(tmp_path):
+    path, whole = tmp_path / "wide.xlsx", tmp_path / "whole.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["id", "label"], ["a", "good"]):
+        book.active.append(row)
+    book.save(whole)
+    with zipfile.ZipFile(whole) as archive, zipfile.ZipFile(path, "w") as other:
+        for name in archive.namelist():
+            text = archive.read(name).replace(b'<dimension ref="A1:B2"', b'<dimension ref="A1:XFD1048576"')
+            other.writestr(name, text)
+    start = time.process_time()
+    assert [part.tolist() for part in ba.read_labels(path)] == [["a"], ["good"]]
+    assert time.process_time() - start < 5
