@@ -92,7 +92,7 @@ def _logit(share: float) -> float:
 
 
 _CURVE = {
-    "prior": 0.42,
+    "prior": 0.48,
     "shift_sd": 1.0,
     "slope": 4.0,
     "slope_sd": 0.7,
@@ -107,15 +107,15 @@ _CURVE = {
     "relative": 1.0,
     "heavy": 0.8,
 }
-_HIDDEN = {"prior": 0.3, "unannounced": math.log(0.3), "unannounced_sd": 1.5, "precaution": 1.0}
+_HIDDEN = {"prior": 0.2, "unannounced": math.log(0.3), "unannounced_sd": 1.5, "precaution": 1.0}
 
 POSITIVES = Members.of(
     curve=_CURVE,
-    bent=_CURVE | {"prior": 0.14, "bend": 0.6, "bend_sd": 0.25},
+    bent=_CURVE | {"prior": 0.16, "bend": 0.6, "bend_sd": 0.25},
     hidden=_CURVE | _HIDDEN,
     score=_CURVE | {"prior": 0.05, "coordinate": 1, "shift_sd": 1.5, "slope": 2.0, "slope_sd": 1.0},
     weak={
-        "prior": 0.09,
+        "prior": 0.11,
         "from_log_odds": 1.0,
         "intercept_sd": 1.5,
         "either_slope": 3.0,
