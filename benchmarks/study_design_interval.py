@@ -3,11 +3,11 @@
     BAYES_ASSESS_POOLS=folder python benchmarks/study_design_interval.py --out rows.csv [--campaigns 24]
         [--pools abt_buy cifar10:3] [--audits uniform followed] [--minutes 30]
 
-Campaigns of `variance_reduction` on F1. The audit `uniform` draws one item in twenty, all alike, as releases before this
-one did; `followed` is the default of today, which draws more of them, where a label is expected to tell most (see
+Campaigns of `variance_reduction` on F1. The audit `uniform` draws one item in twenty, all alike, as it once was the
+default; `followed` is the default of today, which draws more of them, where a label is expected to tell most (see
 `designs._audit.audit_plan`). A row has the mean ends and the mean width of the design interval, the share of campaigns
-whose design intervals held the truth at all budgets so far, and the root of the mean squared error of the estimate. Rows
-that the file holds are not computed anew. Below, geometric means over pools, `followed` relative to `uniform`.
+whose design intervals held the truth at all budgets so far, and the root of the mean squared error of the estimate.
+Rows that the file holds are not computed anew. Below, geometric means over pools, `followed` relative to `uniform`.
 """
 
 from __future__ import annotations
@@ -67,10 +67,12 @@ def compared(rows: list[dict]) -> None:
         of = {(row["pool"], row["audit"]): row for row in rows if int(row["labels"]) == budget}
         both = [pool for pool, audit in of if audit == "followed" and (pool, "uniform") in of]
         if both:
-            width, rmse = (
-                [max(float(of[pool, "followed"][key]), floor) / max(float(of[pool, "uniform"][key]), floor) for pool in both]
+            found = {
+                (key, audit): np.maximum([float(of[pool, audit][key]) for pool in both], floor)
                 for key, floor in (("width", 1e-9), ("rmse", _FLOOR))
-            )  # fmt: skip
+                for audit in AUDITS
+            }
+            width, rmse = (found[key, "followed"] / found[key, "uniform"] for key in ("width", "rmse"))
             held = min(float(of[pool, "followed"]["held"]) for pool in both)
             print(
                 f"{budget},{len(both)},{np.exp(np.log(width).mean()):.3f},{np.exp(np.log(rmse).mean()):.3f},{held:.3f}"

@@ -24,7 +24,7 @@ from bayes_assess.estimators.ratio_losses import ratio_losses
 _MORE = 9.0  # random items for every uniform one, at most
 _MOST_RANDOM = 0.5  # of all items
 _OF_EVENTS = 25.0  # where one item in so many has the event, or more, there are as many as that
-_POWER = 0.75  # 1/2 makes the variance of bets least, 1 takes as much from the estimate as nothing else
+_POWER = 0.75  # of the variance of a label: with 1/2 bets vary least, with 1 the estimate loses least
 
 
 class Audit(NamedTuple):
@@ -65,9 +65,9 @@ def audit_plan(
     """Choose the share of random items, and how often those of every cell are drawn.
 
     A share of `audit` is drawn uniformly. Up to nine times as many more, but no more than half of all items, are drawn
-    in proportion to a power of the variance that their label is believed to have: what they tell of the measure is as
-    much as what items tell that the belief chooses. Where events are rare, random items find none, whatever is done:
-    then there are fewer.
+    in proportion to a power of the variance that their label is believed to have, so that they tell the estimate about
+    as much as items that the belief chooses. Where events are rare, random items find none, whatever is done: then
+    there are fewer. The interval is valid for any share and any doublings that follow from what is known.
 
     Parameters
     ----------

@@ -11,11 +11,12 @@ chosen by anything at all. What an audit item in cell c with label y shows of th
                 + \frac{h_{\theta,cy} - a \bar h_{\theta,c}}{q_c} \Big],
     \quad \bar h_{\theta,c} = \sum_y m_{cy} h_{\theta,cy}.
 
-Its expectation, given all that was known when the item was asked for, is (sum f - theta sum g) / M: the draw takes every
-unlabelled item i with its q_i, so that the last term has the mean :math:`\sum_i q_i (h_{\theta,i} - a \bar h_{\theta,i})
-/ q_i`, which is the sum over the unlabelled items, and its part in a cancels the term before it. That is zero at the
-true theta, for any belief m, any number a and any positive probabilities q that were fixed before the draw, however they
-were found (Horvitz and Thompson 1952; a is the weight of a control variate). Items that are labelled, for whatever
+Its expectation, given all that was known when the item was asked for, is (sum f - theta sum g) / M: the draw takes
+every unlabelled item i with its q_i, so that the last term has the mean
+:math:`\sum_i q_i (h_{\theta,i} - a \bar h_{\theta,i}) / q_i`, which is the sum over the unlabelled items, and its
+part in a cancels the term before it. That is zero at the true theta, for any belief m, any number a and any positive
+probabilities q that were fixed before the draw, however they were found (Horvitz and Thompson 1952; a is the weight of
+a control variate). Items that are labelled, for whatever
 reason, are known exactly: a cell that is labelled whole adds nothing to what is uncertain. Bets lambda that were fixed
 before the draw, with 1 + lambda X >= 0 for whatever could be drawn, make of it the capital
 

@@ -9,6 +9,7 @@ import pytest
 import bayes_assess as ba
 from bayes_assess.campaigns.simulate import _THREADS
 from bayes_assess.designs import VarianceReduction
+from bayes_assess.designs._audit import audit_plan
 from bayes_assess.designs.step import one_label, start_campaign
 from bayes_assess.designs.variance_reduction import gains
 from bayes_assess.errors import DesignError, PriorError, QuestionError
@@ -167,6 +168,17 @@ def test_random_items_are_drawn_as_often_as_they_are_weighted_for():
     assert ((n - n.sum() * expected) ** 2 / (n.sum() * expected)).sum() < 25.7
     weights = setting.cells.sizes / (expected * POOL.n_items)  # 1 / (M q)
     np.testing.assert_allclose(np.asarray(draws.weight)[random], weights[np.asarray(cells)[random]])
+
+
+def test_there_are_fewer_random_items_where_events_are_rare_and_none_is_never_drawn():
+    remaining, variance = np.array([990, 10, 0]), np.array([[0.0], [1e-4], [1.0]])
+    with jax.enable_x64(True):
+        shares = [float(audit_plan(0.05, events, remaining, variance)[0]) for events in (0.0, 1e-3, 0.04, 0.5, 0.999)]
+        np.testing.assert_allclose(shares, [0.05, 0.06125, 0.5, 0.5, 0.06125])
+        assert audit_plan(0.05, 0.5, remaining, variance)[1].tolist()[0] == 0
+        assert audit_plan(0.05, 0.5, remaining, variance)[1].tolist()[1] > 0
+        assert [float(audit_plan(audit, 0.5, remaining, variance)[0]) for audit in (0.0, 0.2, 0.9)] == [0.0, 0.5, 0.9]
+        assert audit_plan(0.9, 0.5, remaining, variance)[1].tolist() == [0, 0, 0]
 
 
 def test_random_items_are_drawn_by_what_was_known_when_no_item_was_pending():
