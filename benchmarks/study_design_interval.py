@@ -28,7 +28,7 @@ import bayes_assess as ba
 from bayes_assess.designs import VarianceReduction
 
 BUDGETS = [50, 100, 250, 500]
-COLUMNS = ("pool", "audit", "campaigns", "labels", "truth", "low", "high", "width", "held", "rmse")
+COLUMNS = ["pool", "audit", "campaigns", "labels", "truth", "low", "high", "width", "held", "rmse"]
 _FLOOR = 2e-3  # of a root mean squared error, in ratios: errors below do not matter
 
 
