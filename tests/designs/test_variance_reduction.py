@@ -11,6 +11,7 @@ import pytest
 import bayes_assess as ba
 from bayes_assess.campaigns.simulate import _THREADS
 from bayes_assess.designs import VarianceReduction
+from bayes_assess.designs._audit import audit_plan
 from bayes_assess.designs.step import one_label, start_campaign
 from bayes_assess.designs.variance_reduction import gains
 from bayes_assess.errors import DesignError, PriorError, QuestionError
@@ -149,6 +150,71 @@ def test_random_items_are_a_uniform_sample():
     n = np.bincount(np.asarray(cells), minlength=setting.cells.n_cells)
     expected = 1200 * setting.cells.weights
     assert ((n - expected) ** 2 / expected).sum() < 21.1
+
+
+def test_random_items_are_drawn_as_often_as_they_are_weighted_for():
+    """Shares of 1,200 items agree with the probabilities of 6 cells at most (chi-squared, 5 degrees, p = 1e-4)."""
+    design = VarianceReduction(n_strata=3)
+    setting = ba.Metric("f1").setting(POOL, 0, design.strata_of(POOL))
+    with jax.enable_x64(True):
+        state = jax.tree.map(jax.numpy.asarray, design.init(*setting))
+        share, doublings = jax.jit(design.random_items)(state)
+        keys = jax.random.split(jax.random.key(0), 2600)
+        cells, draws, after = jax.jit(jax.vmap(lambda key: design.choose(key, state)))(keys)
+    random = np.asarray(draws.weight) > 0
+    assert 0.45 < random.mean() < 0.55  # of all items half, as one in twenty has the event
+    assert share == pytest.approx(0.5)
+    np.testing.assert_array_equal(after.audit.doublings[0], doublings)
+    expected = setting.cells.sizes * 2 ** (np.asarray(doublings) / 2)
+    expected = expected / expected.sum()
+    assert np.ptp(expected / setting.cells.sizes) > 0
+    n = np.bincount(np.asarray(cells)[random], minlength=len(expected))
+    assert ((n - n.sum() * expected) ** 2 / (n.sum() * expected)).sum() < 25.7
+    weights = setting.cells.sizes / (expected * POOL.n_items)  # 1 / (M q)
+    np.testing.assert_allclose(np.asarray(draws.weight)[random], weights[np.asarray(cells)[random]])
+
+
+def test_there_are_fewer_random_items_where_events_are_rare_and_none_is_never_drawn():
+    remaining, variance = np.array([990, 10, 0]), np.array([[0.0], [1e-4], [1.0]])
+    with jax.enable_x64(True):
+        shares = [float(audit_plan(0.05, events, remaining, variance)[0]) for events in (0.0, 1e-3, 0.04, 0.5, 0.999)]
+        np.testing.assert_allclose(shares, [0.05, 0.06125, 0.5, 0.5, 0.06125])
+        assert audit_plan(0.05, 0.5, remaining, variance)[1].tolist()[0] == 0
+        assert audit_plan(0.05, 0.5, remaining, variance)[1].tolist()[1] > 0
+        assert [float(audit_plan(audit, 0.5, remaining, variance)[0]) for audit in (0.0, 0.2, 0.9)] == [0.0, 0.5, 0.9]
+        assert audit_plan(0.9, 0.5, remaining, variance)[1].tolist() == [0, 0, 0]
+
+
+def test_random_items_are_drawn_by_what_was_known_when_no_item_was_pending():
+    a = told(30)
+    a.ask(10)
+    before = np.asarray(a._state.audit.doublings)
+    a.tell(a.pending[:5], LABELS[a.pending[:5]])
+    a.ask(3)
+    np.testing.assert_array_equal(a._state.audit.doublings, before)
+    a.tell(a.pending, LABELS[a.pending])
+    a.ask(1)
+    assert (np.asarray(a._state.audit.doublings) != before).any()
+
+
+def test_journals_that_keep_no_probabilities_are_of_uniform_draws(tmp_path, monkeypatch):
+    """As they were written when one item in twenty was random, and all were alike."""
+
+    def uniform(design, state):
+        return 0.3, jax.numpy.zeros_like(state.remaining)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(VarianceReduction, "random_items", uniform)
+        patch.setattr(VarianceReduction, "journal_entry", lambda design, state: {})
+        design = VarianceReduction(n_strata=11)
+        a = ba.assess(POOL, ba.Metric("f1"), design=design, journal=tmp_path / "run.db")
+        ids = a.ask(40).ids
+        a.tell(ids, LABELS[ids])
+        found = a.result().design_interval
+        a.journal.close()
+    b = ba.resume(tmp_path / "run.db", POOL)
+    assert int(b._state.audit.counts.sum()) > 0
+    np.testing.assert_array_equal(b.result().design_interval, found)
 
 
 @pytest.mark.slow
