@@ -22,7 +22,7 @@ from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
-from tournament import Binary, binaries
+from _pools import Binary, binaries
 
 import bayes_assess as ba
 from bayes_assess.designs import VarianceReduction

@@ -40,7 +40,7 @@ class Audit(NamedTuple):
     believed : (K, O)
         Probability of every outcome, as it was believed when no item was pending last.
     counts : (K, O) integers
-        Labels of random items.
+        Labels of uniformly random items.
     doublings : (K,) integers
         Of the probability of an item beyond the least one, in halves, as it was when no item was pending last.
     """

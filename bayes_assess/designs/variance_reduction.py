@@ -35,6 +35,7 @@ from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankStrata
 
+_COINS = 2**31 - 2  # folded into the key of the belief, whose moves are numbered from 0
 _N_LOOK = 512  # posterior draws at a look of a simulated campaign
 _N_RESULT = 4000  # of a session's result
 _MOST_THRESHOLDS = 32  # of a curve that decisions look at
@@ -56,7 +57,7 @@ class Posterior(NamedTuple):
     design_interval : (k, 2)
         Intervals that lean on random items alone.
     audits : (K, 2) integers
-        Random items without and with the event.
+        Uniformly random items without and with the event.
     events : (K, 2) integers
         Labelled items without and with the event.
     members : (B,)
@@ -244,6 +245,7 @@ class VarianceReduction(Design):
             return state
         sizes = jnp.where(state.playable, state.measure.size, 0)
         n_outputs = state.audit.f.shape[0]
+        coins = jax.random.fold_in(state.belief.key, _COINS)
 
         def one(i, audit):
             cell, outcome, random = steps.cell[i], steps.outcome[i], steps.weight[i] > 0
@@ -257,9 +259,12 @@ class VarianceReduction(Design):
                 return audit._replace(bets=jax.vmap(of_one)(audit.bets, audit.f, audit.g))
 
             audit = lax.cond(random, bet, lambda same: same, audit) if n_outputs else audit
+            # Of random items those that are kept with a probability of 1 / rate are uniform draws.
+            coin = jax.random.uniform(jax.random.fold_in(coins, audit.known.sum()), dtype=jnp.float32)
+            uniform = random & (coin * audit.rates[cell] < 1)
             return audit._replace(
                 known=audit.known.at[cell, outcome].add(state.playable[cell]),
-                counts=audit.counts.at[cell, outcome].add(random),
+                counts=audit.counts.at[cell, outcome].add(uniform),
             )
 
         return replace(state, audit=lax.fori_loop(0, (steps.outcome >= 0).sum(), one, state.audit))
