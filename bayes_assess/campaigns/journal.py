@@ -4,8 +4,8 @@ Once `Journal.append` returns, the event is on the disk: it survives a killed pr
 transaction, so an interrupted one leaves nothing behind. The journal knows nothing of questions or designs: an event
 is a kind, a time and a dictionary.
 
-Every event carries a checksum over itself and all before it, the header's first, so that a file whose bytes have changed
-is told from a whole one. Journals of format 1, which earlier releases wrote, have none.
+Every event carries a checksum over itself and all before it, the header's first, so that a file whose bytes have
+changed is told from a whole one. Journals of format 1, which earlier releases wrote, have none.
 """
 
 from __future__ import annotations
@@ -139,8 +139,10 @@ class Journal:
                 connection.execute(f"PRAGMA application_id = {JOURNAL_ID}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
                 connection.executescript(f"BEGIN;{_SCHEMA}")
-                header = FORMAT, VERSION, _now(), text
-                connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?)", (*header, _checksum(0, *header)))
+                created = _now()
+                checksum = _checksum(0, VERSION, FORMAT, created, text)
+                header = FORMAT, VERSION, created, text, checksum
+                connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?)", header)
                 connection.execute("COMMIT")
             try:
                 _publish(temporary, path)
@@ -384,22 +386,22 @@ def _explained(path: Path, done: str) -> Iterator[None]:
 
 def _damaged(path: Path, what: str) -> JournalError:
     return JournalError(
-        f"The journal {path} is damaged: {what} cannot be read as it was written; go on from a copy of the file, or start "
-        "a new session and tell the labels again."
+        f"The journal {path} is damaged: {what} cannot be read as it was written; go on from a copy of the file, or "
+        "start a new session and tell the labels again."
     )
 
 
-def _checksum(before: int, *parts: Any) -> int:
+def _checksum(before: int, number: int, *texts: str | bytes) -> int:
     """Return the checksum of an entry that follows one of checksum `before`."""
-    texts = [part if isinstance(part, bytes) else str(part).encode() for part in parts]
-    return zlib.crc32(b"\0".join(texts), before)
+    parts = [text if isinstance(text, bytes) else text.encode() for text in texts]
+    return zlib.crc32(b"\0".join([b"%d" % number, *parts]), before)
 
 
 def _read_header(connection: sqlite3.Connection, version: int, path: Path) -> tuple[dict[str, Any], int | None]:
     """Return what was said at creation, and the header's checksum, None in journals without checksums."""
     try:
         connection.execute("BEGIN")  # so that nobody writes meanwhile
-        ((*header, meta, start),) = connection.execute(
+        ((name, found, created, meta, start),) = connection.execute(
             f"SELECT format, version, created, meta, {'NULL' if version == 1 else 'checksum'} FROM header"
         ).fetchall()
         pages, size = (connection.execute(f"PRAGMA page_{what}").fetchone()[0] for what in ("count", "size"))
@@ -409,17 +411,19 @@ def _read_header(connection: sqlite3.Connection, version: int, path: Path) -> tu
             connection.execute("ROLLBACK")
     if not whole:
         raise _damaged(path, "its end")
-    if header[1] != version or (version > 1 and start != _checksum(0, *header, meta)):
+    if found != version or (version > 1 and start != _checksum(0, version, name, created, meta)):
         raise ValueError("the checksum differs")
     return json.loads(meta), start
 
 
 def _read_event(row: tuple[Any, ...], sequence: int, before: int | None) -> tuple[Event, int | None]:
-    """Return an event and its checksum, or raise ValueError, TypeError or IndexError if it is not as it was written."""
+    """Return an event and its checksum; raise ValueError, TypeError or IndexError if it is not as it was written."""
     found, kind, time, payload = row[:4]
-    if found != sequence or (before is not None and row[4] != _checksum(before, *row[:4])):
+    if found != sequence or (before is not None and row[4] != _checksum(before, sequence, kind, time, payload)):
         raise ValueError("a gap, or the checksum differs")
-    return Event(sequence, kind.decode(), time.decode(), json.loads(payload)), None if before is None else row[4]
+    return Event(sequence, kind.decode(), time.decode(), json.loads(payload.decode())), None if before is None else row[
+        4
+    ]
 
 
 def _last(connection: sqlite3.Connection) -> int:

@@ -1,4 +1,4 @@
-"""Interrupts at any moment from the start of a record on: nothing is lost, nothing counts twice, nobody is locked out."""
+"""Interrupts from the start of a record on: nothing is lost, nothing counts twice, nobody is locked out."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def twice(path: Path, *kinds: str) -> None:
 def test_a_journal_whose_events_were_written_twice_resumes_as_if_once(kind, tmp_path):
     path, once = tmp_path / "run.db", tmp_path / "once.db"
     for file in (path, once):
-        again = (lambda *kinds: None) if file == once else (lambda *kinds: twice(path, *kinds))  # noqa: B023
+        again = (lambda *kinds: None) if file == once else (lambda *kinds: twice(path, *kinds))
         a = started(kind, file)
         a.ask(20)
         again("ask")
@@ -206,5 +206,5 @@ def test_labels_told_twice_that_differ_are_refused(kind, tmp_path):
     payload = [*a.journal.events()][-1].payload
     a.journal.append("tell", payload | {"labels": payload["labels"][::-1]})
     assert payload["labels"] != payload["labels"][::-1]
-    with pytest.raises(JournalError, match="entry 3|Entry 3"):
+    with pytest.raises(JournalError, match="ntry 3"):
         ba.resume(tmp_path / "run.db", KINDS[kind][0])

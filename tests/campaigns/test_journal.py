@@ -301,10 +301,10 @@ def _same_or_refused(path, content, expected) -> bool:
     """Tell whether a damaged journal was refused; if not it must be the same."""
     path.write_bytes(content)
     try:
-        assert _content(path) == expected
-    except JournalError as error:
-        assert str(error).endswith(".")
+        found = _content(path)
+    except JournalError:
         return True
+    assert found == expected
     return False
 
 
@@ -339,7 +339,7 @@ def test_an_event_that_was_changed_by_hand_is_reported(path):
     connection.execute("DROP TRIGGER events_are_final_1")
     connection.execute("UPDATE events SET payload = replace(payload, 'cat', 'cow') WHERE sequence = 1")
     connection.close()
-    with Journal.open(path) as journal, pytest.raises(JournalError, match="damaged: event 1 .* copy of the file"):
+    with Journal.open(path) as journal, pytest.raises(JournalError, match=r"damaged: event 1 .* copy of the file"):
         list(journal.events())
 
 
@@ -416,7 +416,7 @@ journal.append("tell", {"ids": list(range(100_000))})
 def test_an_append_that_fails_inside_its_transaction_is_undone(path, monkeypatch):
     with Journal.create(path, {}) as journal:
         with monkeypatch.context() as patch:
-            patch.setattr(journal_module, "_now", lambda: None)  # the time may not be null
+            patch.setattr(journal_module, "_checksum", lambda *_: None)  # which may not be null
             with pytest.raises(JournalError, match="cannot be written"):
                 journal.append("ask", {})
         assert journal.last_sequence == 0

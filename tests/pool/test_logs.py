@@ -241,3 +241,18 @@ def test_anything_else_gives_our_errors_or_a_pool(tmp_path_factory, content, suf
     with warnings.catch_warnings(), contextlib.suppress(ba.PoolError):
         warnings.simplefilter("ignore", UserWarning)  # of samples that are left out
         assert len(ba.read_log(path)) > 0
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "9" * 400, "1e999", "-1e308"])
+def test_numbers_that_are_too_large_are_named(tmp_path, number):
+    path = tmp_path / "samples_sums.jsonl"
+    path.write_text(f'{{"doc_id": 0, "doc": {{}}, "target": "7", "filtered_resps": ["7"], "acc": {number}}}\n')
+    with pytest.raises(ba.PoolError, match=r"more digits than can be read|not beyond 2"):
+        ba.read_log(path)
+
+
+def test_a_log_that_is_nested_too_deeply_is_named(tmp_path):
+    path = tmp_path / "samples_sums.jsonl"
+    path.write_text('{"doc_id": 0, "doc": ' + "[" * 100_000 + "]" * 100_000 + ', "target": "7", "acc": 1.0}\n')
+    with pytest.raises(ba.PoolError, match="is no JSON"):
+        ba.read_log(path)

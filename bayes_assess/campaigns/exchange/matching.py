@@ -62,6 +62,8 @@ def number_keys(text: str) -> set[str]:
 class IdMatcher:
     """Finds the items of a pool by ids, also such as Excel has changed: ``855.0``, or ``7`` for ``007``.
 
+    Blanks at the ends count only where ids of the pool differ by them.
+
     Examples
     --------
     >>> import bayes_assess as ba
@@ -75,10 +77,11 @@ class IdMatcher:
 
     def __call__(self, texts: Sequence[str]) -> list[Match]:
         """Match many texts."""
-        stripped = [text.strip() for text in texts]
-        found = self._pool.find(np.array(stripped, dtype=str)).tolist() if stripped else []
+        written = list(texts) if self._pool.ids.dtype.kind == "U" else [text.strip() for text in texts]
+        found = self._pool.find(np.array(written, dtype=str)).tolist() if written else []
         return [
-            Match(place) if place >= 0 else self._by_number(text) for text, place in zip(stripped, found, strict=True)
+            Match(place) if place >= 0 else self._by_number(text.strip())
+            for text, place in zip(written, found, strict=True)
         ]
 
     def _by_number(self, text: str) -> Match:
