@@ -15,7 +15,7 @@ from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.rounds import RoundBook, check_inclusion
-from bayes_assess.campaigns.runs import Run, between_refreshes, pieces, read_run, runs_of
+from bayes_assess.campaigns.runs import PIECE, Run, between_refreshes, pieces, read_run, runs_of
 from bayes_assess.campaigns.turns import TakesTurns, readable
 from bayes_assess.designs import (
     Design,
@@ -151,9 +151,7 @@ class Campaign(TakesTurns):
         """Kinds of events that lead to the same one by one and together."""
         if self._rounds is not None:
             return ()
-        if self.design.asks_commute:
-            return ("ask", "tell")
-        return ("tell",) if self.design.settles_in_order else ()
+        return ("ask", "tell") if self.design.asks_commute else ("tell",)
 
     def _follow_at_once(self, events: Sequence[Event], right: Mapping[int, int]) -> bool:
         """Follow some asks and labels together; tell whether they could be, and change nothing if not."""
@@ -169,9 +167,29 @@ class Campaign(TakesTurns):
         self._hand_out_at_once(run, [event for event in events if event.kind == "ask"], run.told[unasked])
         codes = _put_right(run.told, run.codes, right)
         self._annotators.record(Told(run.told, run.codes, np.full(len(run.told), UNNAMED)))
+        if self._steps is not None and not self.design.settles_in_order:
+            self._take_in_turn(run, codes, self._steps)
+            return True
         for piece in pieces(len(run.told)):
             self._take(run.told[piece], codes[piece])
         return True
+
+    def _take_in_turn(self, run: Run, codes: Int[np.ndarray, " n"], steps: OpenSteps) -> None:
+        """Take labels of items that are out, and count steps as they were settled; those after them in the end."""
+        cells = self._items.cells_of(run.told)
+        outcomes = self.question.outcomes_on(self.cells, self.pool, run.told, codes)
+        start = 0  # of the labels that are not learned yet
+        for part in run.tells:
+            steps.tell(run.told[part], outcomes[part])
+            settled = steps.settle()
+            if len(settled.cell) or part.stop - start >= PIECE or part.stop == len(codes):
+                some = slice(start, part.stop)
+                self._state = update_batch(self.design, self._state, cells[some], outcomes[some], settled)
+                start = part.stop
+        self._items.set_labels(run.told, codes)
+        later = steps.later()
+        if len(later.cell):
+            self._state = settle_batch(self.design, self._state, later, last=False)
 
     def _hand_out_at_once(self, run: Run, asks: Sequence[Event], unasked: Int[np.ndarray, " n"]) -> None:
         """Hand out the items of these asks, and take over items that nobody asked for."""

@@ -35,6 +35,12 @@ class Run(NamedTuple):
     codes: Int[np.ndarray, " n"]
 
     @property
+    def tells(self) -> list[slice]:
+        """Labels of every event that tells some."""
+        cuts = [0, *(np.flatnonzero(np.diff(self.told_in)) + 1).tolist(), len(self.told_in)]
+        return [slice(start, end) for start, end in pairwise(cuts) if end > start]
+
+    @property
     def in_order(self) -> bool:
         """Whether every item is asked for once at most, told once at most, and not told before it is asked for."""
         if len(np.unique(self.asked)) < len(self.asked) or len(np.unique(self.told)) < len(self.told):

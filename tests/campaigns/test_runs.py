@@ -31,20 +31,20 @@ def label_singly(a, labels: np.ndarray, volunteers: bool) -> None:
     random = np.random.default_rng(5)
     for step in range(22):
         a.ask(int(random.integers(1, 4)))
-        for item in random.permutation(a.pending)[: random.integers(4)]:
+        for item in random.permutation(a.pending)[: random.integers(6)]:
             a.tell([item], labels[[item]])
         if volunteers and step % 5 == 4:
             item = next(i for i in range(N) if i not in a.labelled[0] and i not in a.pending)
             a.tell([item], labels[[item]])
 
 
-@pytest.mark.parametrize("case", ["arms", "rounds of arms", "learned", "belief", "passive"])
+@pytest.mark.parametrize("case", ["arms", "rounds of arms", "learned", "belief", "passive", "poisson"])
 def test_a_record_followed_at_once_leads_to_the_same_session(case, tmp_path, one_by_one, monkeypatch):
     path = tmp_path / "run.db"
     monkeypatch.setattr(runs, "PIECE", 8)  # so that there are several
     pool, labels = (BINARY, CASES["arms"][-1]) if case == "learned" else (CASES[case][0], CASES[case][-1])
     a = ba.assess(pool, ba.GroupAccuracy(), seed=2, journal=path) if case == "learned" else started(case, path)
-    label_singly(a, labels, volunteers=case != "belief")
+    label_singly(a, labels, volunteers=case in ("arms", "rounds of arms", "learned"))
     together = ba.resume(path, pool)
     assert_same(a, together)
     ids, told = together.labelled
