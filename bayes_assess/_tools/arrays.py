@@ -13,6 +13,34 @@ CHUNK = 1 << 16  # rows handled at a time: small enough to stay in cache
 MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
 
 
+def is_whole(value: Any, least: int = 1) -> bool:
+    """Whether a single value is a whole number, `least` or more.
+
+    Examples
+    --------
+    >>> is_whole(3), is_whole(3.0), is_whole(True), is_whole(None), is_whole("3"), is_whole(float("inf"))
+    (True, True, False, False, False, False)
+    """
+    try:
+        return not isinstance(value, bool | np.bool_) and int(value) == value and bool(value >= least)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def is_share(value: Any) -> bool:
+    """Whether a single value is a number between 0 and 1, these not included.
+
+    Examples
+    --------
+    >>> is_share(0.95), is_share(1), is_share("0.9"), is_share(None), is_share([0.5])
+    (True, False, False, False, False)
+    """
+    try:
+        return np.ndim(value) == 0 and bool(0 < value < 1)
+    except (TypeError, ValueError):
+        return False
+
+
 def frame_of(values: Any) -> Any:
     """Return ``values`` as a Narwhals frame (lazy or eager) or series, or None where it is neither."""
     if isinstance(values, np.ndarray | list | tuple):

@@ -10,8 +10,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess.errors import DesignError
+
 if TYPE_CHECKING:
     from bayes_assess._tools.axes import PRNGKey
+
+_MOST = 2**63  # keys of JAX are made of signed numbers
+
+
+def checked_seed(seed: Any) -> int:
+    """Return a seed as a whole number.
+
+    Raises
+    ------
+    DesignError
+        If it is none, or not in [0, 2^63).
+
+    Examples
+    --------
+    >>> checked_seed(7.0)
+    7
+    """
+    if not is_whole(seed, 0) or seed >= _MOST:
+        raise DesignError(f"A seed is a whole number, 0 or more and less than 2^63; found {show(seed)}.")
+    return int(seed)
 
 
 def sequence(seed: int, purpose: str) -> np.random.SeedSequence:

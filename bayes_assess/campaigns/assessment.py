@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess.campaigns.adjudication import Adjudication
 from bayes_assess.campaigns.annotators import UNNAMED, Told
 from bayes_assess.campaigns.plan import Planning
@@ -82,7 +82,7 @@ class Assessment(Planning, Adjudication):
         >>> sorted([*first.ids.tolist(), *second.ids.tolist()])
         [0, 1, 2, 3]
         """
-        if isinstance(n, bool) or int(n) != n or n < 1:
+        if not is_whole(n):
             raise BudgetError(f"Ask for a positive whole number of items; found {show(n)}.")
         remaining = self.n_remaining
         if n > remaining:

@@ -15,7 +15,8 @@ from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.rounds import RoundBook, check_inclusion
-from bayes_assess.campaigns.turns import TakesTurns
+from bayes_assess.campaigns.runs import PIECE, Run, between_refreshes, pieces, read_run, runs_of
+from bayes_assess.campaigns.turns import TakesTurns, readable
 from bayes_assess.designs import (
     Design,
     Draw,
@@ -26,7 +27,7 @@ from bayes_assess.designs import (
     settle_batch,
     update_batch,
 )
-from bayes_assess.errors import JournalError
+from bayes_assess.errors import BayesAssessError, JournalError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
 
@@ -122,20 +123,87 @@ class Campaign(TakesTurns):
     def _follow(self, events: Sequence[Event], name: str) -> None:
         """Bring the campaign to where further events have led; `name` says where they are from."""
         right = self._corrections(events)
-        for event in events:
-            follow = getattr(self, f"_follow_{event.kind}", None)
-            if follow is None:
-                raise JournalError(
-                    f"Entry {event.sequence} of {name} is of the unknown kind {event.kind!r}; "
-                    "a newer release may have written it; upgrade bayes_assess to open it."
-                )
-            items = self.pool.positions(np.asarray(event.payload["ids"]))
-            if len(np.unique(items)) < len(items) or not follow(items, event.payload, name, right):
-                raise JournalError(
-                    f"Entry {event.sequence} of {name} does not follow from those before it; "
-                    "it was changed by hand or by another release. Go back to an older copy, or start a new one."
-                )
+        for run in runs_of(events, self._followed_at_once):
+            for part in between_refreshes(run, self.design, self._state) if len(run) > 1 else [run]:
+                if len(part) == 1 or not self._follow_at_once(part, right):
+                    for event in part:
+                        self._follow_one(event, name, right)
         self._check_agreement(name)
+
+    def _follow_one(self, event: Event, name: str, right: Mapping[int, int]) -> None:
+        follow = getattr(self, f"_follow_{event.kind}", None)
+        if follow is None:
+            raise JournalError(
+                f"Entry {event.sequence} of {name} is of the unknown kind {event.kind!r}; "
+                "a newer release may have written it; upgrade bayes_assess to open it."
+            )
+        with readable(event, name):
+            items = self.pool.positions(np.asarray(event.payload["ids"]))
+            followed = len(np.unique(items)) == len(items) and follow(items, event.payload, name, right)
+        if not followed:
+            raise JournalError(
+                f"Entry {event.sequence} of {name} does not follow from those before it; "
+                "it was changed by hand or by another release. Go back to an older copy, or start a new one."
+            )
+
+    @property
+    def _followed_at_once(self) -> tuple[str, ...]:
+        """Kinds of events that lead to the same one by one and together."""
+        if self._rounds is not None:
+            return ()
+        return ("ask", "tell") if self.design.asks_commute else ("tell",)
+
+    def _follow_at_once(self, events: Sequence[Event], right: Mapping[int, int]) -> bool:
+        """Follow some asks and labels together; tell whether they could be, and change nothing if not."""
+        try:
+            run = read_run(events, self.pool)
+        except (BayesAssessError, LookupError, TypeError, ValueError):  # found again, and named, one by one
+            return False
+        if not run.in_order or not self._items.unseen(run.asked).all() or not self._items.open(run.told).all():
+            return False
+        unasked = self._items.unseen(run.told) & ~np.isin(run.told, run.asked)
+        if unasked.any() and not self.design.asks_commute:
+            return False
+        self._hand_out_at_once(run, [event for event in events if event.kind == "ask"], run.told[unasked])
+        codes = _put_right(run.told, run.codes, right)
+        self._annotators.record(Told(run.told, run.codes, np.full(len(run.told), UNNAMED)))
+        if self._steps is not None and not self.design.settles_in_order:
+            self._take_in_turn(run, codes, self._steps)
+            return True
+        for piece in pieces(len(run.told)):
+            self._take(run.told[piece], codes[piece])
+        return True
+
+    def _take_in_turn(self, run: Run, codes: Int[np.ndarray, " n"], steps: OpenSteps) -> None:
+        """Take labels of items that are out, and count steps as they were settled; those after them in the end."""
+        cells = self._items.cells_of(run.told)
+        outcomes = self.question.outcomes_on(self.cells, self.pool, run.told, codes)
+        start = 0  # of the labels that are not learned yet
+        for part in run.tells:
+            steps.tell(run.told[part], outcomes[part])
+            settled = steps.settle()
+            if len(settled.cell) or part.stop - start >= PIECE or part.stop == len(codes):
+                some = slice(start, part.stop)
+                self._state = update_batch(self.design, self._state, cells[some], outcomes[some], settled)
+                start = part.stop
+        self._items.set_labels(run.told, codes)
+        later = steps.later()
+        if len(later.cell):
+            self._state = settle_batch(self.design, self._state, later, last=False)
+
+    def _hand_out_at_once(self, run: Run, asks: Sequence[Event], unasked: Int[np.ndarray, " n"]) -> None:
+        """Hand out the items of these asks, and take over items that nobody asked for."""
+        if not asks and not len(unasked):
+            return
+        state, cells = self._state, self._items.cells_of(run.asked)
+        if asks:
+            state = self.design.restore(refreshed(self.design, state), asks[-1].payload)
+        for some in (cells, self._items.cells_of(unasked)):
+            for piece in pieces(len(some)):
+                state = reserve_batch(self.design, state, some[piece])
+        alike = np.ones(len(cells))
+        self._hand_out(run.asked, cells, Draw(alike, alike, 0 * alike), state)
+        self._items.accept(unasked)
 
     def _corrections(self, events: Sequence[Event]) -> dict[int, int]:
         """Return the last code that was put right of every item, by item."""
@@ -279,10 +347,15 @@ class Campaign(TakesTurns):
         if unasked.any():
             self._items.accept(items[unasked])
             self._state = reserve_batch(self.design, self._state, cells[unasked])
-        outcomes = self.question.outcomes_on(self.cells, self.pool, items, codes)
-        settled = later = None
         if self._steps is not None:
             self._steps.volunteer(items[unasked], cells[unasked])
+        self._take(items, codes)
+
+    def _take(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
+        """Take labels of items that are out."""
+        cells, outcomes = self._items.cells_of(items), self.question.outcomes_on(self.cells, self.pool, items, codes)
+        settled = later = None
+        if self._steps is not None:
             self._steps.tell(items, outcomes)
             settled, later = self._steps.take()
         self._state = update_batch(self.design, self._state, cells, outcomes, settled)

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_share, show
 from bayes_assess._tools.axes import x64
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.campaigns.study import Campaigns
@@ -90,9 +90,9 @@ class Goal:
             )
         kind = "probability" if width is None else "width"
         value = _PROBABILITY if width is None and probability is None else (probability if width is None else width)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        if not is_share(value):
             raise QuestionError(f"The {kind} that is planned for lies between 0 and 1; found {show(value)}.")
-        if not 0 < level < 1:
+        if not is_share(level):
             raise QuestionError(f"The level of an interval lies between 0 and 1, such as 0.95; found {show(level)}.")
         return cls(question, cells, kind, float(value), of, level)
 

@@ -72,6 +72,10 @@ class ItemBook:
         """Whether items are neither labelled nor handed out nor set aside."""
         return self.label[items] == _UNSEEN
 
+    def open(self, items: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Whether items are neither labelled nor set aside."""
+        return (self.label[items] == _UNSEEN) | (self.label[items] == _PENDING)
+
     def cells_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the cell of every one of these items."""
         return self.cells.source.cells_of(items)

@@ -17,20 +17,28 @@ import secrets
 import sqlite3
 import threading
 import weakref
-import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from bayes_assess._tools.files import JOURNAL_ID, is_journal
+from bayes_assess._tools.files import JOURNAL_ID
 from bayes_assess._tools.strict_json import dumps
+from bayes_assess.campaigns.journal_checks import (
+    UNREADABLE,
+    VERSION,
+    check_header,
+    checksum,
+    damaged,
+    explained,
+    read_event,
+    read_header,
+)
+from bayes_assess.campaigns.journal_checks import Event as Event
 from bayes_assess.errors import JournalError, LostTurnError
 
 FORMAT = "bayes_assess journal"
-VERSION = 2  # of the file format; a reader refuses a newer one
 CHUNK = 1_000  # events that are read at once
 PATIENCE = 30.0  # seconds to wait for another process that is writing
 
@@ -44,33 +52,6 @@ CREATE TRIGGER header_is_final_2 BEFORE DELETE ON header BEGIN SELECT RAISE(ABOR
 CREATE TRIGGER events_are_final_1 BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
 CREATE TRIGGER events_are_final_2 BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
 """
-
-
-@dataclass(frozen=True)
-class Event:
-    """One entry of a journal.
-
-    Parameters
-    ----------
-    sequence : int
-        Place in the journal, from 1.
-    kind : str
-        What happened, such as "ask" or "tell".
-    time : str
-        When it was written, ISO 8601 in UTC.
-    payload : dict
-        What was written.
-
-    Examples
-    --------
-    >>> Event(1, "tell", "2030-01-01T00:00:00.000000+00:00", {"ids": [7]}).payload["ids"]
-    [7]
-    """
-
-    sequence: int
-    kind: str
-    time: str
-    payload: dict[str, Any]
 
 
 class Journal:
@@ -135,12 +116,13 @@ class Journal:
         # Written beside the target and linked into place: a crash leaves no half-made journal.
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
         try:
-            with _explained(path, "created"), contextlib.closing(_connect(temporary, "rwc")) as connection:
+            with explained(path, "created"), contextlib.closing(_connect(temporary, "rwc")) as connection:
                 connection.execute(f"PRAGMA application_id = {JOURNAL_ID}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
                 connection.executescript(f"BEGIN;{_SCHEMA}")
-                header = FORMAT, VERSION, _now(), text
-                connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?)", (*header, _checksum(0, *header)))
+                created = _now()
+                header = FORMAT, VERSION, created, text, checksum(0, VERSION, FORMAT, created, text)
+                connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?)", header)
                 connection.execute("COMMIT")
             try:
                 _publish(temporary, path)
@@ -179,14 +161,14 @@ class Journal:
         bayes_assess.errors.JournalError: There is no journal no-such-file.db; ...
         """
         path = Path(path)
-        version = _check_header(path)
-        with _explained(path, "opened"):
+        version = check_header(path)
+        with explained(path, "opened"):
             connection = _connect(path, "rw")
             try:
-                meta, start = _read_header(connection, version, path)
-            except (TypeError, ValueError) as error:  # no row, or no JSON
+                meta, start = read_header(connection, version, path)
+            except UNREADABLE as error:  # no row, or no JSON
                 connection.close()
-                raise _damaged(path, "its header") from error
+                raise damaged(path, "its header") from error
             except BaseException:
                 connection.close()
                 raise
@@ -210,7 +192,7 @@ class Journal:
     @property
     def last_sequence(self) -> int:
         """Sequence number of the last event in the file, 0 if there is none."""
-        with self._lock, _explained(self._path, "read"):
+        with self._lock, explained(self._path, "read"):
             return _last(self._connection)
 
     def append(self, kind: str, payload: Mapping[str, Any], *, expected: int | None = None) -> int:
@@ -248,7 +230,7 @@ class Journal:
         if not isinstance(kind, str) or not kind:
             raise JournalError(f"The kind of an event is a word such as 'ask'; found {kind!r}.")
         text = dumps(payload, f"The payload of the event {kind!r}")
-        with self._lock, _explained(self._path, "written"):
+        with self._lock, explained(self._path, "written"):
             connection = self._connection
             # No context manager: an interrupt between its start and the block would leave the transaction open.
             try:
@@ -260,7 +242,7 @@ class Journal:
                         f"({self._path}: expected event {expected} to be the last, found {last}.)"
                     )
                 event = last + 1, kind, _now(), text
-                event += () if before is None else (_checksum(before, *event),)
+                event += () if before is None else (checksum(before, *event),)
                 connection.execute(f"INSERT INTO events VALUES ({', '.join('?' * len(event))})", event)
                 connection.execute("COMMIT")
             except BaseException:
@@ -303,21 +285,21 @@ class Journal:
         if after and before is not None:
             known = self._rows("sequence = ?", after)
             if not known:
-                raise _damaged(self._path, f"event {after}")
+                raise damaged(self._path, f"event {after}")
             before = known[0][-1]
         while after < last:
             rows = self._rows("sequence > ?", after)
             for row in rows[: last - after] or [()]:
                 after += 1
                 try:
-                    event, before = _read_event(row, after, before)
-                except (TypeError, ValueError, IndexError) as error:
-                    raise _damaged(self._path, f"event {after}") from error
+                    event, before = read_event(row, after, before)
+                except UNREADABLE as error:
+                    raise damaged(self._path, f"event {after}") from error
                 yield event
 
     def _rows(self, where: str, number: int) -> list[tuple[Any, ...]]:
         """Read some events, the texts as bytes: they may be none."""
-        with self._lock, _explained(self._path, "read"):
+        with self._lock, explained(self._path, "read"):
             cursor = self._connection.cursor()
             cursor.execute(f"SELECT * FROM events WHERE {where} ORDER BY sequence LIMIT {CHUNK}", (number,))
             return cursor.fetchall()
@@ -330,10 +312,10 @@ class Journal:
 
     def _check_file(self) -> None:
         """Raise JournalError unless SQLite finds its file whole."""
-        with self._lock, _explained(self._path, "read"):
+        with self._lock, explained(self._path, "read"):
             found = self._connection.execute("PRAGMA quick_check(1)").fetchone()
         if found not in ((b"ok",), ("ok",)):
-            raise _damaged(self._path, "a page of the file")
+            raise damaged(self._path, "a page of the file")
 
     def close(self) -> None:
         """Let go of the file; the journal cannot be used afterwards. Closing twice is harmless."""
@@ -366,89 +348,8 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
-@contextlib.contextmanager
-def _explained(path: Path, done: str) -> Iterator[None]:
-    """Turn SQLite's errors into ours."""
-    try:
-        yield
-    except sqlite3.ProgrammingError as error:
-        raise JournalError(f"The journal {path} is closed; open it again.") from error
-    except sqlite3.OperationalError as error:
-        hint = "; another process holds it, try again" if "locked" in str(error) else ""
-        raise JournalError(f"The journal {path} cannot be {done}: {error}{hint}.") from error
-    except sqlite3.IntegrityError as error:
-        raise JournalError(f"The journal {path} cannot be {done}: {error}.") from error
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise _damaged(path, "a page of the file") from error
-
-
-def _damaged(path: Path, what: str) -> JournalError:
-    return JournalError(
-        f"The journal {path} is damaged: {what} cannot be read as it was written; go on from a copy of the file, or "
-        "start a new session and tell the labels again."
-    )
-
-
-def _checksum(before: int, *parts: Any) -> int:
-    """Return the checksum of an entry that follows one of checksum `before`."""
-    texts = [part if isinstance(part, bytes) else str(part).encode() for part in parts]
-    return zlib.crc32(b"\0".join(texts), before)
-
-
-def _read_header(connection: sqlite3.Connection, version: int, path: Path) -> tuple[dict[str, Any], int | None]:
-    """Return what was said at creation, and the header's checksum, None in journals without checksums."""
-    try:
-        connection.execute("BEGIN")  # so that nobody writes meanwhile
-        ((*header, meta, start),) = connection.execute(
-            f"SELECT format, version, created, meta, {'NULL' if version == 1 else 'checksum'} FROM header"
-        ).fetchall()
-        pages, size = (connection.execute(f"PRAGMA page_{what}").fetchone()[0] for what in ("count", "size"))
-        whole = path.stat().st_size >= pages * size
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-    if not whole:
-        raise _damaged(path, "its end")
-    if header[1] != version or (version > 1 and start != _checksum(0, *header, meta)):
-        raise ValueError("the checksum differs")
-    return json.loads(meta), start
-
-
-def _read_event(row: tuple[Any, ...], sequence: int, before: int | None) -> tuple[Event, int | None]:
-    """Return an event and its checksum, or raise ValueError, TypeError or IndexError if it is not as it was written."""
-    found, kind, time, payload = row[:4]
-    if found != sequence or (before is not None and row[4] != _checksum(before, *row[:4])):
-        raise ValueError("a gap, or the checksum differs")
-    return Event(sequence, kind.decode(), time.decode(), json.loads(payload)), None if before is None else row[4]
-
-
 def _last(connection: sqlite3.Connection) -> int:
     return connection.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchone()[0]
-
-
-def _check_header(path: Path) -> int:
-    """Return the format of a journal.
-
-    The first bytes are read as bytes: SQLite may change a file merely by opening it, and this may be somebody else's.
-    """
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(100)
-    except FileNotFoundError:
-        raise JournalError(f"There is no journal {path}; check the name, or start one there.") from None
-    except OSError as error:
-        raise JournalError(f"The journal {path} cannot be opened: {error.strerror or error}.") from error
-    if not is_journal(head):
-        raise JournalError(f"{path} is not a journal of bayes_assess; check the name.")
-    version = int.from_bytes(head[60:64], "big")
-    if version > VERSION:
-        raise JournalError(
-            f"The journal {path} has format {version}, but this release reads formats up to {VERSION}; "
-            "upgrade bayes_assess to open it."
-        )
-    if version < 1:
-        raise _damaged(path, "its header")
-    return version
 
 
 def _refuse_remains(path: Path) -> None:

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from bayes_assess.designs import Draw
 from bayes_assess.estimators.weighted import Steps
 
-_NEVER = np.iinfo(np.int64).max
+_FIRST = 64  # steps that are looked at before all of them are
 
 
 class OpenSteps:
@@ -76,20 +76,29 @@ class OpenSteps:
 
     def take(self) -> tuple[Steps, Steps]:
         """Return the steps that are settled now, which are forgotten, and those after them up to the last label."""
-        missing = self._outcome < 0
+        return self.settle(), self.later()
+
+    def settle(self) -> Steps:
+        """Return the steps that are settled now, which are forgotten."""
+        missing = self._outcome[:_FIRST] < 0  # most often there is one
+        missing = missing if missing.any() else self._outcome < 0
         n = int(missing.argmax()) if missing.any() else len(missing)
         settled = self._steps(slice(0, n), self._columns[:n, 1])
         self._first += n
         self._cell, self._outcome, self._columns = self._cell[n:], self._outcome[n:], self._columns[n:]
         if not len(self._cell):
             self._pending = 0.0  # no rounding errors left
+        return settled
+
+    def later(self) -> Steps:
+        """Return the steps after the settled ones, up to the last label."""
         told = np.flatnonzero(self._outcome >= 0)
         upto = slice(0, int(told[-1]) + 1 if len(told) else 0)
         _, p_new, p_pending, q, then = self._columns[upto].T
         q = np.where(self._outcome[upto] < 0, q, 0.0)
         # What was pending then under the proposal of then, in the ratio to which it still is under those it came by.
         still = np.divide(np.cumsum(q) - q, then, out=np.zeros(len(q)), where=then > 0)
-        return settled, self._steps(upto, p_new + p_pending * np.minimum(still, 1.0))
+        return self._steps(upto, p_new + p_pending * np.minimum(still, 1.0))
 
     def _steps(self, which: slice, p_new: Float[np.ndarray, " n"]) -> Steps:
         return Steps(self._cell[which], self._outcome[which], self._columns[which, 0], p_new)

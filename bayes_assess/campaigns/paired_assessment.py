@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.queries import Queries
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import Design
-from bayes_assess.errors import BudgetError, LabelError
+from bayes_assess.errors import BudgetError, JournalError, LabelError
 from bayes_assess.pool.labels import check_consistent
 from bayes_assess.pool.pairs import PairPool
 from bayes_assess.pool.pool import Pool
@@ -147,7 +148,7 @@ class PairedAssessment(OneAnnotator):
         >>> a.ask(2).ids.tolist()  # the answers of both systems to prompt q
         [1, 2]
         """
-        if isinstance(n, bool) or int(n) != n or n < 2 or n % 2:
+        if not is_whole(n, 2) or n % 2:
             raise BudgetError(f"Items are asked for in pairs: ask for a positive even number of them; found {show(n)}.")
         if n > self.n_remaining:
             raise BudgetError(
@@ -385,15 +386,16 @@ class _PairSession(Assessment):
 
     def _keep_all(self, events: Sequence[Event]) -> None:
         """Take the halves' labels from events."""
-        for event in events:
-            if "halves" in event.payload:
-                pairs = self.pool.positions(np.asarray(event.payload["ids"]))
-                both = self._whole.label_codes(np.asarray(event.payload["halves"]).ravel()).reshape(-1, 2)
-                new = self._untold(pairs) if event.kind == "tell" else slice(None)  # told twice: once
-                self._keep(pairs[new], both[new])
-
-    def _follow_tell(self, items: Any, entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        return super()._follow_tell(items, entry, name, right) and "halves" in entry
-
-    def _follow_correct(self, items: Any, entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        return super()._follow_correct(items, entry, name, right) and "halves" in entry
+        for kind, run in groupby(events, lambda event: event.kind):
+            if kind not in ("tell", "correct"):
+                continue
+            entries = [event.payload for event in run]
+            if not all("halves" in entry for entry in entries):
+                raise JournalError(
+                    f"Labels in {self._record} lack those of the halves of their pairs; it was changed by hand or by "
+                    "another release. Go back to an older copy, or start a new one."
+                )
+            pairs = self.pool.positions([name for entry in entries for name in entry["ids"]])
+            both = self._whole.label_codes([code for entry in entries for code in chain(*entry["halves"])])
+            new = self._untold(pairs) if kind == "tell" else slice(None)  # told twice: once
+            self._keep(pairs[new], both.reshape(-1, 2)[new])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.progress import in_progress
 from bayes_assess.campaigns.futures import continued, imagined_labels, without_pending
 from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
@@ -129,7 +129,7 @@ class Planning:
         >>> plan.labels_used, plan.labels.lower <= plan.labels.expected <= plan.labels.upper <= 180
         (20, True)
         """
-        if isinstance(futures, bool) or int(futures) != futures or futures < 2:
+        if not is_whole(futures, 2):
             raise BudgetError(f"A plan needs at least 2 futures, a whole number; found {show(futures)}.")
         check_plannable(self.question)
         goal = Goal.checked(self.question, self.cells, width, probability, of, level)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from bayes_assess._tools.arrays import show, values_of
+from bayes_assess._tools.arrays import is_whole, show, values_of
 from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import RankedQueries as RankedQueries
@@ -61,7 +61,7 @@ class RankedAssessment(Planning, OneAnnotator, RankedCampaign):
         >>> a.done, len(a.ask(10))
         (True, 0)
         """
-        if isinstance(n, bool) or int(n) != n or n < 1:
+        if not is_whole(n):
             raise BudgetError(f"Ask for a positive whole number of items; found {show(n)}.")
         ranks = self._book.draw(self._within_budget(int(n)))
         if not len(ranks) and not self.done:

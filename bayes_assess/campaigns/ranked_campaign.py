@@ -11,9 +11,10 @@ from jaxtyping import Int
 from bayes_assess._tools.arrays import show, values_of
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.ranks import RankBook
-from bayes_assess.campaigns.turns import TakesTurns
+from bayes_assess.campaigns.runs import runs_of
+from bayes_assess.campaigns.turns import TakesTurns, readable
 from bayes_assess.designs.ranked import RankedDesign, check_budget
-from bayes_assess.errors import JournalError, PoolError, UnknownIdError
+from bayes_assess.errors import BayesAssessError, JournalError, PoolError, UnknownIdError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
@@ -139,19 +140,41 @@ class RankedCampaign(TakesTurns):
         self._follow(events)
 
     def _follow(self, events: Sequence[Event]) -> None:
-        record = self._record
-        for event in events:
-            follow = getattr(self, f"_follow_{event.kind}", None)
-            if follow is None:
-                raise JournalError(
-                    f"Entry {event.sequence} of {record} is of the unknown kind {event.kind!r}; "
-                    "a newer release may have written it; upgrade bayes_assess to open it."
-                )
-            if not follow(event.payload):
-                raise JournalError(
-                    f"{record[0].upper()}{record[1:]} contradicts itself in entry {event.sequence}; it was changed by "
-                    "hand or by another release. Start a new one."
-                )
+        for run in runs_of(events, ("tell",)):
+            if len(run) == 1 or not self._follow_tells(run):
+                for event in run:
+                    self._follow_one(event)
+
+    def _follow_one(self, event: Event) -> None:
+        record, follow = self._record, getattr(self, f"_follow_{event.kind}", None)
+        if follow is None:
+            raise JournalError(
+                f"Entry {event.sequence} of {record} is of the unknown kind {event.kind!r}; "
+                "a newer release may have written it; upgrade bayes_assess to open it."
+            )
+        with readable(event, record):
+            followed = follow(event.payload)
+        if not followed:
+            raise JournalError(
+                f"{record[0].upper()}{record[1:]} contradicts itself in entry {event.sequence}; it was changed by hand "
+                "or by another release. Go back to an older copy, or start a new one."
+            )
+
+    def _follow_tells(self, events: Sequence[Event]) -> bool:
+        """Learn labels told one by one together; tell whether they could be, and change nothing if not."""
+        entry = {name: [value for event in events for value in event.payload[name]] for name in ("ids", "labels")}
+        try:
+            ranks, codes = self._recorded(entry)
+        except (BayesAssessError, LookupError, TypeError, ValueError):  # found again, and named, one by one
+            return False
+        if len(np.unique(ranks)) < len(ranks) or (self._codes_of(ranks) >= 0).any():
+            return False
+        start = 0
+        while start < len(ranks):  # the plan is refined at the label that it had lacked, not later
+            end = start + max(self._book.n_wanted, 1)
+            self._learn(ranks[start:end], codes[start:end])
+            start = end
+        return True
 
     def _follow_ask(self, entry: Mapping[str, Any]) -> bool:
         """Hand out items; tell whether the design wanted them."""

@@ -80,6 +80,13 @@ class RankBook:
         asked = np.setdiff1d(self._taken, self._skipped, assume_unique=True)
         return np.maximum(self._wanted - _counts(self.plan, asked), 0) * (not self.plan.done)
 
+    @property
+    def n_wanted(self) -> int:
+        """Labels, at least, after which the plan is refined; all there can be once it is done."""
+        if self.plan.done:
+            return self.n_items
+        return int(np.maximum(self._wanted - _counts(self.plan, self._ranks), 0).sum())
+
     def draw(self, n: int) -> Int[np.ndarray, " n"]:
         """Draw up to `n` ranks that the plan lacks, in random order; the same ones again until they are handed out."""
         lacking, plan = self.lacking, self.plan

@@ -20,13 +20,14 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Int
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.progress import progress as in_steps
+from bayes_assess._tools.seeds import checked_seed
 from bayes_assess.campaigns.multilabel_campaigns import LabelledPool, run_multilabel
 from bayes_assess.campaigns.ranked_campaigns import run_ranked
 from bayes_assess.campaigns.study import Campaigns as Campaigns
 from bayes_assess.campaigns.study import Study as Study
-from bayes_assess.designs import Design, State, WeightedDesign, find_design
+from bayes_assess.designs import Design, State, WeightedDesign, check_campaign, find_design
 from bayes_assess.designs.ranked import RankedDesign, find_curve_design
 from bayes_assess.designs.step import looked_at, one_label, start_campaign
 from bayes_assess.errors import BudgetError, DesignError
@@ -107,6 +108,7 @@ def simulate(
     >>> study.estimates["thompson"].shape
     (50, 3, 3)
     """
+    seed = checked_seed(seed)
     question = question.for_pool(pool)
     if not pool.classes_declared and not pool.multilabel:
         # All labels are known here, so classes that were never predicted need not be declared.
@@ -115,9 +117,9 @@ def simulate(
     plans = _plans(designs, question, pool, codes, prior, prior_strength, seed)
     one = next(iter(plans.values()))
     looks, each = _looks(budgets, one.setting.n_playable, question.labels_each), question.labels_each
-    if isinstance(repeats, bool) or int(repeats) != repeats or repeats < 1:
+    if not is_whole(repeats):
         raise BudgetError(f"The number of repeats is a positive whole number; found {show(repeats)}.")
-    if isinstance(batch, bool) or int(batch) != batch or batch < 1:
+    if not is_whole(batch):
         raise BudgetError(f"A batch is a positive whole number of items; found {show(batch)}.")
     batch = -(-int(batch) // each)
     _check_memory(int(repeats) * len(looks) * sum(plan.n_recorded for plan in plans.values()))
@@ -178,6 +180,7 @@ def _plans(designs, question, pool, codes, prior, prior_strength, seed) -> dict[
             design = find_curve_design(design)
         else:
             design = find_design(design, question.n_sought, question.designs)
+            check_campaign(design)
         strata = None if isinstance(design, RankedDesign) else design.strata_of(pool)
         cells, full = cut.get(strata, (None, None))
         setting = question.setting(pool, seed, strata, own_prior, prior_strength, cells=cells)

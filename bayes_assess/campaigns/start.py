@@ -8,6 +8,7 @@ from typing import Any
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.progress import in_progress
+from bayes_assess._tools.seeds import checked_seed
 from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.description import (
     describe,
@@ -19,7 +20,7 @@ from bayes_assess.campaigns.description import (
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.campaigns.paired_assessment import PairedAssessment
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment, ranked_list
-from bayes_assess.designs import DESIGNS, Design, find_design
+from bayes_assess.designs import DESIGNS, Design, check_campaign, find_design
 from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign, find_curve_design
 from bayes_assess.errors import DesignError, JournalError, PriorError, QuestionError
 from bayes_assess.models.belief import Belief
@@ -100,7 +101,8 @@ def assess(
             raise DesignError(
                 f"A journal can bring back the designs {', '.join(DESIGNS)}; {show(assessment.design)} is none of them."
             )
-        kept = describe(assessment.pool, question, assessment.design, assessment.prior, assessment.cells, seed, source)
+        of = assessment.pool, question, assessment.design, assessment.prior, assessment.cells
+        kept = describe(*of, int(seed), source)
         assessment.journal = Journal.create(journal, kept)
     return assessment
 
@@ -163,19 +165,14 @@ def _start_ranked(pool, question, design, prior, prior_strength, seed, journal, 
     """Start a session on a ranked list, or on a pool that its scores rank."""
     if prior is not None or prior_strength is not None:
         raise PriorError(f"Design {design.name!r} believes nothing before any label; leave out the prior.")
-    _check_seed(seed)
-    ranked = ranked_list(pool, question, int(seed))
+    seed = checked_seed(seed)
+    ranked = ranked_list(pool, question, seed)
     if journal is not None and type(design) is not RANKED_DESIGNS.get(design.name):
         raise DesignError(f"A journal can bring back the designs {', '.join(RANKED_DESIGNS)}; {show(design)} is none.")
-    assessment = RankedAssessment(ranked, question, design, int(seed))
+    assessment = RankedAssessment(ranked, question, design, seed)
     if journal is not None:
-        assessment.journal = Journal.create(journal, describe_ranked(ranked, question, design, int(seed), source))
+        assessment.journal = Journal.create(journal, describe_ranked(ranked, question, design, seed, source))
     return assessment
-
-
-def _check_seed(seed: Any) -> None:
-    if isinstance(seed, bool) or int(seed) != seed or seed < 0:
-        raise DesignError(f"A seed is a whole number, 0 or more; found {show(seed)}.")
 
 
 def _start(pool, question, design, prior, prior_strength, seed) -> Any:
@@ -187,14 +184,15 @@ def _start(pool, question, design, prior, prior_strength, seed) -> Any:
     if not isinstance(question, Question):
         names = ", ".join(QUESTIONS)
         raise QuestionError(f"A question is one of {names}; found {type(question).__name__}.")
-    _check_seed(seed)
+    seed = checked_seed(seed)
     question = question.for_pool(pool)
     design = find_design(
         question.default_design_on(pool) if design is None else design, question.n_sought, question.designs
     )
+    check_campaign(design)
     pool, _ = question.posed(pool)
-    setting = question.setting(pool, int(seed), design.strata_of(pool), prior, prior_strength)
-    return _session(pool, question, design, setting, int(seed))
+    setting = question.setting(pool, seed, design.strata_of(pool), prior, prior_strength)
+    return _session(pool, question, design, setting, seed)
 
 
 def _session(pool: Any, question: Any, design: Design, setting: Any, seed: int) -> Any:

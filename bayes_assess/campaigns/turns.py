@@ -9,15 +9,16 @@ from what is recorded at the next turn.
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
 from bayes_assess._tools.progress import progress
 from bayes_assess.campaigns.journal import Event, Journal
 from bayes_assess.campaigns.repeats import without_lost_asks
-from bayes_assess.errors import JournalError, LostTurnError
+from bayes_assess.errors import BayesAssessError, JournalError, LostTurnError
 
 _T = TypeVar("_T")
 _WHAT = {"ask": "Choosing items", "tell": "Learning from the labels", "result": "Answering"}
@@ -146,6 +147,20 @@ class TakesTurns:
                     return done
             finally:
                 self._in_turn = False
+
+
+@contextlib.contextmanager
+def readable(event: Event, name: str) -> Iterator[None]:
+    """Say which entry it is that lacks something or holds what the session does not know."""
+    try:
+        yield
+    except JournalError:
+        raise
+    except (BayesAssessError, LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise JournalError(
+            f"Entry {event.sequence} of {name} cannot be followed; it was changed by hand or by another release. "
+            f"({type(error).__name__}: {error})"
+        ) from error
 
 
 def in_turn(act: _Act) -> _Act:

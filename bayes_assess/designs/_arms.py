@@ -7,10 +7,11 @@ every cell is estimated apart, so that all weights are 1.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -55,6 +56,15 @@ class Carried(NamedTuple):
         """Whether so many labels have come that the points are to be placed anew."""
         upto, placed = ((jnp.asarray(_REFRESH_AT) <= n).sum() for n in (self.n_labels, self.n_placed))
         return upto > placed
+
+    def dues(self, n_told: Sequence[int]) -> list[bool]:
+        """Whether that is so at each of some asks, before which so many more labels will have been told."""
+        found: list[bool] = []
+        placed, upto = int(self.n_placed), _REFRESH_AT.tolist()
+        for labels in (int(self.n_labels) + n for n in n_told):
+            found.append(bisect_right(upto, labels) > bisect_right(upto, placed))
+            placed = labels if found[-1] else placed
+        return found
 
     def learned(self, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Carried:
         """Learn one label: the points stay, their weights move."""
@@ -111,7 +121,12 @@ def carried(posterior: Belief) -> Carried | None:
 
 @dataclass(frozen=True)
 class ArmDesign(Design):
-    """Base of all designs that play arms: subclasses say which arms the next round plays."""
+    """Base of all designs that play arms: subclasses say which arms the next round plays.
+
+    What `update_memory` carries may depend on labels, not on which items are pending.
+    """
+
+    asks_commute: ClassVar[bool] = True
 
     @x64
     def init(
@@ -192,6 +207,10 @@ class ArmDesign(Design):
     def due(self, state: CellState) -> Bool[Array, ""] | bool:
         """Whether the points of a mixture are to be placed anew."""
         return False if state.carried is None else state.carried.due
+
+    def dues(self, state: CellState, n_told: Sequence[int]) -> list[bool]:
+        """Whether the state is due at each of some asks to come, before which so many labels will have been told."""
+        return super().dues(state, n_told) if state.carried is None else state.carried.dues(n_told)
 
     def refreshed(self, state: CellState) -> CellState:
         """Place the points of a mixture anew."""

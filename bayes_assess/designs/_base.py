@@ -9,7 +9,7 @@ them (`WeightedDesign`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -54,6 +54,8 @@ class Design(ABC):
     max_round: ClassVar[int | None] = None  # the greatest number of arms per round it can play; None: any
     one_by_one: ClassVar[bool] = False  # whether campaigns run one after another, as branches need
     whole_batches: ClassVar[bool] = False  # whether a batch is drawn and counted as a whole, however long it is
+    asks_commute: ClassVar[bool] = False  # whether items may be handed out before labels told earlier are learned
+    settles_in_order: ClassVar[bool] = False  # whether steps settled together are counted one after the other
     learns: ClassVar[bool] = True  # whether prior or labels have a say in what a campaign chooses or records
 
     def strata_of(self, pool: Pool) -> Cut | None:
@@ -148,6 +150,10 @@ class Design(ABC):
     def due(self, state: State) -> Bool[Array, ""] | bool:
         """Whether the state is to be refreshed before items are asked for; never for most designs."""
         return False
+
+    def dues(self, state: State, n_told: Sequence[int]) -> list[bool]:
+        """Whether the state is due at each of some asks to come, before which so many labels will have been told."""
+        return [False] * len(n_told)
 
     def refreshed(self, state: State) -> State:
         """Compute anew what has only been carried along from label to label."""

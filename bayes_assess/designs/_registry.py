@@ -68,5 +68,14 @@ def find_design(design: str | Design, m: int = 1, serving: Sequence[str] | None 
     return design
 
 
+def check_campaign(design: Design) -> None:
+    """Raise DesignError if a design is not for campaigns on labels that are one and the same whoever gives them."""
+    if isinstance(design, Adaptive) and design.oracle == "stochastic":
+        raise DesignError(
+            "Adaptive(oracle='stochastic') is for labels that differ from draw to draw of an item; sessions and "
+            "simulate take one label of every item for its truth. Leave the option out."
+        )
+
+
 def _names(names) -> str:
     return ", ".join(repr(name) for name in names)

@@ -109,7 +109,8 @@ class Adaptive(Stratifying, WithReplacement):
     branching : int
         Children of a node, at most.
     oracle : {"deterministic", "stochastic"}
-        Form of the proposal. Labels that are told twice must agree in either case.
+        Form of the proposal. That for a stochastic oracle is for studies of the sampler: sessions and `simulate`, which
+        take one label of every item for its truth, refuse it.
     level : {"item", "block"}
         Whether predictions and known labels tell the items of a block apart.
     epsilon : float

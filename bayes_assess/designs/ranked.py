@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess.acquisition.precision_curve import bisect, geometric_ranks, random_prefix, window_bounds
 from bayes_assess.designs._base import Design
 from bayes_assess.designs._ranked import Band as Band
@@ -119,7 +119,7 @@ class Paula(RankedDesign):
     name: ClassVar[str] = "paula"
 
     def __post_init__(self) -> None:
-        if isinstance(self.window, bool) or int(self.window) != self.window or self.window < 1:
+        if not is_whole(self.window):
             raise DesignError(f"A window has a whole number of items, 1 or more; found {show(self.window)}.")
 
     def start(self, promise: Promise, n_items: int) -> SamplingPlan:

@@ -174,6 +174,7 @@ class VarianceReduction(Design):
 
     name: ClassVar[str] = "variance_reduction"
     one_by_one: ClassVar[bool] = True
+    settles_in_order: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.audit < 1:

@@ -104,6 +104,19 @@ class IdIndex:
         padded = np.strings.isdecimal(self.ids) & np.strings.startswith(self.ids, "0") & (self.ids != "0")
         return bool(padded.any())
 
+    @cached_property
+    def by_stripped(self) -> dict[str, int]:
+        """Positions of ids by their text without outer blanks, -1 where several share it."""
+        found: dict[str, int] = {}
+        for place, text in enumerate(np.strings.strip(self.ids).tolist()):
+            found[text] = -1 if text in found else place
+        return found
+
+    @cached_property
+    def has_outer_blanks(self) -> bool:
+        """Whether some id begins or ends with a blank."""
+        return bool((np.strings.strip(self.ids) != self.ids).any())
+
     def check_unique(self) -> None:
         """Raise `PoolError` naming the first repeated id and two of its rows."""
         if self.increasing:
@@ -178,8 +191,20 @@ def known_ids(array: np.ndarray, index: IdIndex | None, n_items: int) -> np.ndar
 
 def _look_up(usable: np.ndarray, index: IdIndex | None, n_items: int) -> np.ndarray:
     if index is not None:
-        return index.find(usable)
+        found = index.find(usable)
+        unknown = np.flatnonzero(found < 0)
+        if len(unknown) and index.ids.dtype.kind == "U":
+            found[unknown] = _without_blanks(usable[unknown], index)
+        return found
     return np.where((usable >= 0) & (usable < n_items), usable, -1).astype(np.intp)
+
+
+def _without_blanks(unknown: np.ndarray, index: IdIndex) -> np.ndarray:
+    """Return the positions of ids that differ in outer blanks alone, -1 where there is none, or are several."""
+    stripped = np.strings.strip(unknown)
+    if index.has_outer_blanks:
+        return np.array([index.by_stripped.get(text, -1) for text in stripped.tolist()], np.intp)
+    return index.find(stripped) if (stripped != unknown).any() else np.full(len(unknown), -1, np.intp)
 
 
 def _find_one(value: Any, index: IdIndex | None, n_items: int) -> int:

@@ -326,7 +326,8 @@ class Pool:
         ----------
         ids : array (n,)
             Known ids, in any order, repeated or not. Integers and their plain texts stand for each other
-            ("17" and 17; never "017"), since files do not keep the two apart.
+            ("17" and 17; never "017"), since files do not keep the two apart. A text that is no id stands for the one
+            that differs from it by blanks at its ends alone, if there is just one.
 
         Returns
         -------

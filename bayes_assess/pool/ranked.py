@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess._tools.arrays import first_missing, first_true, frozen, listing, show, values_of
+from bayes_assess._tools.arrays import first_missing, first_true, frozen, is_whole, listing, show, values_of
 from bayes_assess._tools.row_numbers import row_no
 from bayes_assess._tools.seeds import generator
 from bayes_assess.errors import PoolError, QuestionError, UnknownIdError
@@ -89,7 +89,7 @@ class RankedList:
 
     def _length(self, scores: np.ndarray | None) -> int:
         lengths = {len(given) for given in (scores, self.ids) if given is not None}
-        if isinstance(self.n_items, bool) or int(self.n_items) != self.n_items or self.n_items < 0:
+        if not is_whole(self.n_items, 0):
             raise PoolError(f"The length of a ranked list is a positive whole number; found {show(self.n_items)}.")
         lengths |= {int(self.n_items)} if self.n_items else set()
         if len(lengths) > 1:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool, Float
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._base import Question
@@ -36,7 +36,7 @@ class ExtremeQuestion(Question):
             )
 
     def _check_m(self) -> None:
-        if isinstance(self.m, bool) or int(self.m) != self.m or self.m < 1:
+        if not is_whole(self.m):
             raise QuestionError(f"{type(self).__name__} looks for m >= 1 groups, a whole number; found {show(self.m)}.")
 
 

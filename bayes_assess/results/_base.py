@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_share, show
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
@@ -141,7 +141,7 @@ class Result(Answer):
     notes: tuple[str, ...] = ()  # sentences on the labels, which end the summary
 
     def __post_init__(self):
-        if not 0 < self.level < 1:
+        if not is_share(self.level):
             raise QuestionError(
                 f"The level of an interval lies between 0 and 1, such as 0.95; found {show(self.level)}."
             )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.arrays import is_share, listing, show
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
@@ -165,7 +165,7 @@ class BeliefMetricResult(SensitiveToHidden, Ordered):
         (4, 2)
         """
         level = self.level if level is None else level
-        if not 0 < level < 1:
+        if not is_share(level):
             raise QuestionError(f"The level of a band lies between 0 and 1, such as 0.95; found {show(level)}.")
         return simultaneous_band(self.found.draws, level)
 

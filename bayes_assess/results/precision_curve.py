@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_share, show
 from bayes_assess._tools.text import plural
 from bayes_assess.acquisition.precision_band import RateBand
 from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan, WindowBand
@@ -72,7 +72,7 @@ class PrecisionCurveResult(RankedAnswer):
         n_skipped: int = 0,
     ) -> PrecisionCurveResult:
         """Answer from the labels that a plan has led to."""
-        if not 0 < level < 1:
+        if not is_share(level):
             raise QuestionError(f"The level of a band lies between 0 and 1, such as 0.95; found {show(level)}.")
         estimated = design.band(question.promise, labels, plan, None)
         bounding = design.band(question.promise, labels, plan, 1 - level)

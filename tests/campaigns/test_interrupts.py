@@ -1,4 +1,4 @@
-"""Interrupts at any moment from the start of a record on: nothing is lost, counts twice or locks anybody out."""
+"""Interrupts from the start of a record on: nothing is lost, nothing counts twice, nobody is locked out."""
 
 from __future__ import annotations
 
@@ -206,5 +206,5 @@ def test_labels_told_twice_that_differ_are_refused(kind, tmp_path):
     payload = [*a.journal.events()][-1].payload
     a.journal.append("tell", payload | {"labels": payload["labels"][::-1]})
     assert payload["labels"] != payload["labels"][::-1]
-    with pytest.raises(JournalError, match=r"entry 3|Entry 3"):
+    with pytest.raises(JournalError, match="ntry 3"):
         ba.resume(tmp_path / "run.db", KINDS[kind][0])

@@ -14,6 +14,7 @@ from scipy import stats
 import bayes_assess as ba
 from bayes_assess.designs import WEIGHTED, Adaptive, Importance, Oasis, Passive, Poisson, Stratified
 from bayes_assess.designs.step import looked_at, one_label, start_campaign
+from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import Steps, Sums, add_steps, estimated_risk
 from made import run_campaign, same_session, start
 
@@ -53,6 +54,18 @@ def one_step(cell, outcome, draw=None) -> Steps:
     return Steps(*(jnp.asarray(x)[None] for x in (cell, outcome, weight, p_new)))
 
 
+SESSIONS = [name for name in SMALL if "stochastic" not in name]
+
+
+def test_sessions_and_simulations_refuse_a_stochastic_oracle():
+    """They would answer for one truth."""
+    design, said = SMALL["adaptive, stochastic"], "take one label of every item for its truth"
+    with pytest.raises(DesignError, match=said):
+        ba.assess(POOL, F1, design=design)
+    with pytest.raises(DesignError, match=said):
+        ba.simulate(POOL, LABELS, F1, designs={"": design}, repeats=2)
+
+
 def test_every_registered_design_is_tested_here():
     others = {Poisson}  # draws batches as a whole, see test_poisson
     assert {type(design) for design in SMALL.values()} | others == set(WEIGHTED.values())
@@ -72,7 +85,7 @@ def test_campaigns_ask_every_item_once_and_end_at_the_exact_answer(name):
     assert (played != other).any()
 
 
-@pytest.mark.parametrize(("name", "batch"), [*((name, 9) for name in SMALL), ("adaptive", 1), ("stratified", 1)])
+@pytest.mark.parametrize(("name", "batch"), [*((name, 9) for name in SESSIONS), ("adaptive", 1), ("stratified", 1)])
 def test_a_session_takes_the_steps_of_a_simulated_campaign(name, batch):
     """Ends in the middle of a batch, so that items are pending."""
     n = 31 if batch > 1 else 12

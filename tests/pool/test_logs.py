@@ -324,3 +324,18 @@ def test_archives_that_would_fill_the_memory_are_refused(tmp_path):
         ba.PoolError, match=r"its 0\.1 MB would unpack to 80 MB, more than is read; if it is sound, split"
     ):
         ba.read_log(path)
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "9" * 400, "1e999", "-1e308"])
+def test_numbers_that_are_too_large_are_named(tmp_path, number):
+    path = tmp_path / "samples_sums.jsonl"
+    path.write_text(f'{{"doc_id": 0, "doc": {{}}, "target": "7", "filtered_resps": ["7"], "acc": {number}}}\n')
+    with pytest.raises(ba.PoolError, match=r"more digits than can be read|not beyond 2"):
+        ba.read_log(path)
+
+
+def test_a_log_that_is_nested_too_deeply_is_named(tmp_path):
+    path = tmp_path / "samples_sums.jsonl"
+    path.write_text('{"doc_id": 0, "doc": ' + "[" * 100_000 + "]" * 100_000 + ', "target": "7", "acc": 1.0}\n')
+    with pytest.raises(ba.PoolError, match="is no JSON"):
+        ba.read_log(path)

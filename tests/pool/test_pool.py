@@ -393,6 +393,22 @@ def test_integers_and_their_plain_texts_stand_for_each_other():
 
 
 @pytest.mark.parametrize(
+    ("ids", "wanted", "found"),
+    [
+        (["a", " a", "b"], ["a", " a"], [0, 1]),
+        (["a", "b"], [" a", "b  "], [0, 1]),
+        ([" a", "b "], ["a", "b", " a"], [0, 1, 0]),
+    ],
+)
+def test_ids_that_differ_by_blanks_stay_apart_and_others_are_found_without(ids, wanted, found):
+    pool = ba.Pool(predictions=[0] * len(ids), ids=ids)
+    assert pool.positions(wanted).tolist() == found
+    ambiguous = ba.Pool(predictions=[0, 1, 1], ids=["a", " a", "b"])
+    with pytest.raises(UnknownIdError, match="id 'a  '"):
+        ambiguous.positions(["b", "a  "])
+
+
+@pytest.mark.parametrize(
     ("ids", "wanted", "message"),
     [
         (None, [0, 2], r"no item with id 2 \(position 1\); its ids are 0 to 1"),

@@ -63,6 +63,8 @@ def number_keys(text: str) -> set[str]:
 class IdMatcher:
     """Finds the items of a pool by ids, also such as Excel has changed: ``855.0``, or ``7`` for ``007``.
 
+    Blanks at the ends count only where ids of the pool differ by them.
+
     Examples
     --------
     >>> import bayes_assess as ba

@@ -145,9 +145,12 @@ def read_texts(path: Path, id: str, label: str) -> tuple[np.ndarray, np.ndarray,
     """
     grid = _grid(path, id, label, _ANNOTATOR)
     wrong = dict(grid.wrong)
-    ids, labels, names = (np.array([text.strip() for text in column], dtype=str) for column in grid.columns)
+    labels, names = (np.array([text.strip() for text in column], dtype=str) for column in grid.columns[1:])
+    # Ids of a pool may differ by blanks, which `tell` passes over if need be; numbers do not.
+    ids = np.array([text.strip() if text.strip().isdecimal() else text for text in grid.columns[0]], dtype=str)
     given = labels != ""
-    wrong |= {grid.rows[at]: "the id is missing" for at in np.flatnonzero(given & (ids == "")).tolist()}
+    missing = given & (np.strings.strip(ids) == "")
+    wrong |= {grid.rows[at]: "the id is missing" for at in np.flatnonzero(missing).tolist()}
     _refuse(path, grid, wrong)
     return ids[given], labels[given], names[given], int((~given).sum())
 

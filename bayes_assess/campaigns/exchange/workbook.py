@@ -82,7 +82,7 @@ def write_workbook(
         listed.error = "This is none of the classes."
         sheet.add_data_validation(listed)
         letter = get_column_letter(list(columns).index(of) + 1)
-        listed.add(f"{letter}2:{letter}{len(columns[of]) + 1}")
+        listed.add(f"{letter}2:{letter}{max(len(columns[of]), 1) + 1}")
     stream = io.BytesIO()
     book.save(stream)
     with written_whole(path, "workbook") as temporary:

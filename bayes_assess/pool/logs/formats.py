@@ -92,6 +92,8 @@ def _parsed(text: str, path: Path, where: str) -> Any:
         found = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         raise PoolError(f"{path}, {where}, is no JSON: {error}.") from None
+    except ValueError:
+        raise PoolError(f"{path}, {where}, has a number of more digits than can be read.") from None
     return _a_dict(found, path, where) if where != "the file" else found
 
 

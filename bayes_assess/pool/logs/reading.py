@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.arrays import listing
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.text import plural, without_halves
 from bayes_assess.errors import PoolError
@@ -21,6 +21,8 @@ SUFFIXES = (".eval", ".json", ".jsonl")
 PROMPT = "prompt_id"
 _CORRECT_LAST = ("I", "C")  # incorrect and correct, as Inspect has them
 _TEXTS = ("groups", "scores", "show")
+_MOST = 2**53  # whole numbers up to here are told apart as floats
+_LONG = 40  # characters of a value that a message shows
 
 
 @in_progress("Reading the logs")
@@ -169,11 +171,12 @@ def _without(outputs: list[JudgedOutput], name: str) -> str:
 def _verdict(output: JudgedOutput, name: str) -> str | float:
     """Return a verdict as a number, true and false being 1 and 0, or as a word."""
     value = output.scores[name]
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool | int | float) and abs(value) < _MOST:
         return float(value)
     if isinstance(value, str) and value.strip():
         return value.strip()
-    raise PoolError(f"{output.where}: the score {name!r} is {show(value)}; a verdict is a word or a number.")
+    shown = listing([value], 1) if len(str(value)) < _LONG else f"{str(value)[:_LONG]}..."
+    raise PoolError(f"{output.where}: the score {name!r} is {shown}; a verdict is a word or a number, not beyond 2^53.")
 
 
 def _classes(verdicts: list[str | float]) -> list[Any]:

@@ -41,6 +41,16 @@ def sheet_of(folder: Path, *rows: tuple[str, str], **options) -> Path:
     return written(folder / "sheet.csv", [["id", "label"], *map(list, rows)], **options)
 
 
+def test_ids_with_outer_blanks_are_told_apart_where_the_pool_does(folder):
+    pool = ba.Pool(predictions=["good"] * 4, ids=["a", " a", " b", "c"], classes=CLASSES)
+    path = sheet_of(folder, (" a", "bad"), ("a", "good"), ("b", "bad"), ("c ", "good"))
+    for ids, labels in (ba.read_labels(path, pool), ba.read_labels(path)):
+        assert pool.positions(ids).tolist() == [1, 0, 2, 3]
+        assert labels.tolist() == ["bad", "good", "bad", "good"]
+    with pytest.raises(ba.LabelError, match="row 2: 'a' is the id of no item"):
+        read_sheet(sheet_of(folder, ("a  ", "bad")), pool)
+
+
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,128 @@
+"""Journals and their events as they were written: what is damaged is told from what is whole."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bayes_assess._tools.files import is_journal
+from bayes_assess.errors import JournalError
+
+VERSION = 2  # of the file format; a reader refuses a newer one
+UNREADABLE = (TypeError, ValueError, LookupError, AttributeError)  # what values of other types and lengths lead to
+
+
+@dataclass(frozen=True)
+class Event:
+    """One entry of a journal.
+
+    Parameters
+    ----------
+    sequence : int
+        Place in the journal, from 1.
+    kind : str
+        What happened, such as "ask" or "tell".
+    time : str
+        When it was written, ISO 8601 in UTC.
+    payload : dict
+        What was written.
+
+    Examples
+    --------
+    >>> Event(1, "tell", "2030-01-01T00:00:00.000000+00:00", {"ids": [7]}).payload["ids"]
+    [7]
+    """
+
+    sequence: int
+    kind: str
+    time: str
+    payload: dict[str, Any]
+
+
+@contextlib.contextmanager
+def explained(path: Path, done: str) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.ProgrammingError as error:
+        raise JournalError(f"The journal {path} is closed; open it again.") from error
+    except sqlite3.OperationalError as error:
+        hint = "; another process holds it, try again" if "locked" in str(error) else ""
+        raise JournalError(f"The journal {path} cannot be {done}: {error}{hint}.") from error
+    except sqlite3.IntegrityError as error:
+        raise JournalError(f"The journal {path} cannot be {done}: {error}.") from error
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise damaged(path, "a page of the file") from error
+
+
+def damaged(path: Path, what: str) -> JournalError:
+    """Return the error that says which part of a journal is damaged, and what to do."""
+    return JournalError(
+        f"The journal {path} is damaged: {what} cannot be read as it was written; go on from a copy of the file, or "
+        "start a new session and tell the labels again."
+    )
+
+
+def checksum(before: int, number: int, *texts: str | bytes) -> int:
+    """Return the checksum of an entry that follows one of checksum `before`."""
+    parts = [text if isinstance(text, bytes) else text.encode() for text in texts]
+    return zlib.crc32(b"\0".join([b"%d" % number, *parts]), before)
+
+
+def read_header(connection: sqlite3.Connection, version: int, path: Path) -> tuple[dict[str, Any], int | None]:
+    """Return what was said at creation, and the header's checksum, None in journals without checksums."""
+    try:
+        connection.execute("BEGIN")  # so that nobody writes meanwhile
+        ((name, found, created, meta, start),) = connection.execute(
+            f"SELECT format, version, created, meta, {'NULL' if version == 1 else 'checksum'} FROM header"
+        ).fetchall()
+        pages, size = (connection.execute(f"PRAGMA page_{what}").fetchone()[0] for what in ("count", "size"))
+        whole = path.stat().st_size >= pages * size
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    if not whole:
+        raise damaged(path, "its end")
+    if found != version or (version > 1 and start != checksum(0, version, name, created, meta)):
+        raise ValueError("the checksum differs")
+    return json.loads(meta), start
+
+
+def read_event(row: tuple[Any, ...], sequence: int, before: int | None) -> tuple[Event, int | None]:
+    """Return an event and its checksum; raise one of `UNREADABLE` if it is not as it was written."""
+    found, kind, time, payload = row[:4]
+    if found != sequence or (before is not None and row[4] != checksum(before, sequence, kind, time, payload)):
+        raise ValueError("a gap, or the checksum differs")
+    event = Event(sequence, kind.decode(), time.decode(), json.loads(payload.decode()))
+    return event, None if before is None else row[4]
+
+
+def check_header(path: Path) -> int:
+    """Return the format of a journal.
+
+    The first bytes are read as bytes: SQLite may change a file merely by opening it, and this may be somebody else's.
+    """
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(100)
+    except FileNotFoundError:
+        raise JournalError(f"There is no journal {path}; check the name, or start one there.") from None
+    except OSError as error:
+        raise JournalError(f"The journal {path} cannot be opened: {error.strerror or error}.") from error
+    if not is_journal(head):
+        raise JournalError(f"{path} is not a journal of bayes_assess; check the name.")
+    version = int.from_bytes(head[60:64], "big")
+    if version > VERSION:
+        raise JournalError(
+            f"The journal {path} has format {version}, but this release reads formats up to {VERSION}; "
+            "upgrade bayes_assess to open it."
+        )
+    if version < 1:
+        raise damaged(path, "its header")
+    return version
