@@ -199,6 +199,7 @@ def test_designs_are_compared_on_known_labels(tmp_path, columns):
         (["--p-min", 2], "in (0, 1] for p_min"),
         (["--noise", 0.5], "in [0, 0.5) for noise"),
         (["--design", "thompson"], "'thompson' is no design for precision curves; these are: 'adastrat', 'logstrat'"),
+        (["--design", "adastrad"], "Did you mean 'adastrat'?"),
         (["--design", "best"], "'best' is no design for precision curves"),
         (["--design", "variance_reduction"], "P(positive) must lie in [0, 1]"),
         (["--prior", "learned"], "leave out the prior"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Callable, Iterable
 from os import PathLike
@@ -20,6 +21,7 @@ from bayes_assess.pool.pool import Pool
 
 _SHOWN = 20  # rows that a message lists, at most
 _EXAMPLES = 3  # spellings that a note shows
+_UNSURE = {"unsure", "unknown", "unclear", "not sure", "don't know", "idk", "n/a", "na", "none", "skip"}
 _ANNOTATOR = "annotator"  # the column of who gave the labels
 
 Check = Callable[[int, str | None, str], str | None]  # position, label (None: unsure), annotator to what is wrong
@@ -157,7 +159,7 @@ def read_sheet(
     pool: Pool,
     id: str = "id",
     label: str = "label",
-    unsure: Iterable[str] = (),
+    unsure: Iterable[str] | None = None,
     check: Check | None = None,
     unknown: str = UNKNOWN,
     annotator: str | None = None,
@@ -169,7 +171,7 @@ def read_sheet(
     path, pool, id, label
         As of `read_labels`.
     unsure : texts
-        What stands in the place of a label where nobody can tell it, in any case.
+        What stands in the place of a label where nobody can tell it, in any case; None where that cannot be said.
     check : function, optional
         Says of an item's position, its label, None where nobody can tell it, and who gave it, what speaks against it.
     unknown : str
@@ -185,7 +187,7 @@ def read_sheet(
     """
     grid, match_label = _grid(path, id, label, annotator), LabelMatcher(pool)
     said_by = [text.strip() for text in grid.columns[2]] if annotator else [""] * len(grid.rows)
-    words = _words(unsure, match_label.names)
+    words = _words(unsure or (), match_label.names)
     given = [at for at, text in enumerate(grid.columns[1]) if text.strip()]
     matches = IdMatcher(pool, unknown)([grid.columns[0][at] for at in given])
     wrong, taken = dict(grid.wrong), _Respelled(grid.unit)
@@ -201,7 +203,8 @@ def read_sheet(
         if text.strip().casefold() not in words:
             labelled = match_label(text)
             if labelled.found is None:
-                wrong[row] = f"the label {text!r} {labelled.problem}"
+                hint = "" if unsure is None else _unsure_hint(text)
+                wrong[row] = f"the label {text!r} {labelled.problem}{hint}"
                 continue
             name = labelled.found
             taken.note("label", text, name, labelled.exact)
@@ -265,6 +268,14 @@ def _words(unsure: Iterable[str], names: list[str]) -> set[str]:
                 f"{name!r} is a class of the pool and cannot say that somebody is unsure; use another word."
             )
     return words
+
+
+def _unsure_hint(text: str) -> str:
+    """Say how to set items aside, where a text may mean that."""
+    said = text.strip()
+    if any(map(str.isalnum, said)) and said.casefold() not in _UNSURE:
+        return ""
+    return f"; if it says that nobody can tell, add --unsure {shlex.quote(said)}"
 
 
 def _grid(path: Path, id: str, label: str, annotator: str | None) -> Grid:
