@@ -7,6 +7,6 @@ import typer
 from bayes_assess._tools.text import visible
 
 
-def echo(text: str = "", *, err: bool = False) -> None:
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     """Print a text, whatever names of items and classes are in it."""
-    typer.echo(visible(text), err=err)
+    typer.echo(visible(text), err=err, nl=nl)

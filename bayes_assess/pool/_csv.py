@@ -248,6 +248,6 @@ def _loosely(names: np.ndarray) -> np.ndarray:
     import pandas as pd
 
     try:
-        return pd.to_numeric(pd.Series(names, dtype=object)).to_numpy()
+        return np.asarray(pd.to_numeric(pd.Series(names, dtype=object)))
     except (ValueError, TypeError):
         return names
