@@ -3,7 +3,7 @@
     BAYES_ASSESS_POOLS=folder python benchmarks/study_batches.py [--pools abt_buy cifar10:3] [--campaigns 100]
         [--measure f1] [--out batches.md]
 
-The folder holds pools as `benchmarks/tournament.py` reads them; "cifar10:3 squashed" is a pool whose scores it makes
+The folder holds pools as `benchmarks/_pools.py` reads them; "cifar10:3 squashed" is a pool whose scores it makes
 worse. Five pools take a quarter of an hour on two cores. A row has the root of the mean squared error with its standard
 error, and the share of 95 % intervals that hold the truth.
 
@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from tournament import Binary, adversarial, binaries
+from _pools import Binary, adversarial, binaries
 
 import bayes_assess as ba
 from bayes_assess.designs import Poisson

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tournament import binaries, wholes
+from _pools import binaries, wholes
 
 import bayes_assess as ba
 from bayes_assess.campaigns.goals import Goal

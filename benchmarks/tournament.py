@@ -1,204 +1,180 @@
 """Designs for measures against each other, on honest pools and on adversarial ones: errors, coverage, widths, time.
 
-    BAYES_ASSESS_POOLS=folder python benchmarks/tournament.py [--campaigns 200] [--measures f1 accuracy]
-        [--designs variance_reduction adaptive] [--pools abt_buy 20news:0] [--budgets 50 100 250] [--adversarial]
-        [--batch 20] [--csv found.csv]
+    BAYES_ASSESS_POOLS=folder BAYES_ASSESS_ZOO=zoo.py python benchmarks/tournament.py [--minutes 40]
+        [--kinds real zoo] [--campaigns 48] [--measures f1 accuracy] [--designs variance_reduction adaptive]
+        [--pools abt_buy 20news:0] [--budgets 50 100 250] [--batch 20] [--rows tournament.jsonl] [--shard 0/2]
+    ... --report [--csv benchmarks/results/tournament.csv]
 
-The folder holds pools as .npz files with `labels`, and `scores` of all classes or `probability` and `predictions` of
-the positive one. Of pools with many classes some are taken for the positive one in turn ("20news:0"), and the whole
-pool for accuracy, balanced accuracy and MCC ("20news"). --adversarial makes scores worse instead: shuffled, inverted,
-constant, coarsened to five values, squashed and stretched; 20 % and 45 % of the positives moved to low scores;
-predictions that know nothing.
+Pools are of four kinds. "real": the .npz files of the folder with `labels`, and `scores` of all classes or
+`probability` and `predictions` of the positive one; of pools with many classes some are taken for the positive one in
+turn ("20news:0"). "whole": those pools with all their classes ("20news"), for accuracy, balanced accuracy and MCC.
+"zoo": pools of a Python file with ``pools(n, seed)``. "adversarial": some real ones with scores made worse: shuffled,
+inverted, constant, coarsened to five values, squashed and stretched; 20 % and 45 % of the positives moved to low
+scores; predictions that know nothing.
 
 A row has the root of the mean squared error, the share of 95 % intervals that hold the truth and their mean width, of
 designs that keep one also of the interval that leans on random items alone (of which all budgets' intervals must hold
-it at once), and the seconds per campaign. Below, geometric means over pools of the squared error relative to
-the best of the other designs. Without the folder nothing is run.
+it at once), and the seconds. Rows are written as soon as they are made, and a run goes on where one stopped. --report
+makes the tables from them: geometric means over pools of the squared error relative to the best of the other designs,
+with standard errors over pools. Without a folder and without a generator nothing is run.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import os
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from _campaign_rows import FLOOR, campaign_row, keep_programs
+from _pool_means import best_rivals, bootstrap, geometric, heading, jackknife, line, with_error
+from _pools import adversarial, binaries, folder, wholes, zoo
+from _rows import Clock, Rows, add_row_options, by_budget, read_rows, sharded, write_csv
 
-import bayes_assess as ba
-from bayes_assess.errors import BayesAssessError
-
-DESIGNS = ("passive", "stratified", "importance", "oasis", "adaptive", "variance_reduction")
+OURS = "variance_reduction"
+DESIGNS = ("passive", "stratified", "importance", "oasis", "adaptive", OURS)
 MEASURES = ("f1", "precision", "recall", "accuracy", "balanced_accuracy", "matthews_corrcoef")
 OF_ALL_CLASSES = ("accuracy", "balanced_accuracy", "matthews_corrcoef")
-BUDGETS = (50, 100, 250, 500, 1000, 2000)
-CLASSES = (0, 3, 5)
-FOUND = ("pool", "measure", "design", "labels", "truth", "rmse", "coverage", "width")
-COLUMNS = (*FOUND, "design_ok", "design_width", "s")
-_FLOOR = 1e-4  # of a root mean squared error, in ratios: errors below do not matter
+BUDGETS = (50, 100, 250, 500, 1000)
+KINDS = ("real", "whole", "zoo", "adversarial")
+MADE_WORSE = ("abt_buy", "nh_tweets", "20news:0")
+KEY = ("pool", "measure", "design", "campaigns", "batch")
+COLUMNS = ("pool", "kind", "measure", "design", "labels", "campaigns", "batch", "truth", "rmse", "coverage", "width",
+           "score", "design_ok", "design_width", "seconds")  # fmt: skip
 
 
-class Binary(NamedTuple):
-    """Labels, predictions and scores of a class."""
-
-    labels: np.ndarray
-    predictions: np.ndarray
-    score: np.ndarray
-
-    @property
-    def pool(self) -> ba.Pool:
-        """The pool of these items."""
-        return ba.Pool(predictions=self.predictions, scores=np.stack([1 - self.score, self.score], axis=1))
-
-
-def probabilities(scores: np.ndarray) -> np.ndarray:
-    """Return rows that sum to 1, whether scores are probabilities or logits."""
-    scores = scores.astype(np.float64)
-    if scores.min() < 0 or np.abs(scores.sum(1) - 1).max() > 0.01:
-        scores = np.exp(scores - scores.max(1, keepdims=True))
-    return scores / scores.sum(1, keepdims=True)
-
-
-def binaries(folder: Path) -> Iterator[tuple[str, Binary]]:
-    """Yield pools with one class of interest."""
-    for path in sorted(folder.glob("*.npz")):
-        data = np.load(path)
-        if "probability" in data:
-            score = data["probability"].astype(np.float64)
-            yield path.stem, Binary(data["labels"].astype(int), data["predictions"].astype(int), score)
-        elif "scores" in data:
-            scores = probabilities(data["scores"])
-            for c in CLASSES:
-                labels, predictions = (data["labels"] == c).astype(int), (scores.argmax(1) == c).astype(int)
-                yield f"{path.stem}:{c}", Binary(labels, predictions, scores[:, c])
+def cases(options: argparse.Namespace) -> Iterator[tuple[str, str, Callable[[], tuple[Any, np.ndarray]]]]:
+    """Yield the name and the kind of every pool, and a function that makes it with its labels."""
+    real = folder()
+    kinds = {
+        "real": lambda: binaries(real) if real else (),
+        "zoo": lambda: zoo(options.zoo, options.seed),
+        "adversarial": lambda: (
+            worse
+            for name, honest in (binaries(real) if real else ())
+            if name in options.made_worse
+            for worse in adversarial(name, honest)
+        ),
+    }
+    for kind in options.kinds:
+        if kind == "whole":
+            for name, pool, labels in wholes(real) if real else ():
+                yield name, kind, lambda pool=pool, labels=labels: (pool, labels)
+        else:
+            for name, binary in kinds[kind]():
+                yield name, kind, lambda binary=binary: (binary.pool, binary.labels)
 
 
-def wholes(folder: Path) -> Iterator[tuple[str, ba.Pool, np.ndarray]]:
-    """Yield pools of many classes."""
-    for path in sorted(folder.glob("*.npz")):
-        data = np.load(path)
-        if "scores" in data:
-            yield path.stem, ba.Pool(scores=probabilities(data["scores"])), data["labels"].astype(int)
-
-
-def adversarial(name: str, honest: Binary) -> Iterator[tuple[str, Binary]]:
-    """Yield the pool with its scores made worse."""
-    rng = np.random.default_rng(1)
-    labels, predictions, score = honest
-    order = rng.permutation(len(labels))
-    logit = np.log(np.clip(score, 1e-9, 1)) - np.log(np.clip(1 - score, 1e-9, 1))
-    yield f"{name} shuffled", Binary(labels, predictions[order], score[order])
-    yield f"{name} inverted", Binary(labels, predictions, 1 - score)
-    yield f"{name} constant", Binary(labels, predictions, np.full(len(labels), 0.5))
-    yield f"{name} five values", Binary(labels, predictions, np.round(score * 4) / 4)
-    yield f"{name} squashed", Binary(labels, predictions, 1 / (1 + np.exp(-logit / 10)))
-    yield f"{name} stretched", Binary(labels, predictions, 1 / (1 + np.exp(-np.clip(5 * logit, -700, 700))))
-    for share in (0.2, 0.45):
-        moved = rng.choice(np.flatnonzero(labels), int(share * labels.sum()), replace=False)
-        low, missed = score.copy(), predictions.copy()
-        low[moved] = rng.choice(np.sort(score)[: len(score) // 2], len(moved))
-        missed[moved] = 0
-        yield f"{name} {share:.0%} hidden", Binary(labels, missed, low)
-    blind = rng.random(len(labels))
-    yield f"{name} blind", Binary(labels, (blind < labels.mean()).astype(int), 1 - blind)
-
-
-def shown(value: Any) -> str:
-    """Write a value as tables have it."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def compete(name: str, pool: ba.Pool, labels: np.ndarray, measure: str, options: argparse.Namespace) -> list[dict]:
-    """Run all designs on one measure of one pool."""
-    rows = []
-    question = ba.Metric(measure)
-    budgets = [budget for budget in options.budgets if budget <= pool.n_items]
-    for design in options.designs:
-        begin = time.perf_counter()
-        try:
-            study = ba.simulate(
-                pool, labels, question, designs=[design], budgets=budgets, repeats=options.campaigns, seed=1,
-                batch=options.batch,
-            )  # fmt: skip
-        except BayesAssessError:  # a design that cannot serve the measure
-            continue
-        error = np.sqrt(((study.estimates[design] - study.truth) ** 2).mean(0))
-        width = np.diff(study.intervals[design], axis=-1)[..., 0].mean(0)
-        coverage, ends = study.coverage[design], study.design_intervals[design]
-        seconds = (time.perf_counter() - begin) / options.campaigns
-        for b, budget in enumerate(budgets):
-            found = name, measure, design, budget, float(study.truth), error[b], coverage[b], width[b]
-            row: dict[str, Any] = dict(zip(FOUND, found, strict=True)) | {"s": seconds}
-            if ends is not None:
-                held = (ends[..., 0] <= study.truth + 1e-12) & (study.truth <= ends[..., 1] + 1e-12)
-                row |= {"design_ok": held[:, : b + 1].all(1).mean(), "design_width": np.diff(ends[:, b]).mean()}
-            rows.append(row)
-            print(",".join(shown(row.get(column, "")) for column in COLUMNS))
-        sys.stdout.flush()
-    return rows
-
-
-def verdicts(rows: list[dict]) -> None:
-    """Print squared errors relative to the best other design, in the geometric mean over pools, and coverages."""
-    ours = "variance_reduction"
-    keys = sorted({(row["measure"], row["labels"]) for row in rows})
-    print("\nmeasure,labels,pools,mse_ratio,worst_ratio,coverage_mean,coverage_least,design_ok_least")
-    for measure, labels in keys:
-        found = [row for row in rows if (row["measure"], row["labels"]) == (measure, labels)]
-        mine = {row["pool"]: row for row in found if row["design"] == ours}
-        ratios = []
-        for pool, row in mine.items():
-            others = [max(r["rmse"], _FLOOR) for r in found if r["pool"] == pool and r["design"] != ours]
-            if others:
-                ratios.append((max(row["rmse"], _FLOOR) / min(others)) ** 2)
-        held = [row["coverage"] for row in mine.values()]
-        sure = [row.get("design_ok", np.nan) for row in mine.values()]
-        if mine:
-            mean = np.exp(np.mean(np.log(ratios))) if ratios else np.nan
-            worst = max(ratios, default=np.nan)
-            print(
-                f"{measure},{labels},{len(mine)},{mean:.3f},{worst:.2f},{np.mean(held):.3f},{min(held):.3f},"
-                f"{np.nanmin(sure):.3f}"
-            )
-
-
-def main() -> None:
-    """Run the tournament on the pools of the folder."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--campaigns", type=int, default=200)
-    parser.add_argument("--measures", nargs="*", default=MEASURES)
-    parser.add_argument("--designs", nargs="*", default=DESIGNS)
-    parser.add_argument("--pools", nargs="*")
-    parser.add_argument("--budgets", nargs="*", type=int, default=BUDGETS)
-    parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--adversarial", action="store_true")
-    parser.add_argument("--csv", help="where all rows go")
-    options = parser.parse_args()
-    folder = os.environ.get("BAYES_ASSESS_POOLS")
-    if not folder:
-        sys.exit("Set BAYES_ASSESS_POOLS to a folder of pools; nothing was run.")
-    print(",".join(COLUMNS))
-    rows = []
-    for name, honest in binaries(Path(folder)):
+def run(options: argparse.Namespace) -> None:
+    """Add the rows that are not there yet."""
+    rows, clock = Rows(options.rows, KEY), Clock(options.minutes)
+    for name, kind, made in sharded(cases(options), options.shard):
         if options.pools and name not in options.pools:
             continue
-        for changed, binary in adversarial(name, honest) if options.adversarial else [(name, honest)]:
-            for measure in options.measures:
-                rows += compete(changed, binary.pool, binary.labels, measure, options)
-    for name, pool, labels in [] if options.adversarial else wholes(Path(folder)):
-        if not options.pools or name in options.pools:
-            for measure in set(options.measures) & set(OF_ALL_CLASSES):
-                rows += compete(name, pool, labels, measure, options)
-    verdicts(rows)
-    if options.csv:
-        with Path(options.csv).open("w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS)
-            writer.writeheader()
-            writer.writerows(rows)
+        pool = None
+        for measure in options.measures:
+            if kind == "whole" and measure not in OF_ALL_CLASSES:
+                continue
+            for design in options.designs:
+                row = {"pool": name, "kind": kind, "measure": measure, "design": design}
+                row |= {"campaigns": options.campaigns, "batch": options.batch}
+                if row in rows:
+                    continue
+                if clock.over:
+                    print(f"Stopped after {options.minutes:g} minutes; the same command goes on.")
+                    return
+                pool, labels = made() if pool is None else (pool, labels)
+                found = campaign_row(pool, labels, measure, design, options.budgets, options.campaigns, options.batch)
+                rows.add(row | (found or {"budgets": []}))  # of a design that cannot serve the measure without budgets
+                if found is not None:
+                    print(f"{name}, {measure}, {design}: errors {np.round(found['rmse'], 4)}", flush=True)
+
+
+def report(rows: list[dict[str, Any]]) -> str:
+    """Write squared errors relative to the best other design, and coverage; and the errors of all designs."""
+    parts = []
+    for measure in [measure for measure in MEASURES if any(row["measure"] == measure for row in rows)]:
+        for kind in KINDS:
+            found = [row for row in rows if (row["measure"], row["kind"]) == (measure, kind) and row["budgets"]]
+            mine = {row["pool"]: row for row in found if row["design"] == OURS}
+            if mine:
+                parts += [f"## {measure}, {len(mine)} pools, {kind}\n", against_the_best(mine, found)]
+                parts += [errors_of_all(mine, found)]
+    return "\n".join(parts) if parts else "There are no rows yet."
+
+
+def against_the_best(mine: dict[str, dict], found: list[dict]) -> str:
+    """Write a line per number of labels; pools without rows of another design have no part in ratios."""
+    best = best_rivals([row for row in found if row["design"] != OURS])
+    head = "labels mse/best-other 9th-decile worst coverage 10th-percentile least-coverage design-ok least-design-ok"
+    lines = [heading(head.split())]
+    for labels in sorted({budget for row in mine.values() for budget in row["budgets"]}):
+        rows = {pool: (row, row["budgets"].index(labels)) for pool, row in mine.items() if labels in row["budgets"]}
+        error = {pool: max(row["rmse"][b], FLOOR) for pool, (row, b) in rows.items()}
+        ratios = np.array([(error[p] / best[p, labels]) ** 2 for p in error if (p, labels) in best])
+        coverage = np.array([row["coverage"][b] for row, b in rows.values()])
+        held = np.array([row["design_ok"][b] for row, b in rows.values() if "design_ok" in row])
+        cells = [(np.nan, np.nan)] * 3
+        if len(ratios):
+            tail = bootstrap(partial(np.quantile, q=0.9), ratios)
+            cells = [jackknife(geometric, ratios), tail, (ratios.max(), np.nan)]
+        cells += [jackknife(np.mean, coverage), bootstrap(partial(np.quantile, q=0.1), coverage)]
+        cells += [(coverage.min(), np.nan), jackknife(np.mean, held), (held.min() if len(held) else np.nan, np.nan)]
+        lines.append(line([str(labels), *(with_error(*cell) for cell in cells)]))
+    return "\n".join(lines) + "\n"
+
+
+def errors_of_all(mine: dict[str, dict], found: list[dict]) -> str:
+    """Write the geometric mean error and the mean coverage of every design, on pools that all designs have."""
+    by_design: dict[str, dict[str, dict]] = {}
+    for row in found:
+        by_design.setdefault(row["design"], {})[row["pool"]] = row
+    shared = sorted(set.intersection(*(set(pools) for pools in by_design.values())))
+    budgets = sorted({budget for pool in shared for budget in mine[pool]["budgets"]}) if shared else []
+    lines = (
+        [heading(["design", *(name for b in budgets for name in (f"error at {b:,}", "coverage"))])] if budgets else []
+    )
+    for design, pools in by_design.items() if budgets else ():
+        cells = []
+        for labels in budgets:
+            at = [(pools[p], pools[p]["budgets"].index(labels)) for p in shared if labels in pools[p]["budgets"]]
+            errors = np.array([max(row["rmse"][b], FLOOR) for row, b in at])
+            cells += [with_error(*jackknife(geometric, errors))]
+            cells += [with_error(*jackknife(np.mean, np.array([row["coverage"][b] for row, b in at])))]
+        lines.append(line([design, *cells]))
+    return "\n".join(lines) + ("\n" if lines else "")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the tournament, or report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_row_options(parser, "tournament.jsonl")
+    parser.add_argument("--csv", help="where --report writes all rows, a line per budget")
+    parser.add_argument("--kinds", nargs="*", default=KINDS, choices=KINDS)
+    parser.add_argument("--campaigns", type=int, default=48)
+    parser.add_argument("--measures", nargs="*", default=MEASURES)
+    parser.add_argument("--designs", nargs="*", default=DESIGNS)
+    parser.add_argument("--pools", nargs="*", help="only those of these names")
+    parser.add_argument("--budgets", nargs="*", type=int, default=list(BUDGETS))
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--zoo", type=int, default=40, help="pools of the generator")
+    parser.add_argument("--seed", type=int, default=1, help="of the generator")
+    parser.add_argument("--made-worse", nargs="*", default=MADE_WORSE, help="real pools that are made adversarial")
+    options = parser.parse_args(arguments)
+    if options.report:
+        rows = read_rows(options.rows)
+        print(report(rows))
+        if options.csv:
+            Path(options.csv).parent.mkdir(parents=True, exist_ok=True)
+            write_csv(by_budget(rows), options.csv, COLUMNS)
+        return
+    if next(cases(options), None) is None:
+        sys.exit("Set BAYES_ASSESS_POOLS to a folder of pools or BAYES_ASSESS_ZOO to a generator; nothing was run.")
+    keep_programs()
+    run(options)
 
 
 if __name__ == "__main__":

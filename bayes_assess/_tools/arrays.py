@@ -149,7 +149,7 @@ def first_odd_letter(array: np.ndarray) -> int | None:
         letters = np.ascontiguousarray(part).view(np.uint32).reshape(len(part), -1)
         odd = (letters >= 0xD800) & (letters <= 0xDFFF)
         odd[:, :-1] |= (letters[:, :-1] == 0) & (letters[:, 1:] != 0)
-        at = first_true(np.any(odd, axis=1))
+        at = first_true(np.asarray(odd.any(axis=1)))
         if at is not None:
             return start + at
     return None

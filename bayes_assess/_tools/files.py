@@ -10,6 +10,21 @@ from pathlib import Path
 
 from bayes_assess.errors import OutputError
 
+# The header of an SQLite file carries both, so that journals are told from other files without opening them.
+_SQLITE = b"SQLite format 3\0"
+JOURNAL_ID = 0x42794173  # "ByAs"
+
+
+def is_journal(head: bytes) -> bool:
+    """Tell by the first 100 bytes of a file whether it is a journal of a session.
+
+    Examples
+    --------
+    >>> is_journal(b"id,label")
+    False
+    """
+    return head[:16] == _SQLITE and int.from_bytes(head[68:72], "big") == JOURNAL_ID
+
 
 @contextlib.contextmanager
 def written_whole(path: str | os.PathLike[str], what: str) -> Iterator[Path]:
@@ -18,14 +33,14 @@ def written_whole(path: str | os.PathLike[str], what: str) -> Iterator[Path]:
     Parameters
     ----------
     path : path-like
-        Where to write. An existing file is replaced, and so is what a link points to.
+        Where to write. An existing file is replaced, and so is what a link points to, but for journals.
     what : str
         What is written, for messages.
 
     Raises
     ------
     OutputError
-        If the file cannot be written.
+        If the file cannot be written, or is the journal of a session.
 
     Examples
     --------
@@ -42,6 +57,10 @@ def written_whole(path: str | os.PathLike[str], what: str) -> Iterator[Path]:
     try:
         if real.exists() and not real.is_file():
             raise OutputError(f"Cannot write the {what} to {target}: it exists and is not a file.")
+        if real.exists() and is_journal(_head(real)):
+            raise OutputError(
+                f"Cannot write the {what} to {target}: it is the journal of a session; choose another name."
+            )
         try:
             yield temporary
             with temporary.open("rb+") as stream:
@@ -52,3 +71,8 @@ def written_whole(path: str | os.PathLike[str], what: str) -> Iterator[Path]:
                 temporary.unlink()
     except OSError as error:
         raise OutputError(f"Cannot write the {what} to {target}: {error.strerror or error}.") from error
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(100)

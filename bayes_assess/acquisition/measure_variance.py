@@ -26,7 +26,7 @@ _TAILS = 0.2  # share of T_s on either side that is clipped: the covariance woul
 
 def expected_reduction(
     rates: Float[Array, "S K"],
-    strength: Float[Array, " S"],
+    strength: Float[Array, "S K"],
     log_weight: Float[Array, " S"],
     counts: Float[Array, "K 2"],
     unlabelled: Int[Array, " K"],
@@ -40,8 +40,8 @@ def expected_reduction(
     ----------
     rates : (S, K)
         Draws of the curve, the means of the Beta variables before any label of the cell.
-    strength : (S,)
-        Labels that every draw's curve is worth in a cell.
+    strength : (S, K)
+        Labels that every draw's curve counts as in a cell.
     log_weight : (S,)
         Of the draws.
     counts : (K, 2)
@@ -56,11 +56,10 @@ def expected_reduction(
     """
     weight = jax.nn.softmax(log_weight)
     total = counts.sum(1)
-    nu = strength[:, None]
-    p = (nu * rates + counts[:, 1]) / (nu + total)
+    p = (strength * rates + counts[:, 1]) / (strength + total)
     mean = weight @ p
     spread = mean * (1 - mean)
-    worth = 1 / (weight @ (1 / (nu + total))) + pending
+    worth = 1 / (weight @ (1 / (strength + total))) + pending
     within = jnp.maximum(spread - weight @ (p - mean) ** 2, 0.0)  # variance of a label within a draw
     away = _observed(p - mean, weight, spread, pending)
     left = jnp.maximum(unlabelled - pending, 0).astype(p.dtype)

@@ -12,7 +12,7 @@ from jaxtyping import Int
 
 from bayes_assess.campaigns.annotators import UNNAMED, AnnotatorBook, Told
 from bayes_assess.campaigns.items import ItemBook
-from bayes_assess.campaigns.journal import Event, Journal
+from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.rounds import RoundBook, check_inclusion
 from bayes_assess.campaigns.turns import TakesTurns
@@ -54,7 +54,6 @@ class Campaign(TakesTurns):
             check_inclusion(design)
         self.pool, self.question, self.design = pool, question, design
         self.cells, self.prior, _, self._playable = self._setting = setting
-        self._events: list[Event] = []
         self._seed = seed
         self._key = jax.random.key(seed)
         self._state = design.init(*setting)
@@ -104,24 +103,15 @@ class Campaign(TakesTurns):
         """Ids of the items set aside, in pool order."""
         return self.pool.ids[self._items.skipped]
 
-    def _write(self, kind: str, payload: Mapping[str, Any]) -> None:
-        """Record an event before it takes effect, unless another session has written to the journal."""
-        if self.journal is not None:
-            self._sequence = self.journal.append(kind, payload, expected=self._sequence)
-        self._events.append(Event(len(self._events) + 1, kind, "", dict(payload)))
-
-    def _replay(self, book: Journal) -> None:
-        """Bring a fresh session to the state that the journal records; no decision is taken anew."""
-        self.journal = book
-        self.catch_up()
-
     def _follow_others(self, events: Sequence[Event]) -> None:
-        name = f"the journal {str(self.journal and self.journal.path)!r}"
         if self._events and self._corrections(events):  # what a corrected label has led to starts where it was told
-            self._adopt(self._following([*self._events, *events], name))
-            self._events.extend(events)
+            self._restart([*self._events, *events])
         else:
-            self._follow(events, name)
+            self._follow(events, self._record)
+        self._events.extend(events)
+
+    def _restart(self, events: Sequence[Event]) -> None:
+        self._adopt(self._following(events, self._record))
 
     def _following(self, events: Sequence[Event], name: str) -> Campaign:
         """Return another campaign on the same pool, at where these events have led."""
@@ -143,9 +133,8 @@ class Campaign(TakesTurns):
             if len(np.unique(items)) < len(items) or not follow(items, event.payload, name, right):
                 raise JournalError(
                     f"Entry {event.sequence} of {name} does not follow from those before it; "
-                    "it was changed by hand or by another release. Start a new one."
+                    "it was changed by hand or by another release. Go back to an older copy, or start a new one."
                 )
-        self._events.extend(events)
         self._check_agreement(name)
 
     def _corrections(self, events: Sequence[Event]) -> dict[int, int]:
@@ -174,16 +163,18 @@ class Campaign(TakesTurns):
         return True
 
     def _follow_tell(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        """Learn labels, the right ones of those that were corrected later; tell whether they were new."""
-        if (self._items.label[items] >= 0).any():
-            return False
+        """Learn labels, the right ones of those that were corrected later; tell whether they contradict none."""
         codes = self.pool.label_codes(entry["labels"])
-        self._annotate(Told(items, codes, np.full(len(items), UNNAMED)), None, _put_right(items, codes, right))
+        in_force, now = self._items.label[items], _put_right(items, codes, right)
+        new = in_force < 0  # the others were told twice, by somebody who was interrupted at first
+        if (in_force[~new] != now[~new]).any():
+            return False
+        self._annotate(Told(items[new], codes[new], np.full(new.sum(), UNNAMED)), None, now[new])
         return True
 
     def _follow_annotate(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        """Learn first labels of named annotators and keep their further ones; tell whether all were new."""
-        first, further = self._told_in(entry), self._told_in(entry["further"])
+        """Learn first labels of named annotators and keep their further ones; tell whether they contradict none."""
+        first, further = map(self._annotators.new, (self._told_in(entry), self._told_in(entry["further"])))
         if (self._items.label[items] >= 0).any():
             return False
         self._annotate(first, None, _put_right(items, first.codes, right))
@@ -195,17 +186,17 @@ class Campaign(TakesTurns):
         return not any(before)
 
     def _follow_skip(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        """Set items aside; tell whether they could be."""
-        if (self._items.label[items] >= 0).any() or self._items.skipped[items].any():
+        """Set items aside, those that are not yet; tell whether they could be."""
+        if (self._items.label[items] >= 0).any():
             return False
-        self._set_aside(items)
+        self._set_aside(items[~self._items.skipped[items]])
         return True
 
     def _follow_release(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        """Let items be asked for again; tell whether they could not be before."""
-        if (self._items.label[items] >= 0).any() or self._items.unseen(items).any():
+        """Let items be asked for again, those that cannot be yet; tell whether they have no labels."""
+        if (self._items.label[items] >= 0).any():
             return False
-        self._put_back(items)
+        self._put_back(items[~self._items.unseen(items)])
         return True
 
     def _follow_correct(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:

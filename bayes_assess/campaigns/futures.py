@@ -102,7 +102,7 @@ def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed
 def _by_curves(state: BeliefState, n: int, seed: int) -> Int[np.ndarray, "n K O"]:
     """Draw a curve, the rates of the cells around it, which items show the event, and the labels of the others."""
     rng = generator(seed, "futures")
-    share, strength = drawn(state.belief, _CURVES * n)
+    share, strength, _ = drawn(state.belief, _CURVES * n)
     chosen = rng.permutation(len(share))[:n]  # they come in an order of their own; any n of them are a sample
     events, errors = np.asarray(state.belief.counts).astype(np.int64), jax.tree.map(np.asarray, state.errors)
     completion = Completion(np.asarray(state.event), np.asarray(state.row), errors, np.asarray(state.counts))

@@ -3,6 +3,9 @@
 Once `Journal.append` returns, the event is on the disk: it survives a killed process and a power cut. An append is one
 transaction, so an interrupted one leaves nothing behind. The journal knows nothing of questions or designs: an event
 is a kind, a time and a dictionary.
+
+Every event carries a checksum over itself and all before it, the header's first, so that a file whose bytes have
+changed is told from a whole one. Journals of format 1, which earlier releases wrote, have none.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import secrets
 import sqlite3
 import threading
 import weakref
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,20 +25,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from bayes_assess._tools.files import JOURNAL_ID, is_journal
 from bayes_assess._tools.strict_json import dumps
 from bayes_assess.errors import JournalError, LostTurnError
 
 FORMAT = "bayes_assess journal"
-VERSION = 1  # of the file format; a reader refuses a newer one
+VERSION = 2  # of the file format; a reader refuses a newer one
+CHUNK = 1_000  # events that are read at once
 PATIENCE = 30.0  # seconds to wait for another process that is writing
 
-# The header of an SQLite file carries these two, so a stranger's database is told apart without opening it.
-_MAGIC = b"SQLite format 3\0"
-_APPLICATION_ID = 0x42794173  # "ByAs"
-
 _SCHEMA = """
-CREATE TABLE header (format TEXT NOT NULL, version INTEGER NOT NULL, created TEXT NOT NULL, meta TEXT NOT NULL);
-CREATE TABLE events (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, time TEXT NOT NULL, payload TEXT NOT NULL);
+CREATE TABLE header (format TEXT NOT NULL, version INTEGER NOT NULL, created TEXT NOT NULL, meta TEXT NOT NULL,
+    checksum INTEGER NOT NULL);
+CREATE TABLE events (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, time TEXT NOT NULL, payload TEXT NOT NULL,
+    checksum INTEGER NOT NULL);
 CREATE TRIGGER header_is_final_1 BEFORE UPDATE ON header BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
 CREATE TRIGGER header_is_final_2 BEFORE DELETE ON header BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
 CREATE TRIGGER events_are_final_1 BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
@@ -88,10 +92,11 @@ class Journal:
     >>> folder.cleanup()
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, meta: dict[str, Any]):
+    def __init__(self, path: Path, connection: sqlite3.Connection, meta: dict[str, Any], start: int | None):
         self._path = path
         self._connection = connection
         self._meta = meta
+        self._start = start  # checksum of the header; None in journals without checksums
         self._lock = threading.Lock()  # a transaction belongs to one thread from BEGIN to COMMIT
         self._finalizer = weakref.finalize(self, connection.close)
 
@@ -131,10 +136,11 @@ class Journal:
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
         try:
             with _explained(path, "created"), contextlib.closing(_connect(temporary, "rwc")) as connection:
-                connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                connection.execute(f"PRAGMA application_id = {JOURNAL_ID}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
                 connection.executescript(f"BEGIN;{_SCHEMA}")
-                connection.execute("INSERT INTO header VALUES (?, ?, ?, ?)", (FORMAT, VERSION, _now(), text))
+                header = FORMAT, VERSION, _now(), text
+                connection.execute("INSERT INTO header VALUES (?, ?, ?, ?, ?)", (*header, _checksum(0, *header)))
                 connection.execute("COMMIT")
             try:
                 _publish(temporary, path)
@@ -173,19 +179,18 @@ class Journal:
         bayes_assess.errors.JournalError: There is no journal no-such-file.db; ...
         """
         path = Path(path)
-        _check_header(path)
+        version = _check_header(path)
         with _explained(path, "opened"):
             connection = _connect(path, "rw")
             try:
-                text = connection.execute("SELECT meta FROM header").fetchone()[0]
-                meta = json.loads(text)
+                meta, start = _read_header(connection, version, path)
             except (TypeError, ValueError) as error:  # no row, or no JSON
                 connection.close()
-                raise JournalError(f"The journal {path} is damaged: its header cannot be read.") from error
+                raise _damaged(path, "its header") from error
             except BaseException:
                 connection.close()
                 raise
-        return cls(path, connection, meta)
+        return cls(path, connection, meta, start)
 
     @property
     def path(self) -> Path:
@@ -243,18 +248,31 @@ class Journal:
         if not isinstance(kind, str) or not kind:
             raise JournalError(f"The kind of an event is a word such as 'ask'; found {kind!r}.")
         text = dumps(payload, f"The payload of the event {kind!r}")
-        with self._lock, _explained(self._path, "written"), _transaction(self._connection) as connection:
-            last = _last(connection)
-            if expected is not None and last != expected:
-                raise LostTurnError(
-                    f"Somebody else wrote to this journal since it was read; resume it again. "
-                    f"({self._path}: expected event {expected} to be the last, found {last}.)"
-                )
-            connection.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (last + 1, kind, _now(), text))
-        return last + 1
+        with self._lock, _explained(self._path, "written"):
+            connection = self._connection
+            # No context manager: an interrupt between its start and the block would leave the transaction open.
+            try:
+                connection.execute("BEGIN IMMEDIATE")  # the write lock first: what is read stays true until the commit
+                last, before = self._end()
+                if expected is not None and last != expected:
+                    raise LostTurnError(
+                        f"Somebody else wrote to this journal since it was read; resume it again. "
+                        f"({self._path}: expected event {expected} to be the last, found {last}.)"
+                    )
+                event = last + 1, kind, _now(), text
+                event += () if before is None else (_checksum(before, *event),)
+                connection.execute(f"INSERT INTO events VALUES ({', '.join('?' * len(event))})", event)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            return last + 1
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Go through the events in order, up to the last one at the start of the iteration.
+
+        Whoever goes through all of them has the whole file checked before.
 
         Parameters
         ----------
@@ -279,17 +297,43 @@ class Journal:
         ...     [(event.sequence, event.kind) for event in journal.events()]
         [(1, 'tell')]
         """
-        query = "SELECT sequence, kind, time, payload FROM events WHERE sequence >= ? ORDER BY sequence LIMIT 1"
-        for sequence in range(after + 1, self.last_sequence + 1):
-            with self._lock, _explained(self._path, "read"):
-                row = self._connection.execute(query, (sequence,)).fetchone()
-            try:
-                if row[0] != sequence:
-                    raise ValueError("a gap")
-                payload = json.loads(row[3])
-            except (TypeError, ValueError) as error:
-                raise JournalError(f"The journal {self._path} is damaged: event {sequence} cannot be read.") from error
-            yield Event(sequence, row[1], row[2], payload)
+        if not after:
+            self._check_file()
+        last, before = self.last_sequence, self._start
+        if after and before is not None:
+            known = self._rows("sequence = ?", after)
+            if not known:
+                raise _damaged(self._path, f"event {after}")
+            before = known[0][-1]
+        while after < last:
+            rows = self._rows("sequence > ?", after)
+            for row in rows[: last - after] or [()]:
+                after += 1
+                try:
+                    event, before = _read_event(row, after, before)
+                except (TypeError, ValueError, IndexError) as error:
+                    raise _damaged(self._path, f"event {after}") from error
+                yield event
+
+    def _rows(self, where: str, number: int) -> list[tuple[Any, ...]]:
+        """Read some events, the texts as bytes: they may be none."""
+        with self._lock, _explained(self._path, "read"):
+            cursor = self._connection.cursor()
+            cursor.execute(f"SELECT * FROM events WHERE {where} ORDER BY sequence LIMIT {CHUNK}", (number,))
+            return cursor.fetchall()
+
+    def _end(self) -> tuple[int, int | None]:
+        """Return the last event's number and checksum; call it with the lock held."""
+        rows = self._connection.execute("SELECT * FROM events ORDER BY sequence DESC LIMIT 1").fetchall()
+        last, before = (rows[0][0], rows[0][-1]) if rows else (0, self._start)
+        return last, None if self._start is None else before
+
+    def _check_file(self) -> None:
+        """Raise JournalError unless SQLite finds its file whole."""
+        with self._lock, _explained(self._path, "read"):
+            found = self._connection.execute("PRAGMA quick_check(1)").fetchone()
+        if found not in ((b"ok",), ("ok",)):
+            raise _damaged(self._path, "a page of the file")
 
     def close(self) -> None:
         """Let go of the file; the journal cannot be used afterwards. Closing twice is harmless."""
@@ -315,22 +359,11 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     try:
         # SQLite's default rollback journal, not a write-ahead log: between appends all is in one file, safe to copy.
         connection.execute("PRAGMA synchronous = EXTRA")  # FULL, and the folder is synced: a power cut undoes nothing
+        connection.text_factory = bytes  # what a damaged file holds may be no text
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-@contextlib.contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    connection.execute("BEGIN IMMEDIATE")  # the write lock first: what is read next stays true until the commit
-    try:
-        yield connection
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 @contextlib.contextmanager
@@ -340,17 +373,64 @@ def _explained(path: Path, done: str) -> Iterator[None]:
         yield
     except sqlite3.ProgrammingError as error:
         raise JournalError(f"The journal {path} is closed; open it again.") from error
-    except sqlite3.Error as error:
+    except sqlite3.OperationalError as error:
         hint = "; another process holds it, try again" if "locked" in str(error) else ""
         raise JournalError(f"The journal {path} cannot be {done}: {error}{hint}.") from error
+    except sqlite3.IntegrityError as error:
+        raise JournalError(f"The journal {path} cannot be {done}: {error}.") from error
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise _damaged(path, "a page of the file") from error
+
+
+def _damaged(path: Path, what: str) -> JournalError:
+    return JournalError(
+        f"The journal {path} is damaged: {what} cannot be read as it was written; go on from a copy of the file, or "
+        "start a new session and tell the labels again."
+    )
+
+
+def _checksum(before: int, *parts: Any) -> int:
+    """Return the checksum of an entry that follows one of checksum `before`."""
+    texts = [part if isinstance(part, bytes) else str(part).encode() for part in parts]
+    return zlib.crc32(b"\0".join(texts), before)
+
+
+def _read_header(connection: sqlite3.Connection, version: int, path: Path) -> tuple[dict[str, Any], int | None]:
+    """Return what was said at creation, and the header's checksum, None in journals without checksums."""
+    try:
+        connection.execute("BEGIN")  # so that nobody writes meanwhile
+        ((*header, meta, start),) = connection.execute(
+            f"SELECT format, version, created, meta, {'NULL' if version == 1 else 'checksum'} FROM header"
+        ).fetchall()
+        pages, size = (connection.execute(f"PRAGMA page_{what}").fetchone()[0] for what in ("count", "size"))
+        whole = path.stat().st_size >= pages * size
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    if not whole:
+        raise _damaged(path, "its end")
+    if header[1] != version or (version > 1 and start != _checksum(0, *header, meta)):
+        raise ValueError("the checksum differs")
+    return json.loads(meta), start
+
+
+def _read_event(row: tuple[Any, ...], sequence: int, before: int | None) -> tuple[Event, int | None]:
+    """Return an event and its checksum, or raise ValueError, TypeError or IndexError if it is not as it was written."""
+    found, kind, time, payload = row[:4]
+    if found != sequence or (before is not None and row[4] != _checksum(before, *row[:4])):
+        raise ValueError("a gap, or the checksum differs")
+    return Event(sequence, kind.decode(), time.decode(), json.loads(payload)), None if before is None else row[4]
 
 
 def _last(connection: sqlite3.Connection) -> int:
     return connection.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchone()[0]
 
 
-def _check_header(path: Path) -> None:
-    """Read the first bytes as bytes: SQLite may change a file merely by opening it, and this may be somebody else's."""
+def _check_header(path: Path) -> int:
+    """Return the format of a journal.
+
+    The first bytes are read as bytes: SQLite may change a file merely by opening it, and this may be somebody else's.
+    """
     try:
         with path.open("rb") as stream:
             head = stream.read(100)
@@ -358,7 +438,7 @@ def _check_header(path: Path) -> None:
         raise JournalError(f"There is no journal {path}; check the name, or start one there.") from None
     except OSError as error:
         raise JournalError(f"The journal {path} cannot be opened: {error.strerror or error}.") from error
-    if head[:16] != _MAGIC or int.from_bytes(head[68:72], "big") != _APPLICATION_ID:
+    if not is_journal(head):
         raise JournalError(f"{path} is not a journal of bayes_assess; check the name.")
     version = int.from_bytes(head[60:64], "big")
     if version > VERSION:
@@ -366,6 +446,9 @@ def _check_header(path: Path) -> None:
             f"The journal {path} has format {version}, but this release reads formats up to {VERSION}; "
             "upgrade bayes_assess to open it."
         )
+    if version < 1:
+        raise _damaged(path, "its header")
+    return version
 
 
 def _refuse_remains(path: Path) -> None:

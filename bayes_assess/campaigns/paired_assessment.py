@@ -328,7 +328,7 @@ class _PairSession(Assessment):
                     f"The halves of pair {show(self.pool.ids[pair])} are already labelled {before}, and {now} "
                     "contradicts that. Nothing was taken: leave the pair out, or correct its labels."
                 )
-        new = ~np.isin(pairs, list(self.told))
+        new = self._untold(pairs)
         self._with(pairs[new], both[new], self.tell)
 
     def correct_halves(self, pairs: Int[np.ndarray, " p"], both: Int[np.ndarray, "p 2"]) -> None:
@@ -364,6 +364,9 @@ class _PairSession(Assessment):
     def _names(self, both: Int[np.ndarray, "p 2"]) -> list[list[Any]]:
         return self._whole.label_space.names(both).tolist()
 
+    def _untold(self, pairs: Int[np.ndarray, " p"]) -> np.ndarray:
+        return np.array([pair not in self.told for pair in pairs.tolist()], bool)
+
     def _keep(self, pairs: np.ndarray, both: np.ndarray) -> None:
         self.told |= {pair: tuple(codes) for pair, codes in zip(pairs.tolist(), both.tolist(), strict=True)}
 
@@ -373,21 +376,24 @@ class _PairSession(Assessment):
 
     def _follow_others(self, events: Sequence[Event]) -> None:
         super()._follow_others(events)
+        self._keep_all(events)
+
+    def _restart(self, events: Sequence[Event]) -> None:
+        super()._restart(events)
+        self.told = {}
+        self._keep_all(events)
+
+    def _keep_all(self, events: Sequence[Event]) -> None:
+        """Take the halves' labels from events."""
         for event in events:
-            if "halves" in event.payload:  # a campaign that was followed from its start keeps none
-                self._kept_of(self.pool.positions(np.asarray(event.payload["ids"])), event.payload)
+            if "halves" in event.payload:
+                pairs = self.pool.positions(np.asarray(event.payload["ids"]))
+                both = self._whole.label_codes(np.asarray(event.payload["halves"]).ravel()).reshape(-1, 2)
+                new = self._untold(pairs) if event.kind == "tell" else slice(None)  # told twice: once
+                self._keep(pairs[new], both[new])
 
     def _follow_tell(self, items: Any, entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        followed = super()._follow_tell(items, entry, name, right)
-        return followed and self._kept_of(items, entry)
+        return super()._follow_tell(items, entry, name, right) and "halves" in entry
 
     def _follow_correct(self, items: Any, entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        return super()._follow_correct(items, entry, name, right) and self._kept_of(items, entry)
-
-    def _kept_of(self, items: np.ndarray, entry: Mapping[str, Any]) -> bool:
-        """Take the halves' labels from an entry; tell whether it has them."""
-        if "halves" not in entry:
-            return False
-        flat = np.asarray(entry["halves"]).ravel()
-        self._keep(items, self._whole.label_codes(flat).reshape(-1, 2))
-        return True
+        return super()._follow_correct(items, entry, name, right) and "halves" in entry

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from bayes_assess._tools.arrays import show, values_of
-from bayes_assess.campaigns.journal import Event, Journal
+from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.ranks import RankBook
 from bayes_assess.campaigns.turns import TakesTurns
 from bayes_assess.designs.ranked import RankedDesign, check_budget
@@ -38,9 +38,14 @@ class RankedCampaign(TakesTurns):
     def __init__(self, pool: RankedList, question: PrecisionCurve, design: RankedDesign, seed: int):
         super().__init__()
         self.pool, self.question, self.design = pool, question, design
-        self._book = RankBook(design, question.promise, pool.n_items, seed)
+        self._seed = seed
         if question.budget is not None:
             check_budget(design, question.promise, pool.n_items, question.budget)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start without events."""
+        self._book = RankBook(self.design, self.question.promise, self.pool.n_items, self._seed)
         self._ranks: dict[Any, int] = {}  # of ids handed out, where the list cannot find them
         self._codes: dict[int, int] = {}  # of labels, by rank
 
@@ -91,11 +96,12 @@ class RankedCampaign(TakesTurns):
         """Ids of the items set aside, in the order of the list."""
         return self.pool.ids_at(self._book.skipped)
 
-    def _ranks_of(self, ids: np.ndarray) -> Int[np.ndarray, " n"]:
+    def _ranks_among(self, ids: np.ndarray) -> Int[np.ndarray, " n"]:
         ranks = self.pool.ranks_of(ids)
-        if ranks is None:
-            found = [self._ranks.get(name, 0) for name in ids.tolist()]
-            ranks = np.array(found, np.int64)
+        return np.array([self._ranks.get(name, 0) for name in ids.tolist()], np.int64) if ranks is None else ranks
+
+    def _ranks_of(self, ids: np.ndarray) -> Int[np.ndarray, " n"]:
+        ranks = self._ranks_among(ids)
         unasked = np.flatnonzero(~self._book.is_taken(ranks))
         if len(unasked):
             raise UnknownIdError(
@@ -124,43 +130,47 @@ class RankedCampaign(TakesTurns):
                 raise PoolError("id_at gave one id to several ranks; ids must be distinct.")
             self._ranks |= new
 
-    def _write(self, kind: str, payload: dict[str, Any]) -> None:
-        if self.journal is not None:
-            self._sequence = self.journal.append(kind, payload, expected=self._sequence)
-
-    def _replay(self, book: Journal) -> None:
-        """Bring a fresh session to the state that the journal records."""
-        self.journal = book
-        self.catch_up()
-
     def _follow_others(self, events: Sequence[Event]) -> None:
-        path = str(self.journal and self.journal.path)
+        self._follow(events)
+        self._events.extend(events)
+
+    def _restart(self, events: Sequence[Event]) -> None:
+        self._begin()
+        self._follow(events)
+
+    def _follow(self, events: Sequence[Event]) -> None:
+        record = self._record
         for event in events:
             follow = getattr(self, f"_follow_{event.kind}", None)
             if follow is None:
                 raise JournalError(
-                    f"Entry {event.sequence} of the journal {path!r} is of the unknown kind {event.kind!r}; "
+                    f"Entry {event.sequence} of {record} is of the unknown kind {event.kind!r}; "
                     "a newer release may have written it; upgrade bayes_assess to open it."
                 )
             if not follow(event.payload):
                 raise JournalError(
-                    f"The journal {path!r} contradicts itself in entry {event.sequence}; it was changed by "
+                    f"{record[0].upper()}{record[1:]} contradicts itself in entry {event.sequence}; it was changed by "
                     "hand or by another release. Start a new one."
                 )
 
     def _follow_ask(self, entry: Mapping[str, Any]) -> bool:
         """Hand out items; tell whether the design wanted them."""
         ranks = np.asarray(entry["ranks"], np.int64)
+        if self._book.is_taken(ranks).any():
+            return False
         lacking = self._book.lacking
         self._hand_out(self.pool.ids_at(ranks), ranks)
         return bool((self._book.lacking <= lacking).all())
 
     def _follow_tell(self, entry: Mapping[str, Any]) -> bool:
-        """Learn labels; tell whether the items had none."""
+        """Learn labels; tell whether they contradict none."""
         ranks, codes = self._recorded(entry)
-        if len(np.unique(ranks)) < len(ranks) or (self._codes_of(ranks) >= 0).any():
+        in_force = self._codes_of(ranks)
+        new = in_force < 0  # the others were told twice, by somebody who was interrupted at first
+        if len(np.unique(ranks)) < len(ranks) or (in_force[~new] != codes[~new]).any():
             return False
-        self._learn(ranks, codes)
+        if new.any():
+            self._learn(ranks[new], codes[new])
         return True
 
     def _follow_correct(self, entry: Mapping[str, Any]) -> bool:
@@ -179,7 +189,9 @@ class RankedCampaign(TakesTurns):
 
     def _follow_release(self, entry: Mapping[str, Any]) -> bool:
         """Let items be drawn again; tell whether they had no label."""
-        ranks = self._ranks_of(values_of(entry["ids"]))
+        ids = values_of(entry["ids"])
+        ranks = self._ranks_among(ids)
+        ranks = ranks[self._book.is_taken(ranks)]  # the others were released twice
         self._book.put_back(ranks)
         return bool((self._codes_of(ranks) < 0).all())
 

@@ -2,18 +2,22 @@
 
 Nobody holds the file while a decision is computed. Whoever finds, when it comes to writing, that another session was
 faster, follows what that one wrote and decides again; whoever was faster has gone on, so some session always does.
+
+An event is recorded first and takes effect then. Whoever is interrupted in between, by Ctrl-C for example, starts over
+from what is recorded at the next turn.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
 from bayes_assess._tools.progress import progress
 from bayes_assess.campaigns.journal import Event, Journal
-from bayes_assess.errors import LostTurnError
+from bayes_assess.campaigns.repeats import without_lost_asks
+from bayes_assess.errors import JournalError, LostTurnError
 
 _T = TypeVar("_T")
 _WHAT = {"ask": "Choosing items", "tell": "Learning from the labels", "result": "Answering"}
@@ -31,6 +35,8 @@ class TakesTurns:
     def __init__(self) -> None:
         self.journal: Journal | None = None
         self._sequence = 0  # of the journal's last entry that this session knows
+        self._events: list[Event] = []  # that have led to where it is
+        self._stale = False  # whether it may be elsewhere than its events lead, as after an interrupt
         self._turn = threading.RLock()  # threads that share a session go one after the other
         self._in_turn = False
 
@@ -61,15 +67,65 @@ class TakesTurns:
         (2, 1)
         """
         with self._turn:
-            if self.journal is None or self.journal.closed or self.journal.last_sequence == self._sequence:
-                return 0  # without its journal, a session still answers from what it knows
-            events = list(self.journal.events(after=self._sequence))
-            self._follow_others(events)
+            if self._stale:
+                return self._start_over()
+            if self._reads_nothing or self.journal.last_sequence == self._sequence:  # type: ignore[union-attr]
+                return 0
+            events = list(self.journal.events(after=self._sequence))  # type: ignore[union-attr]
+            self._stale = True
+            try:
+                self._follow_others(events)
+            except JournalError:
+                return self._start_over()
             self._sequence += len(events)
+            self._stale = False
             return len(events)
 
+    @property
+    def _reads_nothing(self) -> bool:
+        """Whether there is no open journal; a session still answers from what it knows."""
+        return self.journal is None or self.journal.closed
+
+    def _start_over(self) -> int:
+        """Follow all that is recorded from the start; return how many entries this session had not known."""
+        known = self._sequence
+        events = self._events if self._reads_nothing else list(self.journal.events())  # type: ignore[union-attr]
+        counting = list(events)
+        try:
+            self._restart(counting)
+        except JournalError:
+            counting = without_lost_asks(events)
+            if len(counting) == len(events):
+                raise
+            self._restart(counting)
+        self._events = counting
+        self._sequence = known if self._reads_nothing else len(events)
+        self._stale = False
+        return self._sequence - known
+
+    def _write(self, kind: str, payload: Mapping[str, Any]) -> None:
+        """Record an event before it takes effect, unless another session has written to the journal."""
+        self._stale = True  # until the turn has come to its end
+        if self.journal is not None:
+            self._sequence = self.journal.append(kind, payload, expected=self._sequence)
+        self._events.append(Event(len(self._events) + 1, kind, "", dict(payload)))
+
+    def _replay(self, book: Journal) -> None:
+        """Bring a fresh session to the state that the journal records; no decision is taken anew."""
+        self.journal = book
+        self.catch_up()
+
+    @property
+    def _record(self) -> str:
+        """Where the events are recorded, in words."""
+        return "this session" if self.journal is None else f"the journal {str(self.journal.path)!r}"
+
     def _follow_others(self, events: Sequence[Event]) -> None:
-        """Bring this session to where these entries of its journal have led."""
+        """Bring this session to where these further entries of its journal have led."""
+        raise NotImplementedError
+
+    def _restart(self, events: Sequence[Event]) -> None:
+        """Bring this session to where these events have led from the start."""
         raise NotImplementedError
 
     def _take_turn(self, act: Callable[[], _T]) -> _T:
@@ -82,9 +138,12 @@ class TakesTurns:
                 while True:
                     self.catch_up()
                     try:
-                        return act()
-                    except LostTurnError:
+                        done = act()
+                    except LostTurnError:  # what was written before has taken effect, the rest is not written
+                        self._stale = False
                         continue
+                    self._stale = False
+                    return done
             finally:
                 self._in_turn = False
 

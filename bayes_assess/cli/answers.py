@@ -42,6 +42,7 @@ def status(
     csv: CsvOut = None,
     plot: PlotOut = None,
     json: Json = False,
+    force: Force = False,
     pool: Moved = None,
 ) -> None:
     """Answer the question from the labels told so far.
@@ -53,6 +54,8 @@ def status(
     """
     from bayes_assess.cli import files, text
 
+    for output in (csv, plot):
+        files.refuse_to_overwrite(output, force, files.inputs_of(run, pool))
     assessment, result = _answered(run, level, pool, asked)
     if json:
         _print_json({**result.to_dict(), **text.numbers(assessment)})
@@ -83,6 +86,7 @@ def plan(
     json: Json = False,
     csv: CsvOut = None,
     plot: PlotOut = None,
+    force: Force = False,
     pool: Moved = None,
 ) -> None:
     """Say how many more labels it takes until enough is known.
@@ -92,6 +96,8 @@ def plan(
     """
     from bayes_assess.cli import files, text
 
+    for output in (csv, plot):
+        files.refuse_to_overwrite(output, force, files.inputs_of(run, pool))
     assessment = files.reopen(run, pool)
     assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
     levels: dict[str, Any] = {} if level is None else {"level": level}
@@ -135,7 +141,7 @@ def report(
     from bayes_assess.results.report import as_markdown, write_report
 
     if output is not None:
-        files.refuse_to_overwrite(output, force)
+        files.refuse_to_overwrite(output, force, files.inputs_of(run, pool))
     elif format is ReportFormat.HTML:
         raise OutputError("A page of HTML goes to a file; add -o, such as -o report.html.")
     assessment, result = _answered(run, level, pool, asked)

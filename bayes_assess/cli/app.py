@@ -189,7 +189,7 @@ def ask(
     if pending and n is not None:
         raise BudgetError("--pending writes the items that were asked for before; leave out -n.")
     wanted = 20 if n is None else n
-    files.check_output(output, force, tool)
+    files.check_output(output, force, tool, files.inputs_of(run, pool))
     with progress("Choosing"):
         assessment = files.reopen(run, pool, shown_columns(show))
         with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
@@ -255,6 +255,7 @@ def simulate(
     seed: Seed = 0,
     csv: CsvOut = None,
     plot: PlotOut = None,
+    force: Force = False,
     label: Annotated[str, typer.Option(metavar="COLUMN", help="The column of labels in a file of labels.")] = "label",
     reading: dict[str, Any],
 ) -> None:
@@ -265,6 +266,8 @@ def simulate(
     from bayes_assess.campaigns.simulate import simulate as run
     from bayes_assess.cli import files, text
 
+    for output in (csv, plot):
+        files.refuse_to_overwrite(output, force, [pool, Path(labels)])
     items, known = files.pool_and_labels(pool, reading | asked.columns, labels, label)
     study = run(
         items,

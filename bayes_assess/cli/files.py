@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, show, text_as_int, values_of
+from bayes_assess._tools.files import written_whole
 from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.exchange.exports import is_export
 from bayes_assess.campaigns.exchange.matching import UNKNOWN, IdMatcher
@@ -122,6 +123,15 @@ def _as_read(run: Path, moved_to: Path | None) -> tuple[Path, dict[str, Any], di
         source = {"path": "", "options": columns_of(meta["question"])}
     path = moved_to or _find(Path(source["path"]), run)
     return path, {"id": None, "scores": None, "prediction": None, "classes": None} | source["options"], meta
+
+
+def inputs_of(run: Path, moved_to: Path | None) -> list[Path]:
+    """Return the files of a run: its journal and its pool."""
+    with Journal.open(run) as journal:
+        source = journal.meta.get("source")
+    recorded = None if source is None else Path(source["path"])
+    places = [] if recorded is None else [recorded, run.resolve().parent / recorded.name]
+    return [run, *([] if moved_to is None else [moved_to]), *places]
 
 
 def _find(recorded: Path, run: Path) -> Path:
@@ -267,27 +277,39 @@ def _pool_and_column(path: Path, options: Mapping[str, Any], labels: str) -> tup
     return pool, known
 
 
-def check_output(path: Path | None, force: bool, tool: str | None) -> None:
+def check_output(path: Path | None, force: bool, tool: str | None, inputs: Sequence[Path] = ()) -> None:
     """Raise OutputError if a sheet, or tasks for a tool, cannot be written there, before any item is asked for."""
     if tool is not None:
         if path is None:
             raise OutputError(f"Say by -o where to write the tasks, such as -o tasks{EXPORTS}.")
         check_tool(tool, path)
-        refuse_to_overwrite(setup_path(path, tool), force)
+        refuse_to_overwrite(setup_path(path, tool), force, inputs)
     elif path is not None and is_export(path):
         raise OutputError(f"Say by --tool which labelling tool is to read {path.name}: {' or '.join(TOOLS)}.")
-    if path is not None:
-        refuse_to_overwrite(path, force)
+    refuse_to_overwrite(path, force, inputs)
 
 
-def refuse_to_overwrite(path: Path, force: bool) -> None:
-    """Raise OutputError if a sheet cannot be written there, before any item is asked for."""
+def refuse_to_overwrite(path: Path | None, force: bool, inputs: Sequence[Path] = ()) -> None:
+    """Raise OutputError if an output cannot be written there, before anything is done.
+
+    `inputs` are files that a command reads, which no option lets it replace.
+    """
+    if path is None:
+        return
+    for given in inputs:
+        if (path.exists() and given.exists() and path.samefile(given)) or path.resolve() in _remains(given):
+            raise OutputError(f"{path} belongs to {given.name}, which this command reads; choose another name.")
     if path.exists() and not force:
         raise OutputError(f"{path} exists already, perhaps with labels in it; choose another name, or add --force.")
     if not path.parent.is_dir():
         raise OutputError(f"There is no folder {path.parent} to write {path.name} in.")
     if path.suffix.lower() == SUFFIX:
         need_openpyxl()
+
+
+def _remains(path: Path) -> list[Path]:
+    """Return the files that SQLite keeps beside a journal."""
+    return [path.resolve().with_name(path.name + suffix) for suffix in ("-journal", "-wal", "-shm")]
 
 
 def pending_queries(assessment: Assessment) -> Queries:
@@ -311,4 +333,5 @@ def save_figure(ax: Axes, path: Path) -> None:
         figure.savefig(drawn, dpi=150, format=path.suffix[1:] or "png")
     except ValueError as error:  # an unknown suffix; the message lists those it knows
         raise OutputError(f"Cannot write the figure {path}: {error}.") from None
-    path.write_bytes(drawn.getvalue())
+    with written_whole(path, "figure") as temporary:
+        temporary.write_bytes(drawn.getvalue())

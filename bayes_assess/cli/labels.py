@@ -113,7 +113,7 @@ def disagreements(
     """
     from bayes_assess.cli import files, rows, text
 
-    files.check_output(output, force, tool)
+    files.check_output(output, force, tool, files.inputs_of(run, pool))
     assessment = files.reopen(run, pool)
     assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
     found = assessment.disagreements()

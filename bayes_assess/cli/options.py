@@ -97,7 +97,9 @@ Tool = Annotated[
 Unsure = Annotated[
     str | None, typer.Option("--unsure", metavar="WORDS", help="What stands where nobody can tell: unsure,?,n/a.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace files that exist; never the run, its pool or other inputs.")
+]
 
 Ask = Annotated[QuestionName, typer.Option("--question", metavar="QUESTION", help="What to find out, see below.")]
 AskInstead = Annotated[

@@ -159,11 +159,11 @@ class CurveLabels:
 def believed_rates(curve: CurveState) -> Float[Array, " K"]:
     """Posterior mean of the rate of the event in every cell."""
     few = curve.deciding
-    return jax.nn.softmax(few.log_weight) @ cell_rates(few.share, few.strength[:, None], curve.counts)
+    return jax.nn.softmax(few.log_weight) @ cell_rates(few.share, few.strength, curve.counts)
 
 
 def cell_rates(
-    share: Float[Array, "*S K"], strength: Float[Array, "*S 1"] | Float[Array, ""], counts: Float[Array, "K 2"]
+    share: Float[Array, "*S K"], strength: Float[Array, "*S K"], counts: Float[Array, "K 2"]
 ) -> Float[Array, "*S K"]:
     """Posterior mean of the rate of the event in every cell, given the curve."""
     return (strength * share + counts[:, 1]) / (strength + counts.sum(1))

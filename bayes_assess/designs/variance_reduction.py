@@ -20,7 +20,7 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.seeds import generator
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.measure_variance import expected_reduction
-from bayes_assess.designs._audit import Audit, any_label, design_intervals, first_audit
+from bayes_assess.designs._audit import Audit, any_label, audit_plan, design_intervals, first_audit
 from bayes_assess.designs._base import Design, Draw, reserve
 from bayes_assess.designs._label_models import believed_rates, with_errors
 from bayes_assess.errors import DesignError
@@ -49,8 +49,10 @@ class Posterior(NamedTuple):
         Of the measures of the pool.
     curves : (n, K)
         Of the curve.
-    strength : (n,)
-        Labels that the curve is worth in every cell.
+    strength : (n, K)
+        Labels that the curve counts as in every cell.
+    cautious : (n,) booleans
+        Whether the curve is of a member that is a precaution.
     design_interval : (k, 2)
         Intervals that lean on random items alone.
     audits : (K, 2) integers
@@ -68,6 +70,7 @@ class Posterior(NamedTuple):
     draws: Any
     curves: Any
     strength: Any
+    cautious: Any
     design_interval: Any
     audits: Any
     events: Any
@@ -156,7 +159,8 @@ class VarianceReduction(Design):
     n_strata : int
         Ranges of the score, at most; the belief tells their items apart by nothing but the prediction.
     audit : float in [0, 1)
-        Share of uniformly random items among those asked for.
+        Share of uniformly random items among those asked for. Unless events are rare, others are random too, half of
+        all at most: these are drawn where a label is expected to tell most.
 
     Examples
     --------
@@ -202,14 +206,27 @@ class VarianceReduction(Design):
         return jax.device_put(BeliefState(**held))
 
     def choose(self, key: PRNGKey, state: BeliefState) -> tuple[Int[Array, ""], Draw, BeliefState]:
-        """Choose the item that teaches most, or with a small probability a random one, whose weight is 1."""
+        """Choose the item that teaches most, or a random one, whose weight is positive (`audit_plan`)."""
         coin, place = jax.random.uniform(key, (2,))
         gain = jnp.where(state.remaining > 0, gains(state), -1.0)
-        audits = coin < self.audit
-        upto = jnp.cumsum(state.remaining)
-        cell = jnp.where(audits, (upto <= place * upto[-1]).sum(), jnp.argmax(gain))
-        draw = Draw(weight=audits.astype(jnp.float64), p_new=jnp.ones(()), p_pending=jnp.zeros(()))
+        share, doublings = self.random_items(state)
+        # Fixed while items are pending, as bets are settled by them when labels have come.
+        doublings = jnp.where(state.pending.sum() == 0, doublings, state.audit.doublings)
+        state = replace(state, audit=state.audit._replace(doublings=doublings))
+        audits = coin < share
+        upto = jnp.cumsum(state.remaining * state.audit.rates)
+        random = jnp.minimum((upto <= place * upto[-1]).sum(), jnp.argmax(upto))  # rounding may not pass the end
+        cell = jnp.where(audits, random, jnp.argmax(gain))
+        weight = upto[-1] / (state.audit.rates[cell] * state.measure.size.sum())
+        draw = Draw(weight=jnp.where(audits, weight, 0.0), p_new=jnp.ones(()), p_pending=jnp.zeros(()))
         return cell, draw, self.reserve(state, cell)
+
+    def random_items(self, state: BeliefState) -> tuple[Any, Int[Array, " K"]]:
+        """Return the share of random items now, and how often those of every cell are drawn, see `audit_plan`.
+
+        Both may be anything that follows from what is known, as long as every item may be drawn.
+        """
+        return audit_plan(self.audit, *_at_stake(state))
 
     def update(self, state: BeliefState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> BeliefState:
         """Learn the label of one pending item of a cell."""
@@ -233,10 +250,11 @@ class VarianceReduction(Design):
             open_ = jnp.where(state.playable, sizes - audit.known.sum(-1), 0)
 
             def bet(audit):
-                bets = jax.vmap(
-                    lambda bets, f, g: betting.update(bets, f, g, audit.known, open_, audit.believed, cell, outcome)
-                )(audit.bets, audit.f, audit.g)
-                return audit._replace(bets=bets)
+                def of_one(bets, f, g):
+                    known, believed = audit.known, audit.believed
+                    return betting.update(bets, f, g, known, open_, believed, cell, outcome, rates=audit.rates)
+
+                return audit._replace(bets=jax.vmap(of_one)(audit.bets, audit.f, audit.g))
 
             audit = lax.cond(random, bet, lambda same: same, audit) if n_outputs else audit
             return audit._replace(
@@ -253,25 +271,26 @@ class VarianceReduction(Design):
         return reserve(replace(state, audit=state.audit._replace(believed=believed)), cell)
 
     def journal_entry(self, state: BeliefState) -> Mapping[str, Array]:
-        """Return nothing: handing out items is all that a choice changes."""
-        return {}
+        """Return what random items were drawn by."""
+        return {"doublings": state.audit.doublings}
 
     def restore(self, state: BeliefState, entry: Mapping[str, np.ndarray]) -> BeliefState:
-        """Put nothing back."""
-        return state
+        """Put back what random items were drawn by; journals that do not say so are of uniform draws."""
+        doublings = np.asarray(entry.get("doublings", np.zeros(len(state.measure.size))), np.int64)
+        return replace(state, audit=state.audit._replace(doublings=doublings))
 
     def record(self, state: BeliefState) -> Any:
         """Return what the answer is computed from."""
-        share, strength = state.belief.weighted(_N_LOOK)
-        events = state.belief.counts.astype(jnp.int64)
+        share, strength, member = state.belief.weighted(_N_LOOK)
         return (
             share,
             strength,
-            events,
+            state.belief.counts.astype(jnp.int64),
             state.errors.learned,
             state.counts,
             state.settled_counts,
             state.audit.bets,
+            state.belief.members.precaution[member] > 0,
             state.complete,
         )
 
@@ -280,7 +299,8 @@ class VarianceReduction(Design):
         """Turn curves into posteriors of the measure, and bets into intervals."""
         rng = generator(seed, "posterior of a measure")
         shape = record[-1].shape
-        *drawn, settled, bets, complete = jax.tree.map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
+        flat = jax.tree.map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
+        *drawn, settled, bets, cautious, complete = flat
         about = setting.cells.events
         found, joint = [], []
         for i, exact in enumerate(complete):
@@ -288,19 +308,19 @@ class VarianceReduction(Design):
             completed = Completion(about.outcome, about.row, replace(about.errors, **learned), labels)
             share = _with_groups(rng, about.coordinates, share, strength, events)
             draws = measure_draws(rng, setting.reward, share, strength, events, completed)
-            found.append(posterior_measure(draws, exact))
+            found.append(posterior_measure(draws, exact, cautious[i]))
             joint += [draws.astype(np.float32)] if setting.reward.compared else []
-        quantiles, exact = np.stack([one.quantiles for one in found]), np.stack([one.exact for one in found])
         audit = first_audit(setting.reward, setting.playable)
         ends = design_intervals(audit, bets, settled, setting.reward, level)
-        parts = [quantiles, exact, ends, *([np.stack(joint)] if joint else [])]
+        quantiles, exact, value = (np.stack([one[i] for one in found]) for i in range(3))
+        parts = [quantiles, exact, value, ends, *([np.stack(joint)] if joint else [])]
         return PosteriorMeasure(*(part.reshape(*shape, *part.shape[1:]) for part in parts))
 
     @x64
     def posterior(self, state: BeliefState, seed: int, level: float, n: int = _N_RESULT) -> Posterior:
         """Draw curves and measures of the pool from their posterior, and compute the intervals of the audit."""
         state = jax.device_get(state)
-        share, strength = drawn(state.belief, n)
+        share, strength, member = drawn(state.belief, n)
         audit, events = state.audit, state.belief.counts.astype(np.int64)
         completed = Completion(state.event, state.row, state.errors, state.counts)
         hits = np.take_along_axis(audit.counts, np.asarray(state.event)[:, None], 1)[:, 0]
@@ -311,6 +331,7 @@ class VarianceReduction(Design):
             draws=measure_draws(rng, state.measure, share, strength, events, completed),
             curves=share,
             strength=strength,
+            cautious=state.belief.members.precaution[member] > 0,
             design_interval=design_intervals(audit, bets, settled, state.measure, level)[0],
             audits=np.stack([audit.counts.sum(1) - hits, hits], axis=-1),
             events=events,
@@ -327,7 +348,7 @@ class VarianceReduction(Design):
 
         Of designs whose event is all of a label that matters.
         """
-        share, strength = drawn(state.belief, n)
+        share, strength, _ = drawn(state.belief, n)
         events = np.asarray(state.belief.counts).astype(np.int64)
 
         def draws(columns):
@@ -354,6 +375,25 @@ def gains(state: BeliefState) -> Float[Array, " K"]:
     )
 
 
+def _directions(state: BeliefState, believed: Float[Array, "K O"]) -> Float[Array, "K O J"]:
+    """Compute by how much an item of every cell with every outcome raises every output, at the plug-in."""
+    measure = state.measure
+    risk = measure.risk(state.masses(believed))
+    table: Any = measure.table
+    every = {"every": -(-len(table.thresholds) // _MOST_THRESHOLDS)} if isinstance(table, PRCurveTable) else {}
+    return jnp.asarray(table.directions(risk, **every))[measure.attribute] / measure.size.sum()
+
+
+def _at_stake(state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"], Float[Array, "K J"]]:
+    """Return the believed share of events, the items that may be drawn, and the variance of what each label adds."""
+    believed = state.probabilities()
+    events = jnp.take_along_axis(state.masses(believed), state.event[:, None], axis=1).sum()
+    directions = _directions(state, believed)
+    mean = (believed[:, :, None] * directions).sum(1)
+    variance = (believed[:, :, None] * (directions - mean[:, None]) ** 2).sum(1)
+    return events, state.remaining, variance
+
+
 def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K J"]]:
     """Compute what outcomes say of the outputs, at the plug-in.
 
@@ -367,11 +407,7 @@ def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K
     """
     measure, believed = state.measure, state.probabilities()
     errors = state.errors.mean.astype(jnp.float64)
-    risk = measure.risk(state.masses(believed))
-    table: Any = measure.table
-    every = {"every": -(-len(table.thresholds) // _MOST_THRESHOLDS)} if isinstance(table, PRCurveTable) else {}
-    directions = jnp.asarray(table.directions(risk, **every))
-    directions = directions[measure.attribute] / measure.size.sum()  # (K, O, J)
+    directions = _directions(state, believed)
     wrong = errors[state.row]
     at_event = jnp.take_along_axis(directions, state.event[:, None, None], axis=1)[:, 0]
     otherwise = (wrong[:, :, None] * directions).sum(1)

@@ -1,23 +1,34 @@
 r"""Anytime-valid intervals of a finite pool's ratio of sums from audit draws, which lean on no belief.
 
 The pool's measure is :math:`\theta = \sum_i f_i / \sum_i g_i`, where f and g of an item are known functions of its cell
-and its label, g >= 0; a mean has g = 1. Some labels are of *audit* items: uniform draws from all items that were
-neither labelled nor handed out. Others are chosen by anything at all. What an audit item in cell c with label y shows
-of theta is, with :math:`h_\theta = f - \theta g`, U_c unlabelled items of cell c, U of all cells, and M items,
+and its label, g >= 0; a mean has g = 1. Some labels are of *audit* items, drawn at random from all items that were
+neither labelled nor handed out: an item of cell c with probability q_c, alike for all items of a cell. Others are
+chosen by anything at all. What an audit item in cell c with label y shows of theta is, with
+:math:`h_\theta = f - \theta g`, U_c unlabelled items of cell c, and M items,
 
 .. math::
     X(\theta) = \frac{1}{M} \Big[ \sum_{i\ \mathrm{labelled}} h_{\theta,i} + a \sum_c U_c \bar h_{\theta,c}
-                + U (h_{\theta,cy} - a \bar h_{\theta,c}) \Big], \quad \bar h_{\theta,c} = \sum_y m_{cy} h_{\theta,cy}.
+                + \frac{h_{\theta,cy} - a \bar h_{\theta,c}}{q_c} \Big],
+    \quad \bar h_{\theta,c} = \sum_y m_{cy} h_{\theta,cy}.
 
-Its expectation, given all that was known when the item was asked for, is (sum f - theta sum g) / M: zero at the true
-theta, for any belief m and any number a that were fixed before the draw (a control variate). Bets lambda that were
-fixed before the draw, with 1 + lambda X >= 0 for whatever could be drawn, make of it the capital
+Its expectation, given all that was known when the item was asked for, is (sum f - theta sum g) / M: the draw takes
+every unlabelled item i with its q_i, so that the last term has the mean
+:math:`\sum_i q_i (h_{\theta,i} - a \bar h_{\theta,i}) / q_i`, which is the sum over the unlabelled items, and its
+part in a cancels the term before it. That is zero at the true theta, for any belief m, any number a and any positive
+probabilities q that were fixed before the draw, however they were found (Horvitz and Thompson 1952; a is the weight of
+a control variate). Items that are labelled, for whatever
+reason, are known exactly: a cell that is labelled whole adds nothing to what is uncertain. Bets lambda that were fixed
+before the draw, with 1 + lambda X >= 0 for whatever could be drawn, make of it the capital
 
-.. math::  K_t(\theta) = \prod_{j \le t} (1 + \lambda_j X_j(\theta)),
+.. math::  K_t(\theta) = \prod_{j \le t} (1 + \lambda_j X_j(\theta)).
 
-a nonnegative martingale at the true theta. It ever reaches 1/alpha with a probability of at most alpha (Ville), so that
-the theta with less capital than that form a confidence sequence: it holds at all times at once, whatever makes a
-campaign stop (2010.09686; 2305.06884 for sampling without replacement and control variates).
+Its factors have the conditional mean 1 + lambda E[X] = 1, so it is a nonnegative martingale at the true theta. It ever
+reaches 1/alpha with a probability of at most alpha (Ville 1939), so that the theta with less capital than that form a
+confidence sequence: it holds at all times at once, whatever makes a campaign stop (2010.09686; 2305.06884 for weighted
+sampling without replacement and control variates). Labels that others ask for in between, and the choice of whether the
+next item is an audit item, are a part of what was known before the draw, and change none of it. Nothing but X(theta)
+enters: no count of positives of a stratum, say, of which every theta allows many, and over which a product of
+martingales of strata would have to be minimised.
 
 Theta between grid points. The range of theta is cut into pieces. All theta of a piece share one sequence of bets, a and
 lambda, which is admissible at both ends and hence between them: X is linear in theta. Then log K_t is a sum of
@@ -42,8 +53,8 @@ from jaxtyping import Array, Float, Int
 # Two fixed shares of the largest admissible bet, in both directions, without control variate: they win on rare labels
 # and on few draws. Three plug-in bets, one without and two with control variate: they win on spread. All chosen by
 # simulation on good, useless and inverted scores, rare labels, and F1.
-_SHARES = (1.0, -1.0, 0.3, -0.3)
-_STRENGTHS = (2.0, 5.0, 50.0)  # audit draws that the believed mean counts as in the plug-in bets
+_SHARES = ((1.0, 0), (-1.0, 0), (0.3, 0), (-0.3, 0))
+_STRENGTHS = ((2.0, 0), (5.0, 1), (50.0, 1))  # audit draws that the believed mean counts as in the plug-in bets
 _WEIGHTS = np.array([1, 1, 1, 1, 4, 4, 4]) / 16
 _MOST_SHARE = 0.9  # of the largest admissible bet, for plug-in bets
 _PRIOR_DRAWS = 4.0  # that the believed variances count as
@@ -115,6 +126,7 @@ def increments(
     unlabelled: Int[Array, " K"],
     believed: Float[Array, "K O"],
     control: Any,
+    rates: Any = 1.0,
 ) -> tuple[Float[Array, "K O"], Float[Array, "K O"]]:
     """Compute A and B of X(theta) = A - theta B, for an audit item of every cell with every label.
 
@@ -124,6 +136,8 @@ def increments(
         As for `update`.
     control : float
         Share a of the control variate.
+    rates : (K,), optional
+        As for `update`.
 
     Examples
     --------
@@ -138,17 +152,31 @@ def increments(
 
     >>> increments(f, g, np.array([[0, 1]]), np.array([3]), np.array([[0.5, 0.5]]), 1.0)[0].tolist()
     [[0.25, 1.0]]
+
+    Of two cells with one item each, an item of the second is drawn three times as often, and counts a third as much:
+
+    >>> nothing, even = np.array([[0, 0], [0, 0]]), np.full((2, 2), 0.5)
+    >>> f, g = np.tile([0.0, 1.0], (2, 1)), np.ones((2, 2))
+    >>> a, _ = increments(f, g, nothing, np.array([1, 1]), even, 0.0, np.array([1.0, 3.0]))
+    >>> (3 * a[:, 1]).tolist()
+    [6.0, 2.0]
     """
     f, g, counts, unlabelled, believed = (jnp.asarray(x) for x in (f, g, counts, unlabelled, believed))
-    rest = unlabelled.sum()
-    n_items = jnp.maximum(counts.sum() + rest, 1)
+    n_items = jnp.maximum(counts.sum() + unlabelled.sum(), 1)
+    weights = item_weights(unlabelled, rates)[:, None]
 
     def part(values):
         mean = (believed * values).sum(-1)
         known = (counts * values).sum() + control * (unlabelled * mean).sum()
-        return (known + rest * (values - control * mean[:, None])) / n_items
+        return (known + weights * (values - control * mean[:, None])) / n_items
 
     return part(f), part(g)
+
+
+def item_weights(unlabelled: Int[Array, " K"], rates: Any) -> Float[Array, " K"]:
+    """Compute 1 / q of an unlabelled item of every cell: q is in proportion to the cell's rate."""
+    unlabelled, rates = jnp.asarray(unlabelled), jnp.asarray(rates, jnp.result_type(float))
+    return (unlabelled * rates).sum() / jnp.broadcast_to(rates, unlabelled.shape)
 
 
 def update(
@@ -161,6 +189,7 @@ def update(
     cell: Any,
     outcome: Any,
     is_audit: Any = True,
+    rates: Any = 1.0,
 ) -> Betting:
     """Settle the bets on the next item in the order of asking; an item that is no audit changes nothing.
 
@@ -177,13 +206,16 @@ def update(
     counts : (K, O) integers
         Labelled items. Items whose f and g are 0 whatever their label may be left out.
     unlabelled : (K,) integers
-        The others, out of which an audit item is drawn uniformly.
+        The others, out of which an audit item is drawn.
     believed : (K, O)
         Believed probabilities of the labels. Good ones make intervals shorter; nothing else depends on them.
     cell, outcome : integers
         Of the item.
     is_audit : boolean
         Whether it was such a draw.
+    rates : (K,), optional
+        Positive numbers in proportion to which the items of every cell are drawn; uniformly by default. They may be
+        anything that was fixed before the draw.
 
     Examples
     --------
@@ -198,7 +230,7 @@ def update(
     >>> ends.round(2).tolist()  # 30 random checks found no positive
     [0.0, 0.11]
     """
-    return _update(is_audit, state, f, g, counts, unlabelled, believed, cell, outcome)
+    return _update(is_audit, state, f, g, counts, unlabelled, believed, cell, outcome, rates)
 
 
 def certain_bounds(
@@ -302,31 +334,29 @@ def _interval(state: Betting, f, g, counts, unlabelled, level) -> Float[Array, "
     return jnp.where(lower < upper, jnp.stack([lower, upper]), bounds)
 
 
-def _settle(state: Betting, f, g, counts, unlabelled, believed, cell, outcome) -> Betting:
+def _settle(state: Betting, f, g, counts, unlabelled, believed, cell, outcome, rates) -> Betting:
     """Multiply capital by 1 + lambda X, then remember the draw."""
-    mean_f, mean_g = (believed * f).sum(-1), (believed * g).sum(-1)
-    control = _control(state, f, g, counts, unlabelled, mean_f, mean_g)
-    zero = jnp.zeros_like(control)
-    plain, helped = (increments(f, g, counts, unlabelled, believed, a) for a in (zero, control))
     drawable = (unlabelled > 0)[:, None]
-    most_plain, most_helped = (_admissible(state.nodes, drawable, parts) for parts in (plain, helped))
-    weights = (unlabelled / jnp.maximum(unlabelled.sum(), 1))[:, None] * believed
-    centre = jnp.stack([(weights * part).sum() for part in helped])
-    sides = [share * most_plain[0 if share > 0 else 1] for share in _SHARES]
-    bets = [
-        *sides,
-        _plug_in(state, weights, plain, zero, most_plain, centre, counts, unlabelled, _STRENGTHS[0]),
-        _plug_in(state, weights, helped, control, most_helped, centre, counts, unlabelled, _STRENGTHS[1]),
-        _plug_in(state, weights, helped, control, most_helped, centre, counts, unlabelled, _STRENGTHS[2]),
-    ]
+    chance = jnp.where(drawable[:, 0], unlabelled / item_weights(unlabelled, rates), 0.0)  # relative, of every cell
+    chance = (chance / jnp.maximum(chance.sum(), 1e-300))[:, None] * believed
+    plain, whole = (increments(f, g, counts, unlabelled, believed, a, rates) for a in (0.0, 1.0))
+    variates = [p - w for p, w in zip(plain, whole, strict=True)]  # of expectation 0
+    control = _control(state, plain, variates, chance)
+    helped = tuple(p - control * v for p, v in zip(plain, variates, strict=True))
+    most = [_admissible(state.nodes, drawable, parts) for parts in (plain, helped)]
+    centre = jnp.stack([(chance * part).sum() for part in helped])
+    bets = [share * most[kind][0 if share > 0 else 1] for share, kind in _SHARES]
+    for strength, kind in _STRENGTHS:
+        found = _found(state, control * kind)
+        bets.append(_plug_in(state, chance, (plain, helped)[kind], found, most[kind], centre, strength))
     shown = []
     for a, b in (plain, helped):
         x = a[cell, outcome] - state.nodes * b[cell, outcome]
         shown.append(jnp.stack([x[:-1], x[1:]]))
-    x = jnp.stack([shown[0]] * (len(_SHARES) + 1) + [shown[1]] * 2)
+    x = jnp.stack([shown[kind] for _, kind in (*_SHARES, *_STRENGTHS)])
     # Capital that is cut off is only ever too little, so that no guarantee is lost.
     capital = jnp.clip(state.capital * (1 + jnp.stack(bets)[:, None] * x), 0, _MOST_CAPITAL)
-    seen = jnp.stack([jnp.ones_like(zero), f[cell, outcome], g[cell, outcome], mean_f[cell], mean_g[cell]])
+    seen = jnp.stack([jnp.ones_like(control), *(part[cell, outcome] for part in (*plain, *variates))])
     return Betting(
         nodes=state.nodes,
         capital=capital,
@@ -336,16 +366,13 @@ def _settle(state: Betting, f, g, counts, unlabelled, believed, cell, outcome) -
     )
 
 
-def _control(state: Betting, f, g, counts, unlabelled, mean_f, mean_g) -> Float[Array, ""]:
-    """Estimate the regression coefficient of h on its believed mean, within [0, 1], from past audits and the belief."""
-    n_items = jnp.maximum(counts.sum() + unlabelled.sum(), 1)
-    believed_f = ((counts * f).sum() + (unlabelled * mean_f).sum()) / n_items
-    believed_g = ((counts * g).sum() + (unlabelled * mean_g).sum()) / n_items
-    total_f, total_g = state.totals + jnp.stack([believed_f, believed_g])
+def _control(state: Betting, plain, variates, chance) -> Float[Array, ""]:
+    """Estimate the regression coefficient of X on its variate, within [0, 1], from past audits and the belief."""
+    total_f, total_g = state.totals + jnp.stack([(chance * part).sum() for part in plain])
     theta = jnp.where(total_g > 0, total_f / jnp.where(total_g > 0, total_g, 1), state.nodes[0])
     theta = jnp.clip(theta, state.nodes[0], state.nodes[-1])
-    mean, share = mean_f - theta * mean_g, unlabelled / jnp.maximum(unlabelled.sum(), 1)
-    believed = jnp.maximum((share * mean**2).sum() - (share * mean).sum() ** 2, 0)
+    variate = variates[0] - theta * variates[1]
+    believed = (chance * variate**2).sum()
     zero = jnp.zeros_like(theta)
     values, means = jnp.stack([zero, zero + 1, -theta, zero, zero]), jnp.stack([zero, zero, zero, zero + 1, -theta])
     spread = _covariance(state)
@@ -365,28 +392,29 @@ def _admissible(nodes, drawable, parts) -> tuple[Float[Array, " P"], Float[Array
     return (1 - _SLACK) / jnp.maximum(-least, floor), (1 - _SLACK) / jnp.maximum(most, floor), most - least
 
 
-def _plug_in(
-    state: Betting, weights, parts, control, admissible, centre, counts, unlabelled, strength: float
-) -> Float[Array, " P"]:
+def _plug_in(state: Betting, chance, parts, found, admissible, centre, strength: float) -> Float[Array, " P"]:
     """Choose the bet mean / (variance + mean^2), the best for small X, as past audits and the belief estimate them."""
     theta, n = (state.nodes[1:] + state.nodes[:-1]) / 2, state.n_draws
     up, down, width = admissible
     mean = (state.totals + strength * centre) / (n + strength)
     mean = mean[0] - theta * mean[1]
     a, b = parts
-    own_a, own_b = (weights * a).sum(), (weights * b).sum()
-    squares = [(weights * p * q).sum() for p, q in ((a, a), (a, b), (b, b))]
+    own_a, own_b = (chance * a).sum(), (chance * b).sum()
+    squares = [(chance * p * q).sum() for p, q in ((a, a), (a, b), (b, b))]
     believed = squares[0] - 2 * theta * squares[1] + theta**2 * squares[2] - (own_a - theta * own_b) ** 2
-    zero = jnp.zeros_like(control)
-    one, rest = zero + 1, unlabelled.sum()
-    residual = jnp.stack([jnp.stack([zero, one, zero, -control, zero]), jnp.stack([zero, zero, one, zero, -control])])
-    found = residual @ _covariance(state) @ residual.T * (rest / jnp.maximum(counts.sum() + rest, 1)) ** 2
     found = found[0, 0] - 2 * theta * found[0, 1] + theta**2 * found[1, 1]
     variance = _PRIOR_DRAWS * jnp.maximum(believed, 0) + jnp.maximum(found, 0) + _PRIOR_RANGE * width**2
     variance = variance / (_PRIOR_DRAWS + n + _PRIOR_RANGE)
     square = variance + mean**2
     bet = jnp.where(square > 0, mean / jnp.where(square > 0, square, 1), 0)
     return jnp.clip(bet, -_MOST_SHARE * down, _MOST_SHARE * up)
+
+
+def _found(state: Betting, control) -> Float[Array, "2 2"]:
+    """Sum the products of deviations of the parts of X with so much control variate."""
+    zero, one = jnp.zeros_like(control), jnp.ones_like(control)
+    residual = jnp.stack([jnp.stack([zero, one, zero, -control, zero]), jnp.stack([zero, zero, one, zero, -control])])
+    return residual @ _covariance(state) @ residual.T
 
 
 def _covariance(state: Betting) -> Float[Array, "5 5"]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from bayes_assess._tools.axes import x64
 from bayes_assess.acquisition.cell_measure import CellMeasure
@@ -32,6 +32,8 @@ class PosteriorMeasure(NamedTuple):
         Quantiles at the probabilities (i + 1/2) / Q.
     exact : (...) booleans
         Whether every item is labelled that can matter.
+    value : (..., k)
+        Point estimates, see `posterior_measure`.
     design_interval : (..., k, 2), optional
         Intervals that lean on random items alone.
     draws : (..., n, k), optional
@@ -40,13 +42,9 @@ class PosteriorMeasure(NamedTuple):
 
     quantiles: Any
     exact: Any
+    value: Any
     design_interval: Any = None
     draws: Any = None
-
-    @property
-    def value(self) -> Float[np.ndarray, "*batch k"]:
-        """Posterior medians."""
-        return _at(self.quantiles, 0.5)
 
     def interval(self, level: float) -> Float[np.ndarray, "*batch k 2"]:
         """Equal-tailed credible intervals, with the shortest ones where these reach further.
@@ -89,11 +87,43 @@ def widened(
     return np.where(contradicted(credible, design)[..., None], np.stack([low, high], axis=-1), credible)
 
 
-def posterior_measure(draws: Float[np.ndarray, "n k"], exact: bool) -> PosteriorMeasure:
-    """Keep quantiles of posterior draws, (n, k)."""
+def posterior_measure(
+    draws: Float[np.ndarray, "n k"], exact: bool, cautious: Bool[np.ndarray, " n"] | None = None
+) -> PosteriorMeasure:
+    """Summarise posterior draws: their quantiles and medians.
+
+    Parameters
+    ----------
+    draws : (n, k)
+    exact : bool
+        Whether all draws are the values themselves.
+    cautious : (n,) booleans, optional
+        Draws of a precaution, which count in full for the quantiles. In the medians they count by as much as they are
+        more probable than the others, so that fear alone moves no estimate: a share w of the draws weighs
+        max(0, 2 w - 1), the others 1 - w.
+
+    Examples
+    --------
+    >>> draws, feared = np.array([[0.9], [0.9], [0.8], [0.2], [0.1]]), np.array([False, False, False, True, True])
+    >>> [posterior_measure(draws, False, those).value.round(2).tolist() for those in (feared, None)]
+    [[0.9], [0.8]]
+    """
     n = _N_QUANTILES if draws.shape[1] <= _MANY else _OF_MANY
     at = (np.arange(n) + 0.5) / n
-    return PosteriorMeasure(np.quantile(draws, at, axis=0).T.astype(np.float64), np.asarray(exact))
+    quantiles = np.quantile(draws, at, axis=0).T.astype(np.float64)
+    value = _at(quantiles, 0.5)
+    if cautious is not None and cautious.any():
+        share = cautious.mean()
+        value = _medians(draws, np.where(cautious, max(0.0, 2 * share - 1) / share, 1.0))
+    return PosteriorMeasure(quantiles, np.asarray(exact), value)
+
+
+def _medians(draws: Float[np.ndarray, "n k"], weight: Float[np.ndarray, " n"]) -> Float[np.ndarray, " k"]:
+    """Compute weighted medians."""
+    order = np.argsort(draws, axis=0, kind="stable")
+    upto = np.cumsum(weight[order], axis=0)
+    place = (upto < upto[-1] / 2).sum(0)
+    return np.take_along_axis(draws, np.take_along_axis(order, place[None], 0), 0)[0].astype(np.float64)
 
 
 def simultaneous_band(draws: Float[np.ndarray, "n k"], level: float) -> Float[np.ndarray, "k 2"]:
@@ -145,7 +175,7 @@ def measure_draws(
     rng: np.random.Generator,
     measure: CellMeasure,
     curves: Float[np.ndarray, "n K"],
-    strength: Float[np.ndarray, " n"],
+    strength: Float[np.ndarray, "n K"],
     counts: Int[np.ndarray, "K 2"],
     completion: Completion | None = None,
     supposed: Int[np.ndarray, "K 2"] | int = 0,
@@ -156,7 +186,7 @@ def measure_draws(
     ----------
     rng : Generator
     measure : CellMeasure
-    curves, strength : (n, K), (n,)
+    curves, strength : (n, K)
         Draws of the belief.
     counts : (K, 2)
         Labelled items without and with the event.
@@ -173,7 +203,7 @@ def measure_draws(
     >>> pool = ba.Pool(scores=[0.2, 0.4, 0.6, 0.8])
     >>> setting = ba.Metric("f1").setting(pool, strata=RankStrata(4))
     >>> full = np.eye(2, dtype=int)[[0, 1, 0, 1]]
-    >>> measure_draws(np.random.default_rng(0), setting.reward, np.full((3, 4), 0.5), np.ones(3), full).tolist()
+    >>> measure_draws(np.random.default_rng(0), setting.reward, np.full((3, 4), 0.5), np.ones((3, 4)), full).tolist()
     [[0.5], [0.5], [0.5]]
     """
     supposed = np.broadcast_to(supposed, counts.shape)
@@ -188,7 +218,7 @@ def outcome_draws(
     rng: np.random.Generator,
     size: Int[np.ndarray, " K"],
     curves: Float[np.ndarray, "n K"],
-    strength: Float[np.ndarray, " n"],
+    strength: Float[np.ndarray, "n K"],
     counts: Int[np.ndarray, "K 2"],
     completion: Completion,
 ) -> Int[np.ndarray, "n K O"]:
@@ -204,7 +234,7 @@ def outcome_draws(
     Examples
     --------
     >>> none = Completion(np.array([1]), np.array([0]), ErrorLabels.none(), np.array([[1, 0]]))
-    >>> outcome_draws(np.random.default_rng(0), np.array([4]), np.full((2, 1), 1.0), np.full(2, 1e9),
+    >>> outcome_draws(np.random.default_rng(0), np.array([4]), np.full((2, 1), 1.0), np.full((2, 1), 1e9),
     ...               np.array([[1, 0]]), none).tolist()
     [[[0, 3]], [[0, 3]]]
     """
@@ -220,11 +250,11 @@ def _event_draws(
     rng: np.random.Generator,
     rest: Int[np.ndarray, " K"],
     curves: Float[np.ndarray, "n K"],
-    strength: Float[np.ndarray, " n"],
+    strength: Float[np.ndarray, "n K"],
     counts: Int[np.ndarray, "K 2"],
 ) -> Int[np.ndarray, "n K"]:
     """Draw how many of the unlabelled items of every cell, `rest`, show the event."""
-    curves, nu = np.asarray(curves, np.float64), np.asarray(strength, np.float64)[:, None]
+    curves, nu = np.asarray(curves, np.float64), np.asarray(strength, np.float64)
     a = np.maximum(nu * curves + counts[:, 1], _LEAST_PARAMETER)
     b = np.maximum(nu * (1 - curves) + counts[:, 0], _LEAST_PARAMETER)
     open_ = np.flatnonzero(rest > 0)

@@ -3,17 +3,22 @@
 An event is a positive label, or a prediction that is right. Cell c holds items of about one score. A curve says how
 probable the event is there, m_c, and cells scatter around it:
 
-    p_c ~ Beta(nu m_c, nu (1 - m_c)),   k_c ~ Binomial(n_c, p_c)
+    p_c ~ Beta(nu_c m_c, nu_c (1 - m_c)),   k_c ~ Binomial(n_c, p_c),   nu_c = nu / (4 m_c (1 - m_c))^rho
     m_c = gamma + (1 - gamma) (1 - lambda_c) sigmoid(eta_c)
     eta_c = a + b (exp(v_c) bend_kappa(x_c) - tau) + delta f_c + zeta z_c + s sum_j e_j h_j(x_c) + u_c
     logit lambda_c = logit lambda + l_c
 
 x is a coordinate of the score, f a feature such as the prediction, z another coordinate in standard units, and h_j are
 smooth functions of x. Scores may mean different things in groups of items: u_c, v_c and l_c are the effects of a cell's
-group, or their means over its items. gamma = phi F / M with the share phi of events that no score announces, and lambda
-is the share of the surest items without the event: a psychometric function with lapses. Every parameter is a function
-of a standard normal variable, so that models of different shape, the *members*, are rows of one table of constants, and
-their evidence decides between them.
+group, or their means over its items. With rho = 1 the log odds of all cells scatter alike, by about 2 / sqrt(nu),
+however improbable the event is; with rho = 0 their rates do, so that of a large cell of rare events anything is
+believed.
+
+gamma is the rate of events that no score announces: phi of them to one that is announced. As many items are announced
+as lie beyond tau, sigmoid(t - tau) of all, where x is the logit of the rank and t that of the share of predicted
+positives; with other coordinates as many as are predicted positive. lambda is the share of the surest items without
+the event: a psychometric function with lapses. Every parameter is a function of a standard normal variable, so that
+models of different shape, the *members*, are rows of one table of constants, and their evidence decides between them.
 
 Particles (`_numerics.particles`) stand for the posterior of every member; given a particle, cells are independent
 Beta distributions. `CurveState` is a label model: it is carried from label to label inside compiled steps.
@@ -50,6 +55,7 @@ _DIMENSION = len(PARAMETERS) + N_SMOOTH
 
 _N_PARTICLES = 256
 _N_DECIDING = 128  # of all members together, on which decisions are taken
+_LEAST, _LEAST_OTHER = 1e-9, 1e-6  # of the event and of its absence, at which 32 bits do not underflow
 _BLOCK = 32  # labelled cells whose likelihood is computed at once
 
 
@@ -70,8 +76,6 @@ class Coordinates(NamedTuple):
         Standard deviation of every coordinate over the items.
     log_odds : ()
         Log odds of the share of predicted positives.
-    share : ()
-        Share of predicted positives, F / M.
     groups : (K, G)
         Shares of the items of every cell that are of groups with effects of their own, or other numbers that such
         effects are proportional to; (K, 0) without groups.
@@ -85,15 +89,14 @@ class Coordinates(NamedTuple):
     feature: Any
     unit: Any
     log_odds: Any
-    share: Any
     groups: Any
     many: Any = np.zeros(0, np.int32)
 
 
 def rates(
     place: Float[Array, "S D"], member: Members, coordinates: Coordinates, xp: Any = jnp
-) -> tuple[Float[Array, "S K"], Float[Array, " S"]]:
-    """Compute the curve m at every cell, (S, K), and nu, (S,), from standard normal parameters of one member.
+) -> tuple[Float[Array, "S K"], Float[Array, "S K"]]:
+    """Compute the curve m and the strength nu_c at every cell from standard normal parameters of one member.
 
     `xp` is the module of the arrays, JAX's or NumPy.
     """
@@ -112,7 +115,8 @@ def rates(
     slope = member.slope * xp.exp(member.slope_sd * tails(at["slope"]))
     slope = slope + member.either_slope * at["slope"] / coordinates.unit[which]
     intercept = member.intercept + member.from_log_odds * coordinates.log_odds + member.intercept_sd * at["shift"]
-    intercept = intercept - slope * member.shift_sd * at["shift"]
+    tau = member.shift_sd * at["shift"]
+    intercept = intercept - slope * tau
     delta = member.prediction + member.prediction_sd * tails(at["prediction"])
     kappa = xp.clip(member.bend + member.bend_sd * at["bend"], 0.1, 1.6)
     roughness = xp.exp(member.roughness + member.roughness_sd * at["roughness"])
@@ -123,9 +127,10 @@ def rates(
         wave = wave + member.group_sd * effects[:, 0]
     if effects.shape[1] > 1:
         lapse = lapse + member.group_lapse_sd * effects[:, 2]
-    phi = sigmoid(member.unannounced + member.unannounced_sd * at["unannounced"])
-    gamma = xp.minimum(phi * coordinates.share, 0.5)
-    strength = xp.exp(xp.clip(member.strength + member.strength_sd * at["strength"], -2.0, 16.0))
+    announced = sigmoid(coordinates.log_odds - xp.where(which == 0, tau, 0.0))
+    phi = xp.exp(member.unannounced + member.unannounced_sd * at["unannounced"])
+    gamma = xp.minimum(phi * announced, 0.5)
+    nu = xp.exp(xp.clip(member.strength + member.strength_sd * at["strength"], -2.0, 16.0))[:, None]
     by_particle = intercept, slope, delta, member.score_sd * at["score"], gamma, kappa
     intercept, slope, delta, zeta, gamma, kappa = (x[:, None] for x in by_particle)
     size = xp.log1p(xp.abs(x))
@@ -133,7 +138,8 @@ def rates(
     if effects.shape[1] > 1:
         bent = xp.exp(member.group_slope_sd * effects[:, 1]) * bent
     eta = intercept + slope * bent + delta * coordinates.feature + zeta * z + wave
-    return xp.clip(gamma + (1 - gamma) * (1 - sigmoid(lapse)) * sigmoid(eta), 1e-7, 1 - 1e-6), strength
+    m = xp.clip(gamma + (1 - gamma) * (1 - sigmoid(lapse)) * sigmoid(eta), _LEAST, 1 - _LEAST_OTHER)
+    return m, nu * (4 * m * (1 - m)) ** -member.relative
 
 
 def program(
@@ -184,15 +190,15 @@ def _effects(place: Float[Array, "S D"], coordinates: Coordinates) -> Float[Arra
 
 
 def log_likelihood(
-    share: Float[Array, "S K"], strength: Float[Array, " S"], k: Float[Array, " K"], n: Float[Array, " K"]
+    share: Float[Array, "S K"], strength: Float[Array, "S K"], k: Float[Array, " K"], n: Float[Array, " K"]
 ) -> Float[Array, " S"]:
     """Compute the log probability of labels in one order, cells' own rates integrated out, (S,)."""
-    inverse = 1 / strength[:, None]
+    inverse = 1 / strength
     seen = _log_rising(share, inverse, k) + _log_rising(1 - share, inverse, n - k)
     return jnp.where(n > 0, seen - _log_rising(jnp.ones_like(share), inverse, n), 0.0).sum(1)
 
 
-def _log_rising(start: Float[Array, "S K"], step: Float[Array, "S 1"], n: Float[Array, " K"]) -> Float[Array, "S K"]:
+def _log_rising(start: Float[Array, "S K"], step: Float[Array, "S K"], n: Float[Array, " K"]) -> Float[Array, "S K"]:
     """Compute log of start (start + step) ... (start + (n - 1) step), in 32 bits: no large numbers cancel."""
     product = jnp.where(n > 0, start, 1.0)
     for i in range(1, 4):
@@ -278,19 +284,19 @@ class CurveState:
             worth = jnp.where(event, strength * share + count[1], strength * (1 - share) + count[0])
             return jnp.log(worth / (strength + total))
 
-        seen = smc.observe(self.particles, log_probability(self.share[:, :, cell], self.strength))
+        seen = smc.observe(self.particles, log_probability(self.share[:, :, cell], self.strength[:, :, cell]))
         few = self.deciding
-        few = few._replace(log_weight=few.log_weight + log_probability(few.share[:, cell], few.strength))
+        few = few._replace(log_weight=few.log_weight + log_probability(few.share[:, cell], few.strength[:, cell]))
         counts = self.counts.at[cell, event.astype(jnp.int32)].add(1)
         learned = replace(self, counts=counts, particles=seen, deciding=few)
         uneven = smc.uneven(seen, self.log_prior)
         return lax.cond(uneven.any(), lambda state: _moved(state, uneven), lambda state: state, learned)
 
-    def weighted(self, n: int) -> tuple[Float[Array, "n K"], Float[Array, " n"]]:
-        """Draw `n` curves with their strengths by their weights, (n, K) and (n,)."""
+    def weighted(self, n: int) -> tuple[Float[Array, "n K"], Float[Array, "n K"], Int[Array, " n"]]:
+        """Draw `n` curves with their strengths by their weights, (n, K) each, and the member of each, (n,)."""
         weight = smc.log_joint_weight(self.particles, self.log_prior)
         chosen = smc.resampled(0.5, weight.ravel(), n)
-        return self.share.reshape(-1, self.share.shape[-1])[chosen], self.strength.ravel()[chosen]
+        return _flat(self.share)[chosen], _flat(self.strength)[chosen], chosen // self.share.shape[1]
 
 
 def start(seed: int, members: Members, coordinates: Coordinates, n_particles: int = _N_PARTICLES) -> CurveState:
@@ -312,7 +318,7 @@ def start(seed: int, members: Members, coordinates: Coordinates, n_particles: in
     curves = [rates(place, members[i], coordinates, np) for i, place in enumerate(first.place)]
     share, strength = (np.stack(part).astype(np.float32) for part in zip(*curves, strict=True))
     chosen = _by_weight(_log_joint_weight(members, first), _N_DECIDING)
-    deciding = Deciding(_flat(share)[chosen], strength.ravel()[chosen], np.zeros(_N_DECIDING, np.float32))
+    deciding = Deciding(_flat(share)[chosen], _flat(strength)[chosen], np.zeros(_N_DECIDING, np.float32))
     state = CurveState(
         members=members,
         coordinates=coordinates,
@@ -327,16 +333,19 @@ def start(seed: int, members: Members, coordinates: Coordinates, n_particles: in
     return jax.device_put(state)
 
 
-def drawn(state: CurveState, n: int) -> tuple[Float[np.ndarray, "n K"], Float[np.ndarray, " n"]]:
-    """Draw `n` curves with their strengths by their weights, on the host: what `CurveState.weighted` does."""
+def drawn(
+    state: CurveState, n: int
+) -> tuple[Float[np.ndarray, "n K"], Float[np.ndarray, "n K"], Int[np.ndarray, " n"]]:
+    """Draw `n` curves with strengths and members by their weights, on the host: what `CurveState.weighted` does."""
     held, members = jax.device_get((state.particles, state.members))
     chosen = _by_weight(_log_joint_weight(members, held), n)
     share, strength = jax.device_get((state.share, state.strength))
-    return _flat(share)[chosen], strength.ravel()[chosen]
+    return _flat(share)[chosen], _flat(strength)[chosen], chosen // share.shape[1]
 
 
-def _flat(share: Float[np.ndarray, "B S K"]) -> Float[np.ndarray, "N K"]:
-    return share.reshape(-1, share.shape[-1])
+def _flat(values: Any) -> Any:
+    """Put the particles of all members into one row: (B, S, K) to (B S, K)."""
+    return values.reshape(-1, values.shape[-1])
 
 
 def _log_joint_weight(members: Members, particles: Particles) -> Float[np.ndarray, "B S"]:
@@ -354,7 +363,7 @@ def _by_weight(log_weight: Float[np.ndarray, "B S"], n: int) -> Int[np.ndarray, 
 
 
 def _deciding(state: CurveState) -> Deciding:
-    share, strength = state.weighted(_N_DECIDING)
+    share, strength, _ = state.weighted(_N_DECIDING)
     return Deciding(share, strength, jnp.zeros(_N_DECIDING, jnp.float32))
 
 

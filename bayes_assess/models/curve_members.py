@@ -11,7 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.pytrees import register_dataclass
 
-_NEVER = -30.0  # logit of a share that is 0
+_NEVER = -30.0  # log odds of a share that is 0
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,12 @@ class Members:
     bend, bend_sd : of kappa; 1 is straight.
     prediction, prediction_sd : of delta.
     score_sd : of zeta.
-    unannounced, unannounced_sd : of logit phi.
+    unannounced, unannounced_sd : of log phi.
     lapse, lapse_sd : of logit lambda.
     roughness, roughness_sd : of log s.
     strength, strength_sd : of log nu.
+    relative : rho, 1 where cells scatter relative to their odds, 0 where they scatter alike in their rates.
+    precaution : 1 of members that move intervals, and estimates only as far as they are more probable than not.
     group_sd, group_slope_sd, group_lapse_sd : of u, v and l, the effects of groups.
     heavy : how heavy the tails of log b and delta are: sinh(heavy u) / heavy in the place of a normal u; 0: normal.
     names : what the members are called.
@@ -60,6 +62,8 @@ class Members:
     roughness_sd: Any
     strength: Any
     strength_sd: Any
+    relative: Any
+    precaution: Any
     group_sd: Any
     group_slope_sd: Any
     group_lapse_sd: Any
@@ -88,31 +92,30 @@ def _logit(share: float) -> float:
 
 
 _CURVE = {
-    "prior": 0.45,
+    "prior": 0.48,
     "shift_sd": 1.0,
     "slope": 4.0,
     "slope_sd": 0.7,
     "prediction_sd": 2.0,
     "score_sd": 0.3,
-    "unannounced": _logit(0.002),
-    "unannounced_sd": 2.0,
     "lapse": _logit(0.001),
     "lapse_sd": 2.5,
     "roughness": math.log(0.5),
     "roughness_sd": 1.0,
     "strength": math.log(300.0),
     "strength_sd": 1.5,
+    "relative": 1.0,
     "heavy": 0.8,
 }
+_HIDDEN = {"prior": 0.2, "unannounced": math.log(0.3), "unannounced_sd": 1.5, "precaution": 1.0}
 
 POSITIVES = Members.of(
     curve=_CURVE,
-    bent=_CURVE | {"prior": 0.15, "bend": 0.6, "bend_sd": 0.25},
-    hidden=_CURVE | {"prior": 0.25, "unannounced": _logit(0.1), "unannounced_sd": 1.8},
-    score=_CURVE
-    | {"prior": 0.05, "coordinate": 1, "shift_sd": 1.5, "slope": 2.0, "slope_sd": 1.0, "unannounced": _logit(0.001)},
+    bent=_CURVE | {"prior": 0.16, "bend": 0.6, "bend_sd": 0.25},
+    hidden=_CURVE | _HIDDEN,
+    score=_CURVE | {"prior": 0.05, "coordinate": 1, "shift_sd": 1.5, "slope": 2.0, "slope_sd": 1.0},
     weak={
-        "prior": 0.1,
+        "prior": 0.11,
         "from_log_odds": 1.0,
         "intercept_sd": 1.5,
         "either_slope": 3.0,
@@ -123,12 +126,14 @@ POSITIVES = Members.of(
         "roughness_sd": 0.7,
         "strength": math.log(300.0),
         "strength_sd": 1.5,
+        "relative": 1.0,
         "heavy": 0.8,
     },
 )
-"""How positive labels rise with the score; METHODS 12.2.
+"""How positive labels rise with the score (METHODS 12.2, corrected by 12.7).
 
-Hidden positives weigh more here than there: intervals cover them more often, and are about a tenth wider elsewhere.
+Either no positive is hidden, or a share of them that may be any: a spike and a slab. `benchmarks/study_members.py`
+compares sets of members over a population of pools.
 """
 
 # At the same score the odds of a positive label differ between groups by factors of about e^2; and a judge that tells
@@ -136,7 +141,7 @@ Hidden positives weigh more here than there: intervals cover them more often, an
 _FAVOUR = {"group_sd": 2.0, "group_slope_sd": 1.0, "group_lapse_sd": 1.5}
 # Judges are worse than the classifiers of `POSITIVES`: ten times as many positive labels have no score that tells, and
 # one in twenty of the items that they are surest of may be none.
-_BIASED = _CURVE | _FAVOUR | {"unannounced": _logit(0.02)}
+_BIASED = _CURVE | _FAVOUR | {"unannounced": math.log(0.02), "unannounced_sd": 2.0, "relative": 0.0}
 # A rise over all ranks or scores, not at the cut alone, from a level that may be any.
 _LINE = _FAVOUR | {
     "prior": 0.2,
@@ -154,7 +159,7 @@ _LINE = _FAVOUR | {
 
 RATES = Members.of(
     curve=_BIASED | {"prior": 0.2, "lapse": _logit(0.05), "lapse_sd": 2.0},
-    hidden=_BIASED | {"prior": 0.15, "unannounced": _logit(0.1), "unannounced_sd": 1.8},
+    hidden=_BIASED | {"prior": 0.15, "unannounced": math.log(0.1), "unannounced_sd": 1.8},
     rank=_LINE,
     score=_LINE | {"coordinate": 1, "slope": 0.7},
     flat=_FAVOUR

@@ -5,10 +5,10 @@ together, by u_g in log odds, such as where a judge is too kind to one author:
 
 .. math::
     \tau \sim \text{uniform on SPREADS}, \quad u_g \sim N(0, \tau^2), \quad
-    p_c \sim \mathrm{Beta}(\nu m'_c, \nu (1 - m'_c)), \quad \mathrm{logit}\, m'_c = \mathrm{logit}\, m_c + u_{g(c)}
+    p_c \sim \mathrm{Beta}(\nu_c m'_c, \nu_c (1 - m'_c)), \quad \mathrm{logit}\, m'_c = \mathrm{logit}\, m_c + u_{g(c)}
 
-Given m and nu groups are independent but for tau, so that their effects need no particles of their own: u_g lives on a
-grid, where the labels of the group have a beta-binomial probability, and tau is drawn from what is left when all u_g
+Given m and nu_c groups are independent but for tau, so that their effects need no particles of their own: u_g lives on
+a grid, where the labels of the group have a beta-binomial probability, and tau is drawn from what is left when all u_g
 are summed out. The curves are those that were learned as if there were no such effects. What they took for scatter of
 single cells stays in nu, so that groups without labels are uncertain rather than sure.
 
@@ -30,7 +30,7 @@ _AT_ONCE = 4_000_000  # numbers
 def with_group_effects(
     rng: np.random.Generator,
     curves: Float[np.ndarray, "S K"],
-    strength: Float[np.ndarray, " S"],
+    strength: Float[np.ndarray, "S K"],
     counts: Int[np.ndarray, "K 2"],
     group: Int[np.ndarray, " K"],
 ) -> Float[np.ndarray, "S K"]:
@@ -39,8 +39,8 @@ def with_group_effects(
     Parameters
     ----------
     rng : Generator
-    curves, strength : (S, K), (S,)
-        Draws of m and nu.
+    curves, strength : (S, K)
+        Draws of m and nu_c.
     counts : (K, 2)
         Labelled items without and with the event.
     group : (K,) integers
@@ -50,7 +50,7 @@ def with_group_effects(
     --------
     >>> rng, flat = np.random.default_rng(0), np.full((500, 4), 0.5)
     >>> counts = np.array([[20, 0], [0, 20], [10, 10], [0, 0]])
-    >>> found = with_group_effects(rng, flat, np.full(500, 50.0), counts, np.arange(4)).mean(0)
+    >>> found = with_group_effects(rng, flat, np.full((500, 4), 50.0), counts, np.arange(4)).mean(0)
     >>> bool(found[0] < 0.2), bool(found[1] > 0.8), bool(abs(found[2] - 0.5) < 0.1), bool(abs(found[3] - 0.5) < 0.1)
     (True, True, True, True)
     """
@@ -65,14 +65,16 @@ def with_group_effects(
     step = max(1, _AT_ONCE // (len(_GRID) * max(len(labelled), n_groups)))
     for start in range(0, len(curves), step):
         some = slice(start, start + step)
-        likelihood = _likelihood(logit[some][:, labelled], nu[some], counts[labelled], group[labelled], n_groups)
+        likelihood = _likelihood(
+            logit[some][:, labelled], nu[some][:, labelled], counts[labelled], group[labelled], n_groups
+        )
         effect[some] = _drawn(rng, likelihood, prior)
     return np.clip(1 / (1 + np.exp(-(logit + effect[:, group]))), 1e-7, 1 - 1e-6)
 
 
 def _likelihood(
     logit: Float[np.ndarray, "S L"],
-    nu: Float[np.ndarray, " S"],
+    nu: Float[np.ndarray, "S L"],
     counts: Int[np.ndarray, "L 2"],
     group: Int[np.ndarray, " L"],
     n_groups: int,
@@ -83,7 +85,7 @@ def _likelihood(
     for outcome, share in ((1, rate), (0, 1 - rate)):
         for j in range(int(counts[:, outcome].max(initial=0))):  # rising factorials, as far as there are labels
             more = np.flatnonzero(counts[:, outcome] > j)
-            terms = np.log(nu[:, None, None] * share[:, more] + j)
+            terms = np.log(nu[:, more, None] * share[:, more] + j)
             present, first = np.unique(group[more], return_index=True)
             log[:, present] += np.add.reduceat(terms, first, axis=1)
     return np.exp(log - log.max(-1, keepdims=True))

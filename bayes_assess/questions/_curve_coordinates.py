@@ -43,7 +43,7 @@ def coordinates_of(ranked: RankedScore | None, cell: Int[np.ndarray, " M"], size
     if ranked is None:
         nothing = np.zeros((1, len(size)), np.float32)
         smooth = np.zeros((1, len(size), N_SMOOTH), np.float32)
-        return _coordinates(nothing, nothing, smooth, nothing[0], np.ones(1), 0.0, 0.5)
+        return _coordinates(nothing, nothing, smooth, nothing[0], np.ones(1), 0.0)
     if ranked.announced is None:
         return _of_confidence(ranked, totals)
     return _of_positives(ranked, ranked.announced, totals)
@@ -111,7 +111,6 @@ def _of_positives(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals
         feature=totals.mean(ranked.votes - ranked.n_systems / 2),
         unit=np.array([rank_unit, score_unit]),
         log_odds=log_odds,
-        share=ranked.share,
     )
 
 
@@ -126,13 +125,12 @@ def _of_confidence(ranked: RankedScore, totals: _Totals) -> Coordinates:
         feature=np.log((fraction + 0.05) / 1.05),
         unit=np.ones(2),
         log_odds=0.0,
-        share=0.5,
     )
 
 
-def _coordinates(place, standard, smooth, feature, unit, log_odds, share) -> Coordinates:
+def _coordinates(place, standard, smooth, feature, unit, log_odds) -> Coordinates:
     groups = np.zeros((len(feature), 0))
-    arrays = (place, standard, smooth, feature, unit, log_odds, share, groups)
+    arrays = (place, standard, smooth, feature, unit, log_odds, groups)
     return Coordinates(*(np.asarray(array, np.float32) for array in arrays))
 
 

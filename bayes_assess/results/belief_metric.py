@@ -20,6 +20,7 @@ from bayes_assess.questions.metric import cells_table
 from bayes_assess.results._curve_table import curve_table
 from bayes_assess.results._ordered import Ordered
 from bayes_assess.results.plots import forest, precision_recall_curve
+from bayes_assess.results.sensitivity import SensitiveToHidden
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +51,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefMetricResult(Ordered):
+class BeliefMetricResult(SensitiveToHidden, Ordered):
     """Measures, such as F1, from a belief that learns what the scores mean.
 
     Attributes
@@ -135,7 +136,7 @@ class BeliefMetricResult(Ordered):
                 "The belief is about all of a label, with no event that has a rate in cells; `draws` has the posterior "
                 "of what was asked."
             )
-        nu, counts = self.found.strength[:, None], self.found.events
+        nu, counts = self.found.strength, self.found.events
         return (nu * self.found.curves + counts[:, 1]) / (nu + counts.sum(1))
 
     @property
@@ -199,7 +200,7 @@ class BeliefMetricResult(Ordered):
                 raise QuestionError(f"There is no output {show(side)}; there are {listing(self.groups)}.")
             columns.append(self.found.draws[:, at[0]])
         draws = columns[0] - columns[1]
-        found = posterior_measure(draws[:, None], self.found.exact)
+        found = posterior_measure(draws[:, None], self.found.exact, self.found.cautious)
         masses = region_masses(draws, rope + _ROUNDING)
         return Difference(float(found.value[0]), found.interval(self.level)[0], *masses.tolist())
 
@@ -260,7 +261,7 @@ class BeliefMetricResult(Ordered):
             )
         return to_arviz(
             {"measure": self.found.draws, "rate": self.posterior, "strength": self.found.strength},
-            dims={"measure": ["output"], "rate": ["cell"], "labels": ["cell"], "events": ["cell"]},
+            dims={"measure": ["output"]} | {name: ["cell"] for name in ("rate", "strength", "labels", "events")},
             coords={"output": self.groups, "cell": self.cells.names},
             observed_data={"labels": counts.sum(1), "events": counts[:, 1]},
             attrs=self._attributes(),
@@ -286,7 +287,8 @@ class BeliefMetricResult(Ordered):
             lines.append(f"{name} {one:.3f}, {self.level:.0%} {self._kind(i)} interval [{low:.3f}, {high:.3f}]{given}.")
         if len(lines) > _LINES:
             lines = [*lines[:_LINES], f"And {len(value) - _LINES:,} more."]
-        return [*lines, *(self._said_of_the_best() if self._is_ordered else []), self._without_trust()]
+        best = self._said_of_the_best() if self._is_ordered else []
+        return [*lines, *best, self._without_trust(), *self._if_hidden()]
 
     def _about_curve(self) -> list[str]:
         n = f"Precision and recall at {len(self._credible) // 2:,} thresholds"
@@ -345,7 +347,7 @@ class BeliefMetricResult(Ordered):
 
     @cached_property
     def _posterior(self) -> Any:
-        return posterior_measure(self.found.draws, self.found.exact)
+        return posterior_measure(self.found.draws, self.found.exact, self.found.cautious)
 
     @cached_property
     def _credible(self) -> Float[np.ndarray, "k 2"]:
@@ -377,7 +379,7 @@ class BeliefMetricResult(Ordered):
         if self.supposed is None or len(self.groups) > _SUPPOSED:
             return []
         kinds = ("right", "wrong") if self._events.about_agreement else ("positive", "negative")
-        posteriors = [posterior_measure(draws, False) for draws in self.supposed]
+        posteriors = [posterior_measure(draws, False, self.found.cautious) for draws in self.supposed]
         ends = [(one.value, one.interval(self.level)) for one in posteriors]
         return [
             self._supposition(name, kinds, [(float(value[i]), interval[i]) for value, interval in ends])

@@ -205,9 +205,10 @@ class TestResume:
     def test_a_journal_that_hands_out_an_item_twice_is_refused(self, path):
         a = ba.assess(POOL, ba.GroupAccuracy(), journal=path)
         ids = a.ask(3).ids
+        a.tell(ids[:1], LABELS[ids[:1]])
         a.journal.append("ask", {"ids": ids[:1]}, expected=a._sequence)
         a.journal.close()
-        with pytest.raises(ba.JournalError, match=r"Entry 2 of the journal .* does not follow"):
+        with pytest.raises(ba.JournalError, match=r"Entry 3 of the journal .* does not follow"):
             ba.resume(path, POOL)
 
     def test_the_journal_of_another_pool_is_refused(self, path):

@@ -11,9 +11,10 @@ import threading
 import numpy as np
 import pytest
 
+import bayes_assess as ba
 from bayes_assess.campaigns import journal as journal_module
 from bayes_assess.campaigns.journal import Journal
-from bayes_assess.errors import JournalError
+from bayes_assess.errors import JournalError, OutputError
 
 needs_sigkill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 
@@ -215,10 +216,10 @@ def test_open_of_a_folder_says_so(tmp_path):
 
 
 def test_open_of_a_newer_format_asks_for_an_upgrade(path, monkeypatch):
-    monkeypatch.setattr(journal_module, "VERSION", 2)
+    monkeypatch.setattr(journal_module, "VERSION", 3)
     Journal.create(path, {}).close()
-    monkeypatch.setattr(journal_module, "VERSION", 1)
-    with pytest.raises(JournalError, match="format 2, but this release reads formats up to 1; upgrade"):
+    monkeypatch.undo()
+    with pytest.raises(JournalError, match="format 3, but this release reads formats up to 2; upgrade"):
         Journal.open(path)
 
 
@@ -254,6 +255,113 @@ def test_a_closed_journal_says_so(path):
     for use in (lambda: journal.append("ask", {}), lambda: list(journal.events()), lambda: journal.last_sequence):
         with pytest.raises(JournalError, match="closed"):
             use()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda a, path: a.result().table().to_csv(path),
+        lambda a, path: a.result().report(path, format="md"),
+        lambda a, path: a.pending_queries.to_csv(path),
+        lambda a, path: a.pending_queries.to_xlsx(path),
+        lambda a, path: a.pending_queries.to_json(path, tool="argilla"),
+    ],
+    ids=["table", "report", "sheet", "workbook", "tasks"],
+)
+def test_nothing_is_written_onto_a_journal(tmp_path, write):
+    path = tmp_path / "run.json"
+    a = ba.assess(ba.RankedList(100), ba.PrecisionCurve(p_min=0.5), journal=path)
+    a.ask(3)
+    before = path.read_bytes()
+    with pytest.raises(OutputError, match="journal of a session"):
+        write(a, path)
+    assert path.read_bytes() == before
+
+
+# -- damage ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A journal of some pages, with what it holds."""
+    path = tmp_path_factory.mktemp("whole") / "run.db"
+    with Journal.create(path, {"seed": 7, "question": {"question": "Rate", "by": "s\u00efte"}}) as journal:
+        for i in range(40):
+            journal.append("ask", {"ids": [f"item-{j}" for j in range(i, i + 30)]})
+            journal.append("tell", {"ids": [f"item-{i}"], "labels": ["cat" if i % 3 else "dog"]})
+    return path.read_bytes(), _content(path)
+
+
+def _content(path) -> tuple:
+    with Journal.open(path) as journal:
+        return journal.meta, list(journal.events())
+
+
+def _same_or_refused(path, content, expected) -> bool:
+    """Tell whether a damaged journal was refused; if not it must be the same."""
+    path.write_bytes(content)
+    try:
+        found = _content(path)
+    except JournalError:
+        return True
+    assert found == expected
+    return False
+
+
+def test_a_journal_that_was_cut_anywhere_is_refused(path, whole):
+    content, expected = whole
+    random = np.random.default_rng(0)
+    cuts = {
+        *range(0, len(content), 4096),
+        *(len(content) - n for n in (1, 2, 100, 4000)),
+        *random.integers(0, len(content), 60),
+    }
+    for size in sorted(cuts):
+        assert _same_or_refused(path, content[:size], expected), size
+
+
+def test_a_bit_that_was_flipped_is_found_unless_it_changes_nothing(path, whole):
+    content, expected = whole
+    random, refused = np.random.default_rng(1), 0
+    places = [*random.integers(0, len(content), 300), *range(100), *random.integers(100, 4096, 50)]
+    for place in places:
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << int(random.integers(8))
+        refused += _same_or_refused(path, flipped, expected)
+    assert refused > len(places) // 2
+
+
+def test_an_event_that_was_changed_by_hand_is_reported(path):
+    with Journal.create(path, {}) as journal:
+        for label in ("cat", "dog"):
+            journal.append("tell", {"ids": [label], "labels": [label]})
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("DROP TRIGGER events_are_final_1")
+    connection.execute("UPDATE events SET payload = replace(payload, 'cat', 'cow') WHERE sequence = 1")
+    connection.close()
+    with Journal.open(path) as journal, pytest.raises(JournalError, match=r"damaged: event 1 .* copy of the file"):
+        list(journal.events())
+
+
+def test_journals_of_format_1_are_read_and_written_on(path):
+    with Journal.create(path, {"seed": 3}) as journal:
+        journal.append("ask", {"ids": ["\u00e4"]})
+    connection = sqlite3.connect(path, isolation_level=None)
+    for trigger in ("events_are_final_1", "events_are_final_2", "header_is_final_1", "header_is_final_2"):
+        connection.execute(f"DROP TRIGGER {trigger}")
+    connection.execute("UPDATE header SET version = 1")
+    for table in ("header", "events"):
+        connection.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    with Journal.open(path) as journal:
+        assert journal.append("tell", {"ids": ["\u00e4"]}, expected=1) == 2
+    meta, events = _content(path)
+    assert meta == {"seed": 3}
+    assert [(event.sequence, event.kind, event.payload["ids"]) for event in events] == [
+        (1, "ask", ["\u00e4"]),
+        (2, "tell", ["\u00e4"]),
+    ]
 
 
 # -- crashes ---------------------------------------------------------------------------------------------------------

@@ -201,6 +201,32 @@ def test_a_filled_in_sheet_is_not_overwritten(run):
     assert len(read_csv(path)) == 3
 
 
+OUTPUTS = [("ask", "-o"), ("disagreements", "-o"), ("report", "-o")]
+OUTPUTS += [(command, option) for command in ("status", "plan") for option in ("--csv", "--plot")]
+
+
+@pytest.mark.parametrize(("command", "option"), OUTPUTS)
+def test_no_output_replaces_the_run_or_its_pool(run, pool_file, command, option):
+    before = run.read_bytes(), pool_file.read_bytes()
+    for path in (run, pool_file, run.with_name("run.db-journal")):
+        assert "choose another name" in refused(command, run, option, path, "--force")
+    assert (run.read_bytes(), pool_file.read_bytes()) == before
+    mine = sheet(run, ["mine"], ["mine"], "mine.csv")
+    assert "--force" in refused(command, run, option, mine)
+    assert read_csv(mine) == [{"id": "mine", "label": "mine"}]
+
+
+@pytest.mark.parametrize("option", ["--csv", "--plot"])
+def test_simulate_replaces_neither_its_inputs_nor_unasked_what_is_there(pool_file, truth, option):
+    labels = sheet(pool_file, list(truth), list(truth.values()))
+    for path in (pool_file, labels):
+        before = path.read_bytes()
+        assert "choose another name" in refused("simulate", pool_file, "--labels", labels, option, path, "--force")
+        assert path.read_bytes() == before
+    mine = sheet(pool_file, ["mine"], ["mine"], "mine.csv")
+    assert "--force" in refused("simulate", pool_file, "--labels", labels, option, mine)
+
+
 def test_a_sheet_needs_its_folder_before_anything_is_asked(run, tmp_path):
     assert "no folder" in refused("ask", run, "-o", tmp_path / "nowhere" / "sheet.csv")
     assert "0 pending" in done("status", run)

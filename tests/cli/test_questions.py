@@ -711,7 +711,16 @@ def test_start_and_simulate_share_their_options():
 
     start, simulate = options("start"), options("simulate")
     assert start - simulate <= {"--out", "--design", "--show"}
-    assert simulate - start <= {"--labels", "--designs", "--budgets", "--repeats", "--csv", "--plot", "--label"}
+    assert simulate - start <= {
+        "--labels",
+        "--designs",
+        "--budgets",
+        "--repeats",
+        "--csv",
+        "--plot",
+        "--force",
+        "--label",
+    }
 
 
 def test_an_unknown_question_lists_them_all(pool_file, tmp_path):

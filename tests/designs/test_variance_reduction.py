@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 import pytest
@@ -9,9 +11,12 @@ import pytest
 import bayes_assess as ba
 from bayes_assess.campaigns.simulate import _THREADS
 from bayes_assess.designs import VarianceReduction
+from bayes_assess.designs._audit import audit_plan
 from bayes_assess.designs.step import one_label, start_campaign
 from bayes_assess.designs.variance_reduction import gains
 from bayes_assess.errors import DesignError, PriorError, QuestionError
+from bayes_assess.models.curve_members import POSITIVES
+from bayes_assess.questions import _events
 
 RNG = np.random.default_rng(7)
 SCORES = RNG.beta(0.3, 3.0, 600)
@@ -147,6 +152,71 @@ def test_random_items_are_a_uniform_sample():
     assert ((n - expected) ** 2 / expected).sum() < 21.1
 
 
+def test_random_items_are_drawn_as_often_as_they_are_weighted_for():
+    """Shares of 1,200 items agree with the probabilities of 6 cells at most (chi-squared, 5 degrees, p = 1e-4)."""
+    design = VarianceReduction(n_strata=3)
+    setting = ba.Metric("f1").setting(POOL, 0, design.strata_of(POOL))
+    with jax.enable_x64(True):
+        state = jax.tree.map(jax.numpy.asarray, design.init(*setting))
+        share, doublings = jax.jit(design.random_items)(state)
+        keys = jax.random.split(jax.random.key(0), 2600)
+        cells, draws, after = jax.jit(jax.vmap(lambda key: design.choose(key, state)))(keys)
+    random = np.asarray(draws.weight) > 0
+    assert 0.45 < random.mean() < 0.55  # of all items half, as one in twenty has the event
+    assert share == pytest.approx(0.5)
+    np.testing.assert_array_equal(after.audit.doublings[0], doublings)
+    expected = setting.cells.sizes * 2 ** (np.asarray(doublings) / 2)
+    expected = expected / expected.sum()
+    assert np.ptp(expected / setting.cells.sizes) > 0
+    n = np.bincount(np.asarray(cells)[random], minlength=len(expected))
+    assert ((n - n.sum() * expected) ** 2 / (n.sum() * expected)).sum() < 25.7
+    weights = setting.cells.sizes / (expected * POOL.n_items)  # 1 / (M q)
+    np.testing.assert_allclose(np.asarray(draws.weight)[random], weights[np.asarray(cells)[random]])
+
+
+def test_there_are_fewer_random_items_where_events_are_rare_and_none_is_never_drawn():
+    remaining, variance = np.array([990, 10, 0]), np.array([[0.0], [1e-4], [1.0]])
+    with jax.enable_x64(True):
+        shares = [float(audit_plan(0.05, events, remaining, variance)[0]) for events in (0.0, 1e-3, 0.04, 0.5, 0.999)]
+        np.testing.assert_allclose(shares, [0.05, 0.06125, 0.5, 0.5, 0.06125])
+        assert audit_plan(0.05, 0.5, remaining, variance)[1].tolist()[0] == 0
+        assert audit_plan(0.05, 0.5, remaining, variance)[1].tolist()[1] > 0
+        assert [float(audit_plan(audit, 0.5, remaining, variance)[0]) for audit in (0.0, 0.2, 0.9)] == [0.0, 0.5, 0.9]
+        assert audit_plan(0.9, 0.5, remaining, variance)[1].tolist() == [0, 0, 0]
+
+
+def test_random_items_are_drawn_by_what_was_known_when_no_item_was_pending():
+    a = told(30)
+    a.ask(10)
+    before = np.asarray(a._state.audit.doublings)
+    a.tell(a.pending[:5], LABELS[a.pending[:5]])
+    a.ask(3)
+    np.testing.assert_array_equal(a._state.audit.doublings, before)
+    a.tell(a.pending, LABELS[a.pending])
+    a.ask(1)
+    assert (np.asarray(a._state.audit.doublings) != before).any()
+
+
+def test_journals_that_keep_no_probabilities_are_of_uniform_draws(tmp_path, monkeypatch):
+    """As they were written when one item in twenty was random, and all were alike."""
+
+    def uniform(design, state):
+        return 0.3, jax.numpy.zeros_like(state.remaining)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(VarianceReduction, "random_items", uniform)
+        patch.setattr(VarianceReduction, "journal_entry", lambda design, state: {})
+        design = VarianceReduction(n_strata=11)
+        a = ba.assess(POOL, ba.Metric("f1"), design=design, journal=tmp_path / "run.db")
+        ids = a.ask(40).ids
+        a.tell(ids, LABELS[ids])
+        found = a.result().design_interval
+        a.journal.close()
+    b = ba.resume(tmp_path / "run.db", POOL)
+    assert int(b._state.audit.counts.sum()) > 0
+    np.testing.assert_array_equal(b.result().design_interval, found)
+
+
 @pytest.mark.slow
 def test_the_label_asked_for_is_the_one_that_teaches_most():
     design = VarianceReduction(n_strata=12, audit=0.0)
@@ -192,6 +262,42 @@ def test_another_measure_of_the_same_event_is_answered_from_the_same_labels():
     np.testing.assert_array_equal(both.design_interval, [[0.0, 1.0]] * 3)  # bets were on F1 alone
     with pytest.raises(QuestionError, match="another event"):
         a.result(question=ba.Metric("recall", positive=0))
+
+
+ALIKE = np.concatenate([np.linspace(0.2, 0.95, 40), np.zeros(19_960)])  # scores, 99.8 % of them the same
+ALIKE_POOL = ba.Pool(scores=ALIKE)
+
+
+@pytest.mark.parametrize("relative", [1.0, 0.0])
+def test_items_that_are_all_alike_swallow_no_labels(monkeypatch, relative):
+    """With scatter that is relative; with the same scatter of all rates, as a planted fault, they do."""
+    members = replace(POSITIVES, relative=np.full_like(POSITIVES.prior, relative))
+    monkeypatch.setattr(_events, "POSITIVES", members)
+    labels = (np.random.default_rng(0).random(len(ALIKE)) < 1.2 * ALIKE - 0.2).astype(int)
+    a = ba.assess(ALIKE_POOL, ba.Metric("f1"), design=VarianceReduction(n_strata=12, audit=0.0))
+    among = 0
+    for _ in range(10):
+        ids = a.ask(4).ids
+        among += int((ALIKE[ids] == 0).sum())
+        a.tell(ids, labels[ids])
+    assert (among < 20) == (relative == 1.0)
+
+
+def test_hidden_positives_move_the_interval_and_only_labels_the_estimate():
+    a = ba.assess(ALIKE_POOL, ba.Metric("f1"), design=VarianceReduction(n_strata=12))
+    a.tell(np.arange(40), np.arange(40) >= 10)  # all that have a score: 30 positives, 24 of them predicted
+    a.tell(np.arange(1000, 1400), np.zeros(400, int))  # and none among 400 of the others
+    result = a.result()
+    best = 2 * 24 / (24 + 30)
+    assert result.estimate == pytest.approx(best, abs=1e-12)
+    assert result.interval[1] == pytest.approx(best, abs=1e-12)
+    assert result.interval[0] < 2 * 24 / (24 + 30 + 10)  # ten hidden ones are nothing that 400 labels rule out
+    a.tell([5000], [1])
+    after = a.result()
+    # One in 401 says what it says: no more than the share of 401, and no less than the one.
+    assert 2 * 24 / (24 + 30 + len(ALIKE) / 401) < after.estimate < 2 * 24 / (24 + 31)
+    assert after.interval[0] < result.interval[0]
+    assert after.interval[1] == pytest.approx(2 * 24 / (24 + 31), abs=1e-12)
 
 
 MANY = np.random.default_rng(3).dirichlet([0.5] * 4, 300)

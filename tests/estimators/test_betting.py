@@ -46,10 +46,12 @@ POOLS = {
 # --- the game is fair -------------------------------------------------------------------------------------------
 
 
-def expected_increment(remaining, f, g, counts, believed, control, play=increments):
+def expected_increment(remaining, f, g, counts, believed, control, play=increments, rates=(1.0, 1.0, 1.0)):
     theta = ((remaining + counts) * f).sum() / ((remaining + counts) * g).sum()
-    a, b = play(f, g, counts, remaining.sum(1), believed, control)
-    return float((remaining * np.asarray(a - theta * b)).sum() / remaining.sum())
+    rates = np.array(rates)
+    chance = remaining * rates[:, None] / (remaining.sum(1) * rates).sum()
+    a, b = play(f, g, counts, remaining.sum(1), believed, control, rates)
+    return float((chance * np.asarray(a - theta * b)).sum())
 
 
 REMAINING, COUNTS = np.array([[5, 2], [1, 4], [0, 3]]), np.array([[1, 0], [2, 2], [0, 7]])
@@ -57,22 +59,35 @@ REMAINING, COUNTS = np.array([[5, 2], [1, 4], [0, 3]]), np.array([[1, 0], [2, 2]
 
 @pytest.mark.parametrize("tables", [mean_tables(3), f1_tables([0, 1, 1])], ids=["mean", "f1"])
 @pytest.mark.parametrize("control", [0.0, 0.37, 1.0])
-def test_an_audit_item_is_fair_at_the_truth_whatever_is_believed(tables, control):
+@pytest.mark.parametrize("rates", [(1.0, 1.0, 1.0), (3.0, 1.0, 0.02)], ids=["uniform", "by cell"])
+def test_an_audit_item_is_fair_at_the_truth_whatever_is_believed(tables, control, rates):
     for believed in ([[0.7, 0.3]] * 3, [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]):
-        assert abs(expected_increment(REMAINING, *tables, COUNTS, np.array(believed), control)) < 1e-15
+        found = expected_increment(REMAINING, *tables, COUNTS, np.array(believed), control, rates=rates)
+        assert abs(found) < 1e-15
 
 
-def with_wrong_sign(f, g, counts, unlabelled, believed, control):
+def test_weights_that_are_ignored_are_unfair():
+    believed = np.array([[0.7, 0.3], [0.4, 0.6], [0.5, 0.5]])
+
+    def uniform(f, g, counts, unlabelled, believed, control, rates):
+        return increments(f, g, counts, unlabelled, believed, control)
+
+    for tables in (mean_tables(3), f1_tables([0, 1, 1])):
+        found = expected_increment(REMAINING, *tables, COUNTS, believed, 0.5, uniform, (3.0, 1.0, 0.2))
+        assert abs(found) > 1e-3
+
+
+def with_wrong_sign(f, g, counts, unlabelled, believed, control, rates):
     a, b = increments(f, g, counts, unlabelled, believed, control)
     known_a, known_b = (2 * (counts * x).sum() / (counts.sum() + unlabelled.sum()) for x in (f, g))
     return known_a - a, known_b - b
 
 
-def without_labelled(f, g, counts, unlabelled, believed, control):
+def without_labelled(f, g, counts, unlabelled, believed, control, rates):
     return increments(f, g, 0 * counts, unlabelled, believed, control)
 
 
-def with_one_item_too_many(f, g, counts, unlabelled, believed, control):
+def with_one_item_too_many(f, g, counts, unlabelled, believed, control, rates):
     return increments(f, g, counts, unlabelled + 1, believed, control)
 
 
@@ -82,16 +97,23 @@ def test_planted_faults_are_unfair(fault):
     assert abs(expected_increment(REMAINING, *mean_tables(3), COUNTS, believed, 0.5, fault)) > 1e-3
 
 
+RATES = np.array([1.0, 3.0])
+
+
 def whole_campaigns(remaining, counts, state, f, g, probability=1.0):
-    """All sequences of audit draws from a tiny pool, with their probabilities and the states that they end in."""
+    """All sequences of audit draws from a tiny pool, with their probabilities and the states that they end in.
+
+    Every other item is drawn uniformly, and those between with probabilities that differ by cell.
+    """
     if remaining.sum() == 0:
         yield probability, state
         return
     seen = counts + np.array([0.2, 0.6])
     believed = seen / seen.sum(1, keepdims=True)
+    rates = RATES ** (counts.sum() % 2)
     for cell, outcome in zip(*np.nonzero(remaining), strict=True):
-        chance = probability * remaining[cell, outcome] / remaining.sum()
-        after = update(state, f, g, counts, remaining.sum(1), believed, cell, outcome)
+        chance = probability * remaining[cell, outcome] * rates[cell] / (remaining.sum(1) * rates).sum()
+        after = update(state, f, g, counts, remaining.sum(1), believed, cell, outcome, rates=rates)
         left, known = remaining.copy(), counts.copy()
         left[cell, outcome] -= 1
         known[cell, outcome] += 1
@@ -215,11 +237,12 @@ def believed_by(kind: Any, items: Any, counts: Any, cell: Any, outcome: Any) -> 
 
 
 @partial(jax.jit, static_argnames=["n_steps"])
-@partial(jax.vmap, in_axes=(0, None, None, None, None, None, None, None))
-def campaign(key, f, g, items, belief, hunt, tilt, n_steps):
+@partial(jax.vmap, in_axes=(0, *[None] * 9))
+def campaign(key, f, g, items, belief, hunt, tilt, rates, known_rates, n_steps):
     """Label n items: three audits in ten draws, else an item of the label `hunt` while there is one.
 
-    Audits are drawn with weights `tilt` for the two labels, which should be equal.
+    Audits are drawn with weights `tilt` for the two labels, which should be equal, times `rates` for the cells, which
+    are taken for `known_rates`.
     """
 
     def step(carry, key):
@@ -227,11 +250,11 @@ def campaign(key, f, g, items, belief, hunt, tilt, n_steps):
         left = items - counts
         keys = jax.random.split(key, 3)
         is_audit = jax.random.bernoulli(keys[0], 0.3)
-        drawn = jax.random.categorical(keys[1], jnp.log((left * tilt).ravel() + 1e-300))
+        drawn = jax.random.categorical(keys[1], jnp.log((left * tilt * rates[:, None]).ravel() + 1e-300))
         hunted = jnp.where((left[:, hunt] > 0).any(), left * jnp.eye(2)[hunt], left)
         cell, outcome = jnp.divmod(jnp.where(is_audit, drawn, jnp.argmax(hunted)), 2)
         believed = believed_by(belief, items, counts, cell, outcome)
-        state = update(state, f, g, counts, left.sum(1), believed, cell, outcome, is_audit)
+        state = update(state, f, g, counts, left.sum(1), believed, cell, outcome, is_audit, known_rates)
         counts = counts.at[cell, outcome].add(1)
         return (state, counts), interval(state, f, g, counts, items.sum(1) - counts.sum(1), LEVEL)
 
@@ -239,14 +262,18 @@ def campaign(key, f, g, items, belief, hunt, tilt, n_steps):
     return jax.lax.scan(step, (start(n_pieces=32), jnp.zeros_like(items)), keys)[1]
 
 
+ALIKE = (1.0, 1.0, 1.0, 1.0)
+
+
 @cache
-def intervals_of(pool: str, measure: str, belief: str, hunt: int = 1, tilt: tuple[float, float] = (1.0, 1.0)):
+def intervals_of(pool: str, measure: str, belief: str, hunt: int = 1, tilt=(1.0, 1.0), rates=ALIKE, known=None):
     """The intervals of many campaigns, (R, T, 2), and the truth."""
     items = np.array(POOLS[pool])
     f, g = mean_tables(4) if measure == "mean" else f1_tables([0, 0, 1, 1])
     with jax.enable_x64(True):
         keys = jax.random.split(jax.random.key(11), N_CAMPAIGNS)
-        arguments = f, g, items, BELIEFS.index(belief), hunt, np.array(tilt)
+        both = np.array(rates), np.array(rates if known is None else known)
+        arguments = f, g, items, BELIEFS.index(belief), hunt, np.array(tilt), *both
         ends = np.asarray(campaign(keys, *arguments, int(items.sum())))
     return ends, (items * f).sum() / (items * g).sum()
 
@@ -255,7 +282,12 @@ def share_that_ever_misses(ends: np.ndarray, truth: float) -> float:
     return float(((ends[..., 0] > truth + 1e-12) | (ends[..., 1] < truth - 1e-12)).any(1).mean())
 
 
+BY_CELL = (1.0, 2.0, 8.0, 0.5)
 CASES = [
+    ("spread", "mean", "true", 1, BY_CELL),
+    ("spread", "f1", "inverted", 1, BY_CELL),
+    ("rare", "f1", "learned", 0, BY_CELL),
+    ("right", "mean", "even", 0, BY_CELL),
     ("spread", "mean", "true", 1),
     ("spread", "mean", "learned", 0),
     ("spread", "mean", "inverted", 1),
@@ -269,9 +301,10 @@ CASES = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("pool", "measure", "belief", "hunt"), CASES)
-def test_the_truth_never_leaves_the_interval_too_often_at_any_time(pool, measure, belief, hunt):
-    ends, truth = intervals_of(pool, measure, belief, hunt)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_truth_never_leaves_the_interval_too_often_at_any_time(case):
+    pool, measure, belief, hunt, *rates = case
+    ends, truth = intervals_of(pool, measure, belief, hunt, rates=rates[0] if rates else ALIKE)
     assert share_that_ever_misses(ends, truth) <= MOST_MISSES
     np.testing.assert_allclose(ends[:, -1], truth, rtol=0, atol=1e-14)  # everything is labelled
     assert (ends[..., 0] <= ends[..., 1]).all()
@@ -284,6 +317,12 @@ def test_the_truth_never_leaves_the_interval_too_often_at_any_time(pool, measure
 )
 def test_planted_faults_are_missed_too_often(belief, tilt):
     assert share_that_ever_misses(*intervals_of("spread", "mean", belief, 0, tilt)) > MOST_MISSES
+
+
+@pytest.mark.slow
+def test_weights_that_are_ignored_are_missed_too_often():
+    ends, truth = intervals_of("spread", "mean", "even", 0, rates=(0.2, 0.5, 2.0, 5.0), known=ALIKE)
+    assert share_that_ever_misses(ends, truth) > MOST_MISSES
 
 
 @pytest.mark.slow

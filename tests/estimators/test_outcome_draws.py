@@ -12,7 +12,7 @@ CURVE, STRENGTH = np.array([0.6, 0.2, 0.5]), 4.0
 
 def drawn(completion: Completion) -> np.ndarray:
     rng = np.random.default_rng(0)
-    return outcome_draws(rng, SIZE, np.tile(CURVE, (N, 1)), np.full(N, STRENGTH), COUNTS, completion)
+    return outcome_draws(rng, SIZE, np.tile(CURVE, (N, 1)), np.full((N, len(CURVE)), STRENGTH), COUNTS, completion)
 
 
 def test_the_event_is_beta_binomial_around_the_curve():

@@ -36,6 +36,7 @@ DIMENSION = len(PARAMETERS) + N_SMOOTH
 K = 24  # cells of all states: other numbers are compiled anew
 N_MOST = 600  # labels of one campaign, at most
 EPS = 2.0**-24  # largest relative error of rounding to 32 bits
+LEAST = 1e-9  # rate of a curve
 
 
 def metric_setting(pool):
@@ -89,8 +90,8 @@ def counts_of(cells, events):
 
 
 def exact_log_likelihood(share, strength, k, n):
-    """Log probability of labels in one order, by the Gamma function; share (..., K) and strength (...) as they are."""
-    share, nu = np.asarray(share, np.float64), np.asarray(strength, np.float64)[..., None]
+    """Log probability of labels in one order, by the Gamma function; share and strength (..., K) as they are."""
+    share, nu = np.asarray(share, np.float64), np.asarray(strength, np.float64)
     a, b = nu * share, nu * (1 - share)
     return (special.betaln(a + k, b + n - k) - special.betaln(a, b)).sum(-1)
 
@@ -120,11 +121,13 @@ def reference_rates(place, member, coordinates):
         + (member.score_sd * u["score"])[:, None] * z
         + w[:, None] * (place[:, len(PARAMETERS) :] @ np.float64(coordinates.smooth[member.coordinate]).T)
     )
-    phi = special.expit(member.unannounced + member.unannounced_sd * u["unannounced"])
-    gamma = np.minimum(phi * coordinates.share, 0.5)[:, None]
+    phi = np.exp(member.unannounced + member.unannounced_sd * u["unannounced"])
+    tau = member.shift_sd * u["shift"] if member.coordinate == 0 else 0
+    gamma = np.minimum(phi * special.expit(coordinates.log_odds - tau), 0.5)[:, None]
     rest = special.expit(-(member.lapse + member.lapse_sd * u["lapse"]))[:, None]
-    nu = np.exp(member.strength + member.strength_sd * u["strength"])
-    return gamma + (1 - gamma) * rest * special.expit(eta), nu
+    m = np.clip(gamma + (1 - gamma) * rest * special.expit(eta), LEAST, 1 - 1e-6)
+    nu = np.exp(np.clip(member.strength + member.strength_sd * u["strength"], -2, 16))[:, None]
+    return m, nu / (4 * m * (1 - m)) ** member.relative
 
 
 # -- likelihood -------------------------------------------------------------------------------------------------------
@@ -132,7 +135,7 @@ def reference_rates(place, member, coordinates):
 
 def rounding_bound(share, strength, k, n):
     """Several roundings of every term that `log_likelihood` adds up."""
-    share, nu = np.float64(share), np.float64(strength)[..., None]
+    share, nu = np.float64(share), np.float64(strength)
     bound = 0.0
     for start_, count in ((share, k), (1 - share, n - k), (np.ones_like(share), n)):
         bound = bound + (count + 4) * (2 + np.abs(np.log(start_)) + np.abs(np.log(start_ + count / nu)))
@@ -143,9 +146,10 @@ def test_the_likelihood_is_the_beta_binomial_of_labels_in_one_order():
     rng = np.random.default_rng(0)
     n_draws, n_cells = 400, 12
     share = np.float32(special.expit(rng.uniform(-13, 13, (n_draws, n_cells))))
-    share[:40, 0], share[40:80, 0] = 1e-7, np.float32(1 - 1e-6)
-    strength = np.float32(np.exp(rng.uniform(-2, 16, n_draws)))
-    strength[:2] = np.exp(np.float32([-2, 16]))
+    share[:40, 0], share[40:80, 0] = LEAST, np.float32(1 - 1e-6)
+    strength = np.float32(np.exp(rng.uniform(-2, 16, (n_draws, n_cells))))
+    strength[:2] = np.exp(np.float32([-2, 16]))[:, None]
+    strength[100:] /= 4 * share[100:] * (1 - share[100:])  # scatter that is relative
     n = np.array([0, 1, 1, 2, 3, 4, 5, 6, 30, 1000, 20_000, 1_000_000])
     for how in (0.0, 1.0, 0.5, 0.01):
         k = np.round(n * how)
@@ -154,12 +158,12 @@ def test_the_likelihood_is_the_beta_binomial_of_labels_in_one_order():
         exact = [
             sum(
                 rising(p, 1 / nu, int(r)) + rising(1 - p, 1 / nu, int(m - r)) - rising(1.0, 1 / nu, int(m))
-                for p, r, m in zip(row[:-1], k[:-1], n[:-1], strict=True)
+                for p, nu, r, m in zip(row[:-1], strengths[:-1], k[:-1], n[:-1], strict=True)
             )
-            for row, nu in zip(np.float64(share[:100]), np.float64(strength[:100]), strict=True)
+            for row, strengths in zip(np.float64(share[:100]), np.float64(strength[:100]), strict=True)
         ]
-        few = np.asarray(log_likelihood(share[:100, :-1], strength[:100], np.float32(k[:-1]), np.float32(n[:-1])))
-        assert (np.abs(few - exact) < rounding_bound(share[:100, :-1], strength[:100], k[:-1], n[:-1])).all()
+        few = np.asarray(log_likelihood(share[:100, :-1], strength[:100, :-1], np.float32(k[:-1]), np.float32(n[:-1])))
+        assert (np.abs(few - exact) < rounding_bound(share[:100, :-1], strength[:100, :-1], k[:-1], n[:-1])).all()
         assert (
             np.abs(found - exact_log_likelihood(share, strength, k, n)) < rounding_bound(share, strength, k, n)
         ).all()
@@ -168,7 +172,7 @@ def test_the_likelihood_is_the_beta_binomial_of_labels_in_one_order():
 def test_a_likelihood_of_no_label_is_1():
     share = np.float32([[1e-7, 0.3, 1 - 1e-6]])
     nothing = np.zeros(3, np.float32)
-    assert np.asarray(log_likelihood(share, np.float32([1e6]), nothing, nothing)).tolist() == [0.0]
+    assert np.asarray(log_likelihood(share, np.full_like(share, 1e6), nothing, nothing)).tolist() == [0.0]
 
 
 @pytest.fixture
@@ -207,7 +211,7 @@ def test_a_surprise_after_many_equal_labels_is_as_improbable_as_it_is(never_move
     counts = np.zeros((K, 2), np.float32)
     counts[12, int(not event)] = before
     after = replace(state, counts=jnp.asarray(counts)).observe(jnp.asarray(12), jnp.asarray(event))
-    share, nu = np.float64(state.share[:, :, 12]), np.float64(state.strength)
+    share, nu = np.float64(state.share[:, :, 12]), np.float64(state.strength[:, :, 12])
     exact = np.log(nu * (share if event else 1 - share) / (nu + before))
     np.testing.assert_allclose(after.particles.log_weight, exact, atol=1e-5, rtol=8 * EPS)
 
@@ -227,8 +231,10 @@ def test_rates_follow_the_formulas(table, which):
     expected, nu = reference_rates(place, member, coordinates)
     # Slopes of e^10 times a coordinate of 10 have 32-bit logits that are off by 0.1; where they matter they are small.
     settled = np.abs(special.logit(np.clip(expected, 1e-12, 1 - 1e-12))) < 10
-    np.testing.assert_allclose(strength, np.exp(np.clip(np.log(nu), -2, 16)), rtol=64 * EPS)
-    np.testing.assert_allclose(share, np.clip(expected, 1e-7, 1 - 1e-6), atol=2e-4)
+    np.testing.assert_allclose(share, expected, atol=2e-4)
+    # Where it is relative, by the curve of 32 bits, whose own error would count several times.
+    relative = (4.0 * share * (1 - share)) ** -member.relative / (4 * expected * (1 - expected)) ** -member.relative
+    np.testing.assert_allclose(strength, nu * relative, rtol=128 * EPS)
     assert np.median(np.abs(share - expected)[settled]) < 16 * EPS
     assert settled.mean() > 0.3
 
@@ -363,9 +369,8 @@ def test_evidence_of_the_members_equals_that_of_draws_from_the_prior():
     rng = np.random.default_rng(5)
     for i, name in enumerate(POSITIVES.names):
         share, nu = reference_rates(rng.normal(size=(60_000, DIMENSION)), POSITIVES[i], coordinates)
-        share, nu = np.clip(share, 1e-7, 1 - 1e-6), np.exp(np.clip(np.log(nu), -2, 16))
         seen = n > 0
-        exact = np.exp(exact_log_likelihood(share[:, seen], nu, k[seen], n[seen]))
+        exact = np.exp(exact_log_likelihood(share[:, seen], nu[:, seen], k[seen], n[seen]))
         error = np.hypot(exact.std() / np.sqrt(len(exact)), found[:, i].std(ddof=1) / np.sqrt(N_RUNS))
         assert abs(found[:, i].mean() - exact.mean()) < 5 * error, name
         assert error < 0.1 * exact.mean()  # the check has teeth
@@ -377,9 +382,9 @@ def by_quadrature(k, n):
     level, log_nu = (x.ravel() for x in np.meshgrid(np.linspace(-6, 6, 241), np.linspace(-6, 6, 241)))
     log_prior = stats.norm.logpdf(level) + stats.norm.logpdf(log_nu)
     member = UNSCORED[0]
-    m = np.clip(special.expit(member.intercept_sd * np.float64(level)), 1e-7, 1 - 1e-6)
+    m = np.clip(special.expit(member.intercept_sd * np.float64(level)), LEAST, 1 - 1e-6)
     nu = np.exp(np.clip(member.strength + member.strength_sd * np.float64(log_nu), -2, 16))
-    p = np.exp(log_prior + exact_log_likelihood(np.repeat(m[:, None], len(n), 1), nu, k, n)) * 0.05**2
+    p = np.exp(log_prior + exact_log_likelihood(np.repeat(m[:, None], len(n), 1), nu[:, None], k, n)) * 0.05**2
     return p.sum(), np.stack([m, np.log(nu)]) @ p / p.sum()
 
 
@@ -387,7 +392,7 @@ def test_without_scores_evidence_and_posterior_equal_quadrature():
     zero = np.zeros(K, np.float32)
     coordinates = made()[1]._replace(
         place=zero[None], standard=zero[None], smooth=np.zeros((1, K, N_SMOOTH), np.float32), feature=zero,
-        unit=np.ones(1, np.float32), log_odds=np.float32(0), share=np.float32(0.5),
+        unit=np.ones(1, np.float32), log_odds=np.float32(0),
     )  # fmt: skip
     rng = np.random.default_rng(6)
     cells = rng.integers(0, 6, 80)
@@ -401,7 +406,7 @@ def test_without_scores_evidence_and_posterior_equal_quadrature():
     ratio = np.exp([float(state.particles.log_evidence[0]) - np.log(evidence) for state in states])
     assert abs(ratio.mean() - 1) < 5 * ratio.std(ddof=1) / np.sqrt(n_runs) + bias
     weight = [special.softmax(np.float64(state.particles.log_weight[0])) for state in states]
-    draws = [np.stack([state.share[0, :, 0], np.log(state.strength[0])]) for state in states]
+    draws = [np.stack([state.share[0, :, 0], np.log(state.strength[0, :, 0])]) for state in states]
     found = np.array([draw @ w for draw, w in zip(draws, weight, strict=True)])
     spread = np.sqrt((draws[0] - found[0][:, None]) ** 2 @ weight[0])
     error = found.std(0, ddof=1) / np.sqrt(n_runs)
@@ -411,8 +416,8 @@ def test_without_scores_evidence_and_posterior_equal_quadrature():
 
 
 def summaries(share, log_nu):
-    """The curve at some cells, at all of them together, and log nu; (S, Q)."""
-    return np.concatenate([share[:, [4, 10, 13, 15, 18]], share.mean(1)[:, None], log_nu[:, None]], axis=1)
+    """The curve at some cells, at all of them together, and log nu of one; (S, Q)."""
+    return np.concatenate([share[:, [4, 10, 13, 15, 18]], share.mean(1)[:, None], log_nu[:, [13]]], axis=1)
 
 
 @pytest.mark.slow
@@ -450,6 +455,7 @@ def test_nuts_on_the_program_agrees(which):
 N_REPLICATES, N_FAULTY, N_DRAWS = 480, 240, 63
 ALPHA = 1e-4  # false-alarm rate of one calibration test
 ASKED = np.repeat([6, 10, 12, 15, 16, 18], 5)  # cells of the labels
+WHERE = 15  # cell whose nu is looked at
 
 
 @cache
@@ -460,16 +466,21 @@ def replicates():
     rng = np.random.default_rng(7)
     member = rng.choice(5, N_REPLICATES, p=np.float64(POSITIVES.prior) / np.float64(POSITIVES.prior).sum())
     draw = rng.normal(size=(N_REPLICATES, DIMENSION))
-    share, nu = np.empty((N_REPLICATES, K)), np.empty(N_REPLICATES)
+    share, nu = np.empty((2, N_REPLICATES, K))
     for i in range(5):
         share[member == i], nu[member == i] = reference_rates(draw[member == i], POSITIVES[i], coordinates)
-    share, nu = np.clip(share[:, : len(size)], 1e-7, 1 - 1e-6), np.exp(np.clip(np.log(nu), -2, 16))
-    p = rng.beta(np.maximum(nu[:, None] * share, 1e-9), np.maximum(nu[:, None] * (1 - share), 1e-9))
+    share, nu = share[:, : len(size)], nu[:, : len(size)]
+    p = rng.beta(np.maximum(nu * share, 1e-9), np.maximum(nu * (1 - share), 1e-9))
     items = [rng.random((N_REPLICATES, m)) < p[:, [c]] for c, m in enumerate(size)]  # the labels of all items
     events = np.stack([item.sum(1) for item in items], axis=1)
     turn = [(ASKED[:i] == c).sum() for i, c in enumerate(ASKED)]
     labels = np.stack([items[c][:, i] for c, i in zip(ASKED, turn, strict=True)], axis=1)
-    statistics = member, np.log(nu), share[:, np.unique(ASKED)].mean(1), measure_values(setting.reward, events)[:, 0]
+    statistics = (
+        member,
+        np.log(nu[:, WHERE]),
+        share[:, np.unique(ASKED)].mean(1),
+        measure_values(setting.reward, events)[:, 0],
+    )
     return np.stack(statistics), labels
 
 
@@ -502,8 +513,10 @@ def p_values(n, learn, sign):
         share, nu = np.asarray(state.share)[chosen], np.asarray(state.strength)[chosen]
         k, m = counts_of(ASKED, labels[r])
         counts, whole = np.stack([m - k, k], axis=1), setting.cells.n_cells
-        measures = measure_draws(rng, setting.reward, share[:, :whole], nu, counts[:whole])[:, 0]
-        draws[:, :, r] = np.stack([chosen[0], np.log(nu), share[:, np.unique(ASKED)].mean(1), measures], axis=1)
+        measures = measure_draws(rng, setting.reward, share[:, :whole], nu[:, :whole], counts[:whole])[:, 0]
+        draws[:, :, r] = np.stack(
+            [chosen[0], np.log(nu[:, WHERE]), share[:, np.unique(ASKED)].mean(1), measures], axis=1
+        )
     rank = ranks(truth[:, :n], draws, rng)
     return {name: uniformity(one, N_DRAWS, n // 30) for name, one in zip(STATISTICS, rank, strict=True)}
 
@@ -568,9 +581,9 @@ def test_odd_pools_and_labels_give_numbers(name, labels):
     )
     state = learned(state, cells, events)
     assert finite(state)
-    share, strength = (np.asarray(x) for x in state.weighted(50))
+    share, strength, _ = (np.asarray(x) for x in state.weighted(50))
     counts = np.asarray(state.counts[: len(size)], int)
-    draws = measure_draws(rng, setting.reward, share[:, : len(size)], strength, counts)
+    draws = measure_draws(rng, setting.reward, share[:, : len(size)], strength[:, : len(size)], counts)
     assert ((draws >= 0) & (draws <= 1)).all()
     if labels in ("events", "no events", "both"):  # of every item
         exact = np.broadcast_to(measure_values(setting.reward, counts[None, :, 1]), draws.shape)
@@ -608,9 +621,11 @@ def test_before_any_label_draws_follow_the_prior():
     assert (np.asarray(state.particles.log_evidence) == 0).all()
     place = np.asarray(state.particles.place, np.float64).ravel()
     assert stats.kstest(place, "norm").pvalue > ALPHA
-    share, strength = state.weighted(2000)
-    # The strength of the first four members is log-normal, as that of the weak one is.
-    log_nu = (np.log(strength) - np.log(300)) / 1.5
+    share, strength, member = state.weighted(2000)
+    np.testing.assert_allclose(np.bincount(member, minlength=5) / 2000, POSITIVES.prior, atol=1 / 2000)
+    # The strength of all members is log-normal at even odds, and relative to the rate.
+    middle = np.asarray(4 * share * (1 - share))
+    log_nu = (np.log(strength * middle).mean(1) - np.log(300)) / 1.5
     # 2,000 systematic draws of 1,280 particles have the mean of the weighted particles, up to a few of them.
     weights = np.repeat(np.float64(POSITIVES.prior), 256) / 256
     assert abs(float(log_nu.mean())) < 4 * np.sqrt((weights**2).sum())
@@ -648,7 +663,7 @@ def test_learning_brings_the_curve_to_the_rates():
     state = learned(start(8, POSITIVES, coordinates), cells, events)
     k, n = counts_of(cells, events)
     weight = np.exp(np.float64(smc.log_joint_weight(state.particles, state.log_prior)))
-    share, nu = np.float64(state.share), np.float64(state.strength)[..., None]
+    share, nu = np.float64(state.share), np.float64(state.strength)
     mean = (weight[..., None] * (nu * share + k) / (nu + n)).sum((0, 1))
     rate = special.expit(np.linspace(-5, 4, setting.cells.n_cells))
     # Of 400 labels of about 20 each cell, no cell is farther off than four binomial standard errors.

@@ -14,7 +14,7 @@ S = 4000
 def drawn(counts, group, nu=40.0, rate=0.6, n=S, seed=0):
     rng = np.random.default_rng(seed)
     return with_group_effects(
-        rng, np.full((n, len(group)), rate), np.full(n, nu), np.asarray(counts), np.asarray(group)
+        rng, np.full((n, len(group)), rate), np.full((n, len(group)), nu), np.asarray(counts), np.asarray(group)
     )
 
 

@@ -367,5 +367,5 @@ def test_predictions_alone_are_read_as_text_and_need_no_confidence(tmp_path):
     pool = ba.read_pool(tmp_path / "a.csv", multilabel=True, classes=[3, 5])
     assert pool.indicators.tolist() == [[True, False], [False, False]]
     (tmp_path / "a.csv").write_text("id,prediction\n1,3\n2,\n")
-    with pytest.raises(PoolError, match="row 1 are missing; write '-'"):
+    with pytest.raises(PoolError, match="row 3 are missing; write '-'"):
         ba.read_pool(tmp_path / "a.csv", multilabel=True)

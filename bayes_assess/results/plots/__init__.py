@@ -17,3 +17,4 @@ from bayes_assess.results.plots.groups import forest as forest
 from bayes_assess.results.plots.groups import rank_plot as rank_plot
 from bayes_assess.results.plots.plan import expected_path as expected_path
 from bayes_assess.results.plots.ranked import precision_by_rank as precision_by_rank
+from bayes_assess.results.plots.sensitivity import hidden_shares as hidden_shares

@@ -1,0 +1,310 @@
+"""What an answer would be if positives hid among items of low score, where labels are few."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
+from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
+from bayes_assess.estimators.posterior_measure import posterior_measure
+from bayes_assess.questions import MeasureComparison, MeasurePairs, PRCurve
+from bayes_assess.results._base import Answer
+from bayes_assess.results.plots import hidden_shares
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
+_GRID = np.arange(100) / 100  # of shares under which a verdict is tried
+_SAID = 0.1  # share that summaries speak of
+_MOST_SAID = 3  # measures, up to which they do
+_MOST_DRAWN = 7  # lines of a figure
+_ALIKE = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitivity(Answer):
+    """What measures would be if a share of all positives hid among items of low score.
+
+    These items, the bulk, are not predicted positive, and the belief expects less than half as many positives among
+    them as among others of the pool. At a share of 0 the answer is that of the result; draws of the posterior in which
+    more positives hide than is supposed stay as they are. Nothing is learned from what is supposed.
+
+    Attributes
+    ----------
+    shares : (H,)
+        Shares of all positives that are supposed to hide.
+    estimate : (H,), or (H, k) for a list of measures
+        Posterior medians.
+    interval : (H, 2), or (H, k, 2)
+        Credible intervals, given the share.
+    n_items : int
+        Unlabelled items of the bulk.
+    random_labels, random_positives : int
+        Labels of random items in the bulk, and how many of them are positive.
+    ruled_out : float
+        The greatest share that these random labels do not rule out at the level, by the exact bound of the
+        hypergeometric distribution, given as many positives elsewhere as the labels suggest.
+    level : float
+    names : (k,)
+        What is measured.
+    """
+
+    shares: Float[np.ndarray, " H"]
+    level: float
+    names: np.ndarray
+    n_items: int
+    random_labels: int
+    random_positives: int
+    ruled_out: float
+    hidden: HiddenPositives
+    is_scalar: bool
+    compares: bool
+
+    @cached_property
+    def estimate(self) -> Float[np.ndarray, "H *k"]:
+        """Posterior medians at every share."""
+        return self._shaped(self._found[0])
+
+    @cached_property
+    def interval(self) -> Float[np.ndarray, "H *k 2"]:
+        """Credible intervals at every share."""
+        return self._shaped(self._found[1])
+
+    def holds_up_to(self, *, above: float | None = None, better_than: float | None = None) -> Any:
+        """Find the greatest hidden share, in whole per cent, under which a verdict stands with its interval.
+
+        Parameters
+        ----------
+        above : float
+            The verdict is that the measure is above this number: all of its interval is.
+        better_than : float
+            Of comparisons: the first is better than the second by more than this number.
+
+        Returns
+        -------
+        float, or (k,) floats for a list of measures
+            NaN where the verdict does not stand even if no more hide than the belief has.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(scores=[0.01] * 40 + [0.9] * 4), ba.Metric("f1"))
+        >>> a.tell(range(36, 44), [0] * 4 + [1] * 4)
+        >>> hidden = a.result().sensitivity()
+        >>> hidden.holds_up_to(above=0.99)
+        nan
+        >>> 0 <= hidden.holds_up_to(above=0.01) < 1
+        True
+        """
+        if (above is None) == (better_than is None):
+            raise QuestionError("A verdict has one threshold; pass above=, or better_than= of comparisons.")
+        if (better_than is not None) != self.compares:
+            kind = "differences; pass better_than=" if self.compares else "no differences; pass above="
+            raise QuestionError(f"These are {kind} in its place.")
+        threshold: Any = above if better_than is None else better_than
+        if not np.isfinite(threshold):
+            raise QuestionError(f"The threshold of a verdict is a number; found {show(threshold)}.")
+        stands = self._answers(_GRID)[1][..., 0] > threshold
+        n_first = np.logical_and.accumulate(stands, axis=0).sum(0)
+        found = np.where(n_first > 0, _GRID[np.maximum(n_first - 1, 0)], np.nan)
+        return float(found[0]) if self.is_scalar else found
+
+    def summary(self) -> str:
+        """Say what was supposed, and what random labels rule out."""
+        lines = [f"Positives may hide among {self.n_items:,} unlabelled items of low score. {self.said_of_labels()}."]
+        lowest, highest = self._found[0].min(0), self._found[0].max(0)
+        alike = self.names[highest - lowest < _ALIKE]
+        if len(alike):
+            named = ", ".join(alike[:_MOST_SAID]) + ("" if len(alike) <= _MOST_SAID else " and others")
+            lines.append(
+                f"{named}: the same whatever hides, as items that are not predicted positive have no part in it."
+            )
+        lines += [self.said(share, i) for i in range(min(len(self.names), _MOST_SAID)) for share in self.shares[-1:]
+                  if self.names[i] not in alike]  # fmt: skip
+        return "\n".join(lines)
+
+    def said(self, share: float, i: int) -> str:
+        """Say what one measure would be if a share of all positives hid."""
+        value, ends = self._answers(np.array([share]))
+        return (
+            f"If {_in_words(share)} positives hid among the {self.n_items:,} unlabelled items of low score, "
+            f"{self.names[i]} would be {value[0, i]:.3f} [{ends[0, i, 0]:.3f}, {ends[0, i, 1]:.3f}]."
+        )
+
+    def said_of_labels(self) -> str:
+        """Say what random labels rule out."""
+        if not self.random_labels:
+            return "No random label there rules anything out"
+        labels = plural(self.random_labels, "random label")
+        verb = "rules" if self.random_labels == 1 else "rule"
+        if self.ruled_out > 0.99:
+            return f"{labels} there {verb} out next to nothing"
+        return f"{labels} there {verb} out more than {self.ruled_out:.0%}"
+
+    def table(self) -> Table:
+        """Tabulate estimates and intervals: a row per share and measure."""
+        value, ends = self._found
+        n, k = value.shape
+        columns = {
+            "hidden": np.repeat(self.shares, k),
+            "measure": np.tile(self.names, n),
+            "estimate": value.ravel(),
+            "lower": ends[..., 0].ravel(),
+            "upper": ends[..., 1].ravel(),
+            "ruled_out": np.repeat(self.shares > self.ruled_out, k),
+        }
+        formats = {"hidden": ".0%", **dict.fromkeys(("estimate", "lower", "upper"), ".4f")}
+        return Table(columns, title="If a share of all positives hid among items of low score", formats=formats)
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw intervals against the hidden share, and what random labels rule out.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+        """
+        if len(self.names) > _MOST_DRAWN:
+            raise QuestionError(
+                f"The figure has up to {_MOST_DRAWN} measures, and these are {len(self.names):,}; `table` has them all."
+            )
+        value, ends = self._found
+        return hidden_shares(
+            self.shares,
+            value,
+            ends,
+            self.names.tolist(),
+            ruled_out=self.ruled_out,
+            interval_label=f"{self.level:.0%} interval given the share",
+            title="If positives hid among items of low score",
+            ax=ax,
+        )
+
+    @cached_property
+    def _found(self) -> tuple[Float[np.ndarray, "H k"], Float[np.ndarray, "H k 2"]]:
+        return self._answers(self.shares)
+
+    def _answers(self, shares: Float[np.ndarray, " H"]) -> tuple[Float[np.ndarray, "H k"], Float[np.ndarray, "H k 2"]]:
+        posteriors = [posterior_measure(self.hidden.draws(float(share)), False) for share in shares]
+        return np.stack([one.value for one in posteriors]), np.stack([one.interval(self.level) for one in posteriors])
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        return values[:, 0] if self.is_scalar else values
+
+
+class SensitiveToHidden:
+    """Results of a belief on positives, which may hide where labels are few."""
+
+    def sensitivity(self: Any, shares: Sequence[float] = _SHARES) -> Sensitivity:
+        """Say what the answer would be if a share of all positives hid among items of low score.
+
+        Parameters
+        ----------
+        shares : sequence of floats in [0, 1)
+            Shares of all positives.
+
+        Returns
+        -------
+        Sensitivity
+
+        Raises
+        ------
+        QuestionError
+            If the answer depends on more than on positives, is exact, or no item has a low score.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(scores=[0.01] * 40 + [0.9] * 4), ba.Metric("f1"))
+        >>> a.tell(range(36, 44), [0] * 4 + [1] * 4)
+        >>> hidden = a.result().sensitivity([0.0, 0.5])  # as many as were found: 2 * 4 / (8 + 4)
+        >>> round(float(hidden.estimate[1]), 3)
+        0.667
+        """
+        given = np.asarray(shares, np.float64)
+        if given.ndim != 1 or not len(given) or not ((given >= 0) & (given < 1)).all() or (np.diff(given) <= 0).any():
+            raise QuestionError(f"Hidden shares increase and lie in [0, 1), such as 0.1; found {show(shares)}.")
+        reason = self._why_nothing_hides()
+        if reason:
+            raise QuestionError(reason)
+        bulk, found, audits = self._bulk, self.found, self.found.audits
+        n_random, n_positive = int(audits[bulk].sum()), int(audits[bulk, 1].sum())
+        # Items that were chosen are known, and no longer among those of which random ones tell.
+        n_chosen = int(found.events[bulk].sum()) - n_random
+        n_items = int(np.asarray(self.cells.sizes)[bulk].sum()) - n_chosen
+        return Sensitivity(
+            shares=given,
+            level=self.level,
+            names=self.groups,
+            n_items=n_items - n_random,
+            random_labels=n_random,
+            random_positives=n_positive,
+            ruled_out=self._hidden.ruled_out(n_items, n_random, n_positive, self.level),
+            hidden=self._hidden,
+            is_scalar=len(self.groups) == 1 and not isinstance(self.question.measure, list | tuple),
+            compares=isinstance(self.question, MeasureComparison),
+        )
+
+    @cached_property
+    def _bulk(self: Any) -> np.ndarray:
+        size, feature = np.asarray(self.cells.sizes), np.asarray(self._events.coordinates.feature)
+        unpredicted = (feature < 0) & (feature < feature.min() + 1e-3)  # by no system
+        return bulk_cells(np.asarray(self.found.curves, np.float64).mean(0), size, unpredicted)
+
+    @cached_property
+    def _hidden(self: Any) -> HiddenPositives:
+        rng, found = generator(self.seed, "posterior of a measure"), self.found
+        return HiddenPositives.drawn(rng, self.cells.measure, found.curves, found.strength, found.events, self._bulk)
+
+    def _why_nothing_hides(self: Any) -> str | None:
+        """Say why positives cannot be supposed to hide; None where they can."""
+        events = self._events
+        if self.found.exact:
+            return "Nothing hides: every item is labelled that can matter, and the answer is exact."
+        if events.believes_all or events.about_agreement or self.cells.measure.n_outcomes != 2:
+            return (
+                f"{self.question.name} depends on more than on which items are positive, so that no hidden positives "
+                "can be supposed; ask for a measure of one positive class, such as recall or F1."
+            )
+        if isinstance(self.question, MeasurePairs):
+            return "Hidden positives are supposed of two systems or groups at a time; compare them by Compare."
+        if not self._bulk.any():
+            return (
+                "No items have a low score: those that are not predicted positive are expected to be positive more "
+                "than half as often as all items."
+            )
+        return None
+
+    def _if_hidden(self: Any) -> list[str]:
+        """Say what hidden positives would make of the answer, where that is outside of its interval.
+
+        That is said of one hidden positive in ten, if random labels do not rule that out.
+        """
+        one_of_few = len(self.groups) <= _MOST_SAID and not isinstance(self.question, PRCurve)
+        if not one_of_few or self._why_nothing_hides():
+            return []
+        found = self.sensitivity((0.0, _SAID))
+        if found.ruled_out <= _SAID:
+            return []
+        value, ends = found._found
+        outside = (value[1] < ends[0, :, 0]) | (value[1] > ends[0, :, 1])
+        lines = [found.said(_SAID, int(i)) for i in np.flatnonzero(outside)]
+        return [*lines[:-1], f"{lines[-1][:-1]}; {_lower(found.said_of_labels())}."] if lines else []
+
+
+def _in_words(share: float) -> str:
+    return "1 in 10" if abs(share - 0.1) < _ALIKE else f"{share:.0%} of all"
+
+
+def _lower(text: str) -> str:
+    return text[0].lower() + text[1:]

@@ -1,0 +1,210 @@
+"""Interrupts at any moment from the start of a record on: nothing is lost, counts twice or locks anybody out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess import campaigns
+from bayes_assess.campaigns import journal as journal_module
+from bayes_assess.campaigns.journal import Journal
+from bayes_assess.errors import JournalError, UnknownIdError
+
+SESSIONS = os.path.dirname(campaigns.__file__)
+N = 600
+LABELS = np.random.default_rng(3).integers(0, 2, N)
+SYSTEMS, PROMPTS = np.repeat(["a", "b"], N // 2), np.tile(np.arange(N // 2), 2)
+BINARY = ba.Pool(predictions=np.zeros(N, int), classes=[0, 1], groups={"system": SYSTEMS, "prompt": PROMPTS})
+KINDS = {
+    "items": (BINARY, ba.GroupAccuracy(), {"design": "random", "prior": "uninformative"}),
+    "weighted items": (ba.Pool(scores=np.linspace(0.01, 0.99, N)), ba.Metric("f1"), {"design": "passive"}),
+    "pairs": (
+        BINARY,
+        ba.Compare("a", "b", by="system", pair="prompt", measure="rate", positive=1),
+        {"design": "passive"},
+    ),
+    "ranks": (ba.RankedList(N), ba.PrecisionCurve(p_min=0.5), {}),
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def started(kind: str, path: Path | None):
+    pool, question, options = KINDS[kind]
+    return ba.assess(pool, question, journal=path, **options)
+
+
+def pending(a, n: int) -> np.ndarray:
+    """Ids of the next items without a label; both halves of pairs."""
+    ids = a.pending
+    if isinstance(a.question, ba.PrecisionCurve) or "pair" not in vars(a.question) or a.question.pair is None:
+        return ids[:n]
+    return np.concatenate([[i, i + N // 2] for i in ids[ids < N // 2][: n // 2]])
+
+
+def codes(ids: np.ndarray) -> np.ndarray:
+    return LABELS[np.asarray(ids) % N]
+
+
+# What changes a session; each names items of its own first, so that it can be done again.
+def ask(a):
+    return lambda: a.ask(2)
+
+
+def tell(a):
+    ids = pending(a, 4)
+    return lambda: a.tell(ids, codes(ids))
+
+
+def tell_named(a):
+    ids = pending(a, 2)
+    return lambda: a.tell(ids, codes(ids), annotator="Anna")
+
+
+def skip(a):
+    ids = pending(a, 2)
+    return lambda: a.skip(ids)
+
+
+def release(a):
+    ids = a.skipped
+    return lambda: a.release(ids)
+
+
+def correct(a):
+    ids, labels = a.labelled
+    return lambda: a.correct(ids[:1], 1 - labels[:1])
+
+
+CHANGES = (ask, tell, skip, release, correct)
+
+
+def interrupted(act: Callable[[], object], at: int) -> bool:
+    """Raise KeyboardInterrupt after the so manyth call of sessions from the start of a record on, if there is one.
+
+    Python looks for interrupts when a call returns, before its value is stored.
+    """
+    calls = 0
+
+    def trace(frame, event, argument):
+        nonlocal calls
+        caller = frame if event == "c_return" else frame.f_back if event == "return" else None
+        if caller is None or not caller.f_code.co_filename.startswith(SESSIONS):
+            return
+        if calls or caller.f_code.co_qualname in ("Journal.append", "TakesTurns._write"):
+            calls += 1
+            if calls == at:
+                raise KeyboardInterrupt
+
+    before = sys.getprofile()
+    sys.setprofile(trace)
+    try:
+        act()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(before)
+    return False
+
+
+def same(one, other) -> None:
+    for mine, theirs in zip(one.labelled, other.labelled, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(one.pending, other.pending)
+    np.testing.assert_array_equal(one.skipped, other.skipped)
+    assert one.result().summary() == other.result().summary()
+
+
+@every_kind
+@pytest.mark.parametrize("every", [19, pytest.param(1, marks=pytest.mark.slow)])
+def test_what_is_interrupted_is_done_again_and_the_journal_resumes(kind, every, tmp_path, monkeypatch):
+    monkeypatch.setattr(journal_module, "PATIENCE", 0.2)  # a lock that is left behind shows soon
+    path = tmp_path / "run.db"
+    a = started(kind, path)
+    a.ask(200)
+    a.tell(pending(a, 20), codes(pending(a, 20)))
+    for change in (*CHANGES, *([tell_named] if kind.endswith("items") else [])):
+        at = 1
+        while True:
+            if change is release:
+                skip(a)()
+            act = change(a)
+            if not interrupted(act, at):
+                break
+            with Journal.open(path) as other:  # nobody is locked out
+                other.append("release", {"ids": []})
+            with suppress(UnknownIdError if change is release and kind == "ranks" else ()):  # which was released
+                act()
+            at += every
+        assert at > 20
+        same(a, ba.resume(path, KINDS[kind][0]))
+
+
+@every_kind
+def test_without_a_journal_an_interrupted_session_goes_on_alike(kind):
+    a, plain = started(kind, None), started(kind, None)
+    for side in (a, plain):
+        side.ask(40)
+    for at in (1, 3, 6, 9, 14):
+        act, alike = tell(a), tell(plain)
+        assert interrupted(act, at)
+        act()
+        alike()
+        for side in (a, plain):
+            skip(side)()
+    same(a, plain)
+
+
+def twice(path: Path, *kinds: str) -> None:
+    """Append again the last event of each of these kinds, as an interrupted session of an earlier release did."""
+    with Journal.open(path) as journal:
+        for kind in kinds:
+            journal.append(kind, [event for event in journal.events() if event.kind == kind][-1].payload)
+
+
+@every_kind
+def test_a_journal_whose_events_were_written_twice_resumes_as_if_once(kind, tmp_path):
+    path, once = tmp_path / "run.db", tmp_path / "once.db"
+    for file in (path, once):
+        again = (lambda *kinds: None) if file == once else (lambda *kinds: twice(path, *kinds))
+        a = started(kind, file)
+        a.ask(20)
+        again("ask")
+        a = ba.resume(file, KINDS[kind][0])
+        for change in (tell, skip, release, correct):
+            change(a)()
+            again(change.__name__)
+            a.catch_up()
+        a.ask(4)
+    same(ba.resume(path, KINDS[kind][0]), ba.resume(once, KINDS[kind][0]))
+
+
+@every_kind
+def test_an_ask_that_was_lost_gives_way_to_another_one_for_the_same_items(kind, tmp_path):
+    path, once = tmp_path / "run.db", tmp_path / "once.db"
+    lost, kept = started(kind, path), started(kind, once)
+    lost.ask(20)
+    kept.ask(8)
+    with Journal.open(once) as journal:
+        lost.journal.append("ask", next(iter(journal.events())).payload)
+    lost.journal.close()
+    same(ba.resume(path, KINDS[kind][0]), kept)
+
+
+@every_kind
+def test_labels_told_twice_that_differ_are_refused(kind, tmp_path):
+    a = started(kind, tmp_path / "run.db")
+    a.ask(20)
+    ids = pending(a, 4)
+    a.tell(ids, [0, 1, 1, 1])
+    payload = [*a.journal.events()][-1].payload
+    a.journal.append("tell", payload | {"labels": payload["labels"][::-1]})
+    assert payload["labels"] != payload["labels"][::-1]
+    with pytest.raises(JournalError, match=r"entry 3|Entry 3"):
+        ba.resume(tmp_path / "run.db", KINDS[kind][0])
