@@ -9,6 +9,7 @@ from typing import Any
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.seeds import checked_seed
+from bayes_assess._tools.suggestions import near_names
 from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.description import (
     describe,
@@ -183,7 +184,11 @@ def _start(pool, question, design, prior, prior_strength, seed) -> Any:
         raise QuestionError(f"assess takes a Pool first; found {type(pool).__name__}. Make one with ba.Pool(...).")
     if not isinstance(question, Question):
         names = ", ".join(QUESTIONS)
-        raise QuestionError(f"A question is one of {names}; found {type(question).__name__}.")
+        found, meant = type(question).__name__, ""
+        if isinstance(question, str):
+            near = near_names(question, QUESTIONS)
+            found, meant = repr(question), f" Did you mean ba.{near[0]}(...)?" if near else ""
+        raise QuestionError(f"A question is one of {names}; found {found}.{meant}")
     seed = checked_seed(seed)
     question = question.for_pool(pool)
     design = find_design(

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from bayes_assess._tools.progress import progress
+from bayes_assess._tools.text import visible
 from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.echo import echo
 from bayes_assess.cli.options import CsvOut, Force, Level, Moved, PlotOut, RunFile, asked_instead, taking
@@ -177,4 +178,7 @@ def _answered(run: Path, level: float | None, pool: Path | None, asked: Asked | 
 def _print_json(values: dict[str, Any]) -> None:
     import json
 
-    echo(json.dumps(values, allow_nan=False, indent=2, ensure_ascii=False))
+    written = json.dumps(values, allow_nan=False, indent=2, ensure_ascii=False)
+    if visible(written) != written:
+        written = json.dumps(values, allow_nan=False, indent=2)
+    typer.echo(written)

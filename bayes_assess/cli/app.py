@@ -8,6 +8,7 @@ Everything heavy is imported inside the commands, so that ``--help`` answers at 
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +18,7 @@ from typer.core import TyperGroup
 
 from bayes_assess import __version__
 from bayes_assess._tools.progress import progress
+from bayes_assess._tools.suggestions import did_you_mean
 from bayes_assess.cli import answers, labels
 from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.designs import parse_design
@@ -49,6 +51,7 @@ from bayes_assess.errors import BayesAssessError, BudgetError, OutputError
 if TYPE_CHECKING:
     from bayes_assess.campaigns.assessment import Assessment
 
+_CHOICE = re.compile(r"'([^']*)' is not one of (.*)", re.DOTALL)
 FAILED = 2  # as for Typer's own complaints about options
 
 
@@ -62,6 +65,11 @@ class _Commands(TyperGroup):
             raise
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
+        except typer.BadParameter as error:  # which Typer shows
+            found = _CHOICE.search(error.message)
+            if found:
+                error.message += did_you_mean(found[1], re.findall(r"'([^']*)'", found[2]))
+            raise
         except BayesAssessError as error:
             message = str(error)
         except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
+from bayes_assess._tools.suggestions import did_you_mean
 from bayes_assess.errors import DesignError
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def parse_design(text: str) -> str | Design:
     from bayes_assess.designs import DESIGNS  # and with them JAX, which takes a second
 
     if name not in DESIGNS:
-        raise DesignError(f"There is no design {name!r} with options; the designs are {', '.join(DESIGNS)}.")
+        meant = did_you_mean(name, DESIGNS)
+        raise DesignError(f"There is no design {name!r} with options; the designs are {', '.join(DESIGNS)}.{meant}")
     kind = DESIGNS[name]
     # Options of numbers and texts; strata of features are for Python.
     known = {option: one.default for option, one in inspect.signature(kind).parameters.items()}

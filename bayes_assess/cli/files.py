@@ -15,7 +15,7 @@ from bayes_assess._tools.arrays import listing, show, text_as_int, values_of
 from bayes_assess._tools.files import written_whole
 from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.exchange.exports import is_export
-from bayes_assess.campaigns.exchange.matching import UNKNOWN
+from bayes_assess.campaigns.exchange.matching import UNKNOWN, IdMatcher
 from bayes_assess.campaigns.exchange.sheets import Sheet, read_sheet, read_texts
 from bayes_assess.campaigns.exchange.tasks import SUFFIX as EXPORTS
 from bayes_assess.campaigns.exchange.tasks import TOOLS, check_tool, setup_path
@@ -182,6 +182,15 @@ def read_corrections(assessment: Assessment | RankedAssessment, path: Path, id: 
         return None if item in known else "has no label that could be corrected; labels are told by `tell`"
 
     return read_sheet(path, pool, id, label, check=check, unknown=unknown)
+
+
+def named_ids(assessment: Assessment | RankedAssessment, texts: Sequence[str]) -> list[Any]:
+    """Return the ids that texts stand for, as in sheets; texts that stand for none as they are."""
+    if isinstance(assessment, RankedAssessment):
+        return list(texts)
+    pool = assessment.pool
+    matches = IdMatcher(pool)(texts)
+    return [text if one.found is None else pool.ids[one.found] for one, text in zip(matches, texts, strict=True)]
 
 
 def _items_of(assessment: Assessment | RankedAssessment) -> tuple[Pool, str]:

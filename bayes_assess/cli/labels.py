@@ -168,8 +168,9 @@ def skip(run: RunFile, ids: ItemIds, pool: Moved = None) -> None:
 
     assessment = files.reopen(run, pool)
     with closing(assessment.journal):  # type: ignore[type-var]
-        n = assessment.skip(ids)
-    echo(rows.set_aside(n, before=len(set(ids)) - n))
+        found = files.named_ids(assessment, ids)
+        n = assessment.skip(found)
+    echo(rows.set_aside(n, before=len(set(found)) - n))
     echo(text.progress(assessment))
 
 
@@ -190,7 +191,11 @@ def release(
         raise LabelError("Say which items to release: their ids, --pending or --skipped.")
     assessment = files.reopen(run, pool)
     with closing(assessment.journal):  # type: ignore[type-var]
-        chosen = [*(ids or []), *assessment.pending.tolist() * pending, *assessment.skipped.tolist() * skipped]
+        chosen = [
+            *files.named_ids(assessment, ids or []),
+            *assessment.pending.tolist() * pending,
+            *assessment.skipped.tolist() * skipped,
+        ]
         n = assessment.release([str(name) for name in chosen])
     echo(rows.released(n))
     echo(text.progress(assessment))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bayes_assess._tools.suggestions import did_you_mean
 from bayes_assess.designs._arms import ArmDesign
 from bayes_assess.designs._base import Design
 from bayes_assess.designs._weighted import WeightedDesign
@@ -49,7 +50,9 @@ def find_design(design: str | Design, m: int = 1, serving: Sequence[str] | None 
     """
     if isinstance(design, str):
         if design not in DESIGNS:
-            raise DesignError(f"There is no design {design!r}; the designs are {_names(DESIGNS)}.")
+            raise DesignError(
+                f"There is no design {design!r}; the designs are {_names(DESIGNS)}.{did_you_mean(design, DESIGNS)}"
+            )
         design = DESIGNS[design]()
     if not isinstance(design, Design):
         raise DesignError(f"A design is a name or a Design object; found {type(design).__name__}.")

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.suggestions import did_you_mean
 from bayes_assess.acquisition.precision_curve import bisect, geometric_ranks, random_prefix, window_bounds
 from bayes_assess.designs._base import Design
 from bayes_assess.designs._ranked import Band as Band
@@ -219,8 +220,9 @@ def find_curve_design(design: Any) -> RankedDesign | Design:
         return RANKED_DESIGNS[design]()
     if isinstance(design, str) and design == VarianceReduction.name:
         return VarianceReduction()
-    names = ", ".join(map(repr, (*RANKED_DESIGNS, VarianceReduction.name)))
-    raise DesignError(f"{show(design)} is no design for precision curves; these are: {names}.")
+    known = (*RANKED_DESIGNS, VarianceReduction.name)
+    names, meant = ", ".join(map(repr, known)), did_you_mean(design, known) if isinstance(design, str) else ""
+    raise DesignError(f"{show(design)} is no design for precision curves; these are: {names}.{meant}")
 
 
 def check_budget(design: RankedDesign, promise: Promise, n_items: int, budget: int) -> None:

@@ -6,7 +6,6 @@ labels of all classes together. Shapes: n items, C classes, D losses, Q outputs.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -17,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bayes_assess._tools.arrays import CHUNK, show
+from bayes_assess._tools.suggestions import near_names
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import _label_set_values as g
 from bayes_assess.measures._label_set_checks import check_alike, checked, indicators
@@ -354,7 +354,7 @@ def _known_name(name: Any) -> str:
     text = str(name)
     known = next((one for one in (text, text.removesuffix("_score")) if one in MULTILABEL_MEASURES), None)
     if known is None:
-        near = difflib.get_close_matches(text, MULTILABEL_MEASURES, cutoff=0.3)
+        near = near_names(text, MULTILABEL_MEASURES, cutoff=0.3, end="_score")
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"there are {', '.join(MULTILABEL_MEASURES)}."
         raise QuestionError(f"There is no multi-label measure {show(name)}; {hint}")
     return known

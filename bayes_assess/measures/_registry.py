@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.suggestions import near_names
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import _classification as classification
 from bayes_assess.measures import _regression as regression
@@ -66,7 +66,7 @@ def measure(name: str, **options: Any) -> Measure:
     text = str(name)
     make = MEASURES.get(text) or MEASURES.get(text.removesuffix("_score"))
     if make is None:
-        near = difflib.get_close_matches(text, MEASURES, cutoff=0.5)
+        near = near_names(text, MEASURES, cutoff=0.5, end="_score")
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"the measures are {', '.join(MEASURES)}."
         raise QuestionError(f"There is no measure {name!r}; {hint}")
     try:

@@ -42,10 +42,8 @@ def check_ids(ids: Any, n_items: int) -> np.ndarray | None:
         )
     if array.dtype.kind == "u":
         if array.max() > np.iinfo(np.int64).max:
-            raise PoolError(
-                f"The id in row {row_no(int(array.argmax()))} is {array.max()}, beyond 64-bit integers; pass ids as "
-                "text."
-            )
+            row = row_no(int(array.argmax()))
+            raise PoolError(f"The id in row {row} is {array.max()}, beyond 64-bit integers; pass ids as text.")
         array = array.astype(np.int64)
     row = first_odd_letter(array)
     if row is not None:

@@ -44,8 +44,18 @@ def read_scores(scores: Any) -> tuple[np.ndarray, list[Any] | None]:
 
 def check_positive(scores: np.ndarray) -> np.ndarray:
     """Check (M,) probabilities of the positive class; return the codes: 1 where the score is at least 0.5."""
-    check_unit(scores, "score", "P(positive) must lie in [0, 1]")
+    check_unit(scores, "score", f"P(positive) must lie in [0, 1]{_likely_cause(scores)}")
     return (scores >= 0.5).astype(np.int32)
+
+
+def _likely_cause(scores: np.ndarray) -> str:
+    """Say what one column of numbers that are no probabilities may be instead, and how to turn them into these."""
+    known = scores[np.isfinite(scores)]
+    if not known.size or (known.min() >= 0 and known.max() <= 1):
+        return ""
+    if known.min() >= 0 and 1 < known.max() <= 100 and np.mean(known > 1) > 0.5:
+        return "; if these are per cent, divide them by 100, and if logits, pass 1 / (1 + exp(-score))"
+    return "; if these are logits, pass 1 / (1 + exp(-score)), and if they only rank the items, RankedList takes them"
 
 
 def both_columns(positive: np.ndarray) -> np.ndarray:

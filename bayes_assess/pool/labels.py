@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,6 +132,11 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
         ----------
         ids, labels : array (n,)
 
+        Warns
+        -----
+        UserWarning
+            If a label is NaN, as failed joins of tables leave it.
+
         Raises
         ------
         LabelError
@@ -138,13 +144,21 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
 
         Examples
         --------
-        >>> LabelSpace(np.array(["cat"]), declared=False).labelled_only([7, 8, 9], ["cat", None, float("nan")])
+        >>> LabelSpace(np.array(["cat"]), declared=False).labelled_only([7, 8, 9], ["cat", None, ""])
         (array([7]), array(['cat'], dtype='<U3'))
         """
         ids, labels = np.atleast_1d(values_of(ids)), np.atleast_1d(values_of(labels))
         if ids.ndim != 1 or labels.ndim != 1 or len(ids) != len(labels):
             raise LabelError(f"Tell one label per id; found {ids.size:,} ids and {labels.size:,} labels.")
         missing = missing_mask(labels)
+        n = int(missing.sum())
+        if n and any(isinstance(one, float) for one in labels[missing].tolist()):
+            warnings.warn(
+                f"Left out {n:,} of {len(labels):,} labels that are missing, some of them NaN; their items stay "
+                "without a label.",
+                UserWarning,
+                stacklevel=3,
+            )
         return (ids[~missing], values_of(labels[~missing])) if missing.any() else (ids, labels)
 
     def including(self, labels: Any) -> np.ndarray:

@@ -416,7 +416,14 @@ class Pool:
         return before if before is not None and before.fingerprint() == fingerprint else None
 
     def with_classes_of(self, other: Pool) -> Pool:
-        """Return the same pool with the classes of another one, where those were inferred as earlier releases did."""
+        """Return the same pool with the classes of another one, where those were inferred as earlier releases did.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.Pool(predictions=[2, 5]).with_classes_of(ba.Pool(predictions=[5], classes=range(6))).n_classes
+        6
+        """
         if np.array_equal(self.classes, other.classes):
             return self
         before = self._as_once_inferred()

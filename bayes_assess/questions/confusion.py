@@ -94,8 +94,7 @@ def check_n_classes(pool: Pool) -> None:
     if n > _MOST_CLASSES:
         raise QuestionError(
             f"A matrix of {n:,} classes has {n * n:,} entries, more than fit in memory; at most {_MOST_CLASSES:,} "
-            "classes can be told apart. Merge rare classes into one, or ask GroupAccuracy, which has one number per "
-            "class."
+            "classes can be told apart. Merge rare classes, or ask GroupAccuracy, which has one number per class."
         )
 
 

@@ -699,3 +699,32 @@ def test_a_folder_of_logs_is_a_pool(tmp_path):
     assert "8 items in 2 groups" in out
     assert len(done("ask", run, "-n", "8").splitlines()) == 11
     assert "2 groups by prediction" in done("status", run, "--question", "group-accuracy", "--by", "prediction")
+
+
+def test_names_that_are_nearly_right_get_a_suggestion(tmp_path, pool_file):
+    out = tmp_path / "run.db"
+    assert (
+        "Did you mean 'least-accurate'" in call("start", pool_file, "--question", "least-acurate", "--out", out).output
+    )
+    assert "Did you mean 'thompson'?" in refused("start", pool_file, "--design", "thomson", "--out", out)
+    with pytest.raises(ba.QuestionError, match=r"found 'Metrik'. Did you mean ba.Metric\(...\)?"):
+        ba.assess(ba.Pool(predictions=["a", "b"]), "Metrik")
+
+
+def test_a_question_mark_for_a_label_names_the_option(run):
+    path = write_csv(run.with_name("unsure.csv"), {"id": ["item-003", "item-004"], "label": ["?", "cow"]})
+    line = refused("tell", run, path)
+    assert "the label '?' is not one of the classes" in line
+    assert "add --unsure '?'" in line
+    assert line.count("--unsure") == 1
+    assert "--unsure" not in refused("correct", run, path)
+
+
+def test_items_are_set_aside_by_ids_as_sheets_have_them(tmp_path):
+    path, run = tmp_path / "pool.csv", tmp_path / "run.db"
+    path.write_text("id,prediction\n001,cat\n002,dog\n003,cat\n")
+    done("start", path, "--question", "group-accuracy", "--design", "random", "--out", run)
+    assert "Set 2 items aside" in done("skip", run, "2", " 3.0")
+    assert "Set 0 items aside (1 aside before)" in done("skip", run, "002")
+    assert "Released 1 item" in done("release", run, "2")
+    assert "'7'" in refused("skip", run, "7")

@@ -199,6 +199,7 @@ def test_designs_are_compared_on_known_labels(tmp_path, columns):
         (["--p-min", 2], "in (0, 1] for p_min"),
         (["--noise", 0.5], "in [0, 0.5) for noise"),
         (["--design", "thompson"], "'thompson' is no design for precision curves; these are: 'adastrat', 'logstrat'"),
+        (["--design", "adastrad"], "Did you mean 'adastrat'?"),
         (["--design", "best"], "'best' is no design for precision curves"),
         (["--design", "variance_reduction"], "P(positive) must lie in [0, 1]"),
         (["--prior", "learned"], "leave out the prior"),
@@ -219,11 +220,12 @@ def test_what_makes_no_sense_is_refused_in_one_line(list_file, tmp_path, options
 def test_a_list_needs_a_column_of_scores(list_file, tmp_path, columns):
     out = tmp_path / "run.db"
     assert "say which column holds predictions, or which scores" in refused("start", list_file, *ASKED, "--out", out)
-    assert "are numbers, one per item" in refused("start", list_file, *ASKED, "--scores", "id", "--out", out)
+    refusal = refused("start", list_file, *ASKED, "--scores", "id", "--out", out)
+    assert "'id' does not hold one number per row, but 'item-1411' in row 2" in refusal
     path = write_csv(tmp_path / "bare.csv", {"prediction": columns["label"]})
     assert "needs a score of every item; this pool has no scores" in refused("start", path, *ASKED, "--out", out)
     path = write_csv(tmp_path / "gap.csv", {"score": [0.5, "", 0.1]})
-    assert "row 1" in refused("start", path, *ASKED, "--scores", "score", "--out", out)
+    assert "row 3 is nan" in refused("start", path, *ASKED, "--scores", "score", "--out", out)
 
 
 @pytest.mark.parametrize("option", ["--question", "--slack"])

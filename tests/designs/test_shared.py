@@ -227,7 +227,7 @@ def test_keys_are_used_once(design):
 
 
 def test_an_unknown_design_is_refused_with_the_list_of_those_there_are():
-    with pytest.raises(ba.DesignError, match=r"no design 'thomson'.*'thompson', 'top_two'"):
+    with pytest.raises(ba.DesignError, match=r"no design 'thomson'.*'thompson', 'top_two'.* Did you mean 'thompson'\?"):
         ba.assess(POOL, ba.GroupAccuracy(), design="thomson")
 
 

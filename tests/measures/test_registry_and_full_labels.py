@@ -30,6 +30,8 @@ def test_scikit_learns_function_names_are_known_too():
     ("ask", "message"),
     [
         (lambda: measure("acuracy"), "no measure 'acuracy'; did you mean 'accuracy'"),
+        (lambda: measure("f1score"), "no measure 'f1score'; did you mean 'f1'"),
+        (lambda: measure("F1-Macro"), "did you mean 'f1_macro'"),
         (lambda: measure("zzz"), "no measure 'zzz'; the measures are accuracy, balanced_accuracy"),
         (lambda: measure(None), "no measure None"),
         (lambda: measure("accuracy", average="macro"), "'accuracy' takes no options"),

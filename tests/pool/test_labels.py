@@ -27,6 +27,7 @@ def session(predictions, **options):
     return a
 
 
+@pytest.mark.filterwarnings("ignore:Left out")
 @pytest.mark.parametrize("labels", UNLABELLED.values(), ids=UNLABELLED.keys())
 def test_an_item_without_a_label_stays_pending(labels):
     a = session(["cat", "cat", "dog"])
@@ -35,6 +36,7 @@ def test_an_item_without_a_label_stays_pending(labels):
     assert a.result().estimate[1] == 1.0  # the dog, whose group is fully labelled
 
 
+@pytest.mark.filterwarnings("ignore:Left out")
 @pytest.mark.parametrize(
     "labels",
     [
@@ -53,11 +55,20 @@ def test_integer_labels_may_be_missing_too(labels):
     assert (a.labels_used, a.pending.tolist()) == (2, [1])
 
 
+@pytest.mark.filterwarnings("ignore:Left out")
 def test_no_label_at_all_is_an_acceptable_tell():
     a = session(["cat", "cat", "dog"])
     a.tell([0, 1, 2], [None, np.nan, None])
     a.tell([0, 1, 2], [np.nan] * 3)
     assert a.labels_used == 0
+
+
+def test_labels_that_are_nan_are_left_out_and_that_is_said():
+    a = session(["cat", "cat", "dog"])
+    with pytest.warns(UserWarning, match="Left out 1 of 2 labels that are missing, some of them NaN; their items stay"):
+        a.tell([0, 1], ["cat", np.nan])
+    a.tell([1, 2], ["cat", None])  # nobody says None by accident
+    assert a.labels_used == 2
 
 
 def test_masked_ids_are_refused_and_masked_arrays_without_a_mask_are_arrays():

@@ -546,3 +546,19 @@ def test_a_fingerprint_depends_on_everything_in_the_pool():
 def test_a_score_that_changes_in_the_last_bit_changes_the_fingerprint():
     assert ba.Pool(scores=[0.3]).fingerprint() != ba.Pool(scores=[np.nextafter(0.3, 1)]).fingerprint()
     assert ba.Pool(scores=[0.0]).fingerprint() == ba.Pool(scores=[-0.0]).fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        (
+            [-2.5, 0.3, 4.1],
+            r"row 0 is -2.5; P\(positive\) must lie in \[0, 1\]; if these are logits, pass 1 /",
+        ),
+        ([0.2, 70.0, 95.0], r"row 1 is 70; .* if these are per cent, divide them by 100, and if logits"),
+        ([0.2, np.nan, 0.3], r"row 1 is NaN; drop the row or score it\.$"),
+    ],
+)
+def test_one_column_that_holds_no_probabilities_is_named_by_its_likely_cause(scores, said):
+    with pytest.raises(PoolError, match=said):
+        ba.Pool(scores=scores)

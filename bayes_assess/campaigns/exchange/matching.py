@@ -78,13 +78,11 @@ class IdMatcher:
 
     def __call__(self, texts: Sequence[str]) -> list[Match]:
         """Match many texts."""
-        if not len(texts):
-            return []
-        stripped = [text.strip() for text in texts]
-        exact, found = (self._pool.find(np.array(each, dtype=str)).tolist() for each in (list(texts), stripped))
-        places = [one if one >= 0 else other for one, other in zip(exact, found, strict=True)]
+        written = list(texts) if self._pool.ids.dtype.kind == "U" else [text.strip() for text in texts]
+        found = self._pool.find(np.array(written, dtype=str)).tolist() if written else []
         return [
-            Match(place) if place >= 0 else self._by_number(text) for text, place in zip(stripped, places, strict=True)
+            Match(place) if place >= 0 else self._by_number(text.strip())
+            for text, place in zip(written, found, strict=True)
         ]
 
     def _by_number(self, text: str) -> Match:

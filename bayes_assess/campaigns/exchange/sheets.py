@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Callable, Iterable
 from os import PathLike
@@ -20,6 +21,7 @@ from bayes_assess.pool.pool import Pool
 
 _SHOWN = 20  # rows that a message lists, at most
 _EXAMPLES = 3  # spellings that a note shows
+_UNSURE = {"unsure", "unknown", "unclear", "not sure", "don't know", "idk", "n/a", "na", "none", "skip"}
 _ANNOTATOR = "annotator"  # the column of who gave the labels
 
 Check = Callable[[int, str | None, str], str | None]  # position, label (None: unsure), annotator to what is wrong
@@ -82,10 +84,10 @@ def read_labels(
 ) -> tuple[np.ndarray, ...]:
     r"""Read ids and labels from a sheet that annotators have filled in, or from the export of a labelling tool.
 
-    A sheet may be CSV, separated by commas, semicolons or tabs, in UTF-8 or UTF-16, or an Excel workbook. Names of
-    columns are taken in any case, other columns ignored, and rows without a label left out. A file whose name ends in
-    .json is what Label Studio exports as JSON or JSON-MIN, or what Argilla's `to_json` or `to_list` return; skipped and
-    discarded tasks are left out.
+    A sheet may be CSV, separated by commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252, or an Excel workbook.
+    Names of columns are taken in any case, other columns ignored, and rows without a label left out. A file whose name
+    ends in .json is what Label Studio exports as JSON or JSON-MIN, or what Argilla's `to_json` or `to_list` return;
+    skipped and discarded tasks are left out.
 
     Parameters
     ----------
@@ -160,7 +162,7 @@ def read_sheet(
     pool: Pool,
     id: str = "id",
     label: str = "label",
-    unsure: Iterable[str] = (),
+    unsure: Iterable[str] | None = None,
     check: Check | None = None,
     unknown: str = UNKNOWN,
     annotator: str | None = None,
@@ -172,7 +174,7 @@ def read_sheet(
     path, pool, id, label
         As of `read_labels`.
     unsure : texts
-        What stands in the place of a label where nobody can tell it, in any case.
+        What stands in the place of a label where nobody can tell it, in any case; None where that cannot be said.
     check : function, optional
         Says of an item's position, its label, None where nobody can tell it, and who gave it, what speaks against it.
     unknown : str
@@ -188,7 +190,7 @@ def read_sheet(
     """
     grid, match_label = _grid(path, id, label, annotator), LabelMatcher(pool)
     said_by = [text.strip() for text in grid.columns[2]] if annotator else [""] * len(grid.rows)
-    words = _words(unsure, match_label.names)
+    words = _words(unsure or (), match_label.names)
     given = [at for at, text in enumerate(grid.columns[1]) if text.strip()]
     matches = IdMatcher(pool, unknown)([grid.columns[0][at] for at in given])
     wrong, taken = dict(grid.wrong), _Respelled(grid.unit)
@@ -204,7 +206,8 @@ def read_sheet(
         if text.strip().casefold() not in words:
             labelled = match_label(text)
             if labelled.found is None:
-                wrong[row] = f"the label {text!r} {labelled.problem}"
+                hint = "" if unsure is None else _unsure_hint(text)
+                wrong[row] = f"the label {text!r} {labelled.problem}{hint}"
                 continue
             name = labelled.found
             taken.note("label", text, name, labelled.exact)
@@ -268,6 +271,14 @@ def _words(unsure: Iterable[str], names: list[str]) -> set[str]:
                 f"{name!r} is a class of the pool and cannot say that somebody is unsure; use another word."
             )
     return words
+
+
+def _unsure_hint(text: str) -> str:
+    """Say how to set items aside, where a text may mean that."""
+    said = text.strip()
+    if any(map(str.isalnum, said)) and said.casefold() not in _UNSURE:
+        return ""
+    return f"; if it says that nobody can tell, add --unsure {shlex.quote(said)}"
 
 
 def _grid(path: Path, id: str, label: str, annotator: str | None) -> Grid:

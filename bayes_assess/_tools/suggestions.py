@@ -1,0 +1,50 @@
+"""Names that somebody may have meant."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+_SEPARATORS = re.compile(r"[\s_-]+")
+
+
+def near_names(name: object, known: Iterable[str], cutoff: float = 0.6, end: str = "") -> list[str]:
+    """Return up to three names that are spelled like this one, the most alike first.
+
+    Parameters
+    ----------
+    name : object
+    known : names
+        Case, hyphens, underscores and spaces make no difference.
+    cutoff : float
+        How alike names have to be, from 0 to 1.
+    end : str
+        With which a name may end, too.
+
+    Examples
+    --------
+    >>> near_names("thomson", ["thompson", "random"]), near_names("GroupAcuracy", ["group-accuracy"])
+    (['thompson'], ['group-accuracy'])
+    """
+    folded: dict[str, str] = {}
+    for one in known:
+        folded |= {_folded(f"{one}{end}"): one, _folded(one): one}
+    near = difflib.get_close_matches(_folded(str(name)), list(folded), n=3, cutoff=cutoff)
+    return list(dict.fromkeys(folded[one] for one in near))
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return a question that goes after a sentence, with a space before it; nothing where no name is near.
+
+    Examples
+    --------
+    >>> did_you_mean("thomson", ["thompson"]), did_you_mean("zzz", ["thompson"])
+    (" Did you mean 'thompson'?", '')
+    """
+    near = near_names(name, known)
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def _folded(name: str) -> str:
+    return _SEPARATORS.sub("", name).casefold()
