@@ -196,3 +196,18 @@ def test_a_run_makes_a_row_per_pool_and_goes_on_where_it_stopped(tmp_path, monke
     capsys.readouterr()
     main([*files, "--report"])
     assert "| 20 | package | 2 |" in capsys.readouterr().out
+
+
+def test_empty_cells_of_pools_of_many_classes_are_of_no_other_kind():
+    rng = np.random.default_rng(1)
+    pool = ba.Pool(scores=rng.dirichlet(np.full(4, 0.3), 500))
+    strata = ba.designs.VarianceReduction().strata_of(pool)
+    plain, more = (kind("balanced_accuracy").cells(pool, 0, strata) for kind in (ba.Metric, PaddedMetric))
+    n = plain.n_cells
+    assert len(more.sizes) == 132 > n
+    for name in ("outcome", "row"):
+        found, own = getattr(more.events, name), getattr(plain.events, name)
+        assert found[:n].tolist() == own.tolist()
+        assert set(found[n:]) == {own[-1]}
+    assert more.measure.attribute[:n].tolist() == plain.measure.attribute.tolist()
+    assert more.sizes[n:].tolist() == [0] * (132 - n)

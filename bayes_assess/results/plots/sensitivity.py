@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess.results.plots._drawing import DASHES, GREY, PALE, PALETTE, checked, finish, new_axes
+from bayes_assess.results.plots._drawing import DASHES, GREY, PALE, PALETTE, checked, finish, new_axes, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,17 +57,18 @@ def hidden_shares(
         color = PALETTE[i % len(PALETTE)]
         said = interval_label if len(names) == 1 else None
         axes.fill_between(x, ends[:, i, 0], ends[:, i, 1], color=color, alpha=0.2, linewidth=0, label=said)
-        label = "estimate" if len(names) == 1 else name
+        label = "estimate" if len(names) == 1 else short_name(name)
         axes.plot(x, value[:, i], color=color, linestyle=DASHES[i % len(DASHES)], label=label)
     if ruled_out is not None and ruled_out < x[-1]:
         axes.axvspan(ruled_out, float(x[-1]), color=PALE, zorder=0, label="ruled out by random labels")
         axes.axvline(ruled_out, color=GREY, linewidth=1, zorder=0)
     axes.set_xlim(float(x[0]), float(x[-1]))
     axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    axes.legend(loc="best", frameon=False)
+    for text in axes.legend(loc="best", frameon=False).get_texts():
+        text.set_parse_math(False)
     spread = np.ptp(ends)
     if spread > 0:
         axes.set_ylim(ends.min() - 0.05 * spread, ends.max() + 0.05 * spread)
-    what = names[0] if len(names) == 1 else "measure"
-    finish(axes, "share of all positives hidden among items of low score", what, title)
+    finish(axes, "share of all positives hidden among items of low score", None, title)
+    axes.set_ylabel(short_name(names[0]) if len(names) == 1 else "measure", parse_math=False)
     return axes

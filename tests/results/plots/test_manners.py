@@ -53,6 +53,15 @@ FIGURES = {
     "expected_path": lambda ax: plots.expected_path(
         BUDGETS, MIDDLE[:4][::-1], ENDS[:4][::-1], 0.3, used=20, needed=(300, 200, 400), title="How wide?", ax=ax
     ),
+    "hidden_shares": lambda ax: plots.hidden_shares(
+        MIDDLE,
+        np.stack([MIDDLE, MIDDLE[::-1]], axis=1),
+        np.stack([ENDS, ENDS[::-1]], axis=1),
+        NAMES[:2],
+        ruled_out=0.6,
+        title="If positives hid",
+        ax=ax,
+    ),
 }
 every_figure = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
 
