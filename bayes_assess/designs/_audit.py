@@ -21,8 +21,8 @@ from bayes_assess.estimators import betting
 from bayes_assess.estimators.betting import Betting
 from bayes_assess.estimators.ratio_losses import ratio_losses
 
-_MORE = 9.0  # random items for every uniform one, at most
-_MOST_RANDOM = 0.5  # of all items
+_MORE = 5.0  # random items for every uniform one, at most
+_MOST_RANDOM = 0.3  # of all items
 _OF_EVENTS = 25.0  # where one item in so many has the event, or more, there are as many as that
 _POWER = 0.75  # of the variance of a label: with 1/2 bets vary least, with 1 the estimate loses least
 
@@ -64,8 +64,8 @@ def audit_plan(
 ) -> tuple[Float[Array, ""], Int[Array, " K"]]:
     """Choose the share of random items, and how often those of every cell are drawn.
 
-    A share of `audit` is drawn uniformly. Up to nine times as many more, but no more than half of all items, are drawn
-    in proportion to a power of the variance that their label is believed to have, so that they tell the estimate about
+    A share of `audit` is drawn uniformly. Up to five times as many more, as long as three in ten of all items are
+    random, are drawn in proportion to a power of the variance that their label is believed to have, so that they tell the estimate about
     as much as items that the belief chooses. Where events are rare, random items find none, whatever is done: then
     there are fewer. The interval is valid for any share and any doublings that follow from what is known.
 
@@ -90,8 +90,8 @@ def audit_plan(
     --------
     >>> with jax.enable_x64(True):
     ...     share, doublings = audit_plan(0.05, 0.3, np.array([900, 100]), np.array([[0.0], [1.0]]))
-    >>> share.tolist(), doublings.tolist()  # 9 of 10 items from the second cell, an item 91 times as often
-    (0.5, [0, 13])
+    >>> share.tolist(), doublings.tolist()  # of 10 such items 8 from the second cell, an item 51 times as often
+    (0.3, [0, 11])
     """
     rare = jnp.minimum(_OF_EVENTS * jnp.minimum(events, 1 - events), 1.0)
     more = jnp.maximum(jnp.minimum(_MORE * audit * rare, _MOST_RANDOM - audit), 0.0)
