@@ -68,7 +68,7 @@ def answered(queries, folder, suffix):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(
     ids=st.lists(NAMES, min_size=1, max_size=4, unique=True),
     names=st.lists(NAMES, min_size=2, max_size=3, unique=True),
