@@ -90,7 +90,7 @@ def audit_plan(
     --------
     >>> with jax.enable_x64(True):
     ...     share, doublings = audit_plan(0.05, 0.3, np.array([900, 100]), np.array([[0.0], [1.0]]))
-    >>> share.tolist(), doublings.tolist()  # of 10 such items 8 from the second cell, an item 51 times as often
+    >>> share.tolist(), doublings.tolist()  # 5 of 6 from the second cell, an item 45 times as often
     (0.3, [0, 11])
     """
     rare = jnp.minimum(_OF_EVENTS * jnp.minimum(events, 1 - events), 1.0)
