@@ -65,9 +65,9 @@ def audit_plan(
     """Choose the share of random items, and how often those of every cell are drawn.
 
     A share of `audit` is drawn uniformly. Up to five times as many more, as long as three in ten of all items are
-    random, are drawn in proportion to a power of the variance that their label is believed to have, so that they tell the estimate about
-    as much as items that the belief chooses. Where events are rare, random items find none, whatever is done: then
-    there are fewer. The interval is valid for any share and any doublings that follow from what is known.
+    random, are drawn in proportion to a power of the variance that their label is believed to have, so that they tell
+    the estimate about as much as items that the belief chooses. Where events are rare, random items find none, whatever
+    is done: then there are fewer. The interval is valid for any share and any doublings that follow from what is known.
 
     Parameters
     ----------
