@@ -90,7 +90,7 @@ class Goal:
             )
         kind = "probability" if width is None else "width"
         value = _PROBABILITY if width is None and probability is None else (probability if width is None else width)
-        if not is_share(value):
+        if value is None or not is_share(value):
             raise QuestionError(f"The {kind} that is planned for lies between 0 and 1; found {show(value)}.")
         if not is_share(level):
             raise QuestionError(f"The level of an interval lies between 0 and 1, such as 0.95; found {show(level)}.")

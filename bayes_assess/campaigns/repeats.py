@@ -25,7 +25,7 @@ def without_lost_asks(events: Sequence[Event]) -> list[Event]:
     lost: set[int] = set()
     for place, event in enumerate(events):
         ids = event.payload.get("ids", [])
-        before = {asked_in.pop(name, None) for name in ids} - {None}
+        before = {asked_in.pop(name) for name in ids if name in asked_in}
         if event.kind == "ask":
             lost |= before - touched
             asked_in |= dict.fromkeys(ids, place)
