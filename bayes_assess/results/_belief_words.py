@@ -17,29 +17,7 @@ _DIGITS = 3
 class BeliefSentences:
     """Sentences of results of a belief: what was found, what that leans on, and what random items alone tell."""
 
-    question: Any
-    found: Any
-    cells: Any
-    groups: np.ndarray
-    level: float
-    labels_used: int
-    estimate: Any
-    n_skipped: int
-    supposed: Any
-    _certain: np.ndarray
-    _all_certain: bool
-    _contradicted: np.ndarray
-    _design: np.ndarray
-    _events: Any
-    _is_ordered: bool
-    _scored: bool
-    _trusted: str
-    _ends_of_all: Any
-    _if_hidden: Any
-    _said_of_the_best: Any
-    _supposition: Any
-
-    def _answer(self) -> list[str]:
+    def _answer(self: Any) -> list[str]:
         ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
         if self.found.exact:
             lines = [f"{name} {one:.{_DIGITS}f} (exact)." for name, one in zip(self.groups, value, strict=True)]
@@ -58,7 +36,7 @@ class BeliefSentences:
             return [*lines, *best]
         return [*lines, *best, self._without_trust(), *self._if_hidden()]
 
-    def _if_alike(self) -> str:
+    def _if_alike(self: Any) -> str:
         """Say what credible intervals lean on, within a sentence."""
         known = f"the {self.labels_used:,} labels suggest"
         return (
@@ -67,17 +45,17 @@ class BeliefSentences:
             else f"if items with the same predictions are alike, as {known}"
         )
 
-    def _contradiction(self, consequence: str) -> str:
+    def _contradiction(self: Any, consequence: str) -> str:
         named = ", ".join(self.groups[self._contradicted][:3])
         return (
             f"Random items contradict the {self._trusted}: what they say of {named} and what the other labels suggest "
             f"have no value in common. {consequence}"
         )
 
-    def _kind(self, i: int) -> str:
+    def _kind(self: Any, i: int) -> str:
         return "anytime" if self._contradicted[i] else "credible"
 
-    def _without_trust(self) -> str:
+    def _without_trust(self: Any) -> str:
         """Say what random items alone tell."""
         if not self.found.audited:
             ends = (
@@ -96,7 +74,7 @@ class BeliefSentences:
         among = f" among {int(size[quiet].sum()):,} items not predicted positive"
         return f"{ends}; {self._random_labels(quiet, among)}."
 
-    def _known_without_trust(self) -> str:
+    def _known_without_trust(self: Any) -> str:
         design, without = self._design, f"Without trusting the {self._trusted}"
         ranges = np.array(cells_table(self.cells).ranges)
         said = np.flatnonzero((design != ranges).any(-1) & ~self._certain)
@@ -108,11 +86,11 @@ class BeliefSentences:
         more = len(said) - SAID
         return f"{without}: {named}{f', and {more:,} more in the table' if more > 0 else ''}"
 
-    def _random_labels(self, cells: Any = slice(None), among: str = "") -> str:
+    def _random_labels(self: Any, cells: Any = slice(None), among: str = "") -> str:
         audits = self.found.audits[cells]
         return _found(int(audits.sum()), among, int(audits[:, 1].sum()), "positive")
 
-    def _if_skipped(self) -> list[str]:
+    def _if_skipped(self: Any) -> list[str]:
         if self.supposed is None or len(self.groups) > SAID:
             return []
         kinds = ("right", "wrong") if self._events.about_agreement else ("positive", "negative")
@@ -124,14 +102,14 @@ class BeliefSentences:
         ]
 
     @property
-    def _use_of_volunteered(self) -> str:
+    def _use_of_volunteered(self: Any) -> str:
         return (
             "the estimate takes them for random ones among items that are alike; the interval without trust knows "
             "them, no more."
         )
 
     @property
-    def _others_of_skipped(self) -> str:
+    def _others_of_skipped(self: Any) -> str:
         return f"others with {'its' if self.n_skipped == 1 else 'their'} prediction{' and score' * self._scored}"
 
 

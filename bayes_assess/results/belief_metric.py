@@ -287,7 +287,8 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
     @property
     def headline(self) -> str:
         """The answer as one sentence."""
-        if len(self.groups) > SAID or self._is_ordered:
+        one = len(self.groups) == 1 and not np.any(self._contradicted)  # a sentence of the summary says it
+        if one or len(self.groups) > SAID or self._is_ordered:
             return super().headline
         return in_one_line(self, self._ends_of_all())
 

@@ -83,17 +83,9 @@ class CurvePoint(NamedTuple):
 class CurveResult(Result):
     """A precision-recall curve, and its points."""
 
-    _joint: Any  # (S, k), joint draws of precisions and recalls
-    _ends_of_all: Any  # returns the intervals of all precisions, then of all recalls, (k, 2)
-
     @abstractmethod
     def _f1(self, places: Any) -> tuple[np.ndarray, np.ndarray]:
         """Estimate F1 at some thresholds, with intervals, (n,) and (n, 2)."""
-
-    @property
-    @abstractmethod
-    def _design_ends(self) -> Float[np.ndarray, "k 2"] | None:
-        """Intervals of precisions and recalls from random items alone, where there are such."""
 
     def at(self, threshold: float) -> CurvePoint:
         """Return precision, recall and F1 of the rule "positive if the score is at least the threshold".
@@ -201,7 +193,7 @@ F1 [0.667, 0.667].
         return f"The {which} threshold where the {name} is {wanted:g} or more{least}: {point}"
 
     def _sought(
-        self, precision: float | None, recall: float | None, probability: float | None
+        self: Any, precision: float | None, recall: float | None, probability: float | None
     ) -> tuple[bool, CurvePoint]:
         """Return whether something is reached, and the point where it is or comes closest."""
         if (precision is None) == (recall is None):
@@ -213,15 +205,13 @@ F1 [0.667, 0.667].
                 raise QuestionError(f"A {what} that is wanted lies in (0, 1], such as 0.9; found {show(value)}.")
         part = self._part(name)
         value = np.atleast_1d(self.estimate)[part]
-        if probability is None:
-            reached = value >= wanted - _ROUNDING
-        else:
-            sure = (self._joint[:, part] >= wanted - _ROUNDING).mean(0)
-            reached = sure >= probability
+        least = wanted - _ROUNDING
+        sure = value if probability is None else (self._joint[:, part] >= least).mean(0)
+        reached = sure >= (least if probability is None else probability)
         found = np.flatnonzero(reached)
         if len(found):
             return True, self._point(int(found[0] if name == "precision" else found[-1]))
-        return False, self._point(int(np.argmax(value if probability is None else sure)))
+        return False, self._point(int(np.argmax(sure)))
 
     def best(self, measure: str = "f1") -> CurvePoint:
         """Return the threshold where F1 is estimated to be the greatest, the lowest one of several.
@@ -252,7 +242,7 @@ F1 [0.667, 0.667].
             raise QuestionError(f"The best threshold is that of the greatest 'f1'; found {show(measure)}.")
         return self._point(int(np.argmax(self._f1(slice(None))[0])))
 
-    def table(self, rows: int | None = _ROWS) -> Table:
+    def table(self: Any, rows: int | None = _ROWS) -> Table:
         """Tabulate precision and recall with their intervals, a row per threshold.
 
         Parameters
@@ -276,7 +266,7 @@ F1 [0.667, 0.667].
         """Tabulate the curve at all thresholds."""
         return self.table(None)
 
-    def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
+    def plot(self: Any, *, truth: Any = None, ax: Axes | None = None) -> Axes:
         """Draw the precision-recall curve, with the intervals of both.
 
         Parameters
@@ -319,7 +309,7 @@ F1 [0.667, 0.667].
         n = len(self._thresholds)
         return slice(0, n) if name == "precision" else slice(n, 2 * n)
 
-    def _point(self, at: int) -> CurvePoint:
+    def _point(self: Any, at: int) -> CurvePoint:
         value, ends, design = np.atleast_1d(self.estimate), self._ends_of_all(), self._design_ends
         places = {name: at + self._part(name).start for name in ("precision", "recall")}
         parts = {

@@ -203,7 +203,7 @@ class MetricResult(Ordered):
     @property
     def headline(self) -> str:
         """The answer as one sentence."""
-        if len(self.groups) > _SAID or self._is_ordered:
+        if not 1 < len(self.groups) <= _SAID or self._is_ordered:
             return super().headline
         return in_one_line(self, self._ends_of_all())
 
