@@ -165,6 +165,31 @@ class AnnotatorBook:
         decided = {item: code for item, code in found.items() if code is not None}
         return np.array(list(decided), np.intp), np.array(list(decided.values()), np.int64)
 
+    def by_whom(self) -> str:
+        """Say who told how many labels, and how far they agree, as the end of a sentence; nothing of one without name.
+
+        Examples
+        --------
+        >>> book = AnnotatorBook()
+        >>> book.record(Told(np.array([4, 7]), np.array([0, 1]), np.array(["A1", "A1"])))
+        >>> book.by_whom()
+        ' by A1'
+        >>> book.record(Told(np.array([7]), np.array([0]), np.array(["A2"])))
+        >>> book.by_whom()
+        ' by A1 (2) and A2 (1), who agree on none of 1 item that several labelled'
+        """
+        if not self.labels or self.names == (UNNAMED,):
+            return ""
+        if len(self.labels) == 1:
+            return f" by {self.names[0]}"
+        named = [f"{name if name != UNNAMED else 'others'} ({len(told):,})" for name, told in self.labels.items()]
+        said = f" by {', '.join(named[:-1])} and {named[-1]}"
+        n, alike = len(self.shared), len(self.shared) - len(self.differing)
+        if not n:
+            return f"{said}, no item by two of them"
+        share = f"{alike:,}" if alike else "none"
+        return f"{said}, who agree on {share} of {plural(n, 'item')} that several labelled"
+
     def said(self) -> tuple[str, ...]:
         """Say how many items several annotators have labelled, and on how many they differ; nothing if on none."""
         n, differing, open_ = len(self.shared), len(self.differing), len(self.unresolved)

@@ -295,6 +295,7 @@ class Assessment(Planning, Adjudication):
             skipped=self._items.skipped_by_cell,
             seed=self._seed,
             notes=self._annotators.said(),
+            labelled_by=self._annotators.by_whom(),
             **asked.result_fields(self.pool),
             **extra,
         )

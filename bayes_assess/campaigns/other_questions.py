@@ -107,6 +107,7 @@ def _groups(session: Any, asked: Any, level: float) -> Any:
         seed=seed,
         belief=belief,
         notes=(_drawn_for(session, how), *session._annotators.said()),
+        labelled_by=session._annotators.by_whom(),
         **asked.result_fields(pool),
     )
 
@@ -163,6 +164,7 @@ def _measured(session: Any, asked: Any, level: float) -> Any:
         skipped=other._items.skipped_by_cell,
         seed=session._seed,
         notes=(_drawn_for(session, "the labels are of random items of the pool"), *session._annotators.said()),
+        labelled_by=session._annotators.by_whom(),
         **asked.result_fields(pool),
         **measure_answer(design, other._state),
     )

@@ -12,7 +12,7 @@ from bayes_assess._tools.progress import progress
 from bayes_assess._tools.text import visible
 from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.echo import echo
-from bayes_assess.cli.options import CsvOut, Force, Level, Moved, PlotOut, RunFile, asked_instead, taking
+from bayes_assess.cli.options import CsvOut, Force, Level, Moved, PlotOut, RunFile, ThresholdFor, asked_instead, taking
 from bayes_assess.errors import QuestionError
 
 
@@ -42,6 +42,7 @@ def status(
     csv: CsvOut = None,
     plot: PlotOut = None,
     json: Json = False,
+    threshold_for: ThresholdFor = None,
     force: Force = False,
     pool: Moved = None,
 ) -> None:
@@ -53,20 +54,26 @@ def status(
     With --json all of it is one object: answer, intervals, table and how many labels are used, pending and remaining.
     """
     from bayes_assess.cli import files, text
+    from bayes_assess.cli.parse import parse_goal
 
     for output in (csv, plot):
         files.refuse_to_overwrite(output, force, files.inputs_of(run, pool))
+    wanted = None if threshold_for is None else parse_goal(threshold_for)
     assessment, result = _answered(run, level, pool, asked)
+    threshold = None if wanted is None else text.threshold(result, wanted)
     if json:
-        _print_json({**result.to_dict(), **text.numbers(assessment)})
+        found = {} if threshold is None else {"threshold": threshold}
+        _print_json({**result.to_dict(), **text.numbers(assessment), **found})
     else:
         echo(result.summary())
+        if threshold is not None:
+            echo(threshold)
         echo(text.progress(assessment))
         for table in text.narrow(result):
             echo()
             text.show(table)
     if csv is not None:
-        result.table().to_csv(csv)
+        result.full_table().to_csv(csv)
         echo(f"Wrote {csv}.", err=json)
     if plot is not None:
         files.save_figure(result.plot(), plot)

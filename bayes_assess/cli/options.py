@@ -101,6 +101,14 @@ Force = Annotated[
     bool, typer.Option("--force", help="Replace files that exist; never the run, its pool or other inputs.")
 ]
 
+ThresholdFor = Annotated[
+    str | None,
+    typer.Option(
+        "--threshold-for",
+        metavar="GOAL",
+        help="Of pr-curve: the threshold for precision=0.9 or recall=0.8, or where f1 is greatest.",
+    ),
+]
 Ask = Annotated[QuestionName, typer.Option("--question", metavar="QUESTION", help="What to find out, see below.")]
 AskInstead = Annotated[
     QuestionName | None,

@@ -129,6 +129,26 @@ def parse_bounds(text: str) -> list[float]:
     return [lowest, highest]
 
 
+def parse_goal(text: str) -> dict[str, float]:
+    """Turn ``precision=0.9`` or ``recall=0.8`` into what a threshold is to reach; ``f1`` reaches for no number.
+
+    Examples
+    --------
+    >>> parse_goal("precision=0.9"), parse_goal("f1")
+    ({'precision': 0.9}, {})
+    """
+    name, _, number = (part.strip() for part in text.lower().partition("="))
+    if name == "f1" and not number:
+        return {}
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if name not in ("precision", "recall") or not 0 < value <= 1:
+        raise QuestionError(f"--threshold-for takes precision=0.9, recall=0.8 or f1; found {text!r}.")
+    return {name: value}
+
+
 def read_costs(path: Path, classes: np.ndarray) -> np.ndarray:
     """Read a cost matrix: a row per predicted class, a column per label, in the order of the classes.
 

@@ -12,6 +12,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import one_line, points, text_width
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.cli.echo import echo
+from bayes_assess.errors import QuestionError
 from bayes_assess.measures import Measure, combine, positive_code
 from bayes_assess.pool.numeric import NumericPool
 from bayes_assess.pool.ranked import RankedList
@@ -21,7 +22,6 @@ from bayes_assess.questions import (
     LeastCalibrated,
     Metric,
     MostCostly,
-    PRCurve,
     TwoGroups,
     TwoSystems,
 )
@@ -29,6 +29,7 @@ from bayes_assess.results import (
     BeliefMetricResult,
     CompareResult,
     ConfusionResult,
+    CurveResult,
     GroupwiseResult,
     MeasurePairsResult,
     MeasureVerdict,
@@ -179,7 +180,7 @@ def narrow(result: Result) -> list[Table]:
         return [_pairs(result)]
     if isinstance(result, BeliefMetricResult | MetricResult):
         verdict = [result.verdict_table()] if isinstance(result, MeasureVerdict) else []
-        if isinstance(result.question, PRCurve):
+        if isinstance(result, CurveResult):
             return [_curve(result)]
         judge = [_judged(result)] if isinstance(result, ProxyResult) else []
         return [*verdict, _believed(result) if isinstance(result, BeliefMetricResult) else _measures(result), *judge]
@@ -309,16 +310,20 @@ def _judged(result: ProxyResult) -> Table:
     return _fitted(columns, "What the predictions alone say, and random labels for intervals as narrow", ("judge",))
 
 
-def _curve(result: BeliefMetricResult | MetricResult) -> Table:
-    full = result.table()
-    rows = np.unique(np.linspace(0, len(full) - 1, _THRESHOLDS).round().astype(int))
-    columns: dict[str, Any] = {"threshold": full["threshold"][rows]}
+def _curve(result: CurveResult) -> Table:
+    full = result.table(_THRESHOLDS)
+    columns: dict[str, Any] = {"threshold": full["threshold"]}
     for name in ("precision", "recall"):
-        ends = {"lower": full[f"{name}_lower"][rows], "upper": full[f"{name}_upper"][rows]}
-        columns |= {name: full[name][rows], f"{name} interval": _intervals(Table(ends))}
-    some = f"{len(rows)} of {len(full):,} thresholds" if len(rows) < len(full) else f"{len(full)} thresholds"
-    title = f"Precision and recall at {some}, {result.level:.0%} {result.guarantee} intervals"
-    return Table(columns, title=title, formats={"threshold": ".3g", "precision": ".3f", "recall": ".3f"})
+        ends = {"lower": full[f"{name}_lower"], "upper": full[f"{name}_upper"]}
+        columns |= {name: full[name], f"{name} interval": _intervals(Table(ends))}
+    return Table(columns, title=full.title, formats={"threshold": ".3g", "precision": ".3f", "recall": ".3f"})
+
+
+def threshold(result: Any, wanted: dict[str, float]) -> str:
+    """Say which threshold reaches what is wanted; nothing is wanted where F1 is to be greatest."""
+    if not isinstance(result, CurveResult):
+        raise QuestionError("--threshold-for is about a curve of precision and recall; add --question pr-curve.")
+    return result.said_of_threshold(**wanted) if wanted else f"F1 is greatest here: {result.best()}"
 
 
 def _ranked(result: RankedAnswer) -> Table:

@@ -243,6 +243,9 @@ def certain_bounds(
 ) -> Float[Array, "2"]:
     """Compute the least and the greatest theta that the labels of the other items could make.
 
+    Where these labels could leave nothing to divide by, such as no positive for a recall, theta may also be 0, which
+    is what 0 / 0 counts as in this package; where nothing can ever be divided by, theta is 0.
+
     The least ratio is the root of sum_labelled h + sum_c U_c min_y h_cy, which falls with theta. Newton's steps from
     the right, theta <- sum f / sum g over the labels that minimise h, reach it after finitely many (Dinkelbach 1967).
 
@@ -315,7 +318,13 @@ def _bounds(f, g, counts, unlabelled, low, high) -> Float[Array, "2"]:
         theta, before = jax.lax.while_loop(lambda pair: pair[0] < pair[1], body, (newton(high), high))
         return jnp.minimum(theta, before)
 
-    return jnp.stack([least(f, low, high), -least(-f, -high, -low)])
+    ends = jnp.stack([least(f, low, high), -least(-f, -high, -low)])
+    unknown, zero = (unlabelled > 0)[:, None], jnp.clip(0.0, low, high)
+    nothing = (counts * g).sum() == 0
+    may_be_empty = nothing & ~(unknown & (g > 0)).all(-1).any()
+    is_empty = nothing & ~(unknown & (g > 0)).any()
+    with_zero = jnp.stack([jnp.minimum(ends[0], zero), jnp.maximum(ends[1], zero)])
+    return jnp.where(is_empty, zero, jnp.where(may_be_empty, with_zero, ends))
 
 
 @jax.jit

@@ -153,7 +153,7 @@ class PRCurveTable:
     def value(self, risk: FloatRisk) -> Float[Array, "*batch K"]:
         """Compute the precisions and recalls, (..., K); 0 where a denominator is 0."""
         precision, recall, *_ = self._curves(risk)
-        return jnp.concatenate([precision, recall], -1)
+        return jnp.minimum(jnp.concatenate([precision, recall], -1), 1.0)  # sums are rounded
 
     @x64
     def defined(self, risk: FloatRisk) -> Bool[Array, "*batch K"]:

@@ -66,11 +66,12 @@ class Subject:
     values: Float[np.ndarray, " C"] | None = None
     opinions: Float[np.ndarray, "J M"] | None = None
     votes: Bool[np.ndarray, "M J"] | None = None
+    scored: bool = True  # by more than the predictions
 
     @property
     def is_scored(self) -> bool:
         """Whether a score announces the event."""
-        return not any(self.members is table for table in (UNSCORED, VERDICTS, RATINGS))
+        return self.scored and not any(self.members is table for table in (UNSCORED, VERDICTS, RATINGS))
 
     @property
     def about_agreement(self) -> bool:
@@ -165,7 +166,8 @@ def subject_of(
         votes = np.stack([pool.system_codes(name) == code for name in systems], axis=1) if systems else None
         return Subject(event, members, group=group, votes=votes), RankedScore(score, announced, at_cut=False)
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
-    return Subject(event, POSITIVES), RankedScore(score, announced, np.array(others) if others else None)
+    scored = pool.scores is not None or pool.confidence is not None
+    return Subject(event, POSITIVES, scored=scored), RankedScore(score, announced, np.array(others) if others else None)
 
 
 def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import Int
 
 from bayes_assess.measures import curve_scores, pr_curve
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions.metric import Metric
+from bayes_assess.questions.metric import Metric, cells_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,3 +79,18 @@ class PRCurve(Metric):
         found = np.unique(lowest[below[0] == below[1]])
         places = np.unique(np.linspace(0, len(found) - 1, min(self.thresholds, len(found))).round().astype(int))
         return PRCurve(found[places], self.positive)
+
+
+def reaching(cells: Cells) -> Int[np.ndarray, " T"]:
+    """Count the items that reach every threshold, from the lowest one up.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(scores=[0.2, 0.4, 0.6, 0.8])
+    >>> reaching(ba.PRCurve([0.3, 0.7]).setting(pool).cells).tolist()
+    [3, 1]
+    """
+    attribute = cells.measure.attribute  # type: ignore[attr-defined] - of the cells of a measure
+    reaching = np.bincount(attribute, cells.sizes, cells_table(cells).n_attributes)
+    return np.cumsum(reaching[::-1])[::-1][1:].astype(np.int64)

@@ -15,8 +15,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures import curve_scores, pr_curve
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions.metric import cells_table
-from bayes_assess.questions.pr_curve import PRCurve
+from bayes_assess.questions.pr_curve import PRCurve, reaching
 
 _N_RANKS = 48  # at which studies look, and the belief is asked
 _FIRST_RANK = 30  # of these: the precision of fewer items is a matter of each of them
@@ -165,12 +164,12 @@ class PrecisionCurve(PRCurve):
 
     def ranks(self, cells: Cells) -> Int[np.ndarray, " T"]:
         """Return the ranks that the thresholds stand for: how many items reach each, from the last one up."""
-        return _reaching(cells)
+        return reaching(cells)
 
     def groups(self, cells: Cells) -> np.ndarray:
         """Names of the precisions and of the recalls, which the belief is asked too, (2 T,)."""
         names = ("precision", "recall")
-        return np.array([f"{name} at rank {rank:,}" for name in names for rank in _reaching(cells)])
+        return np.array([f"{name} at rank {rank:,}" for name in names for rank in reaching(cells)])
 
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " T"]:
         """Compute the precisions from all labels."""
@@ -234,10 +233,3 @@ def _check(name: str, value: Any, fits: Any, rule: str) -> None:
 def _precisions(values: np.ndarray, axis: int = -1) -> np.ndarray:
     """Keep the precisions of a curve's outputs, which come before the recalls."""
     return np.take(values, np.arange(values.shape[axis] // 2), axis)
-
-
-def _reaching(cells: Cells) -> Int[np.ndarray, " T"]:
-    """Count the items that reach every threshold."""
-    attribute = cells.measure.attribute  # type: ignore[attr-defined] - of the cells of a measure
-    reaching = np.bincount(attribute, cells.sizes, cells_table(cells).n_attributes)
-    return np.cumsum(reaching[::-1])[::-1][1:].astype(np.int64)

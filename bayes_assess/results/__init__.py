@@ -14,6 +14,7 @@ from bayes_assess.questions import (
     Metric,
     MostCostly,
     MultiLabelMetric,
+    PRCurve,
     PrecisionCurve,
     Question,
     Rate,
@@ -33,6 +34,10 @@ from bayes_assess.results.comparison import PairsResult as PairsResult
 from bayes_assess.results.comparison import TwoGroupsResult as TwoGroupsResult
 from bayes_assess.results.comparison import TwoSystemsResult as TwoSystemsResult
 from bayes_assess.results.confusion import ConfusionResult as ConfusionResult
+from bayes_assess.results.curve import BeliefCurveResult as BeliefCurveResult
+from bayes_assess.results.curve import CurvePoint as CurvePoint
+from bayes_assess.results.curve import CurveResult as CurveResult
+from bayes_assess.results.curve import WeightedCurveResult as WeightedCurveResult
 from bayes_assess.results.groups import CostResult as CostResult
 from bayes_assess.results.groups import GroupResult as GroupResult
 from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
@@ -70,12 +75,14 @@ _RESULTS: dict[type[Question], type[Result]] = {
     MultiLabelMetric: MultiLabelResult,
     Rate: WeightedRateResult,
     Mean: WeightedMeanResult,
+    PRCurve: WeightedCurveResult,
     Metric: MetricResult,
 }
 _BELIEVED: dict[type[Question], type[Result]] = {  # by the design with a belief
     MeasureComparison: BeliefComparisonResult,
     MeasurePairs: BeliefPairsResult,
     PrecisionCurve: BeliefPrecisionCurveResult,
+    PRCurve: BeliefCurveResult,
     Rate: BeliefRateResult,
     Mean: BeliefMeanResult,
     Metric: BeliefMetricResult,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 # Posterior draws: as many as fit in this many numbers, within these bounds.
 _DRAW_NUMBERS = 10_000_000
 _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 250
+LABELLED = re.compile(r"[\d,]+ of [\d,]+ .*\(design .*\)\.$")  # the line of summaries about labels
 _MANY_SKIPPED = 0.02  # items set aside per label, above which summaries say what they could be
 
 
@@ -42,9 +44,18 @@ class Answer(ABC):
     def table(self) -> Table:
         """Tabulate the answer."""
 
+    def full_table(self) -> Table:
+        """Tabulate all of the answer, where `table` leaves out rows of what is long."""
+        return self.table()
+
+    @property
+    def headline(self) -> str:
+        """The answer as one sentence: the first one of the summary that is not about labels."""
+        return next(line for line in self.summary().splitlines() if not LABELLED.match(line))
+
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the table as a data frame, see `Table.to_frame`."""
-        return self.table().to_frame(backend)
+        return self.full_table().to_frame(backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return question, answer, interval and table as plain values that strict JSON can hold.
@@ -63,7 +74,7 @@ class Answer(ABC):
         return as_dict(self)
 
     @in_progress("Writing the report")
-    def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> Path:
+    def report(self, path: str | os.PathLike[str], *, format: str | None = None, date: str | None = None) -> Path:
         """Write question, answer, figure, table and origin as one page, all or nothing.
 
         Parameters
@@ -72,6 +83,8 @@ class Answer(ABC):
             Where to write. An existing file is replaced.
         format : {"html", "md"}, optional
             A page that loads nothing, or Markdown without the figure; by default what the suffix says.
+        date : str, optional
+            When the answer was given, as the page says it; today by default.
 
         Returns
         -------
@@ -94,7 +107,7 @@ class Answer(ABC):
         """
         from bayes_assess.results.report import write_report
 
-        return write_report(self, path, format)
+        return write_report(self, path, format, date=date)
 
     def __repr__(self) -> str:
         return f"{self.summary()}\n\n{self.table()!r}"
@@ -139,6 +152,7 @@ class Result(Answer):
     seed: int = 0
     belief: Any = None  # a posterior that has seen the labels, in the place of the prior's
     notes: tuple[str, ...] = ()  # sentences on the labels, which end the summary
+    labelled_by: str = ""  # who told them, and how far they agree, as the end of a sentence
 
     def __post_init__(self):
         if not is_share(self.level):
@@ -238,7 +252,7 @@ class Result(Answer):
     @property
     def _others_of_skipped(self) -> str:
         """Which items the answer takes those to be like that were set aside."""
-        return f"others of {'its' if self.n_skipped == 1 else 'their'} cell"
+        return f"others of {'its' if self.n_skipped == 1 else 'their'} group"
 
     def _if_skipped(self) -> list[str]:
         """Say what the answer would be if all items set aside were right, or all wrong; nothing where that is hard."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from bayes_assess.measures import MEASURES, MULTILABEL_MEASURES
 from bayes_assess.questions import (
     AllPairs,
     Calibration,
@@ -13,6 +16,7 @@ from bayes_assess.questions import (
     MeasureComparison,
     MeasurePairs,
     Metric,
+    MultiLabelMetric,
     PRCurve,
     PrecisionCurve,
     Rate,
@@ -20,6 +24,8 @@ from bayes_assess.questions import (
     TwoSystems,
 )
 
+_AVERAGES = ("micro", "macro", "weighted", "samples")
+_ROUNDING = 1e-9
 _GUARANTEES = {
     "credible": "The interval holds the answer with probability {level:.0%}, given the model and the labels.",
     "asymptotic": "The interval holds the answer in about {level:.0%} of campaigns, the better the more labels.",
@@ -71,10 +77,62 @@ def _of_measures(question: Any, by: str) -> str:
         return f"What share of the items is {label}{by and ','}{by}?"
     if not isinstance(question, Metric):
         return f"{question.name}?"
-    several = isinstance(question.measure, list | tuple)
-    names = [getattr(one, "name", one) for one in (question.measure if several else [question.measure])]
+    names = _measures_of(question)
     of = f" of {_listed(question.systems)}" if question.systems else ""
     return f"How high {'are' if len(names) > 1 else 'is'} {_listed(names)}{of}{by and ','}{by}?"
+
+
+def title_of(question: Any) -> str:
+    """Return a question on measures as the title of a figure or a table.
+
+    Examples
+    --------
+    >>> title_of(Metric(["f1", "precision"])), title_of(Metric("balanced_accuracy", by="site"))
+    ('F1 and precision', 'Balanced accuracy by site')
+    """
+    if type(question) not in (Metric, MultiLabelMetric):
+        return question.name
+    of = f" of {_listed(question.systems)}" if question.systems else ""
+    return _capital(f"{_listed(_measures_of(question))}{of}{_by(question)}")
+
+
+def measure_in_words(name: str) -> str:
+    """Return the name of a measure as people say it.
+
+    Examples
+    --------
+    >>> measure_in_words("f1"), measure_in_words("f1_macro (site A_1)"), measure_in_words("my_own")
+    ('F1', 'macro F1 (site A_1)', 'my_own')
+    """
+    head, *rest = name.split(" ", 1)
+    plain = head.removesuffix("_score")
+    if plain in MEASURES or plain in MULTILABEL_MEASURES:
+        words = plain.split("_")
+        words = [words[-1], *words[:-1]] if words[-1] in _AVERAGES and len(words) > 1 else words
+        head = " ".join("F1" if word == "f1" else word for word in words)
+    return " ".join([head, *rest])
+
+
+def in_one_line(answer: Any, ends: Any) -> str:
+    """Say the estimates of a few measures with their intervals in one sentence."""
+    values = np.atleast_1d(answer.estimate).tolist()
+    said = [
+        f"{measure_in_words(name)} {value:.3f}" + (f" [{low:.3f}, {high:.3f}]" if high - low > _ROUNDING else "")
+        for name, value, (low, high) in zip(answer.groups.tolist(), values, ends.tolist(), strict=True)
+    ]
+    plural = "s" * (len(said) > 1)
+    how = "exact" if answer.guarantee == "exact" else f"{answer.level:.0%} {answer.guarantee} interval{plural}"
+    return f"{_capital(_listed(said))} ({how})."
+
+
+def _measures_of(question: Any) -> list[str]:
+    several = isinstance(question.measure, list | tuple)
+    given = question.measure if several else [question.measure]
+    return [measure_in_words(str(getattr(one, "name", one))) for one in given]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def guarantee_in_words(answer: Any) -> str | None:

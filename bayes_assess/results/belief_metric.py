@@ -15,19 +15,15 @@ from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import contradicted, posterior_measure, simultaneous_band, widened
 from bayes_assess.estimators.verdicts import region_masses
-from bayes_assess.questions import PRCurve
-from bayes_assess.questions.metric import cells_table
-from bayes_assess.results._curve_table import curve_table
+from bayes_assess.results._belief_words import SAID, BeliefSentences
+from bayes_assess.results._in_words import in_one_line, title_of
 from bayes_assess.results._ordered import Ordered
-from bayes_assess.results.plots import forest, precision_recall_curve
+from bayes_assess.results.plots import forest
 from bayes_assess.results.sensitivity import SensitiveToHidden
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LINES = 12  # of a summary
-_SUPPOSED = 3  # measures, up to which a summary says what items set aside could make of each
-_DIGITS = 3
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 
 
@@ -51,7 +47,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefMetricResult(SensitiveToHidden, Ordered):
+class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
     """Measures, such as F1, from a belief that learns what the scores mean.
 
     Attributes
@@ -83,7 +79,7 @@ class BeliefMetricResult(SensitiveToHidden, Ordered):
     @property
     def guarantee(self) -> str:
         """What the interval promises."""
-        if self.found.exact:
+        if self._all_certain:
             return "exact"
         return "anytime" if np.any(self._contradicted) else "credible"
 
@@ -92,11 +88,13 @@ class BeliefMetricResult(SensitiveToHidden, Ordered):
         """What estimate and interval lean on."""
         if self.found.exact:
             return "Nothing is assumed: every item is labelled that can matter."
+        if self._all_certain:
+            return "Nothing is assumed: no label that is missing can change the answer."
         if np.any(self._contradicted):
-            return "Nothing is assumed of the scores: random items contradict what the other labels suggest."
+            return f"Nothing is assumed of the {self._trusted}: random items contradict what the other labels suggest."
         if self._scored:
             return f"The scores are taken to rank the items as the {self.labels_used:,} labels suggest."
-        return f"Items of a cell are taken to be alike, as the {self.labels_used:,} labels suggest."
+        return f"Items with the same predictions are taken to be alike, as the {self.labels_used:,} labels suggest."
 
     @cached_property
     def estimate(self) -> Any:
@@ -133,8 +131,8 @@ class BeliefMetricResult(SensitiveToHidden, Ordered):
         """Draws of the rate of the event in every cell, (S, K), to take for any other purpose."""
         if self._events.believes_all:
             raise QuestionError(
-                "The belief is about all of a label, with no event that has a rate in cells; `draws` has the posterior "
-                "of what was asked."
+                "This answer is about all of a label, with no event that has a rate; `draws` has the posterior of what "
+                "was asked."
             )
         nu, counts = self.found.strength, self.found.events
         return (nu * self.found.curves + counts[:, 1]) / (nu + counts.sum(1))
@@ -205,10 +203,8 @@ class BeliefMetricResult(SensitiveToHidden, Ordered):
         return Difference(float(found.value[0]), found.interval(self.level)[0], *masses.tolist())
 
     def table(self) -> Table:
-        """Tabulate all measures; a row per threshold for curves."""
+        """Tabulate all measures."""
         ends, design = self._ends_of_all(), self._design
-        if isinstance(self.question, PRCurve):
-            return curve_table(self, self._posterior.value, ends)
         columns = {
             "measure": self.groups,
             "estimate": np.atleast_1d(self.estimate),
@@ -217,11 +213,11 @@ class BeliefMetricResult(SensitiveToHidden, Ordered):
             "design_lower": design[:, 0],
             "design_upper": design[:, 1],
         }
-        title = f"{self.question.name}, {self._interval_label}s"
+        title = f"{title_of(self.question)}, {self._interval_label}s"
         return Table(columns, title=title, formats=dict.fromkeys(list(columns)[1:], ".4f"))
 
     def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
-        """Draw estimates with intervals, the intervals of the random items as pale bars; or the precision-recall curve.
+        """Draw estimates with intervals, the intervals of the random items as pale bars.
 
         Parameters
         ----------
@@ -229,11 +225,9 @@ class BeliefMetricResult(SensitiveToHidden, Ordered):
             Exact answer to mark.
         ax : Axes, optional
         """
-        title = f"{self.question.name}: {self._progress()}"
+        title = f"{title_of(self.question)}: {self._progress()}"
         ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
         said = f"{self._interval_label}s"
-        if isinstance(self.question, PRCurve):
-            return precision_recall_curve(value, ends, truth=truth, interval_label=said, title=title, ax=ax)
         truth = None if truth is None else np.atleast_1d(truth)
         return forest(
             self.groups.tolist(),
@@ -244,97 +238,59 @@ class BeliefMetricResult(SensitiveToHidden, Ordered):
             order="given",
             xlabel=said,
             title=title,
-            prior_label="without trusting the scores",
+            prior_label=f"without trusting the {self._trusted}",
             ax=ax,
         )
 
-    def to_arviz(self) -> Any:
-        """Return posterior draws of the measures and of the rate of the event in every cell as an ArviZ object."""
-        counts = self.found.events
-        if self._events.believes_all:
-            return to_arviz(
-                {"measure": self.found.draws},
-                dims={"measure": ["output"], "labels": ["cell"]},
-                coords={"output": self.groups, "cell": self.cells.names},
-                observed_data={"labels": counts.sum(1)},
-                attrs=self._attributes(),
-            )
+    def to_arviz(self, *, parameters: bool = False) -> Any:
+        """Return posterior draws of every measure, by its name, as an ArviZ object.
+
+        The draws are independent: diagnostics of chains, such as R-hat, have nothing to find. ``az.summary(data,
+        kind="stats")`` leaves them out.
+
+        Parameters
+        ----------
+        parameters : bool
+            Whether to add those of the model: `rate`, the rate of the event among items that are alike, and `strength`.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.8]), ba.Metric("f1"))
+        >>> a.tell(a.ask(3).ids, [0, 1, 1])
+        >>> list(a.result().to_arviz()["posterior"].data_vars)
+        ['f1']
+        """
+        found, counts = self._for_arviz(), self.found.events
+        posterior, dims, coords = found["posterior"], found["dims"], found["coords"]
+        observed = {"labels": counts.sum(1)}
+        if not self._events.believes_all:
+            observed["events"] = counts[:, 1]
+            if parameters:
+                posterior = {**posterior, "rate": self.posterior, "strength": self.found.strength}
         return to_arviz(
-            {"measure": self.found.draws, "rate": self.posterior, "strength": self.found.strength},
-            dims={"measure": ["output"]} | {name: ["cell"] for name in ("rate", "strength", "labels", "events")},
-            coords={"output": self.groups, "cell": self.cells.names},
-            observed_data={"labels": counts.sum(1), "events": counts[:, 1]},
+            posterior,
+            dims=dims | {name: ["cell"] for name in ("rate", "strength", "labels", "events")},
+            coords=coords | {"cell": self.cells.names},
+            observed_data=observed,
             attrs=self._attributes(),
         )
 
-    def _answer(self) -> list[str]:
-        ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
-        if isinstance(self.question, PRCurve):
-            return self._about_curve()
-        if self.found.exact:
-            lines = [f"{name} {one:.{_DIGITS}f} (exact)." for name, one in zip(self.groups, value, strict=True)]
-            return [*lines[:_LINES], *(self._said_of_the_best() if self._is_ordered else [])]
-        lines = []
-        if np.any(self._contradicted):
-            named = ", ".join(self.groups[self._contradicted][:3])
-            lines.append(
-                f"Random items contradict the scores: what they say of {named} and what the other labels suggest have "
-                "no value in common. The interval holds both."
-            )
-        if_scores = "if the scores rank as" if self._scored else "if items of a cell are alike, as"
-        for i, (name, one, (low, high)) in enumerate(zip(self.groups, value, ends, strict=True)):
-            given = "" if self._contradicted[i] else f", {if_scores} the {self.labels_used:,} labels suggest"
-            lines.append(f"{name} {one:.3f}, {self.level:.0%} {self._kind(i)} interval [{low:.3f}, {high:.3f}]{given}.")
-        if len(lines) > _LINES:
-            lines = [*lines[:_LINES], f"And {len(value) - _LINES:,} more."]
-        best = self._said_of_the_best() if self._is_ordered else []
-        return [*lines, *best, self._without_trust(), *self._if_hidden()]
+    def _for_arviz(self) -> dict[str, Any]:
+        """Return the measures as variables, with their dimensions."""
+        draws = self.found.draws
+        if self._is_ordered:
+            by, names = self._ordered_by, self.ordered_names
+            return {"posterior": {self._measure_name: draws}, "dims": {self._measure_name: [by]}, "coords": {by: names}}
+        return {"posterior": dict(zip(self.groups.tolist(), draws.T, strict=True)), "dims": {}, "coords": {}}
 
-    def _about_curve(self) -> list[str]:
-        n = f"Precision and recall at {len(self._credible) // 2:,} thresholds"
-        if self.found.exact:
-            return [f"{n} (exact)."]
-        if_scores = f"if the scores rank as the {self.labels_used:,} labels suggest"
-        lines = [f"{n}, {self.level:.0%} credible intervals, {if_scores}."]
-        if np.any(self._contradicted):
-            named = ", ".join(self.groups[self._contradicted][:3])
-            lines.insert(
-                0,
-                f"Random items contradict the scores: what they say of {named} and what the other labels suggest have "
-                "no value in common. The intervals there hold both.",
-            )
-        return [*lines, self._without_trust()]
-
-    def _kind(self, i: int) -> str:
-        return "anytime" if self._contradicted[i] else "credible"
-
-    def _without_trust(self) -> str:
-        """Say what random items alone tell."""
-        design = self._design
-        if not self.found.audited:
-            ends = "Without trusting the scores, nothing can be said: the session kept account of its own measure alone"
-        elif len(design) == 1:
-            whole = np.array(cells_table(self.cells).ranges[0])
-            ends = (
-                f"Without trusting the scores: [{design[0, 0]:.3f}, {design[0, 1]:.3f}]"
-                if (design[0] != whole).any()
-                else "Without trusting the scores, nothing can be said yet"
-            )
-        else:
-            ends = "Without trusting the scores: see design_interval"
-        events, audits, size = self._events, self.found.audits, self.cells.sizes
-        if events.believes_all:
-            return f"{ends}; {_number(int(audits.sum()) * self.question.labels_each, 'random label')} so far."
-        if events.about_agreement:
-            n, wrong = int(audits.sum()), int(audits[:, 0].sum())
-            return f"{ends}; {_found(n, '', wrong, 'error')}."
-        quiet = events.coordinates.feature < 0
-        among = f" among {int(size[quiet].sum()):,} items not predicted positive"
-        return f"{ends}; {self._random_labels(quiet, among)}."
-
-    def _random_labels(self, cells: Any = slice(None), among: str = "") -> str:
-        audits = self.found.audits[cells]
-        return _found(int(audits.sum()), among, int(audits[:, 1].sum()), "positive")
+    @property
+    def headline(self) -> str:
+        """The answer as one sentence."""
+        one = len(self.groups) == 1 and not np.any(self._contradicted)  # a sentence of the summary says it
+        if one or len(self.groups) > SAID or self._is_ordered:
+            return super().headline
+        return in_one_line(self, self._ends_of_all())
 
     @property
     def _events(self) -> Any:
@@ -344,6 +300,11 @@ class BeliefMetricResult(SensitiveToHidden, Ordered):
     @property
     def _scored(self) -> bool:
         return self._events.subject.is_scored
+
+    @property
+    def _trusted(self) -> str:
+        """What the belief leans on."""
+        return "scores" if self._scored else "predictions"
 
     @cached_property
     def _posterior(self) -> Any:
@@ -368,33 +329,18 @@ class BeliefMetricResult(SensitiveToHidden, Ordered):
     def _contradicted(self) -> np.ndarray:
         return contradicted(self._credible, self._design)
 
+    @cached_property
+    def _certain(self) -> np.ndarray:
+        """Measures that no label which is missing can change."""
+        return self.found.exact | (np.ptp(self._design, axis=-1) <= _ROUNDING)
+
+    @property
+    def _all_certain(self) -> bool:
+        return bool(np.all(self._certain))
+
     def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
         return widened(self._credible, self._design)
 
     def _shaped(self, values: np.ndarray) -> Any:
         scalar = len(values) == 1 and not isinstance(self.question.measure, list | tuple)
         return values[0] if scalar else values
-
-    def _if_skipped(self) -> list[str]:
-        if self.supposed is None or len(self.groups) > _SUPPOSED:
-            return []
-        kinds = ("right", "wrong") if self._events.about_agreement else ("positive", "negative")
-        posteriors = [posterior_measure(draws, False, self.found.cautious) for draws in self.supposed]
-        ends = [(one.value, one.interval(self.level)) for one in posteriors]
-        return [
-            self._supposition(name, kinds, [(float(value[i]), interval[i]) for value, interval in ends])
-            for i, name in enumerate(self.groups)
-        ]
-
-    @property
-    def _use_of_volunteered(self) -> str:
-        return "the belief takes them for random items of their cells; the interval without trust knows them, no more."
-
-
-def _found(n: int, among: str, hits: int, what: str) -> str:
-    """Say what random labels found."""
-    return f"{_number(n, 'random label')}{among} found {_number(hits, what)}" if n else f"no random label{among} yet"
-
-
-def _number(n: int, what: str) -> str:
-    return f"no {what}" if n == 0 else f"{n:,} {what}{'s' * (n != 1)}"

@@ -52,7 +52,12 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         """Tabulate precision, recall and F1 at ranks that grow geometrically."""
         return RankedAnswer.table(self)
 
-    def _about_curve(self) -> list[str]:
+    @property
+    def headline(self) -> str:
+        """The answer as one sentence."""
+        return self._answer()[0]
+
+    def _answer(self) -> list[str]:
         n, known = self.n_items, f"the {self.labels_used:,} labels suggest"
         tenth, (value, lower, upper) = max(1, n // 10), self.at(n)
         said = f"Precision is {self.at(tenth).estimate:.3f} in the first {tenth:,} items and {value:.3f} in all {n:,}"
@@ -73,6 +78,13 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
             return super()._without_trust()
         lower, upper = self._design[0]
         return f"Without trusting the scores: [{lower:.3f}, {upper:.3f}] in all; {self._random_labels()}."
+
+    def _for_arviz(self) -> dict[str, Any]:
+        n = len(self._ranks)
+        parts = {
+            name: self.found.draws[:, i * n : (i + 1) * n][:, ::-1] for i, name in enumerate(("precision", "recall"))
+        }
+        return {"posterior": parts, "dims": {name: ["rank"] for name in parts}, "coords": {"rank": self._ranks}}
 
     @property
     def _ranks(self) -> Int[np.ndarray, " T"]:

@@ -55,6 +55,11 @@ class MeasureVerdict(Verdict):
         return f"{sides[0]} is more than {self._rope} {'below' if self.eta == 0 else 'above'} {sides[1]}{how}."
 
     @property
+    def headline(self) -> str:
+        """The answer as one sentence."""
+        return self.verdict
+
+    @property
     def _rope(self: Any) -> str:
         rope, high = self.question.rope, cells_table(self.cells).ranges[0][1]
         in_points = high <= _POINTS_UP_TO and self.question.measure_name != "mean"

@@ -19,19 +19,20 @@ from bayes_assess.estimators.joint_draws import joined_draws
 from bayes_assess.estimators.verdicts import interval_quantiles
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import Metric, PRCurve
+from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions.metric import MetricCells, cells_table
-from bayes_assess.results._curve_table import curve_table
+from bayes_assess.results._in_words import in_one_line, title_of
 from bayes_assess.results._measured_anew import measured_anew
 from bayes_assess.results._ordered import Ordered
-from bayes_assess.results.plots import forest, precision_recall_curve
+from bayes_assess.results.plots import forest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _COVARIANCE_UP_TO = 100  # measures
 _LINES = 12  # of a summary
+_SAID = 3  # measures in one sentence
 _N_JOINT = 4000  # draws that estimates stand for
 
 
@@ -153,11 +154,9 @@ class MetricResult(Ordered):
         return bool(gap[known] @ inverse @ gap[known] <= ellipsoid_radius(n, len(known), self.level))
 
     def table(self) -> Table:
-        """Tabulate all measures; a row per threshold for curves."""
+        """Tabulate all measures."""
         ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
-        title = f"{self.question.name}, {self._interval_label}s"
-        if isinstance(self.question, PRCurve):
-            return curve_table(self, value, ends)
+        title = f"{title_of(self.question)}, {self._interval_label}s"
         columns = {
             "measure": self.groups,
             "estimate": value,
@@ -168,7 +167,7 @@ class MetricResult(Ordered):
         return Table(columns, title=title, formats=dict.fromkeys(("estimate", "lower", "upper", "se"), ".4f"))
 
     def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
-        """Draw estimates with intervals, or the precision-recall curve.
+        """Draw estimates with intervals.
 
         Parameters
         ----------
@@ -177,10 +176,8 @@ class MetricResult(Ordered):
         ax : Axes, optional
         """
         ends = self._ends_of_all()
-        title = f"{self.question.name}: {self._progress()}"
+        title = f"{title_of(self.question)}: {self._progress()}"
         said = f"{self._interval_label}s"
-        if isinstance(self.question, PRCurve):
-            return precision_recall_curve(self.estimate, ends, truth=truth, interval_label=said, title=title, ax=ax)
         truth = None if truth is None else np.atleast_1d(truth)
         names, value = self.groups.tolist(), np.atleast_1d(self.estimate)
         return forest(names, value, ends, truth=truth, order="given", xlabel=said, title=title, ax=ax)
@@ -203,18 +200,22 @@ class MetricResult(Ordered):
     def _use_of_volunteered(self) -> str:
         return "they are known since then, but stand for no other items."
 
+    @property
+    def headline(self) -> str:
+        """The answer as one sentence."""
+        if not 1 < len(self.groups) <= _SAID or self._is_ordered:
+            return super().headline
+        return in_one_line(self, self._ends_of_all())
+
     def _answer(self) -> list[str]:
         ends = self._ends_of_all()
         kind = f"{self.level:.0%} {self.guarantee} interval"
-        if isinstance(self.question, PRCurve):
-            lines = [f"Precision and recall at {len(ends) // 2:,} thresholds, {kind}s."]
-        else:
-            lines = [
-                f"{name} {value:.3f}" + (" (exact)." if self.answer.exact else f", {kind} [{low:.3f}, {high:.3f}].")
-                for name, value, (low, high) in zip(self.groups, np.atleast_1d(self.estimate), ends, strict=True)
-            ]
-            if len(lines) > _LINES:
-                lines = [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
+        lines = [
+            f"{name} {value:.3f}" + (" (exact)." if self.answer.exact else f", {kind} [{low:.3f}, {high:.3f}].")
+            for name, value, (low, high) in zip(self.groups, np.atleast_1d(self.estimate), ends, strict=True)
+        ]
+        if len(lines) > _LINES:
+            lines = [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
         lines += self._said_of_the_best() if self._is_ordered else []
         return lines if self.answer.exact else [*lines, self.assumption]
 

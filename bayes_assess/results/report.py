@@ -8,6 +8,7 @@ contain.
 from __future__ import annotations
 
 import base64
+import datetime
 import html
 import io
 import re
@@ -22,8 +23,9 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import without_links
+from bayes_assess._tools.text import plural, without_links
 from bayes_assess.errors import OutputError
+from bayes_assess.results._base import LABELLED
 from bayes_assess.results._in_words import guarantee_in_words, question_in_words
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "md"}
 _ROWS = 1_000  # of a table; a longer one shows its head and its tail
-_LABELLED = re.compile(r"[\d,]+ of [\d,]+ .*\(design .*\)\.$")  # the line of summaries about labels
 _NUMPY = re.compile(r"np\.\w+\(((?:'[^']*')|(?:\"[^\"]*\")|[\w.+-]+)\)")
 _LONGEST = 300  # characters of a question
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~@])")
@@ -59,7 +60,7 @@ class Section:
     code: str = ""
 
 
-def sections(answer: Any, made_by: Mapping[str, str] | None = None) -> list[Section]:
+def sections(answer: Any, made_by: Mapping[str, str] | None = None, date: str | None = None) -> list[Section]:
     """Take an answer apart into what every report has.
 
     Parameters
@@ -67,6 +68,8 @@ def sections(answer: Any, made_by: Mapping[str, str] | None = None) -> list[Sect
     answer : Answer
     made_by : mapping of str to str, optional
         What else tells where it comes from; ``"command"`` is shown as code.
+    date : str, optional
+        When the answer was given; today by default.
 
     Examples
     --------
@@ -76,11 +79,13 @@ def sections(answer: Any, made_by: Mapping[str, str] | None = None) -> list[Sect
     ['Answer', 'What it leans on', 'Figure', 'Table', 'Labels', 'How to get it again']
     """
     lines = answer.summary().splitlines()
-    of_labels = [line for line in lines if _LABELLED.match(line)]
+    of_labels = [line for line in lines if LABELLED.match(line)]
     leans = [guarantee_in_words(answer), getattr(answer, "assumption", None)]
-    price = _price(answer)
+    price, first = _price(answer), answer.headline
     return [
-        Section("Answer", tuple(line for line in lines if line not in of_labels)),
+        Section(
+            "Answer", (first, _labelled(answer, date), *(line for line in lines if line not in (first, *of_labels)))
+        ),
         Section("What it leans on", tuple(dict.fromkeys(line for line in leans if line))),
         Section("Figure", figure=answer.plot()),
         Section("Table", tables=(answer.table(),)),
@@ -89,20 +94,26 @@ def sections(answer: Any, made_by: Mapping[str, str] | None = None) -> list[Sect
     ]
 
 
-def write_report(answer: Any, path: Any, format: str | None = None, made_by: Mapping[str, str] | None = None) -> Path:
+def write_report(
+    answer: Any,
+    path: Any,
+    format: str | None = None,
+    made_by: Mapping[str, str] | None = None,
+    date: str | None = None,
+) -> Path:
     """Write an answer as one page; see `Answer.report`."""
     target = Path(path)
     kind = FORMATS.get(target.suffix.lower()) if format is None else format
     if kind not in FORMATS.values():
         found = f"the suffix of {str(target)!r}" if format is None else show(format)
         raise OutputError(f"A report is 'html' or 'md', by its format or the suffix of its file; found {found}.")
-    text = (as_html if kind == "html" else as_markdown)(answer, made_by)
+    text = (as_html if kind == "html" else as_markdown)(answer, made_by, date)
     with written_whole(target, "report") as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
     return target
 
 
-def as_html(answer: Any, made_by: Mapping[str, str] | None = None) -> str:
+def as_html(answer: Any, made_by: Mapping[str, str] | None = None, date: str | None = None) -> str:
     """Render an answer as one HTML page.
 
     Examples
@@ -114,7 +125,7 @@ def as_html(answer: Any, made_by: Mapping[str, str] | None = None) -> str:
     """
     title = html.escape(question_in_words(answer.question))
     style = resources.files("bayes_assess.results").joinpath("report.css").read_text(encoding="utf-8")
-    body = "\n".join(_html_of(section, title) for section in sections(answer, made_by))
+    body = "\n".join(_html_of(section, title) for section in sections(answer, made_by, date))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -123,7 +134,7 @@ def as_html(answer: Any, made_by: Mapping[str, str] | None = None) -> str:
     )
 
 
-def as_markdown(answer: Any, made_by: Mapping[str, str] | None = None) -> str:
+def as_markdown(answer: Any, made_by: Mapping[str, str] | None = None, date: str | None = None) -> str:
     """Render an answer in Markdown, without its figure, for the thread of a pull request.
 
     Examples
@@ -134,7 +145,7 @@ def as_markdown(answer: Any, made_by: Mapping[str, str] | None = None) -> str:
     '## How accurate is the system, by prediction?'
     """
     parts = [f"## {_plain_markdown(question_in_words(answer.question))}"]
-    for section in sections(answer, made_by):
+    for section in sections(answer, made_by, date):
         _closed(section)
         if section.figure is not None:
             continue
@@ -156,7 +167,7 @@ def as_dict(answer: Any) -> dict[str, Any]:
         "asked": _as_typed(asked),
         "summary": answer.summary(),
         **{name: getattr(answer, name) for name in (*fields, *values) if hasattr(answer, name)},
-        "table": list(answer.table().rows()),
+        "table": list(answer.full_table().rows()),
     }
     return plain(found)
 
@@ -196,6 +207,12 @@ def _closed(section: Section) -> None:
         plt.close(figure)
 
 
+def _labelled(answer: Any, date: str | None) -> str:
+    """Say when the answer was given, and from whose labels."""
+    when = datetime.date.today().isoformat() if date is None else date
+    return f"As of {when}, from {plural(answer.labels_used, 'label')}{getattr(answer, 'labelled_by', '')}."
+
+
 def _price(answer: Any) -> str | None:
     """Say how many random labels would do as well, where that is known."""
     count = getattr(answer, "labels_as_good", None)
@@ -217,7 +234,7 @@ def _origin(answer: Any, made_by: dict[str, str]) -> Section:
         "seed": getattr(answer, "seed", None),
         "labels": answer.labels_used,
         "items": None if cells is None else f"{cells.n_items:,}",
-        "cells": None if cells is None else f"{cells.n_cells:,}, fingerprint {cells.source.fingerprint()}",
+        "kinds of items": None if cells is None else f"{cells.n_cells:,}, fingerprint {cells.source.fingerprint()}",
     }
     said = (f"{name}: {value}" for name, value in {**fields, **made_by}.items() if value is not None)
     return Section("How to get it again", tuple(said), code=code)

@@ -199,6 +199,28 @@ def test_certain_bounds_are_those_of_all_possible_labels(seed, measure):
     np.testing.assert_allclose(certain_bounds(f, g, counts, unlabelled), [min(ratios), max(ratios)], rtol=1e-14)
 
 
+@pytest.mark.parametrize("predicted", [[0, 0], [1, 1], [0, 1]])
+@pytest.mark.parametrize("measure", ["precision", "recall", "f1", "specificity"])
+def test_certain_bounds_hold_what_nothing_divided_by_nothing_counts_as(measure, predicted):
+    y, a = np.array([0.0, 1.0])[None], np.array(predicted, float)[:, None]
+    f, g = {
+        "precision": (y * a, a + 0 * y),
+        "recall": (y * a, y + 0 * a),
+        "f1": (y * a, (y + a) / 2),
+        "specificity": ((1 - y) * (1 - a), 1 - y + 0 * a),
+    }[measure]
+    unlabelled = np.array([2, 1])
+    for counts in (np.zeros((2, 2), int), np.array([[1, 0], [0, 0]]), np.array([[0, 1], [2, 0]])):
+        ratios = []
+        for positives in itertools.product(range(3), range(2)):
+            full = counts + np.stack([unlabelled - positives, positives], -1)
+            over = (full * g).sum()
+            ratios.append((full * f).sum() / over if over else 0.0)
+        np.testing.assert_allclose(certain_bounds(f, g, counts, unlabelled), [min(ratios), max(ratios)], atol=1e-14)
+        found = interval(start(), f, g, counts, unlabelled)
+        assert 0 <= found[0] <= found[1] <= 1
+
+
 def test_certain_bounds_without_any_label_are_the_range():
     nothing, items = np.zeros((2, 2), int), np.array([5, 5])
     assert certain_bounds(*f1_tables([0, 1]), nothing, items).tolist() == [0, 1]

@@ -184,7 +184,7 @@ def test_the_answer_is_that_of_all_labels_whatever_further_judges_say(design):
 
 def test_what_an_item_of_the_belief_is_has_no_rate():
     r = told(ba.Mean(by="system"), 12, design=SMALL).result()
-    assert "if items of a cell are alike, as the 12 labels suggest." in r.summary()
+    assert "if items with the same predictions are alike, as the 12 labels suggest." in r.summary()
     with pytest.raises(ba.QuestionError, match="no event that has a rate"):
         _ = r.posterior
     assert r.draws.shape[1] == 2

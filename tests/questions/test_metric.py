@@ -72,9 +72,7 @@ def test_several_measures_have_a_covariance_and_an_ellipsoid():
     assert not r.in_ellipsoid([1, 0, 1])
     with pytest.raises(ba.QuestionError, match="3 measures; found 2"):
         r.in_ellipsoid([1, 0])
-    assert (
-        r.plot(truth=r.question.truth(POOL, LABELS)).get_title(loc="left").startswith("Metric(precision, recall, f1)")
-    )
+    assert r.plot(truth=r.question.truth(POOL, LABELS)).get_title(loc="left").startswith("Precision, recall and F1")
 
 
 def test_without_a_positive_the_figure_is_a_belief_and_the_interval_is_all_there_is():

@@ -171,7 +171,7 @@ def test_very_many_groups_have_none_but_are_told_apart():
 def test_verdicts_alone_are_two_cells_and_say_nothing_of_scores():
     a = told(ba.Rate("good"), 40, VERDICT)
     assert a.cells.n_cells == 2
-    assert "if items of a cell are alike" in a.result().summary()
+    assert "if items with the same predictions are alike" in a.result().summary()
     assert "if the scores rank as" in told(ba.Rate("good"), 40).result().summary()
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import json
 import re
 from html.parser import HTMLParser
@@ -116,7 +117,7 @@ def test_a_report_is_of_a_known_format_and_leaves_no_half_of_itself(tmp_path):
     [
         (ba.LeastAccurate(m=2), "Which 2 groups by prediction are the least accurate?"),
         (ba.MostAccurate("site"), "Which group by site is the most accurate?"),
-        (ba.Metric("f1", by="site"), "How high is f1, by site?"),
+        (ba.Metric("f1", by="site"), "How high is F1, by site?"),
         (ba.Metric(["precision", "recall"]), "How high are precision and recall?"),
         (ba.Rate("good", by="system"), "What share of the items is labelled good, by system?"),
         (ba.Compare("new", "old", measure="f1"), "Has new or old the higher f1?"),
@@ -128,3 +129,21 @@ def test_a_report_is_of_a_known_format_and_leaves_no_half_of_itself(tmp_path):
 )
 def test_questions_are_put_in_words(question, words):
     assert question_in_words(question) == words
+
+
+def test_a_report_opens_with_the_answer_its_date_who_labelled_and_how_far_they_agree(tmp_path):
+    pool = ba.Pool(predictions=np.arange(12) % 2)
+    a = ba.assess(pool, ba.GroupAccuracy(), design="random", prior="uninformative")
+    a.tell(range(4), [0, 1, 0, 0], annotator="anna")
+    a.tell([3, 4, 5], [1, 0, 1], annotator="ben")
+    result = a.result()
+    page = result.report(tmp_path / "report.md", date="2026-11-25").read_text().splitlines()
+    assert page[4].startswith("Overall accuracy ")
+    assert page[6] == (
+        "As of 2026-11-25, from 6 labels by anna (4) and ben (3), who agree on none of 1 item that several labelled."
+    )
+    assert page.count(page[4]) == 1
+    assert f"As of {datetime.date.today().isoformat()}, from" in as_markdown(result)
+    alone = ba.assess(pool, ba.GroupAccuracy(), design="random", prior="uninformative")
+    alone.tell(range(2), [0, 1])
+    assert "from 2 labels." in as_markdown(alone.result())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess.results.plots._drawing import BLUE, VERMILION, checked, finish, new_axes
+from bayes_assess.results.plots._drawing import BLUE, ORANGE, VERMILION, checked, finish, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ def precision_recall_curve(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw precision against recall, with the interval of precision at every threshold.
+    """Draw precision against recall, with the intervals of both at every threshold.
 
     Parameters
     ----------
@@ -53,7 +53,23 @@ def precision_recall_curve(
     axes = new_axes(ax, height=4.5, width=6.0)
     order = np.argsort(recall, kind="stable")
     axes.fill_between(
-        recall[order], ends[:n, 0][order], ends[:n, 1][order], color=BLUE, alpha=0.2, linewidth=0, label=interval_label
+        recall[order],
+        ends[:n, 0][order],
+        ends[:n, 1][order],
+        color=BLUE,
+        alpha=0.2,
+        linewidth=0,
+        label=f"of precision: {interval_label}",
+    )
+    axes.fill_betweenx(
+        precision,
+        ends[n:, 0],
+        ends[n:, 1],
+        color=ORANGE,
+        alpha=0.25,
+        linewidth=0,
+        zorder=0.9,  # below the other band
+        label=f"of recall: {interval_label}",
     )
     axes.plot(recall, precision, color=BLUE, label="estimate")
     if truth is not None:

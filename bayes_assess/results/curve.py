@@ -1,0 +1,410 @@
+"""Precision-recall curves: what they say at a threshold, and at which threshold they say what is wanted."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
+from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.finite_pool import extended
+from bayes_assess.estimators.posterior_measure import posterior_measure, widened
+from bayes_assess.questions.metric import cells_table
+from bayes_assess.questions.pr_curve import reaching
+from bayes_assess.results._base import Result
+from bayes_assess.results.belief_metric import BeliefMetricResult
+from bayes_assess.results.metric import MetricResult
+from bayes_assess.results.plots import precision_recall_curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ROWS = 20  # of a table
+_ROUNDING = 1e-9
+
+
+class Measured(NamedTuple):
+    """A measure at a threshold.
+
+    Attributes
+    ----------
+    estimate : float
+    interval : (2,) floats
+    design_interval : (2,) floats, or None
+        From random items alone, valid whatever the scores are worth; None where a design draws with known
+        probabilities, so that `interval` leans on no scores either.
+    """
+
+    estimate: float
+    interval: Float[np.ndarray, " 2"]
+    design_interval: Float[np.ndarray, " 2"] | None
+
+    def __str__(self) -> str:
+        return f"{self.estimate:.3f} [{self.interval[0]:.3f}, {self.interval[1]:.3f}]"
+
+
+class CurvePoint(NamedTuple):
+    """What a curve says of the rule "positive if the score is at least the threshold".
+
+    Attributes
+    ----------
+    threshold : float
+    n_predicted : int
+        Items that reach it.
+    precision, recall, f1 : Measured
+    level : float
+        Of the intervals.
+    """
+
+    threshold: float
+    n_predicted: int
+    precision: Measured
+    recall: Measured
+    f1: Measured
+    level: float
+
+    def __str__(self) -> str:
+        measured = {"precision": self.precision, "recall": self.recall, "F1": self.f1}
+        said = ", ".join(f"{name} {one}" for name, one in measured.items())
+        reach = f"{plural(self.n_predicted, 'item')} reach{'es' * (self.n_predicted == 1)}"
+        text = f"Threshold {self.threshold:.4g}, which {reach}: {said}"
+        ends = {name: one.design_interval for name, one in measured.items()}
+        without = ", ".join(f"{name} [{two[0]:.3f}, {two[1]:.3f}]" for name, two in ends.items() if two is not None)
+        return f"{text}; without trusting the scores {without}." if without else f"{text}."
+
+
+class CurveResult(Result):
+    """A precision-recall curve, and its points."""
+
+    @abstractmethod
+    def _f1(self, places: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Estimate F1 at some thresholds, with intervals, (n,) and (n, 2)."""
+
+    def at(self, threshold: float) -> CurvePoint:
+        """Return precision, recall and F1 of the rule "positive if the score is at least the threshold".
+
+        Parameters
+        ----------
+        threshold : float
+            The curve is known at its own thresholds; the next one from this one upwards answers, which is the same
+            rule where no score lies between them.
+
+        Returns
+        -------
+        CurvePoint
+
+        Raises
+        ------
+        QuestionError
+            If the curve does not reach so far.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(scores=[0.2, 0.4, 0.6, 0.8])
+        >>> a = ba.assess(pool, ba.PRCurve([0.3, 0.5, 0.7]))
+        >>> a.tell(pool.ids, [0, 1, 0, 1])
+        >>> print(a.result().at(0.7))
+        Threshold 0.7, which 1 item reaches: precision 1.000 [1.000, 1.000], recall 0.500 [0.500, 0.500], \
+F1 0.667 [0.667, 0.667]; without trusting the scores precision [1.000, 1.000], recall [0.500, 0.500], \
+F1 [0.667, 0.667].
+        """
+        known = self._thresholds
+        covers_all = self._reaching[0] == self.cells.n_items
+        if not np.isfinite(threshold) or threshold > known[-1] or (threshold < known[0] and not covers_all):
+            raise QuestionError(
+                f"The thresholds of this curve lie between {known[0]:g} and {known[-1]:g}; found {show(threshold)}. "
+                "Ask for a curve with this threshold, such as PRCurve([0.5, 0.9])."
+            )
+        return self._point(int(np.searchsorted(known, threshold)))
+
+    def threshold(
+        self, *, precision: float | None = None, recall: float | None = None, probability: float | None = None
+    ) -> CurvePoint:
+        """Return the threshold to run at, for a precision or a recall that is wanted.
+
+        Of a precision that is the lowest threshold of the curve where it is reached, which keeps most of the recall; of
+        a recall it is the highest one, which keeps most of the precision.
+
+        Parameters
+        ----------
+        precision, recall : float in (0, 1]
+            What is wanted at least; one of them.
+        probability : float in (0, 1), optional
+            Posterior probability with which it is to be reached; by default the estimate is to reach it.
+
+        Returns
+        -------
+        CurvePoint
+
+        Raises
+        ------
+        QuestionError
+            If no threshold reaches it, with the one that comes closest.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(scores=[0.2, 0.4, 0.6, 0.8])
+        >>> a = ba.assess(pool, ba.PRCurve([0.3, 0.5, 0.7]))
+        >>> a.tell(pool.ids, [0, 1, 0, 1])
+        >>> a.result().threshold(precision=0.6).threshold, a.result().threshold(recall=0.5).threshold
+        (0.3, 0.7)
+        """
+        reached, point = self._sought(precision, recall, probability)
+        if not reached:
+            raise QuestionError(self.said_of_threshold(precision=precision, recall=recall, probability=probability))
+        return point
+
+    def said_of_threshold(
+        self, *, precision: float | None = None, recall: float | None = None, probability: float | None = None
+    ) -> str:
+        """Say which threshold to run at, or that none reaches what is wanted, and which comes closest.
+
+        Parameters
+        ----------
+        precision, recall, probability : float, optional
+            As for `threshold`.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(scores=[0.2, 0.4, 0.6, 0.8])
+        >>> a = ba.assess(pool, ba.PRCurve([0.3, 0.5]))
+        >>> a.tell(pool.ids, [0, 1, 0, 1])
+        >>> a.result().said_of_threshold(precision=0.9).partition(":")[0]
+        'At no threshold of this curve is the precision 0.9 or more. It comes closest here'
+        """
+        reached, point = self._sought(precision, recall, probability)
+        name, wanted = ("precision", precision) if recall is None else ("recall", recall)
+        least = f" with probability {probability:g}" if probability is not None else ""
+        if not reached:
+            return (
+                f"At no threshold of this curve is the {name} {wanted:g} or more{least}. It comes closest here: {point}"
+            )
+        which = "lowest" if name == "precision" else "highest"
+        return f"The {which} threshold where the {name} is {wanted:g} or more{least}: {point}"
+
+    def _sought(
+        self: Any, precision: float | None, recall: float | None, probability: float | None
+    ) -> tuple[bool, CurvePoint]:
+        """Return whether something is reached, and the point where it is or comes closest."""
+        if (precision is None) == (recall is None):
+            raise QuestionError("Name a precision or a recall that is wanted, one of them, such as precision=0.9.")
+        name, wanted = ("precision", precision) if precision is not None else ("recall", recall)
+        assert wanted is not None
+        for what, value in ((name, wanted), ("probability", probability)):
+            if value is not None and not 0 < value <= 1:
+                raise QuestionError(f"A {what} that is wanted lies in (0, 1], such as 0.9; found {show(value)}.")
+        part = self._part(name)
+        value = np.atleast_1d(self.estimate)[part]
+        least = wanted - _ROUNDING
+        sure = value if probability is None else (self._joint[:, part] >= least).mean(0)
+        reached = sure >= (least if probability is None else probability)
+        found = np.flatnonzero(reached)
+        if len(found):
+            return True, self._point(int(found[0] if name == "precision" else found[-1]))
+        return False, self._point(int(np.argmax(sure)))
+
+    def best(self, measure: str = "f1") -> CurvePoint:
+        """Return the threshold where F1 is estimated to be the greatest, the lowest one of several.
+
+        Parameters
+        ----------
+        measure : {"f1"}
+
+        Returns
+        -------
+        CurvePoint
+
+        Raises
+        ------
+        QuestionError
+            If it is another measure.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(scores=[0.2, 0.4, 0.6, 0.8])
+        >>> a = ba.assess(pool, ba.PRCurve([0.3, 0.5, 0.7]))
+        >>> a.tell(pool.ids, [0, 1, 0, 1])
+        >>> round(a.result().best("f1").f1.estimate, 3)
+        0.8
+        """
+        if measure != "f1":
+            raise QuestionError(f"The best threshold is that of the greatest 'f1'; found {show(measure)}.")
+        return self._point(int(np.argmax(self._f1(slice(None))[0])))
+
+    def table(self: Any, rows: int | None = _ROWS) -> Table:
+        """Tabulate precision and recall with their intervals, a row per threshold.
+
+        Parameters
+        ----------
+        rows : int, optional
+            At most so many, spread over the curve; None for all.
+        """
+        value, ends, known = np.atleast_1d(self.estimate), self._ends_of_all(), self._thresholds
+        n = len(known)
+        few = n if rows is None else min(rows, n)
+        places = np.unique(np.linspace(0, n - 1, few).round().astype(int))
+        columns: dict[str, Any] = {"threshold": known[places]}
+        for name in ("precision", "recall"):
+            part = places + self._part(name).start
+            columns |= {name: value[part], f"{name}_lower": ends[part, 0], f"{name}_upper": ends[part, 1]}
+        some = f"{few} of {n:,} thresholds" if few < n else f"{n:,} threshold{'s' * (n != 1)}"
+        title = f"Precision and recall at {some}, {self.level:.0%} {self.guarantee} intervals"
+        return Table(columns, title=title, formats=dict.fromkeys(columns, ".3f") | {"threshold": ".4g"})
+
+    def full_table(self) -> Table:
+        """Tabulate the curve at all thresholds."""
+        return self.table(None)
+
+    def plot(self: Any, *, truth: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw the precision-recall curve, with the intervals of both.
+
+        Parameters
+        ----------
+        truth : array (2 L,), optional
+            Exact answer to mark.
+        ax : Axes, optional
+        """
+        return precision_recall_curve(
+            np.atleast_1d(self.estimate),
+            self._ends_of_all(),
+            truth=truth,
+            interval_label=f"{self._interval_label}s",
+            title=f"Precision and recall: {self._progress()}",
+            ax=ax,
+        )
+
+    @property
+    def headline(self) -> str:
+        """The answer as one sentence."""
+        return self._said_of_the_best_f1()
+
+    def _said_of_the_best_f1(self) -> str:
+        found = self.best()
+        interval = "" if self.guarantee == "exact" else f", {self.level:.0%} {self.guarantee} interval"
+        low, high = found.f1.interval
+        ends = "" if self.guarantee == "exact" else f" [{low:.3f}, {high:.3f}]"
+        return f"F1 is greatest at threshold {found.threshold:.4g}: {found.f1.estimate:.3f}{interval}{ends}."
+
+    @property
+    def _thresholds(self) -> Float[np.ndarray, " L"]:
+        return np.asarray(cells_table(self.cells).thresholds)
+
+    @cached_property
+    def _reaching(self) -> Int[np.ndarray, " L"]:
+        """How many items reach every threshold."""
+        return reaching(self.cells)
+
+    def _part(self, name: str) -> slice:
+        n = len(self._thresholds)
+        return slice(0, n) if name == "precision" else slice(n, 2 * n)
+
+    def _point(self: Any, at: int) -> CurvePoint:
+        value, ends, design = np.atleast_1d(self.estimate), self._ends_of_all(), self._design_ends
+        places = {name: at + self._part(name).start for name in ("precision", "recall")}
+        parts = {
+            name: Measured(float(value[i]), ends[i], None if design is None else design[i])
+            for name, i in places.items()
+        }
+        best, between = self._f1(slice(at, at + 1))
+        without = None if design is None else _f1_of(design[places["precision"]], design[places["recall"]])
+        if without is not None and not self.guarantee == "exact":
+            between = widened(between, without[None])
+        f1 = Measured(float(best[0]), between[0], without)
+        return CurvePoint(float(self._thresholds[at]), int(self._reaching[at]), **parts, f1=f1, level=self.level)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BeliefCurveResult(CurveResult, BeliefMetricResult):
+    """A precision-recall curve from a belief that learns what the scores mean; see `BeliefMetricResult`."""
+
+    def _f1(self, places: Any) -> tuple[np.ndarray, np.ndarray]:
+        parts = (self.found.draws[:, self._part(name)][:, places] for name in ("precision", "recall"))
+        found = posterior_measure(_f1_of(*parts), self.found.exact, self.found.cautious)
+        return found.value, found.interval(self.level)
+
+    @cached_property
+    def _design_ends(self) -> Float[np.ndarray, "k 2"]:
+        """Those of the thresholds that are audited hold for the thresholds before and after, too.
+
+        From one threshold to the next higher one, positives among the items that reach it can only become fewer, and so
+        can negatives.
+        """
+        n = self._reaching.astype(np.float64)
+        precision, recall = (self._design[self._part(name)] for name in ("precision", "recall"))
+        low, high = (precision * n[:, None]).T
+        fewest = np.maximum(_most_from(low), n - _least_until(n - low))
+        most = np.minimum(_least_until(high), n - _most_from(n - high))
+        counts = np.sort(np.stack([fewest, most], axis=-1), axis=-1) / np.maximum(n, 1)[:, None]
+        shares = np.sort(np.stack([_most_from(recall[:, 0]), _least_until(recall[:, 1])], axis=-1), axis=-1)
+        return np.concatenate([counts, shares]).clip(0, 1)
+
+    def _answer(self) -> list[str]:
+        n = f"Precision and recall at {len(self._thresholds):,} thresholds"
+        if self.found.exact:
+            return [f"{n} (exact).", self._said_of_the_best_f1()]
+        lines = [f"{n}, {self.level:.0%} credible intervals, {self._if_alike()}."]
+        if np.any(self._contradicted):
+            lines.insert(0, self._contradiction("The intervals there hold both."))
+        return [*lines, self._said_of_the_best_f1(), self._without_trust()]
+
+    def _known_without_trust(self) -> str:
+        middle = self._point(len(self._thresholds) // 2)
+        ends = {"precision": middle.precision.design_interval, "recall": middle.recall.design_interval}
+        said = ", ".join(f"{name} [{two[0]:.3f}, {two[1]:.3f}]" for name, two in ends.items() if two is not None)
+        return f"Without trusting the scores, at threshold {middle.threshold:.4g}: {said}"
+
+    def _for_arviz(self) -> dict[str, Any]:
+        parts = {name: self.found.draws[:, self._part(name)] for name in ("precision", "recall")}
+        dims = {name: ["threshold"] for name in parts}
+        return {"posterior": parts, "dims": dims, "coords": {"threshold": self._thresholds}}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightedCurveResult(CurveResult, MetricResult):
+    """A precision-recall curve from weighted draws; see `MetricResult`."""
+
+    @property
+    def _design_ends(self) -> None:
+        return None
+
+    def _f1(self, places: Any) -> tuple[np.ndarray, np.ndarray]:
+        names = ("precision", "recall")
+        value = _f1_of(*(np.atleast_1d(self.estimate)[self._part(name)][places] for name in names))
+        if self.answer.exact:
+            return value, np.stack([value, value], axis=-1)
+        draws = _f1_of(*(self._joint[:, self._part(name)][:, places] for name in names))
+        ends = np.moveaxis(np.quantile(draws, self._tails(), axis=0), 0, -1)
+        return value, extended(ends, value)
+
+    def _answer(self) -> list[str]:
+        exact = self.answer.exact
+        how = " (exact)" if exact else f", {self.level:.0%} {self.guarantee} intervals"
+        lines = [f"Precision and recall at {len(self._thresholds):,} thresholds{how}.", self._said_of_the_best_f1()]
+        return lines if exact else [*lines, self.assumption]
+
+
+def _f1_of(precision: Any, recall: Any) -> np.ndarray:
+    """Compute F1, 0 where both are 0."""
+    total = np.asarray(precision + recall, np.float64)
+    return np.where(total > 0, 2 * precision * recall / np.where(total > 0, total, 1), 0.0)
+
+
+def _most_from(values: Float[np.ndarray, " L"]) -> Float[np.ndarray, " L"]:
+    """Greatest value from every place on."""
+    return np.maximum.accumulate(values[::-1])[::-1]
+
+
+def _least_until(values: Float[np.ndarray, " L"]) -> Float[np.ndarray, " L"]:
+    """Least value up to every place."""
+    return np.minimum.accumulate(values)

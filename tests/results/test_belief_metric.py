@@ -1,0 +1,80 @@
+"""What people read of measures from a belief: sentences, titles, and what goes to ArviZ."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess._tools.to_arviz import import_arviz
+
+LABELS = (np.random.default_rng(0).random(60) < 0.3).astype(int)
+
+
+def told(predictions, measure, n=20, **options):
+    pool = ba.Pool(predictions=predictions, classes=[0, 1], **options)
+    a = ba.assess(pool, ba.Metric(measure))
+    if n:
+        queries = a.ask(n)
+        a.tell(queries.ids, LABELS[queries.ids])
+    return a.result()
+
+
+@pytest.fixture(scope="module")
+def nothing_predicted():
+    return told(np.zeros(60, int), ["precision", "recall", "f1"])
+
+
+def test_where_nothing_is_predicted_positive_intervals_are_in_order_and_all_is_certain(nothing_predicted):
+    result = nothing_predicted
+    assert result.design_interval.tolist() == result.interval.tolist() == [[0, 0]] * 3
+    assert not result.contradicted.any()
+    assert result.guarantee == "exact"
+    assert result.assumption == "Nothing is assumed: no label that is missing can change the answer."
+    summary = result.summary()
+    assert "contradict" not in summary
+    assert "if " not in summary
+    assert summary.splitlines()[1] == "precision 0.000 (exact: no label that is missing can change it)."
+
+
+def test_titles_and_the_headline_are_what_people_say(nothing_predicted):
+    assert nothing_predicted.table().title == "Precision, recall and F1, 95% exact intervals"
+    assert nothing_predicted.plot().get_title(loc="left") == "Precision, recall and F1: 20 of 60 labelled"
+    assert nothing_predicted.headline == "Precision 0.000, recall 0.000 and F1 0.000 (exact)."
+
+
+def test_of_verdicts_alone_no_scores_are_spoken_of():
+    predictions = (np.arange(60) % 3 == 0).astype(int)
+    result = told(predictions, ["precision", "recall"])
+    summary = result.summary()
+    assert "score" not in summary
+    assert "if items with the same predictions are alike, as the 20 labels suggest" in summary
+    assert "Without trusting the predictions: precision [" in summary
+    assert "design_interval" not in summary
+    assert "cell" not in summary + result.assumption
+
+
+def test_a_measure_that_no_missing_label_can_change_leans_on_no_scores():
+    scores = np.where(np.arange(60) < 4, 0.9, 0.1)
+    a = ba.assess(ba.Pool(scores=scores), ba.Metric(["precision", "recall"]))
+    a.tell(range(4), [1, 1, 1, 0])
+    result = a.result()
+    precision, recall = result.summary().splitlines()[1:3]
+    assert precision == "precision 0.750 (exact: no label that is missing can change it)."
+    assert "if the scores rank as the 4 labels suggest" in recall
+    np.testing.assert_allclose(result.design_interval[0], [0.75, 0.75], atol=1e-12)
+    assert result.guarantee == "credible"
+
+
+def test_arviz_gets_the_measure_by_its_name_and_parameters_on_wish_without_warnings():
+    result = told((np.arange(60) % 3 == 0).astype(int), "f1")
+    data = result.to_arviz()
+    assert list(data["posterior"].data_vars) == ["f1"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = import_arviz().summary(data)
+    assert table.index.tolist() == ["f1"]
+    assert not table.astype(float).isna().to_numpy().any()
+    assert list(result.to_arviz(parameters=True)["posterior"].data_vars) == ["f1", "rate", "strength"]

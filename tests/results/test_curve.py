@@ -1,0 +1,142 @@
+"""Points of precision-recall curves: thresholds, what they reach, tables, figures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess.results import BeliefCurveResult, WeightedCurveResult
+
+RNG = np.random.default_rng(11)
+SCORES = RNG.beta(0.5, 2.0, 400)
+LABELS = (RNG.random(400) < SCORES).astype(int)
+POOL = ba.Pool(scores=SCORES)
+THRESHOLDS = np.linspace(0.05, 0.9, 30)
+
+
+def told(n, design, thresholds=THRESHOLDS):
+    a = ba.assess(POOL, ba.PRCurve(thresholds), design=design, seed=1)
+    queries = a.ask(n)
+    a.tell(queries.ids, LABELS[queries.ids])
+    return a.result()
+
+
+@pytest.fixture(scope="module")
+def believed():
+    return told(60, "variance_reduction")
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return told(400, "passive")
+
+
+def truth(threshold):
+    above = SCORES >= threshold
+    hits = (above & (LABELS == 1)).sum()
+    precision, recall = hits / above.sum(), hits / LABELS.sum()
+    return precision, recall, 2 * precision * recall / (precision + recall)
+
+
+def test_a_point_is_that_of_the_next_threshold_upwards(believed, exact):
+    assert isinstance(believed, BeliefCurveResult)
+    assert isinstance(exact, WeightedCurveResult)
+    point = exact.at(THRESHOLDS[9] - 1e-4)
+    assert point.threshold == THRESHOLDS[9]
+    assert point.n_predicted == (THRESHOLDS[9] <= SCORES).sum()
+    found = [one.estimate for one in (point.precision, point.recall, point.f1)]
+    np.testing.assert_allclose(found, truth(THRESHOLDS[9]))
+    assert point.precision.design_interval is None
+    for result in (believed, exact):
+        for wrong in (0.01, 0.95, np.nan):
+            with pytest.raises(ba.QuestionError, match=r"lie between 0\.05 and 0\.9"):
+                result.at(wrong)
+
+
+def test_both_intervals_of_a_point_are_in_order_within_the_range_and_hold_the_truth(believed):
+    some = 0
+    for threshold in THRESHOLDS:
+        point = believed.at(threshold)
+        assert point.threshold == threshold
+        for one, true in zip((point.precision, point.recall, point.f1), truth(threshold), strict=True):
+            assert 0 <= one.interval[0] <= one.estimate <= one.interval[1] <= 1
+            low, high = one.design_interval
+            assert 0 <= low <= true <= high <= 1
+            some += (low, high) != (0, 1)
+    assert some > len(THRESHOLDS)  # few are audited, and these speak for the others
+
+
+def test_the_threshold_for_a_precision_is_the_lowest_and_for_a_recall_the_highest(believed, exact):
+    for result in (believed, exact):
+        n = len(THRESHOLDS)
+        precision, recall = result.estimate[:n], result.estimate[n:]
+        wanted = float(np.median(precision))
+        at = result.threshold(precision=wanted).threshold
+        assert at == THRESHOLDS[np.flatnonzero(precision >= wanted)[0]]
+        at = result.threshold(recall=0.52).threshold
+        assert at == THRESHOLDS[np.flatnonzero(recall >= 0.52)[-1]]
+        assert result.threshold(recall=0.52).recall.estimate >= 0.52
+        said = result.said_of_threshold(recall=0.52)
+        assert said.startswith("The highest threshold where the recall is 0.52 or more")
+
+
+def test_a_threshold_with_a_probability_is_a_surer_one(believed):
+    sure = believed.threshold(recall=0.5, probability=0.95)
+    assert sure.threshold <= believed.threshold(recall=0.5).threshold
+    draws = believed.draws[:, len(THRESHOLDS) + int(np.searchsorted(THRESHOLDS, sure.threshold))]
+    assert (draws >= 0.5).mean() >= 0.95
+
+
+def test_where_no_threshold_reaches_it_the_closest_one_is_named(exact):
+    n = len(THRESHOLDS)
+    with pytest.raises(
+        ba.QuestionError, match=r"At no threshold of this curve is the recall 1 or more.*Threshold 0\.05,"
+    ):
+        exact.threshold(recall=1.0)
+    assert exact.estimate[n] < 1  # so that it is true
+    for wrong in ({}, {"precision": 0.9, "recall": 0.9}, {"precision": 90}, {"recall": 0.5, "probability": 2}):
+        with pytest.raises(ba.QuestionError, match=r"that is wanted"):
+            exact.threshold(**wrong)
+
+
+def test_the_best_threshold_has_the_greatest_f1(believed, exact):
+    f1 = np.array([truth(one)[2] for one in THRESHOLDS])
+    found = exact.best("f1")
+    assert found.threshold == THRESHOLDS[np.argmax(f1)]
+    assert found.f1.estimate == pytest.approx(f1.max())
+    assert found.f1.interval.tolist() == [found.f1.estimate] * 2
+    point = believed.best()
+    assert point.f1.interval[0] < point.f1.estimate < point.f1.interval[1]
+    assert all(believed.at(one).f1.estimate <= point.f1.estimate + 1e-12 for one in THRESHOLDS)
+    with pytest.raises(ba.QuestionError, match="greatest 'f1'"):
+        exact.best("accuracy")
+
+
+def test_a_table_has_twenty_rows_unless_all_are_asked_for(believed, exact):
+    for result in (believed, exact):
+        assert len(result.table()) == 20
+        assert "20 of 30 thresholds" in result.table().title
+        assert len(result.table(None)) == len(result.full_table()) == len(result.to_dict()["table"]) == 30
+        assert result.table(5)["threshold"].tolist()[::4] == [THRESHOLDS[0], THRESHOLDS[-1]]
+
+
+def test_the_figure_has_bands_of_precision_and_of_recall(believed):
+    ax = believed.plot(truth=believed.question.truth(POOL, LABELS))
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == [
+        "of precision: 95% credible intervals",
+        "of recall: 95% credible intervals",
+        "estimate",
+        "truth",
+    ]
+    assert ax.get_title(loc="left") == "Precision and recall: 60 of 400 labelled"
+
+
+def test_a_curve_goes_to_arviz_by_threshold_and_its_summary_names_no_attribute(believed):
+    posterior = believed.to_arviz()["posterior"]
+    assert list(posterior.data_vars) == ["precision", "recall"]
+    assert posterior["recall"].dims == ("chain", "draw", "threshold")
+    summary = believed.summary()
+    assert "F1 is greatest at threshold" in summary
+    assert "design_interval" not in summary
