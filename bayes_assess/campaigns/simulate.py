@@ -80,7 +80,8 @@ def simulate(
     seed : int
     batch : int
         Items that are asked for before any of their labels is told. A budget that a batch does not end at is looked
-        at when its first labels have come, in the order of asking.
+        at when its first labels have come, in the order of asking. Design ``"poisson"`` is made for one round of the
+        whole budget, and serves rounds of any size.
     prior, prior_strength
         As for `assess`.
     level : float

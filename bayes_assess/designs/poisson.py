@@ -2,9 +2,10 @@ r"""Whole batches with inclusion probabilities that minimise the expected varian
 
 A round draws item i of those that are neither labelled nor handed out with probability b_i, min(1, h_i / tau) with the
 deviations h of the believed labels (`designs._label_models`). Its total is that of the items known before and of the
-others by their weights 1 / b, scaled to their number (cell by cell, where a cell is sure to be drawn from). Rounds are
-averaged with weights n / (U (U - n)) for n labels among U items, which no label decides
-(`estimators.horvitz_thompson.round_weights`).
+others by their weights 1 / b. Rounds are averaged with weights n / (U (U - n)) for n labels among U items, which no
+label decides (`estimators.horvitz_thompson.round_weights`). Weights 1 / b are scaled to the number of the items that
+they stand for: cell by cell where a cell is sure to be drawn from, and for the others once for all rounds together. Of
+every round for itself this would be biased where rounds are small: a lone item would stand for all, whatever its b.
 """
 
 from __future__ import annotations
@@ -43,10 +44,18 @@ class Rounds(NamedTuple):
     ----------
     weight : float
         Sum of the weights w of the complete rounds.
-    totals : (K, C)
-        Sum of w times the estimated number of items of every cell with every label.
-    squares : (K, C)
-        Sum of w^2 (1 - b) / b^2 over the items drawn.
+    before : (K, C)
+        Sum of w times the labels known before the round.
+    alone : (K, C)
+        Sum of w times the labels of cells that stand for themselves, scaled to their items.
+    alone_squares : (K, C)
+        Sum of w^2 (1 - b) / b^2 over the items drawn from these, b their share of the cell.
+    others : (K, C)
+        Sum of w / b over the items drawn from the other cells, which stand for each other.
+    other_squares : (K, C)
+        Sum of w^2 (1 - b) / b^2 over these.
+    stood_for : float
+        Sum of w times the items of the other cells.
     drawn : (K, C)
         Labels of items drawn in complete rounds.
     included : (K,)
@@ -66,8 +75,12 @@ class Rounds(NamedTuple):
     """
 
     weight: Any
-    totals: Any
-    squares: Any
+    before: Any
+    alone: Any
+    alone_squares: Any
+    others: Any
+    other_squares: Any
+    stood_for: Any
     drawn: Any
     included: Any
     known: Any
@@ -84,24 +97,36 @@ class Rounds(NamedTuple):
         labelled = self.now.sum(-1)
         # Cells that are sure to have an item in a whole round stand for themselves, the others for each other.
         alone = (b * self.frame >= 1) & (labelled > 0)
-        others = jnp.where(~alone & (b > 0), labelled / jnp.where(b > 0, b, 1), 0.0).sum()
-        scale = jnp.where(alone | (b <= 0), 0, self.frame).sum() / jnp.maximum(others, 1e-300)
-        share = jnp.where(alone, labelled / jnp.maximum(self.frame, 1), b / jnp.maximum(scale, 1e-300))
+        share = jnp.where(alone, labelled / jnp.maximum(self.frame, 1), b)
         inverse = jnp.where(labelled > 0, 1 / jnp.where(labelled > 0, share, 1), 0.0)[:, None]
-        drawn = self.now * inverse
-        drawn = drawn * jnp.where(b > 0, self.frame, 0).sum() / jnp.maximum(drawn.sum(), 1e-300)
-        total = self.known + drawn
         weight = jnp.where(n > 0, n / (jnp.maximum(size, 1) * jnp.maximum(size - n, 0.5)), 0.0)
+        drawn = weight * self.now * inverse
+        squares = weight**2 * self.now * (1 - jnp.minimum(share, 1))[:, None] * inverse**2
+        of_alone = alone[:, None]
         return self._replace(
             weight=self.weight + weight,
-            totals=self.totals + weight * total,
-            squares=self.squares + weight**2 * self.now * (1 - jnp.minimum(share, 1))[:, None] * inverse**2,
+            before=self.before + weight * self.known,
+            alone=self.alone + jnp.where(of_alone, drawn, 0.0),
+            alone_squares=self.alone_squares + jnp.where(of_alone, squares, 0.0),
+            others=self.others + jnp.where(of_alone, 0.0, drawn),
+            other_squares=self.other_squares + jnp.where(of_alone, 0.0, squares),
+            stood_for=self.stood_for + weight * jnp.where(alone | (b <= 0), 0, self.frame).sum(),
             drawn=self.drawn + self.now,
             included=1 - (1 - self.included) * (1 - b),
             inclusion=jnp.zeros_like(self.inclusion),
             asked=jnp.zeros(()),
             now=jnp.zeros_like(self.now),
         )
+
+    def estimate(self) -> tuple[Float[Array, "K C"], Float[Array, "K C"]]:
+        """Return w times the estimated number of items of every cell with every label, and what its variance weighs."""
+        whole = self.others.sum()
+        scale = self.stood_for / jnp.maximum(whole, 1e-300)
+        # Where all items were drawn from cells that stand for themselves, these have to stand for the others, too.
+        rest = jnp.where(whole > 0, 0.0, self.stood_for) / jnp.maximum(self.alone.sum(), 1e-300)
+        totals = self.before + (1 + rest) * self.alone + jnp.where(whole > 0, scale, 0.0) * self.others
+        squares = (1 + rest) ** 2 * self.alone_squares + jnp.where(whole > 0, scale, 0.0) ** 2 * self.other_squares
+        return totals, squares
 
 
 @dataclass(frozen=True)
@@ -200,8 +225,12 @@ class Poisson(Stratifying):
             model = CurveLabels.before_labels(cells.events, n_classes)  # type: ignore[attr-defined]
         rounds = Rounds(
             weight=jnp.zeros(()),
-            totals=nothing,
-            squares=nothing,
+            before=nothing,
+            alone=nothing,
+            alone_squares=nothing,
+            others=nothing,
+            other_squares=nothing,
+            stood_for=jnp.zeros(()),
             drawn=nothing,
             included=none,
             known=nothing,
@@ -291,10 +320,11 @@ class Poisson(Stratifying):
         n, n_items = rounds.drawn.sum(), state.n_items
         share = jnp.maximum(rounds.weight, 1e-300)
         few = n / jnp.maximum(n - 1, 1)
+        totals, squares = rounds.estimate()
         return Draws(
             n=n,
-            weights=rounds.totals / share * n / n_items,
-            squares=rounds.squares * few * (n / (share * n_items)) ** 2,
+            weights=totals / share * n / n_items,
+            squares=squares * few * (n / (share * n_items)) ** 2,
             proposal=jnp.broadcast_to((rounds.included / jnp.maximum(n, 1))[:, None], state.draws.proposal.shape),
             covered=state.covered,
             n_new=n,

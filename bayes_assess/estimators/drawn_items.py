@@ -1,13 +1,14 @@
 r"""Measures from the items of one or several rounds of sampling without replacement, each item with a weight.
 
 Round r draws from U_r items, those neither labelled nor handed out before, item i with the inclusion probability b_i.
-Its total is that of the items known before and, scaled to their number, of the others by their weights 1 / b; rounds
-are averaged with the weights w_r = n_r / (U_r (U_r - n_r)) of `horvitz_thompson.round_weights`. So the total is a
-weighted sum over the labelled items,
+Its total is that of the items known before and of the others by their weights 1 / b; rounds are averaged with the
+weights w_r = n_r / (U_r (U_r - n_r)) of `horvitz_thompson.round_weights`. The weights 1 / b are scaled to the number of
+items that they stand for, of all rounds together: of every round for itself this would be biased where rounds are
+small. So the total is a weighted sum over the labelled items,
 
 .. math:: \hat T = \sum_i a_i l_i, \qquad
           a_i = \Big( w_{r(i)} c_i + \sum_{s:\, i\ \mathrm{known\ before}\ s} w_s \Big) \Big/ \sum_s w_s, \qquad
-          c_i = \frac{1}{b_i} \frac{U_r'}{\sum_{j \in r} 1 / b_j},
+          c_i = \frac{1}{b_i} \frac{\sum_s w_s U_s'}{\sum_s w_s \sum_{j \in s} 1 / b_j},
 
 with U' the items of the round that it drew by chance, and c = 1 of those that it drew for certain. Of equal
 probabilities this is the mean of all items drawn, however they were cut into rounds.
@@ -99,8 +100,8 @@ def item_weights(
     drawn = np.flatnonzero(drawn_in >= 0)
     at, b = drawn_in[drawn], inclusion[drawn]
     inverse = np.where(b < 1, 1 / np.maximum(b, 1e-300), 0.0)
-    scale = rounds.by_chance / np.maximum(np.bincount(at, inverse, len(frame)), 1e-300)
-    own = weight[at] * np.where(b < 1, inverse * scale[at], 1.0)
+    scale = weight @ rounds.by_chance / max(float(weight[at] @ inverse), 1e-300)
+    own = weight[at] * np.where(b < 1, inverse * scale, 1.0)
     total[drawn] += own
     spread[drawn] = own**2 * np.maximum(1 - b, 0)
     return ItemWeights(total, spread)

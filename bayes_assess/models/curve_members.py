@@ -108,13 +108,16 @@ _CURVE = {
     "heavy": 0.8,
 }
 _HIDDEN = {"prior": 0.2, "unannounced": math.log(0.3), "unannounced_sd": 1.5, "precaution": 1.0}
+# Where two systems differ at the same ranks, the odds that the one is right are e^1.4 times those of the other.
+_SYSTEMS = {"group_sd": 1.0}
 
 POSITIVES = Members.of(
-    curve=_CURVE,
-    bent=_CURVE | {"prior": 0.16, "bend": 0.6, "bend_sd": 0.25},
-    hidden=_CURVE | _HIDDEN,
-    score=_CURVE | {"prior": 0.05, "coordinate": 1, "shift_sd": 1.5, "slope": 2.0, "slope_sd": 1.0},
-    weak={
+    curve=_CURVE | _SYSTEMS,
+    bent=_CURVE | _SYSTEMS | {"prior": 0.16, "bend": 0.6, "bend_sd": 0.25},
+    hidden=_CURVE | _SYSTEMS | _HIDDEN,
+    score=_CURVE | _SYSTEMS | {"prior": 0.05, "coordinate": 1, "shift_sd": 1.5, "slope": 2.0, "slope_sd": 1.0},
+    weak=_SYSTEMS
+    | {
         "prior": 0.11,
         "from_log_odds": 1.0,
         "intercept_sd": 1.5,
@@ -131,6 +134,9 @@ POSITIVES = Members.of(
     },
 )
 """How positive labels rise with the score (METHODS 12.2, corrected by 12.7).
+
+Where several systems are measured, groups are contrasts of what they predict: one may be right more often than another
+where they differ. Without such effects cells alone would scatter, which over many of them evens out to no difference.
 
 Either no positive is hidden, or a share of them that may be any: a spike and a slab. `benchmarks/study_members.py`
 compares sets of members over a population of pools.

@@ -111,7 +111,22 @@ def _of_positives(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals
         feature=totals.mean(ranked.votes - ranked.n_systems / 2),
         unit=np.array([rank_unit, score_unit]),
         log_odds=log_odds,
+        groups=_differences(ranked, announced, totals),
     )
+
+
+def _differences(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals: _Totals) -> Float[np.ndarray, "K G"]:
+    """Compute S - 1 contrasts of what S systems predict, by which the event may be more probable where one is right.
+
+    They are orthonormal, so that effects of one standard deviation prefer no system: those of any two differ alike.
+    """
+    if ranked.others is None or len(ranked.others) > MOST_GROUPS:
+        return np.zeros((len(totals.size), 0))
+    each = np.stack([totals.mean(votes) for votes in (announced, *ranked.others)], axis=1)
+    after = np.arange(1, ranked.n_systems)
+    # Of every further system the mean of those before it, less its own.
+    before = np.cumsum(each, axis=1)[:, :-1]
+    return (before - after * each[:, 1:]) / np.sqrt(after * (after + 1))
 
 
 def _of_confidence(ranked: RankedScore, totals: _Totals) -> Coordinates:
@@ -128,8 +143,8 @@ def _of_confidence(ranked: RankedScore, totals: _Totals) -> Coordinates:
     )
 
 
-def _coordinates(place, standard, smooth, feature, unit, log_odds) -> Coordinates:
-    groups = np.zeros((len(feature), 0))
+def _coordinates(place, standard, smooth, feature, unit, log_odds, groups=None) -> Coordinates:
+    groups = np.zeros((len(feature), 0)) if groups is None else groups
     arrays = (place, standard, smooth, feature, unit, log_odds, groups)
     return Coordinates(*(np.asarray(array, np.float32) for array in arrays))
 

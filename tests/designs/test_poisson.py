@@ -78,7 +78,7 @@ def test_the_answer_is_exact_once_everything_is_labelled(question):
     assert r.guarantee == "exact"
 
 
-@pytest.mark.parametrize(("name", "batch"), [("f1", 60), ("accuracy", 20)])
+@pytest.mark.parametrize(("name", "batch"), [("f1", 60), ("accuracy", 20), ("f1", 1)])
 def test_estimates_are_right_in_the_mean_over_rounds(name, batch):
     study = ba.simulate(
         POOL, LABELS, ba.Metric(name), designs=[SMALL], budgets=[60, 120, 180], repeats=600, batch=batch

@@ -53,6 +53,14 @@ def test_weights_sum_to_the_pool_whatever_the_probabilities(seed):
     assert (found.spread[certain] == 0).all()
 
 
+def test_items_of_small_rounds_count_by_their_probabilities():
+    """Two rounds of one from many items: the item that is ten times as probable counts a tenth, not as much."""
+    n_items = 10**6
+    rounds = Rounds(np.array([n_items, n_items - 1]), np.ones(2, int), np.array([n_items, n_items - 1]))
+    found = item_weights(rounds, np.arange(2), np.array([1e-5, 1e-6]), np.arange(2) + 1).total
+    np.testing.assert_allclose(found / n_items, [1 / 11, 10 / 11], rtol=1e-5)
+
+
 def test_items_told_between_rounds_are_known_to_later_rounds_alone():
     rounds = Rounds(np.array([10, 7]), np.array([2, 2]), np.array([10, 7]))
     drawn_in, known_to = np.array([0, 0, -1, 1, 1]), np.array([1, 1, 1, 2, 2])

@@ -12,6 +12,7 @@ from bayes_assess.designs import VarianceReduction
 from bayes_assess.estimators.verdicts import interval_quantiles, region_masses
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.measures import value_of
+from bayes_assess.models.calibration_curve import drawn, start
 
 RNG = np.random.default_rng(11)
 N = 400
@@ -42,6 +43,30 @@ def told(question, n, design=SMALL, **options):
 
 def f1(which, predictions=FIRST):
     return value_of("f1", LABELS[which], predictions[which], classes=[0, 1])
+
+
+@pytest.mark.parametrize("question", [SYSTEMS, ba.Metric("f1", systems=["prediction", "rival"])])
+def test_before_labels_either_system_may_be_right_more_often_where_they_differ(question):
+    setting = question.setting(POOL, strata=SMALL.strata_of(POOL))
+    events, one = setting.cells.events, setting.cells.one_of_each()
+    share, _, _ = drawn(start(0, events.members, events.coordinates), 400)
+    logit = np.log(share / (1 - share))
+    first, second = ((FIRST == side) & (SECOND != side) for side in (1, 0))
+    apart = logit[:, first[one]].mean(1) - logit[:, second[one]].mean(1)
+    assert (apart < -0.7).mean() > 0.1
+    assert (apart > 0.7).mean() > 0.1
+
+
+@pytest.mark.parametrize("others", [["rival"], ["rival", "third"]])
+def test_effects_of_systems_prefer_none_and_differ_alike_between_any_two(others):
+    third = 1 - FIRST
+    pool = ba.Pool(predictions=FIRST, scores=SCORES, systems={"rival": SECOND, "third": third})
+    cells = ba.Metric("f1", systems=["prediction", *others]).setting(pool, strata=SMALL.strata_of(pool)).cells
+    one = cells.one_of_each()
+    votes = np.stack([FIRST, SECOND, third][: 1 + len(others)], axis=1)[one]
+    effects = cells.events.coordinates.groups
+    away = votes - votes.mean(1, keepdims=True)
+    np.testing.assert_allclose(effects @ effects.T, away @ away.T, atol=1e-6)  # as of one effect of every system
 
 
 @pytest.mark.parametrize(
