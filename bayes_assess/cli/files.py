@@ -270,7 +270,8 @@ def _pool_and_column(path: Path, options: Mapping[str, Any], labels: str) -> tup
     else:
         pool = read_pool(path, **{**options, "groups": list(dict.fromkeys([*options["groups"], labels]))})
         known = pool.groups[labels]
-        if path.suffix.lower() == ".csv" and pool.classes.dtype.kind == "U" and known.dtype.kind == "i":
+        numerals = pool.classes.dtype.kind == "U" and np.strings.isdecimal(pool.classes).any()
+        if path.suffix.lower() == ".csv" and numerals and known.dtype.kind == "i":
             known = known.astype(str)  # as the file has them
     if pool.classes.dtype.kind == "i" and known.dtype.kind == "U" and not pool.multilabel:
         known = _as_numbers(spelled_as(pool.classes, known))
