@@ -147,12 +147,15 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
         >>> LabelSpace(np.array(["cat"]), declared=False).labelled_only([7, 8, 9], ["cat", None, ""])
         (array([7]), array(['cat'], dtype='<U3'))
         """
+        given = labels if isinstance(labels, list | tuple) else None  # an array has NaN for None
         ids, labels = np.atleast_1d(values_of(ids)), np.atleast_1d(values_of(labels))
         if ids.ndim != 1 or labels.ndim != 1 or len(ids) != len(labels):
             raise LabelError(f"Tell one label per id; found {ids.size:,} ids and {labels.size:,} labels.")
         missing = missing_mask(labels)
         n = int(missing.sum())
-        if n and any(isinstance(one, float) for one in labels[missing].tolist()):
+        if n and any(
+            isinstance(one, float) and one != one for one in (labels[missing].tolist() if given is None else given)
+        ):
             warnings.warn(
                 f"Left out {n:,} of {len(labels):,} labels that are missing, some of them NaN; their items stay "
                 "without a label.",

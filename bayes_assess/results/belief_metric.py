@@ -187,7 +187,7 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
         >>> import bayes_assess as ba
         >>> pool = ba.Pool(predictions=[0, 1, 1, 0], systems={"b": [0, 0, 1, 1]})
         >>> a = ba.assess(pool, ba.Metric("f1", systems=["prediction", "b"]))
-        >>> a.tell(a.ask(4).ids, [0, 1, 1, 1])
+        >>> a.tell([0, 1, 2, 3], [0, 1, 1, 1])
         >>> round(a.result().difference(0, 1).estimate, 6)
         0.0
         """

@@ -33,7 +33,7 @@ def draws(spread, n_draws=5, n_cells=3, seed=0):
 def reduction(rates, nu, counts=COUNTS, influence=INFLUENCE, pending=None, log_weight=None, unlabelled=UNLABELLED):
     log_weight = LOG_WEIGHT[: len(rates)] if log_weight is None else log_weight
     pending = np.zeros(len(unlabelled), int) if pending is None else pending
-    nu = np.full(len(rates), nu, np.float32)
+    nu = np.broadcast_to(np.float32(nu), rates.shape)
     found = expected_reduction(rates, nu, log_weight, counts, jnp.asarray(unlabelled), jnp.asarray(pending), influence)
     return np.float64(found)
 
@@ -91,6 +91,12 @@ def slack(rates, nu):
 @pytest.mark.parametrize("nu", [0.5, 3.0, 40.0, 1e6])
 def test_of_one_curve_the_reduction_is_exact(unclipped, nu):
     rates = draws(0.5, n_draws=1)
+    variance, exact = enumerated(rates, nu)
+    np.testing.assert_allclose(reduction(rates, nu), exact / variance, rtol=2e-5)
+
+
+def test_cells_may_scatter_differently(unclipped):
+    rates, nu = draws(0.5, n_draws=1), np.array([[0.5, 8.0, 200.0]])
     variance, exact = enumerated(rates, nu)
     np.testing.assert_allclose(reduction(rates, nu), exact / variance, rtol=2e-5)
 
@@ -290,6 +296,14 @@ def test_rates_at_the_ends_of_the_unit_interval_give_numbers():
 
 
 def test_it_runs_compiled():
-    arguments = draws(0.7), np.full(5, 20, np.float32), LOG_WEIGHT, COUNTS, UNLABELLED, np.array([1, 0, 2]), INFLUENCE
+    arguments = (
+        draws(0.7),
+        np.full((5, 3), 20, np.float32),
+        LOG_WEIGHT,
+        COUNTS,
+        UNLABELLED,
+        np.array([1, 0, 2]),
+        INFLUENCE,
+    )
     compiled = jax.jit(expected_reduction)(*arguments)
     np.testing.assert_allclose(compiled, reduction(draws(0.7), 20.0, pending=[1, 0, 2]), rtol=1e-5)

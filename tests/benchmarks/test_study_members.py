@@ -77,12 +77,12 @@ def test_interval_scores_count_what_lies_outside_forty_times():
 
 
 def test_changed_priors_keep_their_values_and_the_others_their_proportions():
-    found = changed(POSITIVES, ["hidden.prior=0.4", "curve.unannounced=-30"])
+    found = changed(POSITIVES, ["hidden.prior=0.4", "curve.bend=0.8"])
     assert found.prior[POSITIVES.names.index("hidden")] == pytest.approx(0.4)
     assert found.prior.sum() == pytest.approx(1)
     assert found.prior[0] / found.prior[1] == pytest.approx(3)
-    assert found.unannounced[0] == -30
-    assert found.unannounced[1] == POSITIVES.unannounced[1] != -30
+    assert found.bend[0] == np.float32(0.8)
+    assert found.bend[2] == POSITIVES.bend[2] != np.float32(0.8)
     with pytest.raises(SystemExit, match=r"hiden\.prior"):
         changed(POSITIVES, ["hiden.prior=0.4"])
 

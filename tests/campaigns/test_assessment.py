@@ -264,7 +264,7 @@ class TestQueries:
     ("arguments", "error", "message"),
     [
         ((np.ones(3), ba.GroupAccuracy()), ba.QuestionError, "takes a Pool first; found ndarray"),
-        ((POOL, "accuracy"), ba.QuestionError, "one of GroupAccuracy, .*PrecisionCurve, Rate, Mean; found str"),
+        ((POOL, "accuracy"), ba.QuestionError, "one of GroupAccuracy, .*PrecisionCurve, Rate, Mean; found 'accuracy'"),
     ],
 )
 def test_things_that_are_no_pool_or_question_are_refused(arguments, error, message):

@@ -202,7 +202,7 @@ def test_another_question_or_design_than_the_journal_s_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "payload", "said"),
     [
-        ("tell", {"ids": [0], "labels": [0]}, "does not follow from those before it"),
+        ("tell", {"ids": [0], "labels": [1]}, "does not follow from those before it"),
         ("forget", {"ids": [0]}, "unknown kind 'forget'"),
         ("ask", {"ids": [0], "queue": [-1]}, "does not follow from those before it"),
     ],
