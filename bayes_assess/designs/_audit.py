@@ -24,6 +24,7 @@ from bayes_assess.estimators.ratio_losses import ratio_losses
 _MORE = 5.0  # random items for every uniform one, at most
 _MOST_RANDOM = 0.3  # of all items
 _OF_EVENTS = 25.0  # where one item in so many has the event, or more, there are as many as that
+_LEARNING = 100  # labels from which on there are as many as that
 _POWER = 0.75  # of the variance of a label: with 1/2 bets vary least, with 1 the estimate loses least
 
 
@@ -60,14 +61,15 @@ class Audit(NamedTuple):
 
 
 def audit_plan(
-    audit: float, events: Any, remaining: Int[Array, " K"], variance: Float[Array, "K J"]
+    audit: float, events: Any, remaining: Int[Array, " K"], variance: Float[Array, "K J"], n_asked: Any = _LEARNING
 ) -> tuple[Float[Array, ""], Int[Array, " K"]]:
     """Choose the share of random items, and how often those of every cell are drawn.
 
     A share of `audit` is drawn uniformly. Up to five times as many more, as long as three in ten of all items are
     random, are drawn in proportion to a power of the variance that their label is believed to have, so that they tell
     the estimate about as much as items that the belief chooses. Where events are rare, random items find none, whatever
-    is done: then there are fewer. The interval is valid for any share and any doublings that follow from what is known.
+    is done: then there are fewer, and so at first, while labels teach the curve more than a random one would. The
+    interval is valid for any share and any doublings that follow from what is known.
 
     Parameters
     ----------
@@ -78,6 +80,8 @@ def audit_plan(
         Items that may be drawn.
     variance : (K, J)
         Of what the label of an item adds to every measure, as it is believed.
+    n_asked : integer, optional
+        Items that were asked for so far; many by default.
 
     Returns
     -------
@@ -95,6 +99,7 @@ def audit_plan(
     """
     rare = jnp.minimum(_OF_EVENTS * jnp.minimum(events, 1 - events), 1.0)
     more = jnp.maximum(jnp.minimum(_MORE * audit * rare, _MOST_RANDOM - audit), 0.0)
+    more = more * jnp.minimum(n_asked / _LEARNING, 1.0)
     power = jnp.where(remaining[:, None] > 0, jnp.maximum(variance, 0.0) ** _POWER, 0.0)
     total = (remaining[:, None] * power).sum(0)
     among = (power / jnp.where(total > 0, total, 1.0)).mean(1) * remaining.sum()  # beside a uniform draw

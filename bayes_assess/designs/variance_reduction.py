@@ -228,7 +228,7 @@ class VarianceReduction(Design):
 
         Both may be anything that follows from what is known, as long as every item may be drawn.
         """
-        return audit_plan(self.audit, *_at_stake(state))
+        return audit_plan(self.audit, *_at_stake(state), state.counts.sum() + state.pending.sum())
 
     def update(self, state: BeliefState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> BeliefState:
         """Learn the label of one pending item of a cell."""

@@ -153,12 +153,21 @@ def test_random_items_are_a_uniform_sample():
     assert ((n - expected) ** 2 / expected).sum() < 21.1
 
 
+def after_a_hundred(design, setting):
+    """Return the state with 100 labels in two cells, from which on random items are as many as they get."""
+    with jax.enable_x64(True):
+        state = jax.tree.map(jax.numpy.asarray, design.init(*setting))
+        taken = jax.numpy.zeros_like(state.remaining).at[:2].set(50)
+        return replace(state, counts=state.counts.at[:, 0].add(taken), remaining=state.remaining - taken)
+
+
 def test_random_items_are_drawn_as_often_as_they_are_weighted_for():
     """Shares of 750 items agree with the probabilities of 6 cells at most (chi-squared, 5 degrees, p = 1e-4)."""
     design = VarianceReduction(n_strata=3)
     setting = ba.Metric("f1").setting(POOL, 0, design.strata_of(POOL))
+    state = after_a_hundred(design, setting)
     with jax.enable_x64(True):
-        state = jax.tree.map(jax.numpy.asarray, design.init(*setting))
+        assert design.random_items(design.init(*setting))[0] == pytest.approx(0.05)  # at first
         share, doublings = jax.jit(design.random_items)(state)
         keys = jax.random.split(jax.random.key(0), 2600)
         cells, draws, after = jax.jit(jax.vmap(lambda key: design.choose(key, state)))(keys)
@@ -166,12 +175,13 @@ def test_random_items_are_drawn_as_often_as_they_are_weighted_for():
     assert 0.26 < random.mean() < 0.34  # of all items three in ten, as one in twenty has the event
     assert share == pytest.approx(0.3)
     np.testing.assert_array_equal(after.audit.doublings[0], doublings)
-    expected = setting.cells.sizes * 2 ** (np.asarray(doublings) / 2)
+    left = np.asarray(state.remaining)
+    expected = left * 2 ** (np.asarray(doublings) / 2)
     expected = expected / expected.sum()
-    assert np.ptp(expected / setting.cells.sizes) > 0
+    assert np.ptp(expected / left) > 0
     n = np.bincount(np.asarray(cells)[random], minlength=len(expected))
     assert ((n - n.sum() * expected) ** 2 / (n.sum() * expected)).sum() < 25.7
-    weights = setting.cells.sizes / (expected * POOL.n_items)  # 1 / (M q)
+    weights = left / (expected * POOL.n_items)  # 1 / (M q)
     np.testing.assert_allclose(np.asarray(draws.weight)[random], weights[np.asarray(cells)[random]])
 
 
@@ -179,8 +189,7 @@ def test_random_labels_that_results_speak_of_are_uniform_draws():
     """Of 1,500 random items those that count agree with the sizes of 6 cells at most, and all of them do not."""
     design = VarianceReduction(n_strata=3)
     setting = ba.Metric("f1").setting(POOL, 0, design.strata_of(POOL))
-    with jax.enable_x64(True):
-        first = jax.tree.map(jax.numpy.asarray, design.init(*setting))
+    first = after_a_hundred(design, setting)
 
     def counted(keys):
         state = replace(first, belief=replace(first.belief, key=keys[0]))
@@ -190,7 +199,7 @@ def test_random_labels_that_results_speak_of_are_uniform_draws():
 
     with jax.enable_x64(True):
         cells, random, counts = jax.jit(jax.vmap(counted))(jax.random.split(jax.random.key(0), (5000, 2)))
-    size = setting.cells.sizes
+    size = np.asarray(first.remaining)
 
     def distance(n):
         expected = n.sum() * size / size.sum()
