@@ -160,8 +160,8 @@ class VarianceReduction(Design):
     n_strata : int
         Ranges of the score, at most; the belief tells their items apart by nothing but the prediction.
     audit : float in [0, 1)
-        Share of uniformly random items among those asked for. Unless events are rare, others are random too, three in
-        ten of all at most: these are drawn where a label is expected to tell most.
+        Share of uniformly random items among those asked for. Unless events are rare or labels few, others are random
+        too, three in ten of all at most: these are drawn where a label is expected to tell most.
 
     Examples
     --------

@@ -216,8 +216,7 @@ class Deciding(NamedTuple):
 
     Attributes
     ----------
-    share : (S, K)
-    strength : (S,)
+    share, strength : (S, K)
     log_weight : (S,)
     """
 
@@ -248,8 +247,8 @@ class CurveState:
     particles : Particles
     share : (B, S, K)
         The curve of every particle.
-    strength : (B, S)
-        nu of every particle.
+    strength : (B, S, K)
+        nu_c of every particle.
     deciding : Deciding
     """
 

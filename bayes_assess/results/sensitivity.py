@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.seeds import generator
@@ -45,7 +45,7 @@ class Sensitivity(Answer):
     shares : (H,)
         Shares of all positives that are supposed to hide.
     estimate : (H,), or (H, k) for a list of measures
-        Posterior medians.
+        Posterior medians, as those of the result are.
     interval : (H, 2), or (H, k, 2)
         Credible intervals, given the share.
     n_items : int
@@ -68,6 +68,7 @@ class Sensitivity(Answer):
     random_positives: int
     ruled_out: float
     hidden: HiddenPositives
+    cautious: Bool[np.ndarray, " n"]
     is_scalar: bool
     compares: bool
 
@@ -195,7 +196,7 @@ class Sensitivity(Answer):
         return self._answers(self.shares)
 
     def _answers(self, shares: Float[np.ndarray, " H"]) -> tuple[Float[np.ndarray, "H k"], Float[np.ndarray, "H k 2"]]:
-        posteriors = [posterior_measure(self.hidden.draws(float(share)), False) for share in shares]
+        posteriors = [posterior_measure(self.hidden.draws(float(share)), False, self.cautious) for share in shares]
         return np.stack([one.value for one in posteriors]), np.stack([one.interval(self.level) for one in posteriors])
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
@@ -251,6 +252,7 @@ class SensitiveToHidden:
             random_positives=n_positive,
             ruled_out=self._hidden.ruled_out(n_items, n_random, n_positive, self.level),
             hidden=self._hidden,
+            cautious=found.cautious,
             is_scalar=len(self.groups) == 1 and not isinstance(self.question.measure, list | tuple),
             compares=isinstance(self.question, MeasureComparison),
         )

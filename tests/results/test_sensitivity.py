@@ -32,7 +32,12 @@ def sure(result, n_random: int = 9):
     events, audits = result.found.events.copy(), np.zeros_like(result.found.audits)
     events[quiet], audits[quiet] = (n_random, 0), (n_random, 0)
     posterior = result.found._replace(
-        curves=curves, strength=np.full_like(curves, 1e12), events=events, audits=audits, draws=result.found.draws[:400]
+        curves=curves,
+        strength=np.full_like(curves, 1e12),
+        events=events,
+        audits=audits,
+        draws=result.found.draws[:400],
+        cautious=result.found.cautious[:400],
     )
     return replace(result, found=posterior)
 
