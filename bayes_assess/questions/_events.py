@@ -161,13 +161,14 @@ def subject_of(
         score = pool.scores[:, code] if pool.scores.ndim == 2 else pool.scores
         score = 1 - score if pool.scores.ndim == 1 and code == 0 else score
     event = np.full(pool.n_items, code, pool.predictions.dtype)
+    scored = pool.scores is not None or pool.confidence is not None
     if is_of_labels(specs):
-        members = VERDICTS if pool.scores is None and pool.confidence is None else RATES
+        members = RATES if scored else VERDICTS
         votes = np.stack([pool.system_codes(name) == code for name in systems], axis=1) if systems else None
         return Subject(event, members, group=group, votes=votes), RankedScore(score, announced, at_cut=False)
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
-    scored = pool.scores is not None or pool.confidence is not None
-    return Subject(event, POSITIVES, scored=scored), RankedScore(score, announced, np.array(others) if others else None)
+    members = POSITIVES if scored else VERDICTS
+    return Subject(event, members, scored=scored), RankedScore(score, announced, np.array(others) if others else None)
 
 
 def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:
