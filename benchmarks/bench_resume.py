@@ -5,7 +5,8 @@ some number of labels and at four times as many, and their ratio, which is 4 whe
 
     python benchmarks/bench_resume.py --labels 16000
 
-Journals are written directly: nothing is chosen, so that the benchmark takes a minute and not an hour.
+Journals are written directly: nothing is chosen, so that the benchmark takes a minute and not an hour. Whoever resumes
+one first follows all of it, which takes longer, and takes a snapshot, as a session does while it is told labels.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def recorded(path: Path, pool: Any, labels: np.ndarray, name: str, n: int, asked
     a = ba.assess(pool, question, journal=path, **options)
     first = a.ask(1).ids
     one = next(iter(a.journal.events())).payload
+    a.tell(first, labels[first])  # or all labels would wait for it
     ids = np.setdiff1d(np.random.default_rng(1).permutation(len(labels))[: n + 1], first)[:n]
 
     def ask(some: np.ndarray) -> None:
@@ -59,17 +61,23 @@ def seconds(act: Callable[[], Any]) -> float:
     return time.process_time() - start
 
 
-def measured(pool: Any, labels: np.ndarray, name: str, n: int, asked_singly: bool) -> tuple[float, float]:
-    """Return the seconds that it takes to resume, and to correct a label; what is compiled before does not count."""
+def measured(pool: Any, labels: np.ndarray, name: str, n: int, asked_singly: bool) -> tuple[float, ...]:
+    """Return the seconds that it takes to resume, first and again, and to correct a label that was told last or first.
+
+    What is compiled before does not count.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.db"
         recorded(path, pool, labels, name, n, asked_singly)
-        ba.resume(path, pool).journal.close()
-        resumed = seconds(lambda: ba.resume(path, pool))
+        first = seconds(lambda: ba.resume(path, pool).journal.close())
+        resumed = seconds(lambda: ba.resume(path, pool).journal.close())
         a = ba.resume(path, pool)
-        ids, told = a.labelled
-        a.correct(ids[:1], 1 - np.asarray(told[:1]).astype(int))
-        return resumed, seconds(lambda: a.correct(ids[1:2], 1 - np.asarray(told[1:2]).astype(int)))
+        tells = [event.payload for event in a._events if event.kind == "tell"]
+
+        def correct(entry: Any) -> float:
+            return seconds(lambda: a.correct(entry["ids"], [1 - entry["labels"][0]]))
+
+        return first, resumed, correct(tells[-100]), correct(tells[100])
 
 
 def main() -> None:
@@ -83,9 +91,10 @@ def main() -> None:
     scores = rng.random(GROWTH * options.labels * 2).round(3)
     labels = (rng.random(len(scores)) < scores).astype(int)
     pool = ba.Pool(scores=scores)
-    print(f"{'':24}{'labels':>8}{'resume':>10}{'ratio':>8}{'correct':>10}{'ratio':>8}")
+    heads = "".join(f"{what:>10}{'ratio':>8}" for what in ("first", "resume", "late", "early"))
+    print(f"{'':24}{'labels':>8}{heads}   (late, early: a label that is corrected)")
     for name in options.design or DESIGNS:
-        before = (np.nan, np.nan)
+        before = (np.nan,) * 4
         for n in (options.labels, GROWTH * options.labels):
             now = measured(pool, labels, name, n, options.asked_singly)
             cells = "".join(f"{s:9.2f}s{s / b:8.1f}" for s, b in zip(now, before, strict=True))

@@ -7,7 +7,9 @@ any model here.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -164,6 +166,23 @@ class AnnotatorBook:
         found = {item: self.most_say(item) if rule == MAJORITY else own.get(item) for item in self.unresolved.tolist()}
         decided = {item: code for item, code in found.items() if code is not None}
         return np.array(list(decided), np.intp), np.array(list(decided.values()), np.int64)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return all labels by annotator and what was decided on, for a snapshot."""
+        told = [np.array(list(labels.items()), np.int64).reshape(-1, 2) for labels in self.labels.values()]
+        return {
+            "names": np.frombuffer(json.dumps(self.names).encode(), np.uint8),
+            "n_told": np.array([len(one) for one in told], np.int64),
+            "told": np.concatenate([*told, np.zeros((0, 2), np.int64)]),
+            "settled": np.array(sorted(self.settled), np.int64),
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take over what `arrays` returned, into a book that is new."""
+        told = np.split(arrays["told"], np.cumsum(arrays["n_told"])[:-1])
+        names = json.loads(arrays["names"].tobytes())
+        self.labels = {name: dict(one.tolist()) for name, one in zip(names, told, strict=False)}
+        self.settled = set(arrays["settled"].tolist())
 
     def by_whom(self) -> str:
         """Say who told how many labels, and how far they agree, as the end of a sentence; nothing of one without name.

@@ -11,11 +11,13 @@ import numpy as np
 from jaxtyping import Int
 
 from bayes_assess.campaigns.annotators import UNNAMED, AnnotatorBook, Told
+from bayes_assess.campaigns.counted import check_counts
 from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.rounds import RoundBook, check_inclusion
 from bayes_assess.campaigns.runs import PIECE, Run, between_refreshes, pieces, read_run, runs_of
+from bayes_assess.campaigns.snapshots import Snapshots
 from bayes_assess.campaigns.turns import TakesTurns, readable
 from bayes_assess.designs import (
     Design,
@@ -57,11 +59,12 @@ class Campaign(TakesTurns):
         self.cells, self.prior, _, self._playable = self._setting = setting
         self._seed = seed
         self._key = jax.random.key(seed)
-        self._state = design.init(*setting)
+        self._state = self._start = design.init(*setting)
         self._items = ItemBook(self.cells)
         self._annotators = AnnotatorBook()
         self._steps = OpenSteps(self.cells.n_items) if design.settles else None
         self._rounds = RoundBook(pool.n_items, self.cells.n_cells) if pool.multilabel else None
+        self._snapshots = Snapshots()
 
     @property
     def labels_used(self) -> int:
@@ -105,30 +108,43 @@ class Campaign(TakesTurns):
         return self.pool.ids[self._items.skipped]
 
     def _follow_others(self, events: Sequence[Event]) -> None:
-        if self._events and self._corrections(events):  # what a corrected label has led to starts where it was told
+        # What a corrected label has led to starts where it was told.
+        if not self._events or self._corrections(events):
             self._restart([*self._events, *events])
         else:
             self._follow(events, self._record)
         self._events.extend(events)
 
     def _restart(self, events: Sequence[Event]) -> None:
-        self._adopt(self._following(events, self._record))
+        self._adopt(self._following(events, self._record, recorded=True))
 
-    def _following(self, events: Sequence[Event], name: str) -> Campaign:
+    def _following(self, events: Sequence[Event], name: str, *, recorded: bool = False) -> Campaign:
         """Return another campaign on the same pool, at where these events have led."""
         other = Campaign(self.pool, self.question, self.design, self._setting, self._seed)
-        other._follow(events, name)
+        known, right = self._snapshots.restored(self, other, events), None
+        for part in self._snapshots.stages(events, known) if recorded else [slice(known, None)]:
+            right = self._corrections(events[known:]) if right is None else right
+            other._follow(events[part], name, right)
+            if recorded and part.stop is not None:
+                self._snapshots.take(other, part.stop, self.journal)
         return other
 
-    def _follow(self, events: Sequence[Event], name: str) -> None:
-        """Bring the campaign to where further events have led; `name` says where they are from."""
-        right = self._corrections(events)
+    def _take_snapshot(self) -> None:
+        if self.journal is None or (len(self._events) == self._sequence and not self.journal.closed):
+            self._snapshots.take(self, len(self._events), self.journal)
+
+    def _follow(self, events: Sequence[Event], name: str, right: Mapping[int, int] | None = None) -> None:
+        """Bring the campaign to where further events have led; `name` says where they are from.
+
+        `right` are the codes of labels that these and later events put right.
+        """
+        right = self._corrections(events) if right is None else right
         for run in runs_of(events, self._followed_at_once):
             for part in between_refreshes(run, self.design, self._state) if len(run) > 1 else [run]:
                 if len(part) == 1 or not self._follow_at_once(part, right):
                     for event in part:
                         self._follow_one(event, name, right)
-        self._check_agreement(name)
+        check_counts(self, name)
 
     def _follow_one(self, event: Event, name: str, right: Mapping[int, int]) -> None:
         follow = getattr(self, f"_follow_{event.kind}", None)
@@ -296,26 +312,6 @@ class Campaign(TakesTurns):
         self._state, self._items, self._steps, self._rounds = other._state, other._items, other._steps, other._rounds
         self._annotators = other._annotators
 
-    def _check_agreement(self, name: str) -> None:
-        """Raise JournalError unless the design has counted every item as what has become of it."""
-        items, state = self._items, self._state
-        labelled, pending = np.flatnonzero(items.label >= 0), np.flatnonzero(items.pending)
-        counts = np.zeros(state.counts.shape, np.int64)
-        outcomes = self.question.outcomes_on(self.cells, self.pool, labelled, items.label[labelled])
-        np.add.at(counts, (items.cells_of(labelled), outcomes), 1)
-        for what, counted, found in (
-            ("labels", state.counts, counts),
-            ("pending items", state.pending, np.bincount(items.cells_of(pending), minlength=self.cells.n_cells)),
-            ("remaining items", state.remaining, np.where(self._playable, items.remaining, 0)),
-        ):
-            wrong = np.argwhere(np.asarray(counted) != found)
-            if len(wrong):
-                raise JournalError(
-                    f"{name[0].upper()}{name[1:]} contradicts itself: its entries count other {what} in the group "
-                    f"{str(self.cells.names[wrong[0, 0]])!r} than its items have. It was changed by hand or by another "
-                    "release; start a new one."
-                )
-
     def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw, state: State) -> None:
         """Take over items drawn, and the state after that."""
         weights = np.asarray(draws.weight, np.float64)
@@ -362,7 +358,7 @@ class Campaign(TakesTurns):
         self._items.set_labels(items, codes)
         if self._rounds is not None:
             self._rounds.tell(items)
-        if later is not None and len(later.cell):
+        if later is not None and len(later.cell) and not self.design.settles_in_order:
             self._state = settle_batch(self.design, self._state, later, last=False)
 
     def _set_aside(self, items: Int[np.ndarray, " n"]) -> None:
@@ -392,7 +388,7 @@ class Campaign(TakesTurns):
         self._steps.withdraw(items)
         settled, later = self._steps.take()
         self._state = settle_batch(self.design, self._state, settled)
-        if len(later.cell):
+        if len(later.cell) and not self.design.settles_in_order:
             self._state = settle_batch(self.design, self._state, later, last=False)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
@@ -133,6 +135,34 @@ class ItemBook:
             self._next[cell] = first
             if len(ahead):
                 self._ahead[cell] = ahead
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return all that events have changed, for a snapshot."""
+        items = np.flatnonzero(self.label != _UNSEEN)
+        ahead = [self._ahead[cell] for cell in self._ahead]
+        return {
+            "items": items,
+            "label": self.label[items],
+            "n": np.array([self.n_asked, self.n_volunteered]),
+            "next": self._next,
+            "ahead_of": np.array(list(self._ahead), np.int64),
+            "n_ahead": np.array([len(places) for places in ahead], np.int64),
+            "ahead": np.concatenate([*ahead, np.zeros(0, np.int64)]),
+            "weight": np.zeros(0) if self._weight is None else self._weight[items],
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take over what `arrays` returned, into a book of the same cells that is new."""
+        items, self.label[arrays["items"]] = arrays["items"], arrays["label"]
+        self.n_asked, self.n_volunteered = arrays["n"].tolist()
+        self.n_labelled = int((arrays["label"] >= 0).sum())
+        self.n_pending, self.n_skipped = (int((arrays["label"] == what).sum()) for what in (_PENDING, _SKIPPED))
+        self._next = arrays["next"].copy()
+        places = np.split(arrays["ahead"], np.cumsum(arrays["n_ahead"])[:-1])
+        self._ahead = dict(zip(arrays["ahead_of"].tolist(), places, strict=False))
+        if len(arrays["weight"]):
+            self._weight = np.ones(self.cells.n_items)
+            self._weight[items] = arrays["weight"]
 
     def _pass_over(self, items: Int[np.ndarray, " n"]) -> None:
         """Hand out none of these items any more."""

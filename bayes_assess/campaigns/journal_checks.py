@@ -8,6 +8,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,18 @@ class Event:
     kind: str
     time: str
     payload: dict[str, Any]
+
+
+class _Recorded(Event):
+    """An event of a journal whose payload is read when somebody looks at it: a snapshot stands for most."""
+
+    def __init__(self, sequence: int, kind: str, time: str, text: str):
+        self.__dict__.update(sequence=sequence, kind=kind, time=time, _text=text)
+
+    @cached_property
+    def payload(self) -> dict[str, Any]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What was written."""
+        return json.loads(self.__dict__["_text"])
 
 
 @contextlib.contextmanager
@@ -99,8 +112,9 @@ def read_event(row: tuple[Any, ...], sequence: int, before: int | None) -> tuple
     found, kind, time, payload = row[:4]
     if found != sequence or (before is not None and row[4] != checksum(before, sequence, kind, time, payload)):
         raise ValueError("a gap, or the checksum differs")
-    event = Event(sequence, kind.decode(), time.decode(), json.loads(payload.decode()))
-    return event, None if before is None else row[4]
+    if before is None:
+        return Event(sequence, kind.decode(), time.decode(), json.loads(payload.decode())), None
+    return _Recorded(sequence, kind.decode(), time.decode(), payload.decode()), row[4]
 
 
 def check_header(path: Path) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -99,6 +101,23 @@ class OpenSteps:
         # What was pending then under the proposal of then, in the ratio to which it still is under those it came by.
         still = np.divide(np.cumsum(q) - q, then, out=np.zeros(len(q)), where=then > 0)
         return self._steps(upto, p_new + p_pending * np.minimum(still, 1.0))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return all open steps, for a snapshot."""
+        return {
+            "place": np.array(list(self._place.items()), np.int64).reshape(-1, 2),
+            "first": np.array(self._first),
+            "cell": self._cell,
+            "outcome": self._outcome,
+            "columns": self._columns,
+            "pending": np.array(self._pending),
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take over what `arrays` returned."""
+        self._place = dict(arrays["place"].tolist())
+        self._first, self._pending = int(arrays["first"]), float(arrays["pending"])
+        self._cell, self._outcome, self._columns = (arrays[name].copy() for name in ("cell", "outcome", "columns"))
 
     def _steps(self, which: slice, p_new: Float[np.ndarray, " n"]) -> Steps:
         return Steps(self._cell[which], self._outcome[which], self._columns[which, 0], p_new)

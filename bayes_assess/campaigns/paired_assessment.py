@@ -375,8 +375,8 @@ class _PairSession(Assessment):
         halves = {} if self._now is None else {"halves": self._names(self._now)}
         super()._write(kind, {**payload, **halves})
 
-    def _follow_others(self, events: Sequence[Event]) -> None:
-        super()._follow_others(events)
+    def _follow(self, events: Sequence[Event], name: str, right: Mapping[int, int] | None = None) -> None:
+        super()._follow(events, name, right)
         self._keep_all(events)
 
     def _restart(self, events: Sequence[Event]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -86,6 +88,24 @@ class RoundBook:
     def withdraw(self, items: Int[np.ndarray, " n"]) -> None:
         """Forget that items were drawn; their round counts as one whose other labels are random ones of it."""
         self._drawn_in[items] = _NEVER
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return all rounds, for a snapshot."""
+        items = np.flatnonzero((self._drawn_in != _NEVER) | (self._known_to != _NEVER))
+        return {
+            "items": items,
+            "drawn_in": self._drawn_in[items],
+            "known_to": self._known_to[items],
+            "frame": np.array(self._frame, np.int64).reshape(-1, self._n_cells),
+            "inclusion": np.array(self._inclusion, np.float64).reshape(-1, self._n_cells),
+            "asked": np.array([self._asked, self._told], np.int64),
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take over what `arrays` returned, into a book that is new."""
+        self._drawn_in[arrays["items"]], self._known_to[arrays["items"]] = arrays["drawn_in"], arrays["known_to"]
+        self._frame, self._inclusion = list(arrays["frame"]), list(arrays["inclusion"])
+        self._asked, self._told = arrays["asked"].tolist()
 
     def weights(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"]) -> ItemWeights:
         """Weigh labelled items of these cells; some must have been drawn."""

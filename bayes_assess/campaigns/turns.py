@@ -115,6 +115,10 @@ class TakesTurns:
         """Bring a fresh session to the state that the journal records; no decision is taken anew."""
         self.journal = book
         self.catch_up()
+        self._take_snapshot()
+
+    def _take_snapshot(self) -> None:
+        """Keep where the events have led now and then, so that whoever follows them later starts from there."""
 
     @property
     def _record(self) -> str:
@@ -144,6 +148,7 @@ class TakesTurns:
                         self._stale = False
                         continue
                     self._stale = False
+                    self._take_snapshot()
                     return done
             finally:
                 self._in_turn = False

@@ -1,0 +1,30 @@
+"""Items of a campaign as its design has counted them, held against what has become of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayes_assess.errors import JournalError
+
+
+def check_counts(campaign: Any, name: str) -> None:
+    """Raise JournalError unless the design has counted every item as what has become of it; `name` says by what."""
+    items, state, cells = campaign._items, campaign._state, campaign.cells
+    labelled, pending = np.flatnonzero(items.label >= 0), np.flatnonzero(items.pending)
+    counts = np.zeros(state.counts.shape, np.int64)
+    outcomes = campaign.question.outcomes_on(cells, campaign.pool, labelled, items.label[labelled])
+    np.add.at(counts, (items.cells_of(labelled), outcomes), 1)
+    for what, counted, found in (
+        ("labels", state.counts, counts),
+        ("pending items", state.pending, np.bincount(items.cells_of(pending), minlength=cells.n_cells)),
+        ("remaining items", state.remaining, np.where(campaign._playable, items.remaining, 0)),
+    ):
+        wrong = np.argwhere(np.asarray(counted) != found)
+        if len(wrong):
+            raise JournalError(
+                f"{name[0].upper()}{name[1:]} contradicts itself: its entries count other {what} in the group "
+                f"{str(cells.names[wrong[0, 0]])!r} than its items have. It was changed by hand or by another "
+                "release; start a new one."
+            )
