@@ -44,4 +44,5 @@ class Stratifying(WeightedDesign):
         """Return the strata that were passed, else those of the scores if the pool has any."""
         if self.strata is not None:
             return self.strata
-        return None if pool.confidence is None and pool.scores is None else Strata(self.n_strata, self.kind)
+        given = pool.confidence, pool.scores, pool.margins
+        return None if all(one is None for one in given) else Strata(self.n_strata, self.kind)

@@ -135,7 +135,7 @@ def table_for(
 
 
 def curve_scores(pool: Pool, positive: Any = None) -> tuple[Float[np.ndarray, " M"], int]:
-    """Return P(positive) of every item, and the code of the positive class.
+    """Return the score of every item, most often P(positive), and the code of the positive class.
 
     Raises
     ------
@@ -144,6 +144,8 @@ def curve_scores(pool: Pool, positive: Any = None) -> tuple[Float[np.ndarray, " 
     """
     _check_single(pool)
     code = _needed(positive_code(pool, positive), "pr_curve", pool)
+    if pool.margins is not None:
+        return (pool.margins if code == 1 else -pool.margins), code
     return item_scores(pool, "positive", code, "pr_curve"), code
 
 

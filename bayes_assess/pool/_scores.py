@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import CHUNK, first_nested, first_true, frame_of, values_of
+from bayes_assess._tools.arrays import CHUNK, first_nested, first_true, frame_of, listing, values_of
 from bayes_assess._tools.row_numbers import row_no, score_column
 from bayes_assess.errors import PoolError
 
@@ -48,6 +48,54 @@ def check_positive(scores: np.ndarray) -> np.ndarray:
     return (scores >= 0.5).astype(np.int32)
 
 
+def told_apart(array: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Tell scores (M,) that may be probabilities from others, which rank the items: return one of both, or neither.
+
+    Examples
+    --------
+    >>> told_apart(np.array([0.2, 0.8]))[1] is None, told_apart(np.array([-1.0, 2.0]))[1].tolist()
+    (True, [-1.0, 2.0])
+    """
+    if array is None or array.ndim != 1 or not len(array):
+        return array, None
+    row = first_true(~np.isfinite(array))
+    if row is not None:
+        value = "NaN; drop the row or score it" if np.isnan(array[row]) else "infinite; pass finite numbers"
+        raise PoolError(f"The score in row {row_no(row)} is {value}.")
+    if array.min() >= 0 and array.max() <= 1:
+        return array, None
+    return None, array.astype(np.float64)
+
+
+def check_margins(margins: np.ndarray, codes: np.ndarray, names: np.ndarray) -> None:
+    """Raise `PoolError` unless scores rank the items of two classes, those of the second one above the others."""
+    if len(names) != 2:
+        raise PoolError(
+            f"Scores that are no probabilities rank the items of two classes; this pool has {len(names)} "
+            f"({listing(names)}). Name both classes, classes=[...], pass class probabilities, or leave the scores out."
+        )
+    second = codes == 1
+    if second.any() and not second.all() and margins[second].mean() < margins[~second].mean():
+        raise PoolError(
+            f"Scores that rank are the greater, the surer an item is of the second class, {names[1]!s}; those of "
+            f"its predictions are the smaller ones here. Pass -scores, or classes={names[::-1].tolist()}."
+        )
+
+
+def margins_of(margins: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return how far every score (M,) lies on the side of its prediction, from between both sides.
+
+    Examples
+    --------
+    >>> margins_of(np.array([-2.0, 0.0, 4.0]), np.array([0, 1, 1])).tolist()
+    [1.0, 1.0, 5.0]
+    """
+    second = codes == 1
+    ordered, n_below = np.sort(margins), int((~second).sum())
+    cut = ordered[[max(n_below - 1, 0), min(n_below, len(ordered) - 1)]].mean()
+    return np.where(second, margins - cut, cut - margins)
+
+
 def _likely_cause(scores: np.ndarray) -> str:
     """Say what one column of numbers that are no probabilities may be instead, and how to turn them into these."""
     known = scores[np.isfinite(scores)]
@@ -55,7 +103,10 @@ def _likely_cause(scores: np.ndarray) -> str:
         return ""
     if known.min() >= 0 and 1 < known.max() <= 100 and np.mean(known > 1) > 0.5:
         return "; if these are per cent, divide them by 100, and if logits, pass 1 / (1 + exp(-score))"
-    return "; if these are logits, pass 1 / (1 + exp(-score)), and if they only rank the items, RankedList takes them"
+    return (
+        "; if these are logits, pass 1 / (1 + exp(-score)), and if they only rank the items, pass the predictions, "
+        "too, or make a RankedList"
+    )
 
 
 def both_columns(positive: np.ndarray) -> np.ndarray:

@@ -32,7 +32,15 @@ from bayes_assess.pool._columns import (
     code_systems,
 )
 from bayes_assess.pool._ids import IdIndex, check_ids, find_ids, known_ids
-from bayes_assess.pool._scores import check_positive, check_rows, predicted_scores, read_scores, spread_columns
+from bayes_assess.pool._scores import (
+    check_margins,
+    check_positive,
+    check_rows,
+    predicted_scores,
+    read_scores,
+    spread_columns,
+    told_apart,
+)
 from bayes_assess.pool.labels import LabelSpace
 
 _DERIVED = ("_fingerprint", "label_space")  # what follows from the classes
@@ -47,12 +55,13 @@ class Pool:
     ----------
     scores : array (M, C) or (M,), optional
         Class probabilities; each row sums to 1 within 1e-3. Or P(positive) of a binary classifier, which predicts
-        the second class where the score is at least 0.5. float32 is kept.
+        the second class where the score is at least 0.5. float32 is kept. Beside `predictions` of two classes any
+        other numbers (M,), such as margins or logits: they rank the items, and nothing else is read from them.
     predictions : array (M,), optional
         Predicted class of each item, by name, or by code where class names are text. By default the class of the
         largest score.
     confidence : array (M,), optional
-        Probability in [0, 1] that the classifier gives to its prediction, where no scores are known.
+        Probability in [0, 1] that the classifier gives to its prediction, where no class probabilities are known.
     ids : array (M,), optional
         Distinct integers or texts; by default the row numbers 0..M-1.
     classes : sequence (C,), optional
@@ -76,6 +85,9 @@ class Pool:
     Attributes
     ----------
     scores : ndarray (M, C) or (M,), or None
+        Probabilities.
+    margins : ndarray of float64 (M,), or None
+        Scores that rank the items by the second class, where they are no probabilities.
     predictions : ndarray of int32 (M,)
         Codes into ``classes``.
     classes : ndarray (C,)
@@ -100,6 +112,7 @@ class Pool:
 
     multilabel: bool = False
     scores: np.ndarray | None
+    margins: np.ndarray | None = None
     predictions: np.ndarray
     classes: np.ndarray
     classes_declared: bool
@@ -138,15 +151,17 @@ class Pool:
         if scores is None and predictions is None:
             raise PoolError("A pool needs scores or predictions; pass at least one of them.")
         names = None if classes is None else check_classes(classes)
-        declared = names is not None or scores is not None
         array, columns = (None, None) if scores is None else read_scores(scores)
         values, boolean = (None, False) if predictions is None else check_predictions(predictions)
+        array, margins = (array, None) if values is None else told_apart(array)
+        declared = names is not None or array is not None
         codes = None
         n_items = len(array if values is None else values)  # pyright: ignore[reportArgumentType]
+        given = array if margins is None else margins
         if n_items == 0:
             raise PoolError("The pool has no items; pass at least one.")
-        if array is not None and len(array) != n_items:
-            raise PoolError(f"There are {n_items:,} predictions but scores of {len(array):,} items.")
+        if given is not None and len(given) != n_items:
+            raise PoolError(f"There are {n_items:,} predictions but scores of {len(given):,} items.")
         others = check_systems(systems, n_items)
         if array is not None:
             names = score_classes(array, columns, names)
@@ -157,9 +172,12 @@ class Pool:
                 names = infer_classes(values, boolean, others.values())
             codes = code_predictions(values, names)
         assert codes is not None and names is not None  # noqa: PT018 - one of the two was given
+        if margins is not None:
+            check_margins(margins, codes, names)
         index = check_ids(ids, len(codes)) if ids is not None else None
         self._fill(
             scores=None if array is None else frozen(array),
+            margins=None if margins is None else frozen(margins),
             predictions=frozen(codes),
             classes=frozen(names),
             classes_declared=declared,
@@ -190,6 +208,8 @@ class Pool:
             parts.append("multi-label")
         if self.scores is not None:
             parts.append("scores")
+        elif self.margins is not None:
+            parts.append("scores that rank")
         elif self._given_confidence is not None:
             parts.append("confidence")
         if self._groups:
@@ -380,6 +400,11 @@ class Pool:
                 f"The new classes lack {listing([self.classes[lost]])}, a class of the pool; keep all of its classes."
             )
         scores = self.scores
+        if self.margins is not None and len(names) > len(self.classes):
+            raise PoolError(
+                f"Scores that are no probabilities rank the items of two classes; these are {len(names)}. Pass class "
+                "probabilities, or leave the scores out."
+            )
         if scores is not None and not np.array_equal(code, np.arange(len(names))):
             scores = frozen(spread_columns(scores, code, len(names)))
         return self._recoded(names, code, scores=scores, classes_declared=True)
@@ -462,7 +487,12 @@ class Pool:
         from bayes_assess.pool._fingerprint import digest
 
         fields = {**self._predicted, "classes": self.classes}
-        optional = {"scores": self.scores, "confidence": self._given_confidence, "ids": self._given_ids}
+        optional = {
+            "scores": self.scores,
+            "margins": self.margins,
+            "confidence": self._given_confidence,
+            "ids": self._given_ids,
+        }
         fields |= {name: array for name, array in optional.items() if array is not None}
         fields |= {f"group {name}": array for name, array in sorted(self._groups.items())}
         fields |= {f"system {name}": array for name, array in sorted(self._systems.items())}

@@ -121,6 +121,8 @@ class RankStrata(Cut):
         if pool.scores is not None and pool.n_classes == 2:
             score = pool.scores[:, 1] if pool.scores.ndim == 2 else pool.scores
             return self.of(RankedScore(score, pool.predictions == 1))
+        if pool.margins is not None:
+            return self.of(RankedScore(pool.margins, pool.predictions == 1))
         if pool.confidence is None:
             raise PartitionError("Strata of ranks need scores; pass scores or confidence to the pool.")
         return self.of(RankedScore(pool.confidence))

@@ -153,9 +153,12 @@ class RankedList:
         [1, 2, 0]
         """
         code = positive_code(pool, positive)
-        assert pool.scores is not None  # or there is no positive code
-        column = pool.scores if pool.scores.ndim == 2 else both_columns(pool.scores)
-        scores = column[:, code].astype(np.float64)
+        if pool.margins is not None:
+            scores = pool.margins if code == 1 else -pool.margins
+        else:
+            assert pool.scores is not None  # or there is no positive code
+            column = pool.scores if pool.scores.ndim == 2 else both_columns(pool.scores)
+            scores = column[:, code].astype(np.float64)
         order = _decreasing(scores, seed)
         shown = {name: column[order] for name, column in pool.show.items()}
         made = cls(scores=scores[order], ids=pool.ids[order], show=shown)
@@ -273,7 +276,7 @@ class RankedList:
 
 def positive_code(pool: Pool, positive: Any) -> int:
     """Return the code of the class by whose score a pool is ranked."""
-    if pool.multilabel or pool.scores is None:
+    if pool.multilabel or (pool.scores is None and pool.margins is None):
         what = "several labels per item" if pool.multilabel else "no scores"
         raise QuestionError(f"A ranked list needs a score of every item; this pool has {what}.")
     if positive is None and pool.n_classes == 2:

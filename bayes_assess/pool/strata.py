@@ -193,6 +193,8 @@ def _scores_of(pool: Pool, of: Any) -> Float[np.ndarray, " M"]:
         if len(of) != pool.n_items:
             raise PartitionError(f"There are {len(of):,} scores to cut, but the pool has {pool.n_items:,} items.")
         return of
+    if pool.margins is not None and not (of is None and pool.confidence is not None):
+        return pool.margins if of is None or pool.label_codes([of])[0] == 1 else -pool.margins
     if of is None and (pool.scores is None or pool.n_classes != 2 or pool.multilabel):
         if pool.confidence is None:
             raise PartitionError(

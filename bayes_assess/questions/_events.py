@@ -28,6 +28,7 @@ from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.models.rating_labels import RatingLabels
 from bayes_assess.models.valued_labels import ValuedLabels
 from bayes_assess.pool._columns import RESERVED
+from bayes_assess.pool._scores import margins_of
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore
 from bayes_assess.questions._curve_coordinates import MOST_GROUPS, MOST_JUDGES
@@ -150,18 +151,23 @@ def subject_of(
         ranked = None if alike else RankedScore(opinions[0])
         return Subject(pool.predictions, RATINGS, decides, group, opinions=opinions), ranked
     if _about_agreement(specs) or not decides:
+        if pool.margins is not None and pool.confidence is None:
+            ranked = RankedScore(margins_of(pool.margins, pool.predictions))
+            return Subject(pool.predictions, AGREEMENT, decides), ranked
         if pool.confidence is None:
             return Subject(pool.predictions, UNSCORED, decides), None
         return Subject(pool.predictions, AGREEMENT, decides), RankedScore(pool.confidence)
     code = 1 if positive is None else positive
     announced = pool.predictions == code
-    if pool.scores is None:
+    if pool.margins is not None:
+        score = pool.margins if code == 1 else -pool.margins
+    elif pool.scores is None:
         score = announced.astype(np.float64) if pool.confidence is None else _signed(pool, announced)
     else:
         score = pool.scores[:, code] if pool.scores.ndim == 2 else pool.scores
         score = 1 - score if pool.scores.ndim == 1 and code == 0 else score
     event = np.full(pool.n_items, code, pool.predictions.dtype)
-    scored = pool.scores is not None or pool.confidence is not None
+    scored = any(given is not None for given in (pool.scores, pool.margins, pool.confidence))
     if is_of_labels(specs):
         members = RATES if scored else VERDICTS
         votes = np.stack([pool.system_codes(name) == code for name in systems], axis=1) if systems else None
