@@ -230,6 +230,19 @@ class HierarchicalCalibration:
         n = _floats(n)
         return replace(self, agreements=self.agreements + n * self.mean, labels=self.labels + n)
 
+    @x64
+    def uncalibrated(self) -> HierarchicalCalibration:
+        """Return the posterior under a prior that does not take systems to be about calibrated: departure 2 alone.
+
+        Points stay, and their weights follow the ratio of both priors of (a, slope).
+        """
+        departures = jnp.array(DEPARTURES)
+        standard = (jnp.asarray(self.coefficients) - jnp.array(CALIBRATED)) / jnp.array(UNITS)
+        standard = standard[..., None] / departures  # (..., H, 2, J)
+        log_density = -0.5 * (standard**2).sum(-2) - 2 * jnp.log(departures)
+        moved = log_density[..., 0] - jax.nn.logsumexp(log_density, axis=-1)
+        return replace(self, log_weight=self.log_weight + moved)
+
     @property
     @x64
     def weight(self) -> Float[Array, "*batch H"]:

@@ -13,6 +13,7 @@ from bayes_assess.acquisition.rewards import CalibrationError, Reward, VarianceR
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import mean_absolute_gap, value_draws, value_mean
 from bayes_assess.models.belief import Belief
+from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition, ScoreBins, cross, partition
@@ -20,6 +21,9 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
 from bayes_assess.questions._priors import calibration_prior
+
+_DRAWS = 1_000  # that ends of intervals are taken from
+_DRAWN_AT_ONCE = 20_000_000  # numbers
 
 
 class _CalibrationQuestion(Question):
@@ -93,6 +97,43 @@ class _CalibrationQuestion(Question):
     def group_accuracy(self, cells: Cells, accuracy: Float[np.ndarray, "*batch K"]) -> Float[np.ndarray, "*batch G"]:
         """Add up the bins' accuracies to that of every group; 0 for a group without items."""
         return (self.shares(cells) * by_group(cells, accuracy)).sum(-1)
+
+    def _equal_tailed(self, cells, prior, counts, level, draws) -> Float[np.ndarray, "... 2"]:
+        """Compute the interval of the calibration error: equal-tailed, and wider where that leans on what is assumed.
+
+        Absolute gaps add up to something even where there are none, so that the draws of a calibrated system lie above
+        its error. The lower end is at most what gaps in the direction of their means come to; they cancel where there
+        are none. The upper end is that of a prior, too, that does not take systems to be about calibrated.
+        """
+        flat = counts.reshape(-1, *counts.shape[-2:])
+        step = max(1, _DRAWN_AT_ONCE // (_DRAWS * flat[0].size))
+        found = []
+        for start in range(0, len(flat), step):
+            some = flat[start : start + step]
+            found.append(self._widened(cells, prior.update_counts(some), some, level, start))
+        ends = np.concatenate(found).reshape(*counts.shape[:-2], *found[0].shape[1:])
+        if draws is None:
+            return ends
+        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        return np.stack([np.minimum(low, ends[..., 0]), np.maximum(high, ends[..., 1])], axis=-1)
+
+    def _widened(
+        self, cells: Cells, posterior: Belief, counts, level: float, seed: int
+    ) -> Float[np.ndarray, "N ... 2"]:
+        tails, sizes = [(1 - level) / 2, (1 + level) / 2], pool_size(self, cells)
+
+        def drawn(belief: Belief) -> Float[np.ndarray, "S N K"]:
+            return np.concatenate(list(value_draws(belief, counts, sizes, seed, _DRAWS)))
+
+        accuracy = drawn(posterior)
+        low, high = np.quantile(self._answer(self.error_of(cells, accuracy)), tails, axis=0)
+        gap = accuracy - np.asarray(cells.mean_score)
+        one_way = (self.shares(cells) * by_group(cells, np.sign(gap.mean(0)) * gap)).sum(-1)
+        low = np.minimum(low, np.maximum(np.quantile(self._answer(one_way), tails[0], axis=0), 0.0))
+        if isinstance(posterior, HierarchicalCalibration):
+            errors = self._answer(self.error_of(cells, drawn(posterior.uncalibrated())))
+            high = np.maximum(high, np.quantile(errors, tails[1], axis=0))
+        return np.stack([low, high], axis=-1)
 
     def _answer(self, errors: Float[np.ndarray, "*batch G"]) -> Float[np.ndarray, "*batch G"]:
         return errors[..., 0] if self.by is None else errors

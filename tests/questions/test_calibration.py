@@ -155,3 +155,47 @@ def test_a_prior_may_be_that_of_the_model():
 def test_draws_of_calibration_errors_are_the_same_for_the_same_seed():
     np.testing.assert_array_equal(told(ba.Calibration(5), seed=4).draws, told(ba.Calibration(5), seed=4).draws)
     assert jax.numpy.ndim(told(ba.Calibration(5)).estimate) == 0
+
+
+def curve_pool(factor: float, n: int = 20_000):
+    """A system whose logits are so many times too large, and whether it is right."""
+    rng = np.random.default_rng(0)
+    logit = np.abs(rng.normal(size=n))
+    right = rng.random(n) < 1 / (1 + np.exp(-logit))
+    pool = ba.Pool(predictions=np.zeros(n, int), confidence=1 / (1 + np.exp(-factor * logit)), classes=[0, 1])
+    return pool, right
+
+
+def campaigns_of(pool, right, labels: int, repeats: int):
+    """Question, cells, prior, and the counts of random labels in every campaign."""
+    question = ba.Calibration()
+    cells = question.cells(pool, 0)
+    cell, rng = cells.source.cells_of(np.arange(pool.n_items)), np.random.default_rng(1)
+    counts = np.zeros((repeats, cells.n_cells, 2), int)
+    for row in counts:
+        items = rng.choice(pool.n_items, labels, replace=False)
+        np.add.at(row, (cell[items], right[items].astype(int)), 1)
+    full = np.zeros((cells.n_cells, 2), int)
+    np.add.at(full, (cell, right.astype(int)), 1)
+    return question, cells, question.prior(pool, cells, None, None), counts, question.truth_of_counts(cells, full)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [1.0, 2.0], ids=["calibrated", "over-confident"])
+def test_intervals_of_the_calibration_error_hold(factor):
+    repeats, wanted = 150, 0.93
+    question, cells, prior, counts, truth = campaigns_of(*curve_pool(factor), 100, repeats)
+    low, high = np.moveaxis(question.interval(cells, prior, counts, 0.95), -1, 0)
+    held = ((low <= truth) & (truth <= high)).mean()
+    assert held > wanted - 2 * np.sqrt(wanted * (1 - wanted) / repeats)
+
+
+def test_an_interval_leans_neither_on_absolute_values_nor_on_calibrated_systems():
+    question, cells, prior, counts, _ = campaigns_of(*curve_pool(1.0), 100, 1)
+    low, high = question.interval(cells, prior, counts[0], 0.95)
+    draws = question.draws(cells, prior, counts[0], 0, 2_000)
+    assert low == 0 < np.quantile(draws, 0.005)  # absolute gaps add up, even where there are none
+    posterior = prior.update_counts(counts[0])
+    accuracy = np.asarray(posterior.uncalibrated().sample(jax.random.key(0), 2_000))
+    wide = np.quantile(question.error_of(cells, accuracy), 0.975)
+    assert high > np.quantile(draws, 0.975) + 0.1 * (wide - np.quantile(draws, 0.975))
