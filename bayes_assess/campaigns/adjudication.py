@@ -12,6 +12,7 @@ from bayes_assess.campaigns.agreement import Agreement
 from bayes_assess.campaigns.annotators import Told, annotator_names
 from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.disagreements import Disagreements
+from bayes_assess.campaigns.labelling_error import LabellingError, labelling_error
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.errors import LabelError
 from bayes_assess.pool.labels import check_consistent, check_labelled
@@ -153,7 +154,8 @@ class Adjudication(Campaign):
             text) stay open.
         rule : str, optional
             In the place of both: ``"majority"``, the label that more than half of an item's annotators gave, where
-            there is one; or the name of an annotator, whose labels are taken where there are any.
+            there is one (two who differ have none, see `why_no_majority`); or the name of an annotator, whose labels
+            are taken where there are any.
 
         Returns
         -------
@@ -189,6 +191,51 @@ class Adjudication(Campaign):
         if new.any():
             self._decide("resolve", items[new], codes[new])
         return int(new.sum())
+
+    @in_turn
+    def labelling_error(self, level: float = 0.95) -> LabellingError:
+        """Estimate how often labels are wrong from the items that two annotators or more have labelled.
+
+        Answers take the label in force for the truth; `LabellingError.adjusted` gives those that count on wrong ones.
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+            Posterior probability of the interval.
+
+        Returns
+        -------
+        LabellingError
+            It is assumed that annotators err independently, alike often on all items and classes, and not together,
+            and that the items with two labels are like the others.
+
+        Raises
+        ------
+        LabelError
+            If no item has labels of two annotators, or items may have several labels each.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 50), ba.GroupAccuracy(), design="random")
+        >>> a.tell(range(100), ["cat", "dog"] * 50, annotator="anna")
+        >>> a.tell(range(50), ["cat", "dog"] * 20 + ["cat"] * 10, annotator="ben")
+        >>> round(a.labelling_error().rate, 3)  # five of fifty differ
+        0.058
+        """
+        return labelling_error(self, level)
+
+    def why_no_majority(self) -> str:
+        """Say why ``rule="majority"`` leaves items undecided, and what decides them; an empty text if it leaves none.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
+        >>> a.why_no_majority()
+        ''
+        """
+        return self._annotators.why_undecided()
 
     def _tell_named(self, ids: Any, labels: Any, annotator: Any) -> None:
         """Learn the first labels of items, and keep further ones beside them."""

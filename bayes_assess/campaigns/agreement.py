@@ -94,6 +94,11 @@ class Agreement:
         }
         return Table(columns, title="Agreement of annotators", formats={"agree": ".3f", "kappa": ".3f"})
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as plain values."""
+        plain = {"annotators": list(self.annotators), "items": self.n_items, "raw": self.raw}
+        return plain | {"kappa": self.kappa, "alpha": self.alpha, "pairs": list(self.table().rows())}
+
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the `table` as a data frame."""
         return self.table().to_frame(backend)

@@ -151,6 +151,28 @@ class AnnotatorBook:
         code, n = Counter(told.values()).most_common(1)[0]
         return code if 2 * n > len(told) else None
 
+    def why_undecided(self) -> str:
+        """Say why a majority leaves items undecided, and what decides them; nothing if none is left.
+
+        Examples
+        --------
+        >>> book = AnnotatorBook()
+        >>> book.record(Told(np.array([7]), np.array([0]), np.array(["anna"])))
+        >>> book.record(Told(np.array([7]), np.array([1]), np.array(["ben"])))
+        >>> book.why_undecided()[:73]
+        '1 item has no majority: two annotators who differ are one against one. Le'
+        """
+        left = [item for item in self.unresolved.tolist() if self.most_say(item) is None]
+        if not left:
+            return ""
+        pairs = all(len(self.of_item(item)) == 2 for item in left)
+        names = [name for name in self.names if any(item in self.labels[name] for item in left) and name != UNNAMED]
+        why = "two annotators who differ are one against one" if pairs else "no label has more than half of its votes"
+        another, it = ("a third one" if pairs else "another one"), "it" if len(left) == 1 else "them"
+        rules = f", take the word of one of them (rule {' or '.join(map(repr, names))})" if names else ""
+        lack = f"{plural(len(left), 'item')} {'has' if len(left) == 1 else 'have'} no majority"
+        return f"{lack}: {why}. Let {another} label {it}{rules}, or decide yourself."
+
     def by_rule(self, rule: str) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
         """Decide on unresolved items: by the majority, or by what one annotator said; ties stay open.
 
@@ -238,6 +260,10 @@ class OneAnnotator:
         _refuse()
 
     def agreement(self) -> NoReturn:
+        """Refuse: these sessions keep one label of every item."""
+        _refuse()
+
+    def labelling_error(self, level: float = 0.95) -> NoReturn:
         """Refuse: these sessions keep one label of every item."""
         _refuse()
 

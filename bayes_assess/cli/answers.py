@@ -80,6 +80,30 @@ def status(
         echo(f"Wrote {plot}.", err=json)
 
 
+def agreement(run: RunFile, json: Json = False, csv: CsvOut = None, force: Force = False, pool: Moved = None) -> None:
+    """Say how well annotators agree, how often a label then is wrong, and what that makes of the answer.
+
+    Labels are compared as they were told, whatever was decided later.
+    """
+    from bayes_assess.cli import files, text
+
+    files.refuse_to_overwrite(csv, force, files.inputs_of(run, pool))
+    assessment = files.reopen(run, pool)
+    assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
+    found = assessment.agreement()
+    error = assessment.labelling_error()
+    if json:
+        _print_json({**found.to_dict(), "wrong": error.rate, "wrong_interval": error.interval.tolist()})
+    else:
+        echo(found.summary())
+        text.show(found.table())
+        echo(error.summary())
+        echo(text.counting_on_wrong_labels(error, assessment.result()))
+    if csv is not None:
+        found.table().to_csv(csv)
+        echo(f"Wrote {csv}.", err=json)
+
+
 def plan(
     run: RunFile,
     width: Annotated[float | None, typer.Option(help="What the interval is to be wide, such as 0.05.")] = None,

@@ -222,6 +222,7 @@ app.command(
 )(labels.tell)
 app.command(epilog=example("bayes-assess correct run.db fixes.csv"))(labels.correct)
 app.command(epilog=example("bayes-assess disagreements run.db -o to_decide.csv"))(labels.disagreements)
+app.command(epilog=example("bayes-assess agreement run.db --csv pairs.csv"))(answers.agreement)
 app.command(epilog=example("bayes-assess resolve run.db to_decide.csv", "bayes-assess resolve run.db --rule majority"))(
     labels.resolve
 )

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from bayes_assess.campaigns.annotators import MAJORITY
 from bayes_assess.cli.echo import echo
 from bayes_assess.cli.options import (
     Force,
@@ -154,6 +155,8 @@ def resolve(
             for note in sheet.notes:
                 echo(note)
     echo(rows.resolved(n, assessment.n_disagreements))
+    if rule == MAJORITY and (split := assessment.why_no_majority()):
+        echo(split)
     echo(assessment.result().summary())
     echo(text.progress(assessment))
 

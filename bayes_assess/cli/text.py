@@ -12,7 +12,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import one_line, points, text_width
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.cli.echo import echo
-from bayes_assess.errors import QuestionError
+from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.measures import Measure, combine, positive_code
 from bayes_assess.pool.numeric import NumericPool
 from bayes_assess.pool.ranked import RankedList
@@ -164,6 +164,23 @@ def progress(assessment: Assessment | RankedAssessment) -> str:
     return (
         f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, "
         f"{assessment.n_remaining:,} remaining{aside}."
+    )
+
+
+def counting_on_wrong_labels(error: Any, result: Any) -> str:
+    """Say what an answer is where labels may be wrong, or why that cannot be said."""
+    try:
+        found = error.adjusted(result)
+    except (QuestionError, LabelError) as refused:
+        return str(refused)
+    draws, name = found.draws, result.question.name
+    if draws.ndim > 1 and draws.shape[1] > 1:
+        size = result.size if hasattr(result, "size") else result.items
+        draws, name = draws @ (np.asarray(size) / np.sum(size)), f"{name}, overall"
+    low, high = np.quantile(draws, [(1 - result.level) / 2, (1 + result.level) / 2])
+    return (
+        f"Counting on wrong labels, {name}: {draws.mean():.3f}, {result.level:.0%} credible interval [{low:.3f}, "
+        f"{high:.3f}], where status takes labels for the truth."
     )
 
 

@@ -99,3 +99,33 @@ def test_other_questions_from_the_same_labels(run):
     assert "--question group-accuracy --by site" in page
     assert "--by goes with another question than the run's own" in refused("status", run, "--by", "site")
     assert "design='random'" in refused("status", run, "--question", "metric", "--measure", "accuracy")
+
+
+def test_agreement_is_said_with_what_it_makes_of_the_answer(run):
+    for name, labels in (("anna", "a,bad\nb,good\nc,bad\nd,good\n"), ("ben", "a,bad\nb,good\nc,bad\nd,bad\n")):
+        done("tell", run, sheet(run, f"{name}.csv", f"id,label\n{labels}"), "--annotator", name)
+    said = done("agreement", run, "--csv", run.parent / "pairs.csv")
+    assert "2 annotators agree in 75.0% of the pairs of labels of 4 items; Cohen's kappa 0.500" in said
+    assert "A label is wrong in" in said
+    assert "up to" in said  # too few items with two labels to tell
+    assert "may be wrong" in said
+    assert (run.parent / "pairs.csv").read_text().startswith("first,second,items,agree,kappa")
+    assert "exists already" in refused("agreement", run, "--csv", run.parent / "pairs.csv")
+    found = json.loads(done("agreement", run, "--json"))
+    assert (found["raw"], found["kappa"], found["pairs"][0]["items"]) == (0.75, 0.5, 4)
+    assert 0 < found["wrong_interval"][0] < found["wrong"] < found["wrong_interval"][1]
+
+
+def test_agreement_needs_a_second_annotator(run):
+    done("tell", run, sheet(run, "anna.csv", "id,label\na,good\n"), "--annotator", "anna")
+    assert "let a second one label some of the same items" in refused("agreement", run)
+
+
+def test_a_majority_of_two_says_why_it_decides_nothing(run):
+    done("tell", run, sheet(run, "anna.csv", "id,label\na,good\nb,bad\n"), "--annotator", "anna")
+    done("tell", run, sheet(run, "ben.csv", "id,label\na,bad\nb,bad\n"), "--annotator", "ben")
+    said = done("resolve", run, "--rule", "majority")
+    assert "1 item has no majority: two annotators who differ are one against one. Let a third one label it" in said
+    assert "(rule 'anna' or 'ben')" in said
+    done("tell", run, sheet(run, "carl.csv", "id,label\na,bad\n"), "--annotator", "carl")
+    assert "no majority" not in done("resolve", run, "--rule", "majority")

@@ -1,0 +1,99 @@
+"""Labels that may be wrong: how often, and what answers are worth then."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess.campaigns.labelling_error import LabellingError
+
+
+def wrong_labels(rng, truth, rate: float, n_classes: int):
+    """Labels of an annotator who errs at this rate, with wrong labels of all kinds."""
+    other = (truth + rng.integers(1, n_classes, len(truth))) % n_classes
+    return np.where(rng.random(len(truth)) < rate, other, truth)
+
+
+def campaign(seed: int, n_classes: int = 2, rate: float = 0.1, question=None):
+    """A session on 4,000 items, 500 labels of one annotator, 200 of them of another one, too; and the truths."""
+    rng = np.random.default_rng(seed)
+    truth, predictions = rng.integers(0, n_classes, 4_000), None
+    predictions = wrong_labels(rng, truth, 0.15, n_classes)
+    question = ba.GroupAccuracy(by="all") if question is None else question
+    pool = ba.Pool(predictions=predictions, classes=list(range(n_classes)), groups={"all": np.zeros(4_000, int)})
+    prior = "uninformative" if isinstance(question, ba.GroupAccuracy) else None
+    a = ba.assess(pool, question, design="random" if prior else None, prior=prior, seed=seed)
+    items = rng.choice(4_000, 500, replace=False)
+    a.tell(items, wrong_labels(rng, truth[items], rate, n_classes), annotator="anna")
+    a.tell(items[:200], wrong_labels(rng, truth[items[:200]], rate, n_classes), annotator="ben")
+    return a, (predictions == truth).mean(), truth.mean()
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_answers_that_count_on_wrong_labels_hold(n_classes):
+    repeats, plain, counted, rates = 40, 0, 0, 0
+    for seed in range(repeats):
+        a, truth, _ = campaign(seed, n_classes)
+        error = a.labelling_error()
+        low, high = error.adjusted(a.result()).interval[0]
+        counted += low <= truth <= high
+        rates += error.interval[0] <= 0.1 <= error.interval[1]
+        low, high = a.result().interval[0]
+        plain += low <= truth <= high
+    least = 0.95 - 3 * np.sqrt(0.95 * 0.05 / repeats)
+    assert counted / repeats > least
+    assert rates / repeats > least
+    assert plain / repeats < 0.5  # accuracies are 7 points too low
+
+
+def test_rates_count_on_them_too():
+    a, _, truth = campaign(3, question=ba.Rate())
+    result = a.result()
+    found = a.labelling_error().adjusted(result)
+    assert isinstance(found.estimate, float)
+    assert found.interval[0] < truth < found.interval[1]
+    assert np.diff(found.interval)[0] > np.diff(result.interval)[0]
+
+
+def test_perfect_agreement_leaves_answers_nearly_as_they_are():
+    a, _, _ = campaign(0, rate=0.0)
+    result, error = a.result(), a.labelling_error()
+    found = error.adjusted(result)
+    assert error.interval[1] < 0.02
+    np.testing.assert_allclose(found.interval, result.interval, atol=0.02)
+    assert found.interval[0, 0] < result.interval[0, 1]
+    assert np.diff(found.interval)[0, 0] >= np.diff(result.interval)[0, 0] * 0.98
+
+
+def test_votes_say_how_probable_a_label_is():
+    def wrong(*kinds):
+        return LabellingError(36.0, 200, 2, kinds)._wrong.mean()
+
+    alone, agreed, split, against = wrong((1, 0, 9)), wrong((2, 0, 9)), wrong((1, 1, 9)), wrong((1, 2, 9))
+    assert agreed < 0.02 < alone < split < against
+    assert split == pytest.approx(0.5)
+    assert wrong((0, 0, 9)) == 0  # somebody decided
+    assert wrong((1, 0, 9), (0, 0, 9)) == pytest.approx(alone / 2)
+
+
+def test_decisions_count_as_right():
+    a, _, _ = campaign(1)
+    before = a.labelling_error()
+    a.resolve(rule="anna")
+    after = a.labelling_error()
+    assert before.rate == after.rate
+    assert after._wrong.mean() < before._wrong.mean()
+    assert dict((kind[:2], kind[2]) for kind in after.kinds)[0, 0] == a.disagreements(resolved=True).resolved.sum()
+
+
+def test_what_cannot_be_counted_on_is_refused():
+    a, _, _ = campaign(2)
+    a.tell([next(i for i in range(4_000) if i not in a.labelled[0])], [0])
+    with pytest.raises(ba.QuestionError, match="not in the answer to ConfusionMatrix"):
+        a.labelling_error().adjusted(a.result(question=ba.ConfusionMatrix()))
+    with pytest.raises(ba.LabelError, match="No item has labels of two annotators"):
+        ba.assess(ba.Pool(predictions=[0, 1]), ba.GroupAccuracy()).labelling_error()
+    many, _, _ = campaign(2, rate=0.4)
+    with pytest.raises(ba.LabelError, match="too many, or too few items"):
+        many.labelling_error().adjusted(many.result())
