@@ -236,9 +236,24 @@ def labels_needed(
             part = 1.0 if moved == 0 else np.clip((path[before] - goal.value) / moved, 0, 1)
             needed[future] = labels[before] + part * (labels[at] - labels[before])
         elif goal.kind == "width" and labels[-1] > 0:
-            shrink = (goal.value / path[-1]) ** 2
-            needed[future] = 1 / (1 / n_items + shrink * (1 / labels[-1] - 1 / n_items))
+            needed[future] = labels_to_width(goal.value, path[-1], int(labels[-1]), n_items)
     return np.ceil(needed)
+
+
+def labels_to_width(wanted: float, width: float, n: int, n_items: int) -> float:
+    """Labels in all at which an interval is as narrow as wanted, if its variance falls as 1 / n - 1 / M does.
+
+    Parameters
+    ----------
+    wanted, width : float
+        What it is to be wide, and what it is with `n` labels of `n_items` items.
+
+    Examples
+    --------
+    >>> labels_to_width(0.05, 0.1, 100, 1_000_000)  # nearly four times as many
+    399.88...
+    """
+    return 1 / (1 / n_items + (wanted / width) ** 2 * (1 / n - 1 / n_items))
 
 
 def _width_then(
