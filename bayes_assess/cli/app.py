@@ -9,7 +9,6 @@ Everything heavy is imported inside the commands, so that ``--help`` answers at 
 from __future__ import annotations
 
 import re
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,12 +18,13 @@ from typer.core import TyperGroup
 from bayes_assess import __version__
 from bayes_assess._tools.progress import progress
 from bayes_assess._tools.suggestions import did_you_mean
-from bayes_assess.cli import answers, labels
+from bayes_assess.cli import answers, label, labels
 from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.designs import parse_design
 from bayes_assess.cli.echo import echo
 from bayes_assess.cli.epilogs import CHOICES, example
 from bayes_assess.cli.interrupt import INTERRUPTED
+from bayes_assess.cli.live import let_go
 from bayes_assess.cli.options import (
     Belief,
     CsvOut,
@@ -192,7 +192,7 @@ def ask(
     files.check_output(output, force, tool, files.inputs_of(run, pool))
     with progress("Choosing"):
         assessment = files.reopen(run, pool, shown_columns(show))
-        with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
+        with let_go(assessment):
             queries = files.pending_queries(assessment) if pending else assessment.ask(wanted)
     if not len(queries):
         echo("The design needs no more labels: there is nothing to ask for, and no sheet to write.")
@@ -229,6 +229,14 @@ app.command(epilog=example("bayes-assess skip run.db item-007 item-011"))(labels
 app.command(epilog=example("bayes-assess release run.db item-007", "bayes-assess release run.db --pending"))(
     labels.release
 )
+app.command(
+    epilog=example(
+        "bayes-assess label run.db",
+        "bayes-assess label run.db --show text --show-answer --width 0.05",
+        "bayes-assess label run.db --show photo --images photos/",
+        "bayes-assess label run.db --overlap 0.1    (ADDRESS&name=anna, ADDRESS&name=ben)",
+    )
+)(label.label)
 app.command(epilog=example("bayes-assess status run.db --plot figure.png"))(answers.status)
 app.command(epilog=example("bayes-assess plan run.db --width 0.05"))(answers.plan)
 app.command(epilog=example("bayes-assess report run.db -o report.html"))(answers.report)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bayes_assess.cli.echo import echo
+from bayes_assess.cli.live import let_go
 from bayes_assess.cli.options import (
     Force,
     IdOfLabels,
@@ -68,7 +68,7 @@ def tell(
 
     words = [] if unsure is None else unsure.split(",")
     assessment = files.reopen(run, pool)
-    with closing(assessment.journal):  # type: ignore[type-var]
+    with let_go(assessment):
         sheet = files.read_told(assessment, labels, id, label, words, annotator)
         before, told = assessment.labels_used, assessment.n_told
         named = (sheet.annotators != "").any()
@@ -93,7 +93,7 @@ def correct(
     from bayes_assess.cli import files, rows, text
 
     assessment = files.reopen(run, pool)
-    with closing(assessment.journal):  # type: ignore[type-var]
+    with let_go(assessment):
         sheet = files.read_corrections(assessment, labels, id, label)
         changed = assessment.correct(sheet.ids, sheet.labels)
     for note in sheet.notes:
@@ -114,9 +114,8 @@ def disagreements(
     from bayes_assess.cli import files, rows, text
 
     files.check_output(output, force, tool, files.inputs_of(run, pool))
-    assessment = files.reopen(run, pool)
-    assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
-    found = assessment.disagreements()
+    with let_go(files.reopen(run, pool)) as assessment:
+        found = assessment.disagreements()
     echo(rows.differing(assessment))
     if not len(found):
         return
@@ -145,7 +144,7 @@ def resolve(
     if (labels is None) == (rule is None):
         raise LabelError("Resolve by a sheet, such as to_decide.csv, or by --rule, and not by both.")
     assessment = files.reopen(run, pool)
-    with closing(assessment.journal):  # type: ignore[type-var]
+    with let_go(assessment):
         if labels is None:
             n = assessment.resolve(rule=rule)
         else:
@@ -167,7 +166,7 @@ def skip(run: RunFile, ids: ItemIds, pool: Moved = None) -> None:
     from bayes_assess.cli import files, rows, text
 
     assessment = files.reopen(run, pool)
-    with closing(assessment.journal):  # type: ignore[type-var]
+    with let_go(assessment):
         found = files.named_ids(assessment, ids)
         n = assessment.skip(found)
     echo(rows.set_aside(n, before=len(set(found)) - n))
@@ -190,7 +189,7 @@ def release(
     if not (ids or pending or skipped):
         raise LabelError("Say which items to release: their ids, --pending or --skipped.")
     assessment = files.reopen(run, pool)
-    with closing(assessment.journal):  # type: ignore[type-var]
+    with let_go(assessment):
         chosen = [
             *files.named_ids(assessment, ids or []),
             *assessment.pending.tolist() * pending,
