@@ -161,7 +161,7 @@ class Desk:
         with contextlib.suppress(BayesAssessError):
             self.session.rehearse()
 
-    def next(self, person: str, have: list[str]) -> dict[str, Any]:
+    def next(self, person: str, have: Any = ()) -> dict[str, Any]:
         """Return what somebody has open; cards that the page has are left out."""
         with self.lock:
             return self._state(self._seat(person), have)
@@ -266,7 +266,10 @@ class Desk:
         seat = self._seats.get(person)
         if seat is None:
             seat = self._seats[person] = Seat(name)
-            given = self._history.latest(name, RECENT) if name is not None else []
+            known = name is not None or all(
+                other.name is not None for other in self._seats.values() if other is not seat
+            )
+            given = self._history.latest(name or UNNAMED, RECENT) if known else []
             units = units_of(self.session, [i for ids, _ in given for i in ids], self._pictures) if given else []
             for unit, (_, labels) in zip(units, given, strict=True):
                 said = None if labels is None else [self.kind.answer(labels[side]) for side in unit.order]

@@ -74,9 +74,12 @@ class History:
         return found
 
     def latest(self, name: str, n: int) -> list[tuple[list[Any], list[Any] | None]]:
-        """Return the ids and labels of the last units that somebody answered, the latest last."""
-        given = list(self._given.get(name, {}).items())[-n:]
-        return [(self.unit(id), labels) for id, labels in given]
+        """Return the ids and labels of the last units that somebody answered, the latest last.
+
+        Of those without a name they are the units that were asked for one by one, not those of sheets.
+        """
+        given = [one for one in self._given.get(name, {}).items() if name != UNNAMED or one[0] in self._asked]
+        return [(self.unit(id), labels) for id, labels in given[-n:]]
 
     def unit(self, id: Any) -> list[Any]:
         """Return the ids of the unit of an item: the item itself, or both halves of its pair."""

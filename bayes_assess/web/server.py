@@ -20,13 +20,12 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from bayes_assess._tools.strict_json import plain
 from bayes_assess.errors import BayesAssessError, OutputError
+from bayes_assess.web.acts import ANSWERING, Acts
 from bayes_assess.web.cards import PICTURES, Pictures
 from bayes_assess.web.desk import Desk
 from bayes_assess.web.guard import COMMAND, Guard, is_loopback
 from bayes_assess.web.notice import Notice, noticed
-from bayes_assess.web.standing import standing
 
 STATIC = Path(__file__).parent / "static"
 PORT = 8642  # where it is free
@@ -65,14 +64,13 @@ class Page:
         pictures: Pictures | None = None,
         commands: Commands | None = None,
     ):
-        self.desk, self.title, self.show_answer = desk, title, show_answer
-        self._width, self._level = width, level
+        self.desk, self.show_answer = desk, show_answer
+        self._acts = Acts(desk, title=title, show_answer=show_answer, width=width, level=level)
         self._pictures = pictures or Pictures()
         self._commands = commands
-        self._acts = ThreadPoolExecutor(1, thread_name_prefix="desk")  # one after the other
+        self._at_desk = ThreadPoolExecutor(1, thread_name_prefix="desk")  # one after the other
         self._answers = ThreadPoolExecutor(1, thread_name_prefix="answers")
         self._looking: set[asyncio.Queue[str]] = set()
-        self._path: list[list[Any]] = []  # labels, estimate and intervals as they came
         self._standing: dict[str, Any] | None = None
         self._stale = self._busy = False
         self.ending: Callable[[], bool] = lambda: False  # whether streams are to end
@@ -96,11 +94,11 @@ class Page:
         ready = asyncio.create_task(self._get_ready())
         yield
         ready.cancel()
-        self._acts.shutdown(wait=True)
+        self._at_desk.shutdown(wait=True)
         self._answers.shutdown(wait=False, cancel_futures=True)
 
     async def _get_ready(self) -> None:
-        await self._loop.run_in_executor(self._acts, self.desk.prepare)
+        await self._loop.run_in_executor(self._at_desk, self.desk.prepare)
         await self._loop.run_in_executor(self._answers, self.desk.rehearse)
         self._changed()
 
@@ -127,52 +125,17 @@ class Page:
 
     async def _act(self, request: Request) -> Response:
         """Do what the page asks for."""
+        act = request.path_params["act"]
         try:
             sent = json.loads(await request.body())
-            person = str(sent["person"])[:200]
-            name = sent.get("name")
-            act = getattr(self, f"_on_{request.path_params['act']}", None)
-            if act is None or not person or not (name is None or isinstance(name, str)):
-                raise KeyError
-            name = name.strip()[:80] if name and name.strip() else None
-            have = [str(key) for key in sent.get("have", [])]
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return _said("This is not what the page sends.", 400)
-        before = self.desk.session.labels_used
-        try:
-            found = await self._loop.run_in_executor(self._acts, lambda: act(name or f"#{person}", name, have, sent))
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, BayesAssessError):
-                return _said(str(error), 422)
-            return _said("This is not what the page sends.", 400)
+            found = await self._loop.run_in_executor(self._at_desk, self._acts.do, act, sent)
         except BayesAssessError as error:
             return _said(str(error), 422)
-        if request.path_params["act"] in ("answer", "skip", "decide") or self.desk.session.labels_used != before:
+        except ValueError:
+            return _said("This is not what the page sends.", 400)
+        if act in ANSWERING:
             self._changed()
-        return JSONResponse(plain(found))
-
-    def _on_open(self, person: str, name: str | None, have: list[str], sent: dict[str, Any]) -> dict[str, Any]:
-        found = self.desk.opened(person, name)
-        return {**found, "title": self.title, "show_answer": self.show_answer, "name": name}
-
-    def _on_next(self, person: str, name: str | None, have: list[str], sent: dict[str, Any]) -> dict[str, Any]:
-        self.desk.opened(person, name)
-        return self.desk.next(person, have)
-
-    def _on_answer(self, person: str, name: str | None, have: list[str], sent: dict[str, Any]) -> dict[str, Any]:
-        self.desk.opened(person, name)
-        note = str(sent.get("note") or "")
-        return self.desk.answer(person, str(sent["key"]), list(sent["answers"]), note, have)
-
-    def _on_skip(self, person: str, name: str | None, have: list[str], sent: dict[str, Any]) -> dict[str, Any]:
-        self.desk.opened(person, name)
-        return self.desk.skip(person, str(sent["key"]), str(sent.get("note") or ""), have)
-
-    def _on_decisions(self, person: str, name: str | None, have: list[str], sent: dict[str, Any]) -> dict[str, Any]:
-        return {"decisions": self.desk.decisions()}
-
-    def _on_decide(self, person: str, name: str | None, have: list[str], sent: dict[str, Any]) -> dict[str, Any]:
-        return {"decisions": self.desk.decide(str(sent["key"]), list(sent["answers"]))}
+        return JSONResponse(found)
 
     async def _command(self, request: Request) -> Response:
         """Run a command of the command line on the session that is open."""
@@ -188,7 +151,7 @@ class Page:
             with self.desk.lock:
                 return commands(words, folder)
 
-        found = await self._loop.run_in_executor(self._acts, run)
+        found = await self._loop.run_in_executor(self._at_desk, run)
         self._changed()
         return JSONResponse(found)
 
@@ -199,7 +162,7 @@ class Page:
         news: asyncio.Queue[str] = asyncio.Queue()
         self._looking.add(news)
         if self._standing is not None:
-            news.put_nowait(self._event())
+            news.put_nowait(_event(self._standing))
         else:
             self._changed()
 
@@ -220,9 +183,6 @@ class Page:
 
         return StreamingResponse(events(), media_type="text/event-stream")
 
-    def _event(self) -> str:
-        return f"data: {json.dumps({**(self._standing or {}), 'path': self._path})}\n\n"
-
     def _changed(self) -> None:
         """Answer anew, for those who look at the answer; several changes at once count as one."""
         if not self.show_answer:
@@ -236,25 +196,16 @@ class Page:
         try:
             while self._stale:
                 self._stale = False
-                found = standing(self.desk.session, self._width, self._level)
-                self._loop.call_soon_threadsafe(self._tell, found)
+                self._loop.call_soon_threadsafe(self._tell, self._acts.look())
         except BayesAssessError as error:
-            self._loop.call_soon_threadsafe(self._tell, {"labels": None, "lines": [str(error)]})
+            self._loop.call_soon_threadsafe(self._tell, {"lines": [str(error)], "path": []})
         finally:
             self._busy = False
 
     def _tell(self, found: dict[str, Any]) -> None:
-        found["counts"] = plain(self.desk.counts())
-        found["agreement"] = self.desk.agreement()
-        if found.get("estimate") is not None:
-            point = [found["labels"], found["estimate"], found["interval"], found["second"]]
-            if self._path and self._path[-1][0] == point[0]:
-                self._path[-1] = point
-            else:
-                self._path.append(point)
         self._standing = found
         for news in self._looking:
-            news.put_nowait(self._event())
+            news.put_nowait(_event(found))
 
 
 def listening(host: str, port: int | None) -> socket.socket:
@@ -378,6 +329,10 @@ def _ended_by_signals() -> Iterator[None]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+def _event(found: dict[str, Any]) -> str:
+    return f"data: {json.dumps(found)}\n\n"
 
 
 def _said(text: str, status: int) -> Response:

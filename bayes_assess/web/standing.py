@@ -59,7 +59,7 @@ def standing(session: Any, width: float | None = None, level: float | None = Non
         "verdict": None,
         "needed": None,
     }
-    return plain(found | _verdict(session, result, width))
+    return plain(found | _verdict(session, result, interval, width))
 
 
 def _numbers(result: Any) -> tuple[Any, Any, Any]:
@@ -78,8 +78,8 @@ def _numbers(result: Any) -> tuple[Any, Any, Any]:
     return None, None, None
 
 
-def _verdict(session: Any, result: Any, width: float | None) -> dict[str, Any]:
-    """Say whether the goal is reached, and how many labels that may still take."""
+def _verdict(session: Any, result: Any, interval: Any, width: float | None) -> dict[str, Any]:
+    """Say whether the goal is reached, of the one interval or of the widest, and how many labels it may still take."""
     question = session.question
     if session.n_pending + session.n_remaining == 0 or getattr(session, "done", False):
         return {"stop": True, "verdict": "All is labelled that the answer depends on."}
@@ -95,7 +95,7 @@ def _verdict(session: Any, result: Any, width: float | None) -> dict[str, Any]:
         return {}
     try:
         goal = Goal.checked(question, session.cells, width, None, "widest", result.level)
-        found = np.diff(np.asarray(result.interval, float), axis=-1)[..., 0]
+        found = np.diff(np.asarray(result.interval if interval is None else interval, float), axis=-1)[..., 0]
     except (BayesAssessError, AttributeError, TypeError, ValueError):
         return {}
     wide = float(found.max())

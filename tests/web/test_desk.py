@@ -273,3 +273,18 @@ def test_answers_that_no_page_sends_are_refused(answers, tmp_path):
     with pytest.raises(LabelError):
         desk.answer("anna", key, answers)
     assert not session.labels_used
+
+
+def test_somebody_without_a_name_finds_the_last_answers_again_but_none_of_sheets(tmp_path):
+    session, desk = begun(tmp_path)
+    sheet = session.ask(2).ids
+    session.tell(sheet, ["cat", "dog"])
+    key = keys(desk.opened("#1"))[0]
+    desk.answer("#1", key, [0])
+    session.journal.close()
+    desk = Desk(ba.resume(tmp_path / "run.db", pool()))
+    (again,) = desk.opened("#2")["recent"]
+    assert (again["key"], again["answers"]) == (key, [0])
+    desk.answer("#2", key, [1])
+    assert dict(zip(*desk.session.labelled, strict=True))[int(key)] == "dog"
+    assert not desk.opened("#3")["recent"]

@@ -429,8 +429,10 @@ export function mount(root, link) {
     part.recentSign = sign;
     const rows = [...recent].reverse().map((card) => {
       const text = card.sides.map((one) => one.fields[0]?.text ?? one.id ?? "").join(" | ").replace(/\s+/g, " ");
+      const pictures = card.sides.map((one) => one.fields[0]?.picture).filter(Boolean);
+      const shows = pictures.length ? pictures.map((src) => make("img", { src, alt: "", referrerpolicy: "no-referrer" })) : [text || card.key];
       const said = (card.answers ?? [null]).map(inWords).join(" | ");
-      return make("li", {}, make("button", { type: "button", "aria-current": String(editing?.key === card.key), "aria-label": `Change the answer ${said} to ${text.slice(0, 80)}`, click: () => edit(card) }, make("span", {}, text || card.key), make("b", {}, said)));
+      return make("li", {}, make("button", { type: "button", "aria-current": String(editing?.key === card.key), "aria-label": `Change the answer ${said} to ${text.slice(0, 80)}`, click: () => edit(card) }, make("span", {}, ...shows), make("b", {}, said)));
     });
     part.recent.replaceChildren(...(rows.length ? [make("h3", {}, "Your last answers"), make("ol", {}, ...rows)] : []));
   }
