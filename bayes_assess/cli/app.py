@@ -18,12 +18,14 @@ from typer.core import TyperGroup
 from bayes_assess import __version__
 from bayes_assess._tools.progress import progress
 from bayes_assess._tools.suggestions import did_you_mean
-from bayes_assess.cli import answers, label, labels
+from bayes_assess.cli import answers, labels
 from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.designs import parse_design
 from bayes_assess.cli.echo import echo
 from bayes_assess.cli.epilogs import CHOICES, example
 from bayes_assess.cli.interrupt import INTERRUPTED
+from bayes_assess.cli.label import Open, Port
+from bayes_assess.cli.label import label as label_command
 from bayes_assess.cli.live import let_go
 from bayes_assess.cli.options import (
     Belief,
@@ -236,7 +238,7 @@ app.command(
         "bayes-assess label run.db --show photo --images photos/",
         "bayes-assess label run.db --overlap 0.1    (ADDRESS&name=anna, ADDRESS&name=ben)",
     )
-)(label.label)
+)(label_command)
 app.command(epilog=example("bayes-assess status run.db --plot figure.png"))(answers.status)
 app.command(epilog=example("bayes-assess plan run.db --width 0.05"))(answers.plan)
 app.command(epilog=example("bayes-assess report run.db -o report.html"))(answers.report)
@@ -298,20 +300,31 @@ def simulate(
         echo(f"Wrote {plot}.")
 
 
-@app.command(epilog=example("bayes-assess demo", "bayes-assess demo --judge", "bayes-assess demo --output /tmp/demo"))
+@app.command(epilog=example("bayes-assess demo", "bayes-assess demo --judge", "bayes-assess demo --label"))
 def demo(
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where figures and tables go.")] = Path("demo_output"),
     repeats: Annotated[int, typer.Option(help="Simulated campaigns per design.")] = 500,
     judge: Annotated[
         bool, typer.Option("--judge", help="Find the share of good reviews beside a cheap judge.")
     ] = False,
+    label: Annotated[bool, typer.Option("--label", help="Label digits yourself, in the browser.")] = False,
+    port: Port = None,
+    open: Open = True,
     seed: Seed = 0,
 ) -> None:
     """Find the weakest class of a digit classifier.
 
     Trains it, runs a campaign that learns where to look beside one at random, and writes figures and tables. With
-    --judge a classifier judges reviews instead, and a person a few of them. It takes less than a minute.
+    --judge a classifier judges reviews instead, and a person a few of them. It takes less than a minute. With --label
+    you are the one who is asked, at a page in the browser, until Ctrl-C.
     """
+    if label:
+        from bayes_assess.cli import demo_label
+
+        with progress("Drawing the digits"):
+            run_file, pictures = demo_label.prepared(output, seed)
+        label_command(run_file, port, open, images=str(pictures), show_answer=True, width=demo_label.WIDTH)
+        return
     from bayes_assess.cli import demo_judge, text
     from bayes_assess.cli.demo import run
 
