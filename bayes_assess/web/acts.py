@@ -62,6 +62,7 @@ class Acts:
             If an answer cannot be taken.
         """
         desk = self.desk
+        found: dict[str, Any] = {}
         try:
             name = sent.get("name")
             name = str(name).strip()[:80] or None if name is not None else None
@@ -75,7 +76,8 @@ class Acts:
             return plain({"decisions": desk.decisions()})
         if act == "decide":
             return plain({"decisions": desk.decide(key, answers)})
-        found = desk.opened(person, name)  # who was away for long takes another seat
+        if act == "open" or not desk.has_seat(person):  # whose server was started anew
+            found = desk.opened(person, name)
         if act == "open":
             found |= {"title": self.title, "show_answer": self.show_answer, "name": name}
         elif act == "next":

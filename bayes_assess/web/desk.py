@@ -147,6 +147,10 @@ class Desk:
                 **self._state(seat, []),
             }
 
+    def has_seat(self, person: str) -> bool:
+        """Tell whether somebody has opened the page here."""
+        return person in self._seats
+
     def prepare(self) -> None:
         """Choose the first items before anybody is there."""
         with self.lock:

@@ -390,7 +390,8 @@ export function mount(root, link) {
       children.push(choiceButtons(at));
       if (spec.kind === "several") children.push(make("div", { class: "typed" }, make("button", { type: "button", class: "send", click: submit }, "Done ", make("kbd", {}, "Enter"))));
     }
-    const focused = part.input.contains(document.activeElement) && document.activeElement.tagName === "INPUT";
+    const active = root.getRootNode().activeElement; // within marimo's shadow, too
+    const focused = part.input.contains(active) && active.tagName === "INPUT";
     part.input.replaceChildren(...children);
     if (focused || ((spec.search || spec.kind === "number") && link.alone && note == null)) focusInput();
   }
@@ -549,6 +550,7 @@ function render({ model, el }) {
   model.on("msg:custom", onMessage);
   const root = document.createElement("div");
   root.className = "bayes-assess";
+  root.dataset.lmSuppressShortcuts = "true"; // or JupyterLab takes the keys for its own
   el.append(root);
   mount(root, {
     alone: false,
