@@ -82,6 +82,7 @@ _OWNERS = {
     "UnknownColumnError": "errors",
     "assess": "campaigns.start",
     "resume": "campaigns.start",
+    "label": "web.widget",
     "read_labels": "campaigns.exchange.sheets",
     "Study": "campaigns.study",
     "simulate": "campaigns.simulate",

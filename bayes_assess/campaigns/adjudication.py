@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from bayes_assess._tools.arrays import objects
+from bayes_assess._tools.arrays import objects, show
 from bayes_assess.campaigns.agreement import Agreement
 from bayes_assess.campaigns.annotators import Told, annotator_names
 from bayes_assess.campaigns.campaign import Campaign
@@ -34,7 +34,7 @@ class Adjudication(Campaign):
         return sum(map(len, self._annotators.labels.values()))
 
     @in_turn
-    def correct(self, ids: Any, labels: Any) -> int:
+    def correct(self, ids: Any, labels: Any, *, annotator: str | None = None) -> int:
         """Put labels right that were told wrong. All are taken, or none.
 
         Afterwards everything is as if these labels had been told in the place of the wrong ones, except that the items
@@ -46,6 +46,9 @@ class Adjudication(Campaign):
             Items that have a label.
         labels : (n,) class names
             Their right labels; items without one (None, NaN, a masked value or an empty text) are left as they are.
+        annotator : str, optional
+            Whose own labels these were. What others have said of the items stays, and nobody has thereby decided
+            between them: the label that counts changes where it was this annotator's.
 
         Returns
         -------
@@ -55,7 +58,8 @@ class Adjudication(Campaign):
         Raises
         ------
         LabelError
-            If lengths differ, an item has no label yet, or a label is not one of the classes.
+            If lengths differ, an item has no label yet, or none by this annotator, or a label is not one of the
+            classes.
         UnknownIdError
             If an id is not in the pool.
 
@@ -70,6 +74,8 @@ class Adjudication(Campaign):
         [1.0, 1.0]
         """
         items, codes = self._right(ids, labels)
+        if annotator is not None:
+            return self._revise(items, codes, annotator)
         wrong = self._items.label[items] != codes
         if wrong.any():
             self._decide("correct", items[wrong], codes[wrong])
@@ -253,6 +259,27 @@ class Adjudication(Campaign):
             return
         self._write("annotate", {**self._plain(first), "further": self._plain(further)})
         self._annotate(first, further, first.codes)
+
+    def _revise(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"], annotator: str) -> int:
+        """Put an annotator's own labels right."""
+        own, counts = self._annotators.own(items, annotator)
+        if (own < 0).any():
+            missing = self.pool.ids[items[own < 0][0]]
+            raise LabelError(
+                f"Item {show(missing)} has no label by {show(annotator)} that could be corrected; nothing was changed. "
+                "Tell it, or leave out the annotator to put the label right that counts."
+            )
+        wrong = own != codes
+        items, codes, counts = items[wrong], codes[wrong], counts[wrong]
+        if len(items):
+            names = self.pool.label_space.names(codes)
+            payload = {"ids": self.pool.ids[items], "labels": names, "annotator": annotator, "counts": counts}
+            if counts.any():
+                self._become(self._decided("revise", payload), "revise", payload)
+            else:
+                self._write("revise", payload)
+                self._annotators.record(Told(items, codes, np.full(len(items), annotator, object)))
+        return len(items)
 
     def _plain(self, told: Told) -> dict[str, Any]:
         names = self.pool.label_space.names(told.codes) if len(told.codes) else []

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from bayes_assess._tools.arrays import listing, missing_mask, show, values_of
 from bayes_assess._tools.text import plural
@@ -40,6 +40,8 @@ class AnnotatorBook:
     ----------
     labels : dict of dicts
         By annotator, in the order of their first labels, the codes of labels by item.
+    first : dict of str
+        By item, who labelled it first.
     settled : set of int
         Items whose label was corrected or resolved.
 
@@ -54,6 +56,7 @@ class AnnotatorBook:
 
     def __init__(self) -> None:
         self.labels: dict[str, dict[int, int]] = {}
+        self.first: dict[int, str] = {}
         self.settled: set[int] = set()
 
     @property
@@ -94,6 +97,17 @@ class AnnotatorBook:
         """Write labels down."""
         for item, code, name in zip(told.items.tolist(), told.codes.tolist(), told.annotators.tolist(), strict=True):
             self.labels.setdefault(name, {})[item] = code
+            self.first.setdefault(item, name)
+
+    def own(self, items: Int[np.ndarray, " n"], name: str) -> tuple[Int[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+        """Return the codes of an annotator's labels of items, -1 where there is none, and whether they count.
+
+        Those count that were told first, unless somebody has decided on the item since.
+        """
+        told = self.labels.get(name, {})
+        codes = np.array([told.get(item, -1) for item in items.tolist()], np.int64)
+        counts = [self.first.get(item) == name and item not in self.settled for item in items.tolist()]
+        return codes, np.array(counts, bool)
 
     def new(self, told: Told) -> Told:
         """Leave out labels that the same annotators have told before."""
@@ -282,6 +296,11 @@ def _refuse() -> NoReturn:
         "Ranked lists and comparisons of pairs keep one label of every item, not those of several annotators: let "
         "these agree first, and tell what they agreed on, without annotators."
     )
+
+
+def for_whom(annotator: str | None) -> dict[str, str]:
+    """Return what the journal keeps of the person who is to label items that are asked for."""
+    return {} if annotator is None else {"annotator": annotator}
 
 
 def annotator_names(annotator: Any, n: int, shown: Any = ()) -> np.ndarray:

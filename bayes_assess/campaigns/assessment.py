@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess.campaigns.adjudication import Adjudication
-from bayes_assess.campaigns.annotators import UNNAMED, Told
+from bayes_assess.campaigns.annotators import UNNAMED, Told, for_whom
 from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import Queries as Queries
 from bayes_assess.campaigns.turns import in_turn
@@ -49,7 +49,7 @@ class Assessment(Planning, Adjudication):
         return self._queries(items, self._items.weights(items))
 
     @in_turn
-    def ask(self, n: int = 1, *, posterior: Any = None) -> Queries:
+    def ask(self, n: int = 1, *, posterior: Any = None, annotator: str | None = None) -> Queries:
         """Choose the next `n` items to label; they are pending until their labels are told.
 
         Parameters
@@ -60,6 +60,8 @@ class Assessment(Planning, Adjudication):
             The posterior of another model, or draws of it, to decide on in the place of the session's own: those of
             `fit`, for example. It should have seen all labels told so far. Draws are in the order of
             ``cells.names``, for confusion matrices (S, K, C). In an ArviZ object the variable is ``theta``.
+        annotator : str, optional
+            Who is to label them, which the journal keeps; anybody may tell their labels.
 
         Returns
         -------
@@ -98,7 +100,8 @@ class Assessment(Planning, Adjudication):
             state = replace(self._state, **chosen)
         items = self._items.next_items(cells)
         entry = {name: np.asarray(value) for name, value in self.design.journal_entry(state).items()}
-        self._write("ask", {"ids": self.pool.ids[items], **entry, **({} if self._steps is None else draws._asdict())})
+        entry |= for_whom(annotator) | ({} if self._steps is None else draws._asdict())
+        self._write("ask", {"ids": self.pool.ids[items], **entry})
         self._hand_out(items, cells, draws, state)
         return self._queries(items, draws.weight)
 

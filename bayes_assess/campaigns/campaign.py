@@ -30,6 +30,7 @@ from bayes_assess.designs import (
     update_batch,
 )
 from bayes_assess.errors import BayesAssessError, JournalError
+from bayes_assess.pool._label_rows import NO_LABEL
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
 
@@ -225,9 +226,11 @@ class Campaign(TakesTurns):
         """Return the last code that was put right of every item, by item."""
         right: dict[int, int] = {}
         for event in events:
-            if event.kind in ("correct", "resolve"):
+            if event.kind in ("correct", "resolve", "revise"):
                 items = self.pool.positions(np.asarray(event.payload["ids"]))
-                right |= zip(items.tolist(), self.pool.label_codes(event.payload["labels"]).tolist(), strict=True)
+                codes = self.pool.label_codes(event.payload["labels"])
+                counts = np.asarray(event.payload.get("counts", np.ones(len(items))), bool)
+                right |= zip(items[counts].tolist(), codes[counts].tolist(), strict=True)
         return right
 
     def _follow_ask(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
@@ -292,6 +295,19 @@ class Campaign(TakesTurns):
         """Tell whether there were labels to decide on; they are right already."""
         return Campaign._follow_correct(self, items, entry, name, right)
 
+    def _follow_revise(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+        """Put labels of an annotator right, which count no more than they did; tell whether there were any."""
+        own, counts = self._annotators.own(items, entry["annotator"])
+        if (own < 0).any() or (counts != np.asarray(entry["counts"], bool)).any():
+            return False
+        told = np.full(len(items), entry["annotator"], object)
+        self._annotators.record(Told(items, self.pool.label_codes(entry["labels"]), told))
+        return True
+
+    def _follow_note(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+        """Change nothing: notes stand beside labels."""
+        return True
+
     def _told_in(self, entry: Mapping[str, Any]) -> Told:
         """Read labels with their annotators."""
         items = self.pool.positions(np.asarray(entry["ids"]))
@@ -302,6 +318,27 @@ class Campaign(TakesTurns):
         """Return the campaign as it would be if these labels had been told at once."""
         decision = Event(len(self._events) + 1, kind, "", dict(payload))
         return self._following([*self._events, decision], "this session")
+
+    def rehearse(self) -> None:
+        """Compile what the next label will need, while somebody reads the first item; nothing is learned from it.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
+        >>> queries = a.ask(1)
+        >>> a.rehearse()
+        >>> a.labels_used, a.n_pending
+        (0, 1)
+        """
+        with self._turn:
+            pending = np.flatnonzero(self._items.pending)[:1]
+            events = list(self._events)
+        if not len(pending):
+            return
+        labels = [NO_LABEL] if self.pool.multilabel else self.pool.label_space.names([0])
+        told = {"ids": self.pool.ids[pending], "labels": labels}
+        self._following([*events, Event(len(events) + 1, "tell", "", told)], "this session")
 
     def _become(self, other: Campaign, kind: str, payload: Mapping[str, Any]) -> None:
         """Record an event that makes another campaign of this one, and go on with that."""

@@ -21,7 +21,8 @@ from jax import lax
 from jaxtyping import Array, Int
 
 from bayes_assess._tools.axes import x64
-from bayes_assess._tools.seeds import generator, jax_key
+from bayes_assess._tools.progress import progress
+from bayes_assess._tools.seeds import generator, jax_key, sequence
 from bayes_assess.designs import ArmDesign, CellState, Design, State, VarianceReduction, settle_batch
 from bayes_assess.designs.step import Campaign, one_label, start_campaign
 from bayes_assess.designs.variance_reduction import BeliefState
@@ -141,13 +142,41 @@ def continued(
     parts = [slice(start, start + per_thread) for start in range(0, n, per_thread)]
     with jax.enable_x64(True):
         started = [_started(design, keys[part], state, jnp.asarray(unlabelled[part])) for part in parts]
+    n_alone = 1
     with ThreadPoolExecutor(len(parts)) as threads:
         for looks in stages:
-            advance = partial(_advanced, design, np.asarray(looks))
-            first = advance(started[0])  # which compiles, once for all
-            found = [first, *threads.map(advance, started[1:])]
-            started = [campaign for campaign, _ in found]
-            yield looks, jax.tree.map(lambda *leaves: np.concatenate(leaves), *(record for _, record in found))
+            with progress(f"Following {n} futures to {looks[-1]:,} more labels"):
+                advance = partial(_advanced, design, np.asarray(looks))
+                alone = [advance(campaign) for campaign in started[:n_alone]]  # which compiles, once for all
+                found, n_alone = [*alone, *threads.map(advance, started[n_alone:])], 0
+                started = [campaign for campaign, _ in found]
+            yield looks, _joined([record for _, record in found])
+
+
+def digested(design: Design, record: Any, setting: Setting, seed: int, level: float) -> Any:
+    """Turn what designs record of futures into answers, see `Design.digest`; on several cores where that takes long.
+
+    Parameters
+    ----------
+    record : pytree of arrays (n, L, ...)
+        What `continued` yields.
+    """
+    n = len(jax.tree.leaves(record)[0])
+    if not design.one_by_one or n < _THREADS:
+        return design.digest(record, setting, seed, level)
+    starts = np.linspace(0, n, _THREADS + 1).astype(int)
+    parts = [jax.tree.map(lambda leaf, at=at: leaf[at], record) for at in map(slice, starts[:-1], starts[1:])]
+
+    def digest(numbered):
+        number, part = numbered
+        return design.digest(part, setting, sequence(seed, f"futures {number}").generate_state(1)[0].item(), level)
+
+    with progress(f"Computing the intervals of {n} futures"), ThreadPoolExecutor(_THREADS) as threads:
+        return _joined(list(threads.map(digest, enumerate(parts))))
+
+
+def _joined(parts: list[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
 
 
 @partial(jax.jit, static_argnums=0)

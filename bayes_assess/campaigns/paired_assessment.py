@@ -15,7 +15,7 @@ from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.queries import Queries
-from bayes_assess.campaigns.turns import in_turn
+from bayes_assess.campaigns.turns import Note, in_turn
 from bayes_assess.designs import Design
 from bayes_assess.errors import BudgetError, JournalError, LabelError
 from bayes_assess.pool.labels import check_consistent
@@ -126,13 +126,15 @@ class PairedAssessment(OneAnnotator):
         return self._of_halves(self._session.pending_queries)
 
     @in_turn
-    def ask(self, n: int = 2) -> Queries:
+    def ask(self, n: int = 2, *, annotator: str | None = None) -> Queries:
         """Choose the next pairs to label, and hand out both halves of each.
 
         Parameters
         ----------
         n : int
             Items: an even number, two for every pair.
+        annotator : str, optional
+            Who is to label them, which the journal keeps.
 
         Raises
         ------
@@ -155,7 +157,7 @@ class PairedAssessment(OneAnnotator):
                 f"Asked for {n:,} items, but only {self.n_remaining:,} in pairs are neither labelled nor pending; ask "
                 f"for at most {self.n_remaining:,}."
             )
-        return self._of_halves(self._session.ask(int(n) // 2))
+        return self._of_halves(self._session.ask(int(n) // 2, annotator=annotator))
 
     @in_turn
     def tell(self, ids: Any, labels: Any, *, annotator: Any = None) -> None:
@@ -237,6 +239,32 @@ class PairedAssessment(OneAnnotator):
     def catch_up(self) -> int:
         """Follow what others have written to the journal, see `Assessment.catch_up`."""
         return self._session.catch_up()
+
+    def rehearse(self) -> None:
+        """Compile what the next label will need, see `Assessment.rehearse`."""
+        self._session.rehearse()
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All that has happened so far, in order; ids are those of pairs."""
+        return self._session.events
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What annotators wrote beside their labels, in order, on pairs."""
+        return self._session.notes
+
+    def note(self, id: Any, text: str, *, annotator: str | None = None) -> None:
+        """Keep a note on the pair of an item, see `Assessment.note`."""
+        self._session.note(self._pair_ids([id])[0], text, annotator=annotator)
+
+    def halves_of(self, ids: Any) -> np.ndarray:
+        """Return the ids of both halves of the pairs of these items, (n, 2)."""
+        return self.pool.ids[self._halves[self._pairs_of(self.pool.positions(ids))]]
+
+    def halves_named(self, pairs: Any) -> np.ndarray:
+        """Return the ids of both halves of pairs by the pairs' ids, (n, 2)."""
+        return self.pool.ids[self._halves[self._pool.positions(pairs)]]
 
     def _take_turn(self, act: Callable[[], Any]) -> Any:
         return self._session._take_turn(act)

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.progress import in_progress
-from bayes_assess.campaigns.futures import continued, imagined_labels, without_pending
+from bayes_assess.campaigns.futures import continued, digested, imagined_labels, without_pending
 from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.errors import BudgetError
@@ -150,7 +150,7 @@ class Planning:
             budgets=labels,
             paths=values,
             needed=needed - present.n_told,
-            random=random_labels_to(goal, self.cells, full, _width_then(labels, widths, needed)),
+            random=random_labels_to(goal, self.cells, full, _width_then(goal, labels, widths, needed)),
         )
 
 
@@ -198,7 +198,7 @@ def followed(
         return labels, widths, values
     most = min(max(_MOST_ONE_BY_ONE, 4 * present.n_told) if design.one_by_one else _MOST, n_left)
     for looks, record in continued(design, present.state, unlabelled, _stages(present.n_told, most), seed):
-        record = design.digest(record, setting, seed, goal.level)
+        record = digested(design, record, setting, seed, goal.level)
         here = goal.measured(Campaigns(record, setting.prior, setting.cells, unlabelled[0]))
         new = np.diff(looks, prepend=labels[-1] - present.n_told) > 0  # past the last, a stage repeats it
         labels = np.append(labels, present.n_told + looks[new])
@@ -236,14 +236,31 @@ def labels_needed(
             part = 1.0 if moved == 0 else np.clip((path[before] - goal.value) / moved, 0, 1)
             needed[future] = labels[before] + part * (labels[at] - labels[before])
         elif goal.kind == "width" and labels[-1] > 0:
-            shrink = (goal.value / path[-1]) ** 2
-            needed[future] = 1 / (1 / n_items + shrink * (1 / labels[-1] - 1 / n_items))
+            needed[future] = labels_to_width(goal.value, path[-1], int(labels[-1]), n_items)
     return np.ceil(needed)
 
 
+def labels_to_width(wanted: float, width: float, n: int, n_items: int) -> float:
+    """Labels in all at which an interval is as narrow as wanted, if its variance falls as 1 / n - 1 / M does.
+
+    Parameters
+    ----------
+    wanted, width : float
+        What it is to be wide, and what it is with `n` labels of `n_items` items.
+
+    Examples
+    --------
+    >>> labels_to_width(0.05, 0.1, 100, 1_000_000)  # nearly four times as many
+    399.88...
+    """
+    return 1 / (1 / n_items + (wanted / width) ** 2 * (1 / n - 1 / n_items))
+
+
 def _width_then(
-    labels: Int[np.ndarray, " B"], widths: Float[np.ndarray, "F B"], needed: Float[np.ndarray, " F"]
+    goal: Goal, labels: Int[np.ndarray, " B"], widths: Float[np.ndarray, "F B"], needed: Float[np.ndarray, " F"]
 ) -> Float[np.ndarray, " F"]:
     """Width of the interval at the labels needed, in every future; not a number where these are unknown."""
+    if goal.kind == "width":
+        return np.where(np.isfinite(needed), goal.value, np.nan)
     found = [np.interp(n, labels, path) if np.isfinite(n) else np.nan for n, path in zip(needed, widths, strict=True)]
     return np.array(found)

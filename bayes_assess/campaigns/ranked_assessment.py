@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from bayes_assess._tools.arrays import is_whole, show, values_of
-from bayes_assess.campaigns.annotators import OneAnnotator
+from bayes_assess.campaigns.annotators import OneAnnotator, for_whom
 from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import RankedQueries as RankedQueries
 from bayes_assess.campaigns.ranked_campaign import RankedCampaign
@@ -36,13 +36,15 @@ class RankedAssessment(Planning, OneAnnotator, RankedCampaign):
         return self._queries(self._book.pending)
 
     @in_turn
-    def ask(self, n: int = 1) -> RankedQueries:
+    def ask(self, n: int = 1, *, annotator: str | None = None) -> RankedQueries:
         """Choose the next items to label; they are pending until their labels are told.
 
         Parameters
         ----------
         n : int
             At most so many: fewer where the labels of others decide what comes next, none once the design is done.
+        annotator : str, optional
+            Who is to label them, which the journal keeps.
 
         Returns
         -------
@@ -70,7 +72,7 @@ class RankedAssessment(Planning, OneAnnotator, RankedCampaign):
             )
         ids = self.pool.ids_at(ranks)
         if len(ranks):
-            self._write("ask", {"ids": ids, "ranks": ranks})
+            self._write("ask", {"ids": ids, "ranks": ranks, **for_whom(annotator)})
             self._hand_out(ids, ranks)
         return self._queries(ranks)
 

@@ -218,5 +218,9 @@ class RankedCampaign(TakesTurns):
         self._book.put_back(ranks)
         return bool((self._codes_of(ranks) < 0).all())
 
+    def _follow_note(self, entry: Mapping[str, Any]) -> bool:
+        """Change nothing: notes stand beside labels."""
+        return True
+
     def _recorded(self, entry: Mapping[str, Any]) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
         return self._ranks_of(values_of(entry["ids"])), self.pool.label_space.codes(entry["labels"])

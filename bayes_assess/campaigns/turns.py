@@ -13,7 +13,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from bayes_assess._tools.progress import progress
 from bayes_assess.campaigns.journal import Event, Journal
@@ -23,6 +23,14 @@ from bayes_assess.errors import BayesAssessError, JournalError, LostTurnError
 _T = TypeVar("_T")
 _WHAT = {"ask": "Choosing items", "tell": "Learning from the labels", "result": "Answering"}
 _Act = TypeVar("_Act", bound=Callable[..., Any])
+
+
+class Note(NamedTuple):
+    """What somebody wrote on an item."""
+
+    id: Any
+    annotator: str | None
+    text: str
 
 
 class TakesTurns:
@@ -81,6 +89,51 @@ class TakesTurns:
             self._sequence += len(events)
             self._stale = False
             return len(events)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All that has happened so far, in order: asks, labels told, items set aside, corrections, notes.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
+        >>> a.tell(a.ask(1).ids, ["cat"])
+        >>> [event.kind for event in a.events]
+        ['ask', 'tell']
+        """
+        with self._turn:
+            return tuple(self._events)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What annotators wrote beside their labels, in order; `note` keeps it."""
+        kept = [event.payload for event in self.events if event.kind == "note"]
+        return tuple(Note(*(payload[field] for field in Note._fields)) for payload in kept)
+
+    def note(self, id: Any, text: str, *, annotator: str | None = None) -> None:
+        """Keep a note on an item beside its label; answers do not depend on it.
+
+        Parameters
+        ----------
+        id : item id
+        text : str
+        annotator : str, optional
+            Who wrote it.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
+        >>> a.note(1, "blurred", annotator="A1")
+        >>> a.notes
+        (Note(id=1, annotator='A1', text='blurred'),)
+        """
+        kept = {"ids": [id], "id": id, "annotator": annotator, "text": str(text)}
+        self._take_turn(lambda: self._write("note", kept))
+
+    def rehearse(self) -> None:
+        """Compile what the next label will need; nothing where nothing is compiled."""
 
     @property
     def _reads_nothing(self) -> bool:

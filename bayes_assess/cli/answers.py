@@ -12,6 +12,7 @@ from bayes_assess._tools.progress import progress
 from bayes_assess._tools.text import visible
 from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.echo import echo
+from bayes_assess.cli.live import let_go
 from bayes_assess.cli.options import CsvOut, Force, Level, Moved, PlotOut, RunFile, ThresholdFor, asked_instead, taking
 from bayes_assess.errors import QuestionError
 
@@ -129,10 +130,8 @@ def plan(
 
     for output in (csv, plot):
         files.refuse_to_overwrite(output, force, files.inputs_of(run, pool))
-    assessment = files.reopen(run, pool)
-    assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
     levels: dict[str, Any] = {} if level is None else {"level": level}
-    with progress("Planning"):
+    with let_go(files.reopen(run, pool)) as assessment, progress("Planning"):
         found = assessment.plan(width, probability=probability, of=of.value, **levels)
     if json:
         _print_json(found.to_dict())
@@ -198,12 +197,12 @@ def _answered(run: Path, level: float | None, pool: Path | None, asked: Asked | 
     options: dict[str, Any] = {} if level is None else {"level": level}
     with progress("Reading"):
         assessment = files.reopen(run, pool) if asked is None else files.reopen_wider(run, pool, asked.columns)
-        assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
-        if asked is not None:
-            if not assessment.answers_others:
-                raise QuestionError("This run answers its own question, no other; leave out --question.")
-            options["question"] = asked.question(assessment.pool)
-        return assessment, assessment.result(**options)
+        with let_go(assessment):
+            if asked is not None:
+                if not assessment.answers_others:
+                    raise QuestionError("This run answers its own question, no other; leave out --question.")
+                options["question"] = asked.question(assessment.pool)
+            return assessment, assessment.result(**options)
 
 
 def _print_json(values: dict[str, Any]) -> None:

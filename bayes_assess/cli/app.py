@@ -9,7 +9,6 @@ Everything heavy is imported inside the commands, so that ``--help`` answers at 
 from __future__ import annotations
 
 import re
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +24,9 @@ from bayes_assess.cli.designs import parse_design
 from bayes_assess.cli.echo import echo
 from bayes_assess.cli.epilogs import CHOICES, example
 from bayes_assess.cli.interrupt import INTERRUPTED
+from bayes_assess.cli.label import Open, Port
+from bayes_assess.cli.label import label as label_command
+from bayes_assess.cli.live import let_go
 from bayes_assess.cli.options import (
     Belief,
     CsvOut,
@@ -192,7 +194,7 @@ def ask(
     files.check_output(output, force, tool, files.inputs_of(run, pool))
     with progress("Choosing"):
         assessment = files.reopen(run, pool, shown_columns(show))
-        with closing(assessment.journal):  # type: ignore[type-var] - a resumed assessment has a journal
+        with let_go(assessment):
             queries = files.pending_queries(assessment) if pending else assessment.ask(wanted)
     if not len(queries):
         echo("The design needs no more labels: there is nothing to ask for, and no sheet to write.")
@@ -230,6 +232,14 @@ app.command(epilog=example("bayes-assess skip run.db item-007 item-011"))(labels
 app.command(epilog=example("bayes-assess release run.db item-007", "bayes-assess release run.db --pending"))(
     labels.release
 )
+app.command(
+    epilog=example(
+        "bayes-assess label run.db",
+        "bayes-assess label run.db --show text --show-answer --width 0.05",
+        "bayes-assess label run.db --show photo --images photos/",
+        "bayes-assess label run.db --overlap 0.1    (ADDRESS&name=anna, ADDRESS&name=ben)",
+    )
+)(label_command)
 app.command(epilog=example("bayes-assess status run.db --plot figure.png"))(answers.status)
 app.command(epilog=example("bayes-assess plan run.db --width 0.05"))(answers.plan)
 app.command(epilog=example("bayes-assess report run.db -o report.html"))(answers.report)
@@ -291,20 +301,31 @@ def simulate(
         echo(f"Wrote {plot}.")
 
 
-@app.command(epilog=example("bayes-assess demo", "bayes-assess demo --judge", "bayes-assess demo --output /tmp/demo"))
+@app.command(epilog=example("bayes-assess demo", "bayes-assess demo --judge", "bayes-assess demo --label"))
 def demo(
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where figures and tables go.")] = Path("demo_output"),
     repeats: Annotated[int, typer.Option(help="Simulated campaigns per design.")] = 500,
     judge: Annotated[
         bool, typer.Option("--judge", help="Find the share of good reviews beside a cheap judge.")
     ] = False,
+    label: Annotated[bool, typer.Option("--label", help="Label digits yourself, in the browser.")] = False,
+    port: Port = None,
+    open: Open = True,
     seed: Seed = 0,
 ) -> None:
     """Find the weakest class of a digit classifier.
 
     Trains it, runs a campaign that learns where to look beside one at random, and writes figures and tables. With
-    --judge a classifier judges reviews instead, and a person a few of them. It takes less than a minute.
+    --judge a classifier judges reviews instead, and a person a few of them. It takes less than a minute. With --label
+    you are the one who is asked, at a page in the browser, until Ctrl-C.
     """
+    if label:
+        from bayes_assess.cli import demo_label
+
+        with progress("Drawing the digits"):
+            run_file, pictures = demo_label.prepared(output, seed)
+        label_command(run_file, port, open, images=str(pictures), show_answer=True, width=demo_label.WIDTH)
+        return
     from bayes_assess.cli import demo_judge, text
     from bayes_assess.cli.demo import run
 

@@ -23,6 +23,7 @@ from bayes_assess.campaigns.exchange.workbook import SUFFIX, need_openpyxl
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.cli.asked import columns_of
+from bayes_assess.cli.live import open_session
 from bayes_assess.cli.parse import parse_names, spelled_as
 from bayes_assess.errors import JournalError, LabelError, OutputError, PoolError
 from bayes_assess.pool.logs import SUFFIXES as LOGS
@@ -80,6 +81,10 @@ def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingPr
     """Read the pool of a journal as it was read before, but for some options, and go on with the assessment."""
     from bayes_assess.campaigns.start import resume
 
+    known = open_session(run)
+    if known is not None:
+        known.catch_up()
+        return known
     path, options, meta = _as_read(run, moved_to)
     read = _reader(path, options, meta)
     return resume(run, read(path, {**options, **more}, ranked="ranked_design" in meta, seed=meta["seed"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from bayes_assess.campaigns.annotators import MAJORITY
 from bayes_assess.cli.echo import echo
+from bayes_assess.cli.live import let_go
 from bayes_assess.cli.options import (
     Force,
     IdOfLabels,
@@ -69,7 +69,7 @@ def tell(
 
     words = [] if unsure is None else unsure.split(",")
     assessment = files.reopen(run, pool)
-    with closing(assessment.journal):  # type: ignore[type-var]
+    with let_go(assessment):
         sheet = files.read_told(assessment, labels, id, label, words, annotator)
         before, told = assessment.labels_used, assessment.n_told
         named = (sheet.annotators != "").any()
@@ -94,7 +94,7 @@ def correct(
     from bayes_assess.cli import files, rows, text
 
     assessment = files.reopen(run, pool)
-    with closing(assessment.journal):  # type: ignore[type-var]
+    with let_go(assessment):
         sheet = files.read_corrections(assessment, labels, id, label)
         changed = assessment.correct(sheet.ids, sheet.labels)
     for note in sheet.notes:
@@ -115,9 +115,8 @@ def disagreements(
     from bayes_assess.cli import files, rows, text
 
     files.check_output(output, force, tool, files.inputs_of(run, pool))
-    assessment = files.reopen(run, pool)
-    assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
-    found = assessment.disagreements()
+    with let_go(files.reopen(run, pool)) as assessment:
+        found = assessment.disagreements()
     echo(rows.differing(assessment))
     if not len(found):
         return
@@ -146,7 +145,7 @@ def resolve(
     if (labels is None) == (rule is None):
         raise LabelError("Resolve by a sheet, such as to_decide.csv, or by --rule, and not by both.")
     assessment = files.reopen(run, pool)
-    with closing(assessment.journal):  # type: ignore[type-var]
+    with let_go(assessment):
         if labels is None:
             n = assessment.resolve(rule=rule)
         else:
@@ -170,7 +169,7 @@ def skip(run: RunFile, ids: ItemIds, pool: Moved = None) -> None:
     from bayes_assess.cli import files, rows, text
 
     assessment = files.reopen(run, pool)
-    with closing(assessment.journal):  # type: ignore[type-var]
+    with let_go(assessment):
         found = files.named_ids(assessment, ids)
         n = assessment.skip(found)
     echo(rows.set_aside(n, before=len(set(found)) - n))
@@ -193,7 +192,7 @@ def release(
     if not (ids or pending or skipped):
         raise LabelError("Say which items to release: their ids, --pending or --skipped.")
     assessment = files.reopen(run, pool)
-    with closing(assessment.journal):  # type: ignore[type-var]
+    with let_go(assessment):
         chosen = [
             *files.named_ids(assessment, ids or []),
             *assessment.pending.tolist() * pending,

@@ -229,3 +229,60 @@ def test_every_annotator_has_the_first_own_label_and_the_first_of_all_counts(row
     assert in_force.tolist() == [counts.get(item, -1) for item in range(5)]
     by_item = {item: [told[item] for told in expected.values() if item in told] for item in counts}
     assert book.differing.tolist() == sorted(item for item, codes in by_item.items() if len(set(codes)) > 1)
+
+
+def test_annotators_put_their_own_labels_right_without_deciding_for_others(tmp_path):
+    a = two_annotators(session(tmp_path / "run.db"))
+    assert a.correct(["b"], ["dog"], annotator="A2") == 1  # A1 says so, too, whose label counts
+    assert dict(zip(*a.labelled, strict=True))["b"] == "dog"
+    assert a.disagreements().ids.tolist() == ["c"]
+    assert a.correct(["c"], ["dog"], annotator="A1") == 1  # the label that counts
+    assert dict(zip(*a.labelled, strict=True))["c"] == "dog"
+    assert not a.n_disagreements
+    assert a.agreement().raw == 1
+    assert a.correct(["c"], ["dog"], annotator="A1") == 0
+    a.tell(["d"], ["cat"], annotator="A1")
+    a.resolve(["d"], ["eel"])
+    a.correct(["d"], ["dog"], annotator="A1")  # somebody has decided on it
+    assert dict(zip(*a.labelled, strict=True))["d"] == "eel"
+    again = ba.resume(tmp_path / "run.db", POOL)
+    assert_same(again, a)
+    assert again.agreement().raw == a.agreement().raw == 1
+    with pytest.raises(ba.LabelError, match="'b' has no label by 'A3' that could be corrected"):
+        a.correct(["a", "b"], [None, "cat"], annotator="A3")
+
+
+def test_an_annotators_correction_is_followed_by_other_sessions(tmp_path):
+    a = two_annotators(session(tmp_path / "run.db"))
+    other = ba.resume(tmp_path / "run.db", POOL)
+    a.correct(["a"], ["eel"], annotator="A1")
+    other.catch_up()
+    assert_same(other, a)
+    assert other.disagreements().ids.tolist() == ["a", "b", "c"]
+
+
+def test_journals_keep_for_whom_items_were_asked_and_what_people_noted(tmp_path):
+    a = session(tmp_path / "run.db")
+    ids = a.ask(2, annotator="A1").ids
+    a.note(ids[0], "hard to hear", annotator="A1")
+    again = ba.resume(tmp_path / "run.db", POOL)
+    (asked, noted) = again.events
+    assert (asked.kind, asked.payload["annotator"], asked.payload["ids"]) == ("ask", "A1", ids.tolist())
+    assert noted.kind == "note"
+    assert [tuple(note) for note in again.notes] == [(ids[0], "A1", "hard to hear")]
+    assert_same(again, a)
+    ranked = ba.assess(ba.RankedList(100), ba.PrecisionCurve(p_min=0.5), journal=tmp_path / "ranked.db")
+    first = ranked.ask(1, annotator="A1").ids
+    ranked.note(first[0], "odd")
+    again = ba.resume(tmp_path / "ranked.db", ranked.pool)
+    assert again.notes[0].text == "odd"
+    assert again.events[0].payload["annotator"] == "A1"
+
+
+def test_a_rehearsal_changes_nothing_and_compiles_what_the_next_label_needs():
+    a = session()
+    a.ask(1)
+    before = a.result().summary()
+    a.rehearse()
+    assert (a.labels_used, a.n_pending, a.result().summary()) == (0, 1, before)
+    assert [event.kind for event in a.events] == ["ask"]

@@ -36,6 +36,15 @@ def test_random_labels_are_as_many_as_the_normal_interval_needs(half):
     assert plan.labels.lower <= plan.labels.expected <= plan.labels.upper
 
 
+def test_random_labels_are_those_of_the_width_that_is_planned_where_no_future_was_followed_so_far(half, monkeypatch):
+    session, plan = half
+    monkeypatch.setattr("bayes_assess.campaigns.plan._MOST", 100)
+    short = session.plan(width=0.05, futures=40)
+    assert short.n_simulated == 300 < plan.n_simulated
+    assert abs(short.random_labels - plan.random_labels) < 0.02 * plan.random_labels
+    assert abs(short.labels.expected - plan.labels.expected) < 0.1 * plan.labels.expected
+
+
 def test_a_plan_changes_nothing_of_its_session(half):
     session, _ = half
     other = one_group(100, 100)

@@ -1,0 +1,236 @@
+"""Items as the page shows them, and the answers that it takes, as plain values for JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import numpy as np
+
+from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.seeds import generator
+from bayes_assess.campaigns.exchange.tasks import Answers
+from bayes_assess.errors import LabelError
+from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
+from bayes_assess.pool.ranked import RankedList
+
+PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif"}
+_MOST_BUTTONS = 20  # classes, beyond which they are searched
+_LETTERS = "abcdefghijklmopqrstvwxyz"  # without n and u, which are keys of the page
+_TAKEN = " nu?/"
+_TAKEN_UP = (NO_LABEL,)
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Where pictures may come from: a folder, or the beginning of addresses.
+
+    Attributes
+    ----------
+    folder : str, optional
+        Absolute.
+    address : str, optional
+        Such as ``https://pictures.example.org/2026/``.
+
+    Examples
+    --------
+    >>> Pictures("/data").link("cats/7.png"), Pictures("/data").link("a cat")
+    ('pictures/cats/7.png', None)
+    >>> Pictures(address="https://a.org/").link("https://a.org/7.png"), Pictures().link("https://b.org/7.png")
+    ('https://a.org/7.png', None)
+    """
+
+    folder: str | None = None
+    address: str | None = None
+
+    @classmethod
+    def of(cls, place: str | None) -> Pictures:
+        """Return what an option says: a folder, an address, or nothing."""
+        from pathlib import Path
+
+        if place is None:
+            return cls()
+        if urlsplit(place).scheme in ("http", "https"):
+            return cls(address=place if urlsplit(place).path else f"{place}/")
+        if not Path(place).is_dir():
+            raise LabelError(f"There is no folder {place} of pictures; name a folder, or the beginning of addresses.")
+        return cls(folder=str(Path(place).resolve()))
+
+    def link(self, text: str) -> str | None:
+        """Return where the page finds a picture; None where the text names none that may be shown."""
+        if self.address is not None and text.startswith(self.address) and not set(text) & set("\n\r\t \"'<>\\"):
+            return text
+        if self.folder is not None and PurePosixPath(text).suffix.lower() in PICTURES and "\n" not in text:
+            return f"pictures/{quote(text.removeprefix(self.folder).lstrip('/'))}"
+        return None
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What is asked for at a time: an item, or the two halves of a pair.
+
+    Attributes
+    ----------
+    key : str
+        Which unit it is, for the page.
+    ids : tuple
+        Of its items, as the session knows them.
+    sides : list of dicts
+        What is shown of every item, in the order in which the page shows them.
+    order : tuple of int
+        Which item every side is of.
+    """
+
+    key: str
+    ids: tuple[Any, ...]
+    sides: list[dict[str, Any]] = field(repr=False)
+    order: tuple[int, ...]
+
+    def card(self) -> dict[str, Any]:
+        """Return the unit as the page takes it."""
+        return {"key": self.key, "sides": self.sides}
+
+
+class AnswerKind:
+    """What the page takes for an answer, and the labels that it stands for.
+
+    Parameters
+    ----------
+    space : LabelSpace
+    often : array (C,), optional
+        How often every class is predicted: the order in which many of them are listed.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> kind = AnswerKind(ba.Pool(predictions=["cat", "dog"]).label_space)
+    >>> kind.spec["kind"], [one["key"] for one in kind.spec["choices"]], kind.label(1)
+    ('one', ['1', '2'], 'dog')
+    """
+
+    def __init__(self, space: Any, often: Any = None):
+        self._space = space
+        self.answers = Answers.of(space, ())
+        n = len(self.answers.choices)
+        self._place = {name: place for place, name in enumerate(self.answers.choices)}
+        order = np.arange(n)
+        if n > _MOST_BUTTONS and often is not None:
+            order = np.argsort(-np.append(often, 0)[:n], kind="stable")
+        keys = _keys(self.answers)
+        self.spec: dict[str, Any] = {
+            "kind": "number" if self.answers.bounds else "several" if self.answers.several else "one",
+            "search": n > _MOST_BUTTONS,
+            "bounds": self.answers.bounds,
+            "step": _step(space) if self.answers.bounds else None,
+            "choices": [
+                {"code": code, "name": self.answers.choices[code], "key": keys[code] if n <= _MOST_BUTTONS else None}
+                for code in order.tolist()
+            ],
+            "none": self._place.get(NO_LABEL) if self.answers.several else None,
+        }
+
+    def label(self, answer: Any) -> Any:
+        """Return the label that an answer of the page stands for.
+
+        Raises
+        ------
+        LabelError
+            If it is no answer that the page could give.
+        """
+        if self.answers.bounds is not None:
+            if isinstance(answer, bool) or not isinstance(answer, int | float) or not math.isfinite(answer):
+                raise LabelError(f"A label is a number here; found {show(answer)}.")
+            return float(answer)
+        if self.answers.several:
+            if not isinstance(answer, list) or not answer:
+                raise LabelError("An item has a list of labels here, or the one that says that none applies.")
+            return SEPARATOR.join(self._name(code) for code in answer)
+        self._name(answer)
+        return self._space.classes[answer].item()
+
+    def answer(self, label: Any) -> Any:
+        """Return the answer that stands for a label; None for none.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> space = ba.Pool(predictions=["a;b", "-"], multilabel=True).label_space
+        >>> AnswerKind(space).answer("b;a")
+        [1, 0]
+        """
+        if label is None:
+            return None
+        if self.answers.bounds is not None:
+            return float(label)
+        if self.answers.several:
+            return [self._place[name] for name in str(label).split(SEPARATOR)]
+        return self._place[str(label)]
+
+    def _name(self, code: Any) -> str:
+        if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code < len(self.answers.choices):
+            raise LabelError(
+                f"{show(code)} is the number of no class; the classes are {listing(self.answers.choices)}."
+            )
+        return self.answers.choices[code]
+
+
+def units_of(session: Any, ids: Any, pictures: Pictures) -> list[Unit]:
+    """Return what is shown of items of a session; those of pairs are two and two.
+
+    The order of a pair's sides is drawn once and for all, from the session's seed, so that it tells nothing.
+    """
+    ids = np.asarray(ids)
+    columns = _columns(session.pool, ids)
+    sides = [
+        [_field(name, values[at], pictures) for name, values in columns.items() if _some(values[at])]
+        for at in range(len(ids))
+    ]
+    each = session.question.labels_each
+    units = []
+    for start in range(0, len(ids), each):
+        own = ids[start : start + each].tolist()
+        order = (0,) if each == 1 else tuple(generator(0, f"sides of {own[0]!r}").permutation(each).tolist())
+        shown = [{"fields": sides[start + side], "id": str(own[side]) if not columns else None} for side in order]
+        units.append(Unit(str(own[0]), tuple(own), shown, order))
+    return units
+
+
+def _columns(pool: Any, ids: np.ndarray) -> dict[str, np.ndarray]:
+    if not pool.show or not len(ids):
+        return {}
+    if isinstance(pool, RankedList):
+        ranks = pool.ranks_of(ids)
+        return {} if ranks is None else {name: values[ranks - 1] for name, values in pool.show.items()}
+    items = pool.positions(ids)
+    return {name: values[items] for name, values in pool.show.items()}
+
+
+def _some(value: Any) -> bool:
+    return value is not None and value == value and str(value) != ""
+
+
+def _field(name: str, value: Any, pictures: Pictures) -> dict[str, str]:
+    text = str(value)
+    link = pictures.link(text)
+    return {"name": name, "text": text} if link is None else {"name": name, "picture": link, "text": text}
+
+
+def _keys(answers: Answers) -> Sequence[str | None]:
+    """Return the key of every button: the names themselves where they are single letters or digits."""
+    names = answers.choices
+    singles = [name.lower() for name in names if name not in _TAKEN_UP]
+    if singles and all(len(name) == 1 and name.isalnum() and name not in _TAKEN for name in singles):
+        if len(set(singles)) == len(singles):
+            return [name.lower() if name not in _TAKEN_UP else "-" for name in names]
+    many = [*"123456789", *_LETTERS]
+    keys = [many[at] if at < len(many) else None for at in range(len(names))]
+    return ["0" if name in _TAKEN_UP and answers.several else key for name, key in zip(names, keys, strict=True)]
+
+
+def _step(space: Any) -> float:
+    return min(float(high) - float(low) for low, high in pairwise(space.classes.tolist()))

@@ -1,0 +1,411 @@
+"""The desk: hands the items of one session to people, one after the other, and takes their answers.
+
+Every person has a few items open, the one on the screen and those after it, which are pending in the session and are
+handed to nobody else. They are chosen while the person reads. Whoever stays away for a while gives them back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayes_assess._tools.arrays import is_share, show
+from bayes_assess._tools.text import plural
+from bayes_assess.campaigns.annotators import UNNAMED, OneAnnotator, annotator_names
+from bayes_assess.errors import BayesAssessError, BudgetError, LabelError
+from bayes_assess.pool.ranked import RankedList
+from bayes_assess.web.cards import AnswerKind, Pictures, Unit, units_of
+from bayes_assess.web.history import History
+
+AHEAD = 3  # items that a person has open: one to read, two that follow at once
+RECENT = 10  # answers that can be changed
+PATIENCE = 1800.0  # seconds until the items of somebody who is away are given to others
+_LONGEST_NOTE = 2000  # characters
+
+
+class Given(NamedTuple):
+    """An answer that somebody gave: one per side of the unit, or None where nobody can say."""
+
+    unit: Unit
+    answers: list[Any] | None
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as the page takes it."""
+        return {**self.unit.card(), "answers": self.answers}
+
+
+@dataclass
+class Seat:
+    """A person at the desk.
+
+    Attributes
+    ----------
+    name : str or None
+        By which labels are told; None where people are not told apart.
+    open : dict of Unit
+        By key, in the order in which they are to be labelled.
+    recent : dict of Given
+        By key, the latest last.
+    seen : float
+        When the person was last heard of.
+    """
+
+    name: str | None
+    open: OrderedDict[str, Unit] = field(default_factory=OrderedDict)
+    recent: OrderedDict[str, Given] = field(default_factory=OrderedDict)
+    seen: float = 0.0
+
+
+class Desk:
+    """The items of a session, handed out one after the other.
+
+    It may be used from several threads: whoever comes first is served first.
+
+    Parameters
+    ----------
+    session : Assessment, RankedAssessment or PairedAssessment
+    pictures : Pictures
+        Where pictures may come from.
+    overlap : float in [0, 1)
+        Share of the items that two people label, of those who gave their names.
+    patience : float
+        Seconds until the items of somebody who is away are given to others.
+    clock : function
+        Returns seconds.
+
+    Raises
+    ------
+    LabelError
+        If `overlap` is no share, or the session keeps one label of every item.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 3, show={"text": list("abcdef")}), ba.GroupAccuracy())
+    >>> desk = Desk(a)
+    >>> first, *_ = desk.opened("anna")["open"]
+    >>> found = desk.answer("anna", first["key"], [1])
+    >>> a.labels_used, len(found["open"]), found["recent"][-1]["answers"]
+    (1, 3, [1])
+    """
+
+    def __init__(
+        self,
+        session: Any,
+        *,
+        pictures: Pictures | None = None,
+        overlap: float = 0.0,
+        patience: float = PATIENCE,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        if overlap and not is_share(overlap):
+            raise LabelError(f"The share of items that two people label lies between 0 and 1; found {show(overlap)}.")
+        if overlap and isinstance(session, OneAnnotator):
+            session.disagreements()  # which says why
+        self.session = session
+        self.overlap = float(overlap)
+        self.lock = threading.RLock()
+        self.kind = AnswerKind(session.pool.label_space, _frequencies(session.pool))
+        self._pictures = pictures or Pictures()
+        self._patience, self._clock = patience, clock
+        self._one = isinstance(session, OneAnnotator)
+        self._seats: dict[str, Seat] = {}
+        self._history = History(session, self.overlap)
+        self._orphans = self._history.awaited()  # asked for before the desk was opened
+        self._since = clock()
+
+    def opened(self, person: str, name: str | None = None) -> dict[str, Any]:
+        """Let somebody begin, or come back: what there is to label, and the latest answers.
+
+        Parameters
+        ----------
+        person : str
+            Whom items belong to: a name, or what tells a browser from others.
+        name : str, optional
+            By which labels are told.
+
+        Raises
+        ------
+        LabelError
+            If nobody can be called so.
+        """
+        with self.lock:
+            if name is not None and person not in self._seats:
+                name = str(annotator_names(name, 1, self.session.pool.show)[0])
+            seat = self._seat(person, name)
+            return {
+                "answer": self.kind.spec,
+                "paired": self.session.question.labels_each == 2,
+                "names_wanted": bool(self.overlap) and seat.name is None,
+                **self._state(seat, []),
+            }
+
+    def has_seat(self, person: str) -> bool:
+        """Tell whether somebody has opened the page here."""
+        return person in self._seats
+
+    def prepare(self) -> None:
+        """Choose the first items before anybody is there."""
+        with self.lock:
+            if not self._seats and not self._orphans.get(UNNAMED):
+                seat = Seat(None)
+                with contextlib.suppress(BudgetError):
+                    self._ask(seat, AHEAD)
+                self._orphans[UNNAMED] = [unit.ids[0] for unit in seat.open.values()]
+
+    def rehearse(self) -> None:
+        """Compile what the first label will need, while its item is read; the desk is open meanwhile."""
+        with contextlib.suppress(BayesAssessError):
+            self.session.rehearse()
+
+    def next(self, person: str, have: Any = ()) -> dict[str, Any]:
+        """Return what somebody has open; cards that the page has are left out."""
+        with self.lock:
+            return self._state(self._seat(person), have)
+
+    def answer(self, person: str, key: str, answers: list[Any], note: str = "", have: Any = ()) -> dict[str, Any]:
+        """Take an answer, or another one in the place of an earlier one, and say what comes next.
+
+        Parameters
+        ----------
+        person : str
+        key : str
+            Of the unit.
+        answers : list
+            For every side that is shown, as `AnswerKind` has them.
+        note : str
+            What the person has to say about the item.
+        have : list of str
+            Cards that the page has.
+
+        Raises
+        ------
+        LabelError
+            If it is no answer, or contradicts what others have told; nothing is taken then.
+        UnknownIdError
+            If there is no such unit.
+        """
+        with self.lock:
+            seat, unit = self._found(person, key)
+            if len(answers) != len(unit.ids):
+                raise LabelError(f"There are {len(unit.ids)} items to label here; found {len(answers)} answers.")
+            labels: list[Any] = [None] * len(unit.ids)
+            for side, answer in zip(unit.order, answers, strict=True):
+                labels[side] = self.kind.label(answer)
+            self._tell(seat, unit, labels)
+            self._note(seat, unit, note)
+            self._gave(seat, Given(unit, answers))
+            return self._state(seat, have)
+
+    def skip(self, person: str, key: str, note: str = "", have: Any = ()) -> dict[str, Any]:
+        """Set a unit aside that nobody can label, and say what comes next."""
+        with self.lock:
+            seat, unit = self._found(person, key)
+            told = self._history.told_by(unit.ids[0])
+            if (seat.name or UNNAMED) in told:
+                raise LabelError("A label that was told can be changed, not taken back; choose another one.")
+            if told:  # somebody else could
+                self._history.second.pop(unit.ids[0], None)
+            else:
+                self.session.skip(list(unit.ids))
+            self._note(seat, unit, note)
+            self._gave(seat, Given(unit, None))
+            return self._state(seat, have)
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """Return the items on which annotators differ and nobody has decided, with what everybody said."""
+        with self.lock:
+            if self._one or not self.session.n_disagreements:
+                return []
+            found = self.session.disagreements()
+            units = units_of(self.session, found.ids, self._pictures)
+            said = [
+                [{"name": name, "answer": self.kind.answer(labels[at])} for name, labels in found.labels.items()]
+                for at in range(len(units))
+            ]
+            return [
+                {**unit.card(), "said": [one for one in all_said if one["answer"] is not None]}
+                for unit, all_said in zip(units, said, strict=True)
+            ]
+
+    def decide(self, key: str, answers: list[Any]) -> list[dict[str, Any]]:
+        """Decide on an item about which annotators differ; return those that are left."""
+        with self.lock:
+            self.session.resolve([self._history.id_of(key)], [self.kind.label(answers[0])])
+            return self.decisions()
+
+    def counts(self) -> dict[str, Any]:
+        """Return how far the campaign is, for everybody to see."""
+        with self.lock:
+            session = self.session
+            return {
+                "used": session.labels_used,
+                "skipped": session.n_skipped,
+                "items": session.pool.n_items,
+                "to_decide": 0 if self._one else session.n_disagreements,
+            }
+
+    def agreement(self) -> str | None:
+        """Say how far annotators agree; None where no two have labelled the same item."""
+        with self.lock:
+            try:
+                found = None if self._one else self.session.agreement()
+            except LabelError:  # no item has two labels
+                found = None
+            if found is None:
+                return None
+            several = plural(found.n_items, "item")
+            return f"Annotators agree in {found.raw:.0%} of the labels of {several} that several have labelled."
+
+    def _seat(self, person: str, name: str | None = None) -> Seat:
+        """Return somebody's seat; it is taken when there is none."""
+        self._follow()
+        seat = self._seats.get(person)
+        if seat is None:
+            seat = self._seats[person] = Seat(name)
+            known = name is not None or all(
+                other.name is not None for other in self._seats.values() if other is not seat
+            )
+            given = self._history.latest(name or UNNAMED, RECENT) if known else []
+            units = units_of(self.session, [i for ids, _ in given for i in ids], self._pictures) if given else []
+            for unit, (_, labels) in zip(units, given, strict=True):
+                said = None if labels is None else [self.kind.answer(labels[side]) for side in unit.order]
+                seat.recent[unit.key] = Given(unit, said)
+        seat.seen = self._clock()
+        return seat
+
+    def _found(self, person: str, key: str) -> tuple[Seat, Unit]:
+        seat = self._seat(person)
+        if key in seat.open:
+            return seat, seat.open[key]
+        if key in seat.recent:
+            return seat, seat.recent[key].unit
+        return seat, units_of(self.session, self._history.unit(self._history.id_of(key)), self._pictures)[0]
+
+    def _state(self, seat: Seat, have: Any) -> dict[str, Any]:
+        waiting = self._fill(seat)
+        cards = [unit.card() if key not in have else {"key": key} for key, unit in seat.open.items()]
+        return {
+            "open": cards,
+            "recent": [one.plain() if key not in have else {"key": key} for key, one in seat.recent.items()],
+            "waiting": waiting,
+            "counts": self.counts(),
+        }
+
+    def _fill(self, seat: Seat) -> str:
+        """Hand items out until enough are open; say why there are none."""
+        if self.overlap and seat.name is None:
+            return "Say who you are: some items are labelled by two people."
+        self._give_second(seat)
+        self._give_orphans(seat)
+        lacking = AHEAD - len(seat.open)
+        said = ""
+        if lacking > 0:
+            try:
+                self._ask(seat, lacking)
+            except BudgetError as error:
+                said = str(error)
+        if seat.open:
+            return ""
+        away = any(other.open for other in self._seats.values())
+        if away or self.session.n_pending:
+            return said or "All other items are with others; wait until they are back."
+        return said or "Nothing is left to label."
+
+    def _ask(self, seat: Seat, n: int) -> None:
+        session, each = self.session, self.session.question.labels_each
+        ranked = isinstance(session.pool, RankedList)
+        n = n if ranked else min(n, session.n_remaining // each)
+        if n <= 0 or (ranked and session.done):
+            return
+        queries = session.ask(n * each, annotator=seat.name or UNNAMED)
+        for unit in units_of(session, queries.ids, self._pictures):
+            seat.open[unit.key] = unit
+
+    def _give_second(self, seat: Seat) -> None:
+        """Open an item that another person has labelled, where it is due."""
+        if not self.overlap or any(unit.ids[0] in self._history.second for unit in seat.open.values()):
+            return
+        for id, name in self._history.second.items():
+            taken = any(str(id) in other.open for other in self._seats.values())
+            if name != seat.name and not taken:
+                unit = units_of(self.session, [id], self._pictures)[0]
+                seat.open[unit.key] = unit
+                return
+
+    def _give_orphans(self, seat: Seat) -> None:
+        """Open items that the person, or somebody without a name, had before a restart, or that nobody has had yet."""
+        for name in dict.fromkeys((seat.name or UNNAMED, UNNAMED)):
+            waiting = self._orphans.get(name, [])
+            while waiting and len(seat.open) < AHEAD:
+                for unit in units_of(self.session, self._history.unit(waiting.pop(0)), self._pictures):
+                    seat.open[unit.key] = unit
+
+    def _follow(self) -> None:
+        """Take note of what others wrote to the journal, and of who is away for too long."""
+        self.session.catch_up()
+        news = self._history.follow()
+        now = self._clock()
+        if news:
+            pending = set(map(str, self.session.pending.tolist()))
+            for seat in self._seats.values():
+                for key in [key for key, unit in seat.open.items() if not self._still(unit, pending)]:
+                    del seat.open[key]
+            for name, ids in self._orphans.items():
+                self._orphans[name] = [id for id in ids if str(self._history.unit(id)[0]) in pending]
+        for seat in self._seats.values():
+            if seat.open and now - seat.seen > self._patience:
+                self._release([id for unit in seat.open.values() for id in unit.ids])
+                seat.open.clear()
+        if self._orphans and now - self._since > self._patience:
+            self._release([id for ids in self._orphans.values() for one in ids for id in self._history.unit(one)])
+            self._orphans = {}
+
+    def _still(self, unit: Unit, pending: set[str]) -> bool:
+        return unit.key in pending or unit.ids[0] in self._history.second
+
+    def _release(self, ids: list[Any]) -> None:
+        pending = set(self.session.pending.tolist())
+        ids = [id for id in ids if id in pending]
+        if ids:
+            self.session.release(ids)
+
+    def _tell(self, seat: Seat, unit: Unit, labels: list[Any]) -> None:
+        """Tell labels, or put right what the person has told before."""
+        ids, who = list(unit.ids), {} if self._one or seat.name is None else {"annotator": seat.name}
+        told = self._history.told_by(unit.ids[0])
+        mine = UNNAMED if self._one or seat.name is None else seat.name
+        if mine in told and (mine != UNNAMED or unit.key in seat.recent):
+            self.session.correct(ids, labels, **who)
+        else:
+            self.session.tell(ids, labels, **who)
+
+    def _note(self, seat: Seat, unit: Unit, note: str) -> None:
+        text = str(note).strip()
+        if len(text) > _LONGEST_NOTE:
+            raise LabelError(f"A note has at most {_LONGEST_NOTE:,} characters; found {len(text):,}.")
+        if text:
+            self.session.note(unit.ids[0], text, annotator=seat.name)
+
+    def _gave(self, seat: Seat, given: Given) -> None:
+        seat.open.pop(given.unit.key, None)
+        seat.recent.pop(given.unit.key, None)
+        seat.recent[given.unit.key] = given
+        while len(seat.recent) > RECENT:
+            seat.recent.popitem(last=False)
+
+
+def _frequencies(pool: Any) -> np.ndarray | None:
+    """Return how often every class is predicted."""
+    if isinstance(pool, RankedList):
+        return None
+    if pool.multilabel:
+        return pool.indicators.sum(0)
+    return np.bincount(pool.system_codes("prediction"), minlength=pool.n_classes)

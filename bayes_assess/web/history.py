@@ -1,0 +1,145 @@
+"""What a journal knows of items and people: who labelled what, and for whom items were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._tools.seeds import generator
+from bayes_assess.campaigns.annotators import UNNAMED
+from bayes_assess.campaigns.journal import Event
+
+
+class History:
+    """Events of a session as the desk needs them; items are known by the id of the first of their unit.
+
+    Parameters
+    ----------
+    session : Assessment, RankedAssessment or PairedAssessment
+    overlap : float
+        Share of the items that a second person is to label.
+
+    Attributes
+    ----------
+    second : dict
+        Items that await a second label, and who gave the first.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
+    >>> ids = a.ask(2, annotator="anna").ids.tolist()
+    >>> a.tell(ids[:1], ["cat"], annotator="anna")
+    >>> history = History(a)
+    >>> history.told_by(ids[0]), history.awaited()["anna"] == ids[1:], history.latest("anna", 10)[0][1]
+    ({'anna'}, True, ['cat'])
+    """
+
+    def __init__(self, session: Any, overlap: float = 0.0):
+        self._session, self._overlap = session, overlap
+        self._begin()
+        self.follow()
+
+    def _begin(self) -> None:
+        self._seen = 0
+        self.second: dict[Any, str] = {}
+        self._told: dict[Any, set[str]] = {}
+        self._asked: dict[Any, str] = {}
+        self._given: dict[str, dict[Any, list[Any] | None]] = {}
+
+    def follow(self) -> bool:
+        """Take note of what has happened since the last look; tell whether that is anything."""
+        events = self._session.events
+        if len(events) < self._seen:  # an ask that never took effect was left out
+            self._begin()
+        new = events[self._seen :]
+        for event in new:
+            self._take(event)
+        self._seen = len(events)
+        return bool(new)
+
+    def told_by(self, id: Any) -> set[str]:
+        """Return the names of those who labelled an item."""
+        return self._told.get(id, set())
+
+    def awaited(self) -> dict[str, list[Any]]:
+        """Return the items without an answer that were asked for, by whom they were asked for."""
+        pending = set(self._session.pending.tolist())
+        found: dict[str, list[Any]] = {}
+        for id, name in self._asked.items():
+            if id in pending:
+                found.setdefault(name, []).append(id)
+        return found
+
+    def latest(self, name: str, n: int) -> list[tuple[list[Any], list[Any] | None]]:
+        """Return the ids and labels of the last units that somebody answered, the latest last.
+
+        Of those without a name they are the units that were asked for one by one, not those of sheets.
+        """
+        given = [one for one in self._given.get(name, {}).items() if name != UNNAMED or one[0] in self._asked]
+        return [(self.unit(id), labels) for id, labels in given[-n:]]
+
+    def unit(self, id: Any) -> list[Any]:
+        """Return the ids of the unit of an item: the item itself, or both halves of its pair."""
+        session = self._session
+        return [id] if session.question.labels_each == 1 else session.halves_of([id])[0].tolist()
+
+    def id_of(self, key: str) -> Any:
+        """Return the id of the item that the page calls by a text."""
+        ids = getattr(self._session.pool, "ids", None)
+        numbers = ids is None or np.asarray(ids).dtype.kind in "iu"
+        return int(key) if numbers and key.lstrip("-").isdecimal() else key
+
+    def _take(self, event: Event) -> None:
+        payload = event.payload
+        if event.kind == "ask" and "annotator" in payload:
+            self._asked |= {ids[0]: payload["annotator"] for ids in self._units(payload["ids"])}
+        elif event.kind == "annotate":
+            for part in (payload, payload["further"]):
+                for ids, label, name in zip(
+                    self._units(part["ids"]), _plain(part["labels"]), _plain(part["annotators"]), strict=True
+                ):
+                    self._label(ids[0], [label], str(name))
+        elif event.kind in ("tell", "correct", "revise"):
+            name = payload.get("annotator", UNNAMED)
+            each = payload.get("halves") or [[label] for label in _plain(payload["labels"])]
+            for ids, labels in zip(self._units(payload["ids"]), each, strict=True):
+                if event.kind != "correct" or name in self.told_by(ids[0]):
+                    self._label(ids[0], list(labels), name)
+        elif event.kind == "skip":
+            for ids in self._units(payload["ids"]):
+                name = self._asked.get(ids[0])
+                if name is not None:
+                    self._give(ids[0], None, name)
+        elif event.kind == "release":
+            for ids in self._units(payload["ids"]):
+                self._asked.pop(ids[0], None)
+
+    def _label(self, id: Any, labels: list[Any], name: str) -> None:
+        told = self._told.setdefault(id, set())
+        told.add(name)
+        self._give(id, labels, name)
+        due = self._overlap and generator(0, f"second label of {id}").random() < self._overlap
+        if len(told) > 1:
+            self.second.pop(id, None)
+        elif due and name != UNNAMED:
+            self.second[id] = name
+
+    def _give(self, id: Any, labels: list[Any] | None, name: str) -> None:
+        given = self._given.setdefault(name, {})
+        given.pop(id, None)
+        given[id] = labels
+
+    def _units(self, ids: Any) -> Iterator[list[Any]]:
+        """Go through the units of an event: pairs have names of their own there."""
+        ids = _plain(ids)
+        if self._session.question.labels_each == 1:
+            yield from ([id] for id in ids)
+        else:
+            yield from (halves.tolist() for halves in self._session.halves_named(ids))
+
+
+def _plain(values: Any) -> list[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)

@@ -1,0 +1,339 @@
+"""The server of the labelling page: routes, the stream of answers, and the threads behind them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import secrets
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from bayes_assess.errors import BayesAssessError, OutputError
+from bayes_assess.web.acts import ANSWERING, Acts
+from bayes_assess.web.cards import PICTURES, Pictures
+from bayes_assess.web.desk import Desk
+from bayes_assess.web.guard import COMMAND, Guard, is_loopback
+from bayes_assess.web.notice import Notice, noticed
+
+STATIC = Path(__file__).parent / "static"
+PORT = 8642  # where it is free
+_TYPES = {"label.js": "text/javascript", "label.css": "text/css"}
+_HEARTBEAT = 15.0  # seconds between signs of life in the stream
+_LOOK = 0.25  # seconds until a stream sees that the server is ending
+_END = 2  # seconds that open streams are given when the server ends
+
+Commands = Callable[[list[str], str], dict[str, Any]]  # words and folder -> code, out, err
+
+
+class Page:
+    """One labelling page: a desk, and who looks at it.
+
+    Parameters
+    ----------
+    desk : Desk
+    title : str
+    show_answer : bool
+        Whether the answer so far can be seen.
+    width, level : float, optional
+        See `standing`.
+    pictures : Pictures
+    commands : function, optional
+        Runs a command of the command line on the desk's session.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        *,
+        title: str = "",
+        show_answer: bool = False,
+        width: float | None = None,
+        level: float | None = None,
+        pictures: Pictures | None = None,
+        commands: Commands | None = None,
+    ):
+        self.desk, self.show_answer = desk, show_answer
+        self._acts = Acts(desk, title=title, show_answer=show_answer, width=width, level=level)
+        self._pictures = pictures or Pictures()
+        self._commands = commands
+        self._at_desk = ThreadPoolExecutor(1, thread_name_prefix="desk")  # one after the other
+        self._answers = ThreadPoolExecutor(1, thread_name_prefix="answers")
+        self._looking: set[asyncio.Queue[str]] = set()
+        self._standing: dict[str, Any] | None = None
+        self._stale = self._busy = False
+        self.ending: Callable[[], bool] = lambda: False  # whether streams are to end
+
+    def app(self) -> Any:
+        """Return the ASGI application, without its guard."""
+        routes = [
+            Route("/", self._page),
+            Route("/{name:str}", self._static),
+            Route("/pictures/{path:path}", self._picture),
+            Route("/api/stream", self._stream),
+            Route("/api/{act:str}", self._act, methods=["POST"]),
+        ]
+        if self._commands is not None:
+            routes.insert(0, Route(COMMAND, self._command, methods=["POST"]))
+        return Starlette(routes=routes, lifespan=self._lifespan)
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, _: Any) -> AsyncIterator[None]:
+        self._loop = asyncio.get_running_loop()
+        ready = asyncio.create_task(self._get_ready())
+        yield
+        ready.cancel()
+        self._at_desk.shutdown(wait=True)
+        self._answers.shutdown(wait=False, cancel_futures=True)
+
+    async def _get_ready(self) -> None:
+        await self._loop.run_in_executor(self._at_desk, self.desk.prepare)
+        await self._loop.run_in_executor(self._answers, self.desk.rehearse)
+        self._changed()
+
+    async def _page(self, request: Request) -> Response:
+        return Response((STATIC / "page.html").read_bytes(), media_type="text/html")
+
+    async def _static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name == "favicon.ico":
+            return Response(status_code=204)
+        if name not in _TYPES:
+            return Response("There is no such page.", 404, media_type="text/plain")
+        return Response((STATIC / name).read_bytes(), media_type=_TYPES[name])
+
+    async def _picture(self, request: Request) -> Response:
+        folder, name = self._pictures.folder, request.path_params["path"]
+        if folder is None or "\0" in name:
+            return Response("There is no such picture.", 404, media_type="text/plain")
+        root = Path(folder)
+        path = (root / name).resolve()
+        if not path.is_relative_to(root) or path.suffix.lower() not in PICTURES or not path.is_file():
+            return Response("There is no such picture.", 404, media_type="text/plain")
+        return FileResponse(path)
+
+    async def _act(self, request: Request) -> Response:
+        """Do what the page asks for."""
+        act = request.path_params["act"]
+        try:
+            sent = json.loads(await request.body())
+            found = await self._loop.run_in_executor(self._at_desk, self._acts.do, act, sent)
+        except BayesAssessError as error:
+            return _said(str(error), 422)
+        except ValueError:
+            return _said("This is not what the page sends.", 400)
+        if act in ANSWERING:
+            self._changed()
+        return JSONResponse(found)
+
+    async def _command(self, request: Request) -> Response:
+        """Run a command of the command line on the session that is open."""
+        try:
+            sent = json.loads(await request.body())
+            words, folder = [str(word) for word in sent["words"]], str(sent["folder"])
+        except (ValueError, KeyError, TypeError):
+            return _said("This is no command.", 400)
+        commands = self._commands
+        assert commands is not None
+
+        def run() -> dict[str, Any]:
+            with self.desk.lock:
+                return commands(words, folder)
+
+        found = await self._loop.run_in_executor(self._at_desk, run)
+        self._changed()
+        return JSONResponse(found)
+
+    async def _stream(self, request: Request) -> Response:
+        """Stream the answer so far, anew whenever it has changed."""
+        if not self.show_answer:
+            return _said("The answer is not shown here; start the page with --show-answer.", 403)
+        news: asyncio.Queue[str] = asyncio.Queue()
+        self._looking.add(news)
+        if self._standing is not None:
+            news.put_nowait(_event(self._standing))
+        else:
+            self._changed()
+
+        async def events() -> AsyncIterator[str]:
+            try:
+                silent = 0.0
+                while not self.ending():
+                    try:
+                        yield await asyncio.wait_for(news.get(), _LOOK)
+                        silent = 0.0
+                    except TimeoutError:
+                        silent += _LOOK
+                    if silent > _HEARTBEAT:
+                        silent = 0.0
+                        yield ": still here\n\n"
+            finally:
+                self._looking.discard(news)
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+    def _changed(self) -> None:
+        """Answer anew, for those who look at the answer; several changes at once count as one."""
+        if not self.show_answer:
+            return
+        self._stale = True
+        if not self._busy:
+            self._busy = True
+            self._loop.run_in_executor(self._answers, self._answer_anew)
+
+    def _answer_anew(self) -> None:
+        try:
+            while self._stale:
+                self._stale = False
+                self._loop.call_soon_threadsafe(self._tell, self._acts.look())
+        except BayesAssessError as error:
+            self._loop.call_soon_threadsafe(self._tell, {"lines": [str(error)], "path": []})
+        finally:
+            self._busy = False
+
+    def _tell(self, found: dict[str, Any]) -> None:
+        self._standing = found
+        for news in self._looking:
+            news.put_nowait(_event(found))
+
+
+def listening(host: str, port: int | None) -> socket.socket:
+    """Return a socket that listens; by default at the usual port, or at any one where that is taken.
+
+    Raises
+    ------
+    OutputError
+        If the address cannot be had.
+    """
+    for wanted in (PORT, 0) if port is None else (port,):
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        bound = socket.socket(family)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind((host.strip("[]"), wanted))
+            bound.listen(128)
+            return bound
+        except (OSError, OverflowError) as error:
+            bound.close()
+            if port is not None or wanted == 0:
+                why = getattr(error, "strerror", None) or error
+                raise OutputError(
+                    f"The page cannot be served at {host}:{wanted}: {why}; take another --port."
+                ) from None
+    raise AssertionError  # the loop has returned or raised
+
+
+class Service:
+    """A page at an address, which serves until it is ended.
+
+    Parameters
+    ----------
+    page : Page
+    host : str
+        Where to listen.
+    port : int, optional
+        By default the usual one, or any other where that is taken; 0 for any.
+    pictures : Pictures, optional
+        Where pictures may come from.
+
+    Attributes
+    ----------
+    address : str
+        With the token that lets a browser in.
+    notice : Notice
+        For commands on this machine.
+    """
+
+    def __init__(self, page: Page, host: str = "127.0.0.1", port: int | None = None, pictures: Pictures | None = None):
+        self._socket = listening(host, port)
+        port = int(self._socket.getsockname()[1])
+        token, secret = secrets.token_urlsafe(24), secrets.token_urlsafe(32)
+        origin = None
+        if pictures is not None and pictures.address is not None:
+            parts = urlsplit(pictures.address)
+            origin = f"{parts.scheme}://{parts.netloc}"
+        own = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host).strip("[]")
+        shown = f"[{own}]" if ":" in own else own
+        self.address = f"http://{shown}:{port}/?token={token}"
+        self.notice = Notice(own, port, secret)
+        guard = Guard(page.app(), host, port, token, secret, origin)
+        config = uvicorn.Config(
+            guard, log_level="warning", access_log=False, timeout_graceful_shutdown=_END, server_header=False, ws="none"
+        )
+        self._server = uvicorn.Server(config)
+        page.ending = lambda: self._server.should_exit
+
+    def run(self) -> None:
+        """Serve until `end`, or an interrupt where this is the main thread."""
+        self._server.run(sockets=[self._socket])
+
+    def end(self) -> None:
+        """Let `run` return."""
+        self._server.should_exit = True
+
+
+def serve(
+    page: Page,
+    journal: Path,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    pictures: Pictures | None = None,
+    say: Callable[[str], Any] = print,
+    opened: Callable[[str], Any] | None = None,
+) -> None:
+    """Serve the page of a journal until it is interrupted; its address is said first.
+
+    Parameters
+    ----------
+    page : Page
+    journal : path
+        Beside which a notice says where the page is.
+    host, port, pictures
+        As of `Service`.
+    say : function
+        Prints a line.
+    opened : function, optional
+        Opens an address in a browser.
+    """
+    service = Service(page, host, port, pictures)
+    with noticed(journal, service.notice):
+        say(service.address)
+        if not is_loopback(host):
+            say(
+                f"Warning: at {host} others on the network can reach this page, and what they type is not encrypted; "
+                "give the address to those alone who are to label."
+            )
+        if opened is not None:
+            opened(service.address)
+        with _ended_by_signals():
+            service.run()
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let signals end the server and no more: once it has ended, uvicorn sends them again."""
+    before = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _event(found: dict[str, Any]) -> str:
+    return f"data: {json.dumps(found)}\n\n"
+
+
+def _said(text: str, status: int) -> Response:
+    return JSONResponse({"error": text}, status)

@@ -1,0 +1,116 @@
+"""The answer so far, as the page shows it beside the items: the numbers of `status`, as plain values for JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._tools.strict_json import plain
+from bayes_assess.campaigns.goals import Goal
+from bayes_assess.campaigns.plan import labels_to_width
+from bayes_assess.errors import BayesAssessError
+
+_FEWEST = 10  # labels, before which nothing is foreseen
+
+
+def standing(session: Any, width: float | None = None, level: float | None = None) -> dict[str, Any]:
+    """Answer the session's question from the labels so far.
+
+    Parameters
+    ----------
+    session : Assessment, RankedAssessment or PairedAssessment
+    width : float, optional
+        What the interval is to be wide when the campaign may stop.
+    level : float, optional
+        Of the intervals.
+
+    Returns
+    -------
+    dict
+        ``lines``, the summary; ``estimate``, ``interval`` and ``second`` (the interval that leans on nothing), None
+        where the answer is not one number; ``verdict`` and ``needed``, sentences on whether to stop, None where no goal
+        can be set.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 100), ba.GroupAccuracy(), design="random")
+    >>> a.tell(a.ask(20).ids, ["cat", "dog"] * 10)
+    >>> found = standing(a, width=0.1)
+    >>> found["labels"], found["interval"][0] < found["estimate"] < found["interval"][1], found["stop"]
+    (20, True, False)
+    """
+    levels = {} if level is None else {"level": level}
+    result = session.result(**levels)
+    estimate, interval, second = _numbers(result)
+    found: dict[str, Any] = {
+        "labels": session.labels_used,
+        "what": "Overall accuracy" if np.size(result.estimate) > 1 and estimate is not None else None,
+        "lines": result.summary().splitlines(),
+        "headline": result.headline,
+        "level": result.level,
+        "guarantee": result.guarantee,
+        "estimate": estimate,
+        "interval": interval,
+        "second": second,
+        "stop": None,
+        "verdict": None,
+        "needed": None,
+    }
+    return plain(found | _verdict(session, result, interval, width))
+
+
+def _numbers(result: Any) -> tuple[Any, Any, Any]:
+    """Return the one number that the answer is about, with its intervals; None where there are several."""
+    try:
+        estimate, interval = np.asarray(result.estimate, float), np.asarray(result.interval, float)
+    except (TypeError, ValueError, AttributeError):
+        return None, None, None
+    second = getattr(result, "design_interval", None)
+    if estimate.size == 1:
+        ends = None if second is None else np.asarray(second, float).reshape(2)
+        return float(estimate.reshape(())), interval.reshape(2), ends
+    overall = getattr(result, "overall", None)
+    if isinstance(overall, tuple) and len(overall) >= 2 and np.ndim(overall[0]) == 0:
+        return float(overall[0]), np.asarray(overall[1], float), None
+    return None, None, None
+
+
+def _verdict(session: Any, result: Any, interval: Any, width: float | None) -> dict[str, Any]:
+    """Say whether the goal is reached, of the one interval or of the widest, and how many labels it may still take."""
+    question = session.question
+    if session.n_pending + session.n_remaining == 0 or getattr(session, "done", False):
+        return {"stop": True, "verdict": "All is labelled that the answer depends on."}
+    if hasattr(result, "masses") and not hasattr(question, "m") and width is None:
+        sure = float(np.asarray(result.masses).max(-1).min())
+        goal = 0.95
+        done = sure >= goal
+        said = (
+            f"The verdict has probability {sure:.2f}; {goal:g} {'is reached: you may stop' if done else 'is wanted'}."
+        )
+        return {"stop": done, "verdict": said}
+    if width is None:
+        return {}
+    try:
+        goal = Goal.checked(question, session.cells, width, None, "widest", result.level)
+        found = np.diff(np.asarray(result.interval if interval is None else interval, float), axis=-1)[..., 0]
+    except (BayesAssessError, AttributeError, TypeError, ValueError):
+        return {}
+    wide = float(found.max())
+    which = "widest interval" if found.size > 1 else "interval"
+    if bool(goal.reached(np.asarray(wide))):
+        return {"stop": True, "verdict": f"The {which} is {wide:.3f} wide, {width:g} was wanted: you may stop."}
+    said = {"stop": False, "verdict": f"The {which} is {wide:.3f} wide; {width:g} is wanted."}
+    n, all_items = session.labels_used, session.labels_used + session.n_pending + session.n_remaining
+    if n >= _FEWEST and wide > 0:
+        more = math.ceil(labels_to_width(width, wide, n, all_items)) - n
+        said["needed"] = f"About {_round(more):,} more for a width of {width:g}, if it goes on to shrink as it should."
+    return said
+
+
+def _round(n: int) -> int:
+    """Round to two digits: more are not known."""
+    step = 10 ** max(len(str(max(n, 1))) - 2, 0)
+    return max(round(n / step) * step, 1)

@@ -1,0 +1,570 @@
+// The labelling page as one module: alone in a browser, where it talks to its server, or in a notebook as an anywidget.
+// What items say is only ever text to it.
+
+const AGAIN = [500, 1000, 2000, 4000]; // milliseconds until an answer that did not arrive is sent again
+
+/** Make an element; attributes that are functions are listeners, and children that are texts stay texts. */
+function make(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value != null) node.setAttribute(name, value);
+  }
+  node.append(...children.filter((child) => child != null));
+  return node;
+}
+
+const number = (value, digits = 3) => (value == null ? "–" : Number(value).toFixed(digits));
+const ends = ([low, high]) => `[${number(low)}, ${number(high)}]`;
+
+/** Put a labelling page into an element. */
+export function mount(root, link) {
+  let spec = { kind: "one", choices: [] };
+  let open = []; // cards to label, the first on the screen
+  let recent = []; // answered cards, the latest last
+  let outbox = []; // answers that the server has not taken yet
+  let editing = null; // an answered card that is shown again
+  let deciding = null; // cards on which annotators differ
+  let info = { title: "", counts: {}, waiting: "", show_answer: false };
+  let given = []; // answers to the sides of the card on the screen
+  let query = "";
+  let note = null; // null while its field is closed
+  let standing = null;
+  let problem = "";
+  let offline = false;
+  let sending = false;
+  let showing = false;
+  let pressed = 0; // when, for measurements
+  const part = {};
+
+  // The parts of the page -------------------------------------------------------------------------------------------
+  const tool = (name, text, key, act) => (part[name] = make("button", { type: "button", class: "quiet", click: act }, text, key ? make("kbd", {}, key) : null));
+  part.title = make("h1");
+  part.count = make("span", { class: "count" });
+  part.notice = make("div", { class: "notice", role: "alert", hidden: true });
+  part.card = make("section", { class: "card", tabindex: "-1", "aria-label": "Item to label" });
+  part.input = make("div", { class: "input" });
+  part.note = make("textarea", { "aria-label": "Note on this item", placeholder: "A note on this item", hidden: true, maxlength: 2000, input: () => (note = part.note.value) });
+  part.recent = make("section", { class: "recent", "aria-label": "Your last answers" });
+  part.aside = make("aside", { "aria-label": "The answer so far", hidden: true });
+  part.live = make("div", { class: "unseen", role: "status", "aria-live": "polite" });
+  part.help = make("dialog", { "aria-label": "Keys" });
+  part.acts = make("div", { class: "acts" }, tool("skip", "Nobody can say", "space", () => skip()), tool("undo", "Undo", "u", () => undo()), tool("noted", "Note", "n", () => openNote()));
+  root.replaceChildren(
+    make("header", {}, part.title, part.count,
+      make("div", { class: "tools" }, tool("decide", "To decide", null, () => startDeciding()), tool("answer", "Answer", null, () => toggleAnswer()), tool("keys", "Keys", "?", () => help()))),
+    part.notice,
+    make("main", {}, make("div", {}, part.card, part.input, part.note, part.acts, part.recent), part.aside),
+    part.help, part.live,
+  );
+  if (!root.hasAttribute("tabindex")) root.setAttribute("tabindex", "-1");
+
+  const shown = () => (deciding ? deciding[0] : editing) ?? open[0] ?? null;
+  const nameOf = (code) => spec.choices.find((choice) => choice.code === code)?.name ?? String(code);
+  const inWords = (answer) => answer == null ? "nobody can say" : Array.isArray(answer) ? answer.map(nameOf).join(", ") : spec.kind === "number" ? String(answer) : nameOf(answer);
+
+  // What the server says --------------------------------------------------------------------------------------------
+  async function call(act, payload = {}) {
+    const have = [...open, ...recent].map((card) => card.key);
+    return link.call(act, { have, ...payload });
+  }
+
+  function take(found) {
+    const known = new Map([...open, ...recent].map((card) => [card.key, card]));
+    const waiting = new Set(outbox.map((one) => one.key));
+    const whole = (card) => (card.sides ? card : known.get(card.key));
+    const before = open[0]?.key;
+    if (found.open) {
+      open = found.open.map(whole).filter((card) => card && !waiting.has(card.key));
+      const at = open.findIndex((card) => card.key === before);
+      if (at > 0) open.unshift(...open.splice(at, 1)); // what is on the screen stays there
+    }
+    if (found.recent && !outbox.length) {
+      recent = found.recent.map((card) => ({ ...known.get(card.key), ...card })).filter((card) => card.sides);
+    }
+    info = { ...info, ...found, counts: { ...info.counts, ...found.counts } };
+    if (!editing && !deciding && open[0]?.key !== before) fresh();
+    draw();
+  }
+
+  async function start() {
+    try {
+      const found = await call("open");
+      spec = found.answer;
+      document.title = link.alone && found.title ? `Label: ${found.title}` : document.title;
+      outbox = link.kept();
+      offline = false;
+      take(found);
+      if (found.show_answer && !standing) link.stream((news) => { standing = news; take({ counts: news.counts ?? {} }); });
+      if (link.alone) attend();
+      flush();
+    } catch (error) {
+      fail(error);
+      if (error.offline) setTimeout(start, AGAIN.at(-1));
+    }
+  }
+
+  /** Send answers, one after the other; what did not arrive is sent again. */
+  async function flush(tries = 0) {
+    if (sending || !outbox.length) return;
+    sending = true;
+    const one = outbox[0];
+    try {
+      const found = await call(one.act, one);
+      outbox.shift();
+      link.keep(outbox);
+      offline = false;
+      sending = false;
+      take(found);
+      part.live.textContent = `Saved. ${info.counts.used ?? ""} labelled.`;
+      flush();
+    } catch (error) {
+      sending = false;
+      if (error.offline) {
+        offline = true;
+        draw();
+        setTimeout(() => flush(tries + 1), AGAIN[Math.min(tries, AGAIN.length - 1)]);
+        return;
+      }
+      outbox.shift();
+      link.keep(outbox);
+      fail(error);
+      call("next").then(take, fail);
+      flush();
+    }
+  }
+
+  function fail(error) {
+    offline = Boolean(error.offline);
+    problem = error.offline ? "" : error.message;
+    draw();
+  }
+
+  // What the person does --------------------------------------------------------------------------------------------
+  function fresh() {
+    const card = shown();
+    given = editing?.answers ? [...editing.answers] : (card?.sides ?? []).map(() => (spec.kind === "several" ? [] : null));
+    if (spec.kind === "several") given = given.map((one) => [...(one ?? [])]);
+    query = "";
+    note = null;
+    part.note.value = "";
+    problem = "";
+  }
+
+  function put(act, card, answers) {
+    const one = { act, key: card.key, note: note ?? "" };
+    if (answers) one.answers = answers;
+    outbox.push(one);
+    link.keep(outbox);
+    open = open.filter((other) => other.key !== card.key);
+    recent = [...recent.filter((other) => other.key !== card.key), { ...card, answers }].slice(-10);
+    editing = null;
+    fresh();
+    draw();
+    attend();
+    requestAnimationFrame(() => setTimeout(() => performance.measure("answer to paint", { start: pressed })));
+    flush();
+  }
+
+  function submit() {
+    const card = shown();
+    if (!card) return;
+    if (given.some((one) => one == null || (Array.isArray(one) && !one.length))) {
+      problem = spec.kind === "several" ? "Choose what applies, or that nothing does." : "Answer for every side.";
+      return draw();
+    }
+    const answers = given;
+    if (!deciding) return put("answer", card, answers);
+    link.call("decide", { key: card.key, answers }).then((found) => showDecisions(found.decisions), fail);
+  }
+
+  function choose(code) {
+    const card = shown();
+    if (!card) return;
+    const at = side();
+    if (spec.kind === "several") {
+      const now = given[at].filter((one) => one !== spec.none);
+      given[at] = code === spec.none ? [code] : now.includes(code) ? now.filter((one) => one !== code) : [...now, code];
+      query = "";
+      problem = "";
+      if (code === spec.none && card.sides.length === 1) return submit();
+      draw();
+      return focusInput();
+    }
+    given[at] = code;
+    if (given.every((one) => one != null) && (!editing || card.sides.length === 1 || at === given.length - 1)) return submit();
+    query = "";
+    draw();
+  }
+
+  const side = () => {
+    if (part.side != null && shown()?.sides.length > 1 && part.sideOf === shown()?.key) return part.side;
+    const at = given.findIndex((one) => one == null || (Array.isArray(one) && !one.length));
+    return at < 0 ? 0 : at;
+  };
+
+  function skip() {
+    const card = shown();
+    if (card && !deciding && !part.skip.disabled) put("skip", card, null);
+  }
+
+  function undo() {
+    if (deciding) return stopDeciding();
+    const at = editing ? recent.findIndex((card) => card.key === editing.key) - 1 : recent.length - 1;
+    if (at >= 0) edit(recent[at]);
+  }
+
+  function edit(card) {
+    editing = card;
+    fresh();
+    draw();
+    attend();
+    part.live.textContent = "This item again; choose its right label, or Escape to leave it as it is.";
+  }
+
+  function leave() {
+    if (deciding) return stopDeciding();
+    if (note != null) note = null;
+    else editing = null;
+    fresh();
+    draw();
+    attend();
+  }
+
+  function openNote() {
+    note = note ?? "";
+    draw();
+    part.note.focus();
+  }
+
+  function startDeciding() {
+    link.call("decisions", {}).then((found) => showDecisions(found.decisions), fail);
+  }
+
+  function showDecisions(found) {
+    editing = null;
+    deciding = found.length ? found : null;
+    fresh();
+    draw();
+    attend();
+    call("next").then(take, fail);
+  }
+
+  function stopDeciding() {
+    deciding = null;
+    fresh();
+    draw();
+  }
+
+  function toggleAnswer() {
+    showing = !showing;
+    draw();
+  }
+
+  function help() {
+    const rows = [
+      [spec.kind === "number" ? "digits, Enter" : "keys on the buttons", spec.kind === "several" ? "choose, or no longer" : "answer"],
+      ...(spec.kind === "several" ? [["Enter", "done with this item"]] : []),
+      ["space", "nobody can say: set the item aside"], ["u or backspace", "undo: show the last answer again, to change it"],
+      ["n", "note on this item"], ["Escape", "leave a field, or an old answer as it is"], ["?", "these keys"],
+    ];
+    part.help.replaceChildren(
+      make("h2", {}, "Keys"),
+      make("dl", {}, ...rows.flatMap(([key, what]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, what)])),
+      make("button", { type: "button", click: () => part.help.close() }, "Close"),
+    );
+    part.help.showModal();
+  }
+
+  function onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || part.help.open || event.defaultPrevented) return;
+    pressed = event.timeStamp;
+    const target = event.target;
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    if (key === "Escape") return void (target.blur?.(), leave());
+    if (target === part.note) return;
+    const typing = target.tagName === "INPUT";
+    const empty = typing && (target.type === "number" ? !/^[\d.,eE+-]$/.test(event.key) && key !== "Backspace" && key !== "Enter" || (key === "Backspace" && !target.value) : !target.value && (key === " " || key === "Backspace" || key === "?"));
+    if (typing && !empty) return;
+    if ((key === " " || key === "Enter") && target.tagName === "BUTTON") return; // that button
+    const act = { " ": skip, u: undo, Backspace: undo, n: openNote, "?": help, Enter: spec.kind === "several" ? submit : null, "/": focusInput }[key];
+    const choice = typing || spec.search ? null : spec.choices.find((one) => one.key === key);
+    if (!act && !choice) return;
+    event.preventDefault();
+    if (event.repeat) return; // one press, one answer
+    if (choice) choose(choice.code);
+    else act();
+  }
+
+  /** Bring the focus to the item, or to the field that takes its label. */
+  function attend() {
+    part.card.focus({ preventScroll: true });
+    focusInput();
+  }
+
+  function focusInput() {
+    root.querySelector(".typed input")?.focus({ preventScroll: true });
+  }
+
+  // Drawing ---------------------------------------------------------------------------------------------------------
+  function draw() {
+    const card = shown();
+    const counts = info.counts;
+    part.title.textContent = info.title || "Label";
+    part.count.textContent = [`${(counts.used ?? 0).toLocaleString("en")} labelled`, info.name, counts.skipped ? `${counts.skipped} set aside` : null].filter(Boolean).join(" · ");
+    part.decide.hidden = !counts.to_decide && !deciding;
+    part.decide.textContent = deciding ? "Back to labelling" : `To decide (${counts.to_decide})`;
+    part.decide.onclick = deciding ? (event) => { event.stopImmediatePropagation(); stopDeciding(); } : null;
+    part.answer.hidden = !info.show_answer;
+    part.answer.setAttribute("aria-pressed", String(showing));
+    const unsaved = outbox.length;
+    const said = offline ? `The server does not answer. ${unsaved ? `${unsaved} answer${unsaved > 1 ? "s wait" : " waits"} here and will be sent when it is back.` : "Trying again."}` : problem;
+    part.notice.hidden = !said;
+    if (part.notice.textContent !== said) part.notice.textContent = said;
+    drawCard(card);
+    drawInput(card);
+    part.note.hidden = note == null;
+    part.acts.hidden = !card;
+    part.skip.hidden = Boolean(deciding);
+    part.skip.disabled = Boolean(editing?.answers);
+    part.undo.disabled = !recent.length || editing?.key === recent[0]?.key;
+    drawRecent();
+    root.classList.toggle("with-answer", showing && info.show_answer);
+    part.aside.hidden = !(showing && info.show_answer);
+    if (!part.aside.hidden) drawAnswer();
+  }
+
+  function drawCard(card) {
+    const sign = JSON.stringify([card?.key, deciding ? "d" : editing ? "e" : "", info.waiting, card && card.sides.length > 1 ? side() : 0]);
+    if (part.cardSign === sign) return;
+    part.cardSign = sign;
+    if (!card) {
+      part.card.replaceChildren(make("p", { class: "empty" }, info.names_wanted ? "Who are you?" : info.waiting || "Choosing the next item …"));
+      if (info.names_wanted) part.card.append(nameForm());
+      return;
+    }
+    const hint = deciding ? `${card.said.map((one) => `${one.name}: ${inWords(one.answer)}`).join(" · ")}. Decide.` : editing ? "An earlier answer: choose its right label, or leave it by Escape." : null;
+    const two = card.sides.length > 1;
+    part.card.replaceChildren(
+      ...(hint ? [make("p", { class: "hint" }, hint)] : []),
+      make("div", { class: two ? "sides two" : "sides" }, ...card.sides.map((one, at) => drawSide(one, at, two))),
+    );
+  }
+
+  function nameForm() {
+    const field = make("input", { "aria-label": "Your name", placeholder: "Your name", maxlength: 80 });
+    return make("form", { class: "typed", submit: (event) => { event.preventDefault(); if (field.value.trim()) link.rename(field.value.trim()); } }, field, make("button", { class: "send" }, "Begin"));
+  }
+
+  function drawSide(one, at, two) {
+    const fields = one.fields.map((field) => {
+      const short = (field.text ?? "").length < 140 && one.fields.length < 3 && !two;
+      const body = field.picture ? [picture(field)] : field.text.split(/\n\s*\n/).map((text) => make("p", {}, text));
+      return make("div", { class: short ? "field short" : "field" }, one.fields.length > 1 ? make("div", { class: "name" }, field.name) : null, ...body);
+    });
+    if (one.id != null) fields.push(make("div", { class: "field short" }, make("div", { class: "name" }, "Item"), make("p", {}, one.id)));
+    if (!two) return make("div", { class: "side" }, ...fields);
+    const heading = make("h2", {}, at ? "Second" : "First");
+    return make("div", { class: at === side() ? "side active" : "side", click: () => { part.side = at; part.sideOf = shown().key; draw(); } }, heading, ...fields);
+  }
+
+  function picture(field) {
+    const image = make("img", { src: field.picture, alt: `Picture of the item: ${field.name}`, referrerpolicy: "no-referrer" });
+    image.addEventListener("load", () => image.classList.toggle("tiny", image.naturalWidth <= 64));
+    image.addEventListener("error", () => image.replaceWith(make("p", {}, `This picture cannot be shown: ${field.text}`)));
+    return image;
+  }
+
+  function drawInput(card) {
+    const at = side();
+    const sign = JSON.stringify([card?.key, given, query, spec.kind, at, Boolean(deciding)]);
+    if (part.inputSign === sign) return;
+    part.inputSign = sign;
+    if (!card) return part.input.replaceChildren();
+    const children = [];
+    if (card.sides.length > 1) children.push(make("p", { class: "hint" }, `For the ${at ? "second" : "first"}:`));
+    if (spec.kind === "number") children.push(numberForm(at));
+    else {
+      if (spec.search) children.push(searchForm());
+      children.push(choiceButtons(at));
+      if (spec.kind === "several") children.push(make("div", { class: "typed" }, make("button", { type: "button", class: "send", click: submit }, "Done ", make("kbd", {}, "Enter"))));
+    }
+    const active = root.getRootNode().activeElement; // within marimo's shadow, too
+    const focused = part.input.contains(active) && active.tagName === "INPUT";
+    part.input.replaceChildren(...children);
+    if (focused || ((spec.search || spec.kind === "number") && link.alone && note == null)) focusInput();
+  }
+
+  function choiceButtons(at) {
+    const chosen = [given[at]].flat();
+    const small = spec.choices.every((one) => one.name.length <= 3);
+    const found = spec.search ? spec.choices.filter((one) => one.name.toLowerCase().includes(query.toLowerCase()) || chosen.includes(one.code)).slice(0, 60) : spec.choices;
+    const buttons = found.map((one) => make("button", { type: "button", class: "choice", "aria-pressed": String(chosen.includes(one.code)), "aria-keyshortcuts": one.key, click: () => choose(one.code) },
+      one.key && !(small && one.key === one.name.toLowerCase()) ? make("kbd", {}, one.key) : null, make("span", {}, one.code === spec.none ? "None applies" : one.name)));
+    return make("div", { class: `choices${small ? " small" : ""}${spec.search ? " found" : ""}`, role: "group", "aria-label": "Labels" }, ...buttons);
+  }
+
+  function searchForm() {
+    const field = make("input", { type: "search", "aria-label": "Search labels", placeholder: `Search ${spec.choices.length} labels`, autocomplete: "off" });
+    field.value = query;
+    field.addEventListener("input", () => { query = field.value; part.inputSign = ""; drawInput(shown()); const again = root.querySelector(".typed input"); again.value = query; again.focus(); });
+    return make("form", { class: "typed", submit: (event) => {
+      event.preventDefault();
+      const first = spec.choices.find((one) => one.name.toLowerCase().includes(query.toLowerCase()));
+      if (query && first) choose((spec.choices.find((one) => one.name.toLowerCase() === query.toLowerCase()) ?? first).code);
+      else if (spec.kind === "several") submit();
+    } }, field);
+  }
+
+  function numberForm(at) {
+    const [low, high] = spec.bounds;
+    const field = make("input", { type: "number", min: low, max: high, step: "any", required: true, "aria-label": `A number from ${low} to ${high}`, placeholder: `${low} to ${high}` });
+    if (given[at] != null) field.value = given[at];
+    return make("form", { class: "typed", submit: (event) => { event.preventDefault(); if (field.value !== "") choose(Number(field.value)); } }, field, make("button", { class: "send" }, "Done ", make("kbd", {}, "Enter")));
+  }
+
+  function drawRecent() {
+    const sign = JSON.stringify([recent.map((card) => [card.key, card.answers]), editing?.key]);
+    if (part.recentSign === sign) return;
+    part.recentSign = sign;
+    const rows = [...recent].reverse().map((card) => {
+      const text = card.sides.map((one) => one.fields[0]?.text ?? one.id ?? "").join(" | ").replace(/\s+/g, " ");
+      const pictures = card.sides.map((one) => one.fields[0]?.picture).filter(Boolean);
+      const shows = pictures.length ? pictures.map((src) => make("img", { src, alt: "", referrerpolicy: "no-referrer" })) : [text || card.key];
+      const said = (card.answers ?? [null]).map(inWords).join(" | ");
+      return make("li", {}, make("button", { type: "button", "aria-current": String(editing?.key === card.key), "aria-label": `Change the answer ${said} to ${text.slice(0, 80)}`, click: () => edit(card) }, make("span", {}, ...shows), make("b", {}, said)));
+    });
+    part.recent.replaceChildren(...(rows.length ? [make("h3", {}, "Your last answers"), make("ol", {}, ...rows)] : []));
+  }
+
+  function drawAnswer() {
+    const now = standing;
+    if (!now) return part.aside.replaceChildren(make("h3", {}, "The answer so far"), make("p", { class: "said" }, "Computing …"));
+    const children = [make("h3", {}, "The answer so far")];
+    if (now.estimate != null) {
+      if (now.what) children.push(make("p", { class: "said" }, now.what));
+      children.push(make("div", { class: "big" }, number(now.estimate)), make("p", { class: "ends" }, `${ends(now.interval)} ${Math.round(now.level * 100)} % ${now.guarantee}`));
+      if (now.second) children.push(make("p", { class: "ends" }, `${ends(now.second)} without trusting scores`));
+      if (now.path.length > 1) children.push(curve(now.path));
+    } else children.push(make("p", {}, now.headline ?? ""));
+    children.push(make("p", {}, `${(now.labels ?? 0).toLocaleString("en")} labels used.`));
+    if (now.needed) children.push(make("p", {}, now.needed));
+    if (now.verdict) children.push(make("p", { class: now.stop ? "stop" : "" }, now.verdict));
+    if (now.agreement) children.push(make("p", {}, now.agreement));
+    children.push(...(now.lines ?? []).map((line) => make("p", { class: "said" }, line)));
+    part.aside.replaceChildren(...children);
+  }
+
+  root.addEventListener("click", (event) => (pressed = event.timeStamp), true);
+  link.listen(root, onKey);
+  draw();
+  start();
+  return { refresh: () => call("next").then(take, fail) };
+}
+
+/** Draw estimate and intervals against labels. */
+function curve(path) {
+  const svg = (tag, attributes, text) => {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    if (text != null) node.textContent = text;
+    return node;
+  };
+  const [W, H, L, B] = [320, 150, 30, 18];
+  const all = path.flatMap(([, estimate, interval]) => [estimate, ...interval]);
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const pad = (high - low || 0.1) * 0.08;
+  const [first, last] = [path[0][0], path.at(-1)[0]];
+  const x = (n) => L + ((n - first) / (last - first || 1)) * (W - L - 6);
+  const y = (value) => Math.max(0, Math.min(H - B, (H - B) * (1 - (value - low + pad) / (high - low + 2 * pad))));
+  const points = (pairs) => pairs.map(([n, value]) => `${x(n).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
+  const drawn = svg("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `Estimate and interval from ${first} to ${last} labels` });
+  drawn.append(
+    svg("line", { class: "axis", x1: L, x2: W, y1: H - B, y2: H - B }),
+    svg("polygon", { class: "band", points: points([...path.map((one) => [one[0], one[2][0]]), ...[...path].reverse().map((one) => [one[0], one[2][1]])]) }),
+  );
+  for (const end of [0, 1]) {
+    const known = path.filter((one) => one[3]);
+    if (known.length > 1) drawn.append(svg("polyline", { class: "wide", points: points(known.map((one) => [one[0], one[3][end]])) }));
+  }
+  drawn.append(
+    svg("polyline", { class: "line", points: points(path) }),
+    svg("circle", { class: "dot", r: 3.5, cx: x(last), cy: y(path.at(-1)[1]) }),
+    svg("text", { x: 0, y: y(high) + 4 }, high.toFixed(2)), svg("text", { x: 0, y: y(low) + 4 }, low.toFixed(2)),
+    svg("text", { x: L, y: H - 2 }, first), svg("text", { x: W - 2, y: H - 2, "text-anchor": "end" }, `${last} labels`),
+  );
+  return drawn;
+}
+
+/** Talk to the server that this page came from. */
+function server() {
+  const address = new URL(location.href);
+  const name = address.searchParams.get("name");
+  let seat = sessionStorage.getItem("seat");
+  if (!seat) sessionStorage.setItem("seat", (seat = crypto.getRandomValues(new Uint32Array(4)).join("-")));
+  const box = `outbox ${name ?? seat}`;
+  return {
+    alone: true,
+    async call(act, payload) {
+      let response;
+      try {
+        response = await fetch(`api/${act}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ person: seat, name, ...payload }) });
+      } catch {
+        throw Object.assign(new Error("offline"), { offline: true });
+      }
+      if (response.headers.get("Content-Type")?.startsWith("application/json")) {
+        const found = await response.json();
+        if (response.ok) return found;
+        throw new Error(found.error);
+      }
+      const text = await response.text();
+      throw Object.assign(new Error(text), { offline: response.status >= 500 });
+    },
+    stream(tell) {
+      const source = new EventSource("api/stream");
+      source.onmessage = (event) => tell(JSON.parse(event.data));
+    },
+    kept: () => JSON.parse(localStorage.getItem(box) ?? "[]"),
+    keep: (outbox) => (outbox.length ? localStorage.setItem(box, JSON.stringify(outbox)) : localStorage.removeItem(box)),
+    rename(wanted) {
+      address.searchParams.set("name", wanted);
+      location.assign(address);
+    },
+    listen: (root, act) => document.addEventListener("keydown", act),
+  };
+}
+
+/** Talk to the session of a notebook; called by anywidget. */
+function render({ model, el }) {
+  const waiting = new Map();
+  let told = () => {};
+  let n = 0;
+  const onMessage = (message) => {
+    if (message.kind === "standing") return told(message.found);
+    const done = waiting.get(message.id);
+    waiting.delete(message.id);
+    if (message.error) done?.[1](new Error(message.error));
+    else done?.[0](message.found);
+  };
+  model.on("msg:custom", onMessage);
+  const root = document.createElement("div");
+  root.className = "bayes-assess";
+  root.dataset.lmSuppressShortcuts = "true"; // or JupyterLab takes the keys for its own
+  el.append(root);
+  mount(root, {
+    alone: false,
+    call: (act, payload) => new Promise((resolve, reject) => { waiting.set(++n, [resolve, reject]); model.send({ id: n, act, payload }); }),
+    stream(tell) { told = tell; model.send({ id: 0, act: "stream", payload: {} }); },
+    kept: () => [],
+    keep: () => {},
+    rename: () => {},
+    listen: (node, act) => node.addEventListener("keydown", (event) => { event.stopPropagation(); act(event); }),
+  });
+  return () => model.off("msg:custom", onMessage);
+}
+
+export default { render };
+
+const page = document.querySelector("[data-bayes-assess]");
+if (page) mount(page, server());

@@ -1,0 +1,310 @@
+"""A person labels a whole campaign in a real browser, by keys, and nothing is lost."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess.cli import files
+from web.browsers import Server, served, until
+
+N = 200
+TEXTS = [f"ticket {i}" for i in range(N)]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A campaign as the command line starts it."""
+    with (tmp_path / "tickets.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["id", "text", "prediction"])
+        rows.writerows([f"t{i}", TEXTS[i], ("bill", "bug")[i % 2]] for i in range(N))
+    options = files.reader_options(None, None, None, None, None) | {"show": ["text"], "groups": [], "systems": []}
+    pool = ba.read_pool(tmp_path / "tickets.csv", **options)
+    source = files.source_of(tmp_path / "tickets.csv", options)
+    ba.assess(pool, ba.GroupAccuracy(), design="random", journal=tmp_path / "run.db", source=source).journal.close()
+    return tmp_path / "run.db"
+
+
+def known(run) -> dict[str, str]:
+    """Return the labels in a journal, by the texts of their items."""
+    session = files.reopen(run, None)
+    ids, labels = session.labelled
+    session.journal.close()
+    return {f"ticket {name[1:]}": label for name, label in zip(ids.tolist(), labels.tolist(), strict=True)}
+
+
+def answer(browser, key: str) -> str:
+    """Press a key, wait for another item, and return the text of the item that was answered."""
+    before = until(lambda: browser.text(".card .field p"))
+    browser.press(key)
+    until(lambda: browser.text(".card .field p") not in ("", before), "the next item")
+    return before
+
+
+def test_a_whole_campaign_by_keys(run, browser):
+    server = Server(run)
+    try:
+        browser.open(server.address)
+        assert "token" not in browser.driver.current_url
+        said = {answer(browser, "12"[i % 2]): ("bill", "bug")[i % 2] for i in range(10)}
+        fifth = list(said)[4]
+
+        undone = answer(browser, "1")
+        browser.press("u")  # a slip
+        until(lambda: browser.text(".card .field p") == undone)
+        assert browser.run("return document.querySelector('.choice[aria-pressed=true]').innerText").endswith("bill")
+        browser.press("2")
+        said[undone] = "bug"
+
+        skipped = answer(browser, " ")
+        browser.saved()
+        until(lambda: browser.text(".count").endswith("1 set aside"))
+
+        row = next(row for row in browser.all(".recent button") if fifth in row.text.splitlines())
+        row.click()
+        until(lambda: browser.text(".card .field p") == fifth)
+        browser.press("2")
+        said[fifth] = "bug"
+        browser.saved()
+
+        current = browser.text(".card .field p")
+        browser.driver.refresh()
+        until(lambda: browser.text(".card .field p") == current, "the same item after a reload")
+        until(lambda: len(browser.all(".recent li")) == 10)
+        said |= {answer(browser, "1"): "bill" for _ in range(9)}
+        browser.saved()
+        assert browser.used() == 20
+        assert known(run) == said
+
+        server.kill()
+        lost = answer(browser, "2")  # the next ones are there already
+        said[lost] = "bug"
+        until(lambda: "1 answer waits here" in browser.text(".notice"))
+        server.start(server.port)
+        assert browser.open(server.address).text(".notice") == ""
+        browser.saved()
+        said |= {answer(browser, "1"): "bill" for _ in range(9)}
+        browser.saved()
+        assert browser.used() == 30
+        assert server.command("status", "run.db").startswith("30 of 200 items labelled")
+        assert known(run) == said
+        assert skipped not in said
+        assert not [one for one in browser.complaints() if "policy" in one.lower()]
+    finally:
+        server.end()
+    assert not (run.parent / "run.db.page").exists()
+
+
+def test_three_people_and_a_sheet_share_a_journal_and_nothing_is_asked_twice_or_lost(run, browser):
+    server = Server(run)
+    try:
+        browser.open(server.address)
+        address = server.address.split("?")[0]
+        windows, told = {}, {}
+        for name in ("anna", "ben", "cleo"):
+            browser.driver.switch_to.new_window("tab")
+            browser.open(f"{address}?name={name}")
+            windows[name] = browser.driver.current_window_handle
+        for turn in range(6):
+            for window in windows.values():
+                browser.driver.switch_to.window(window)
+                text = answer(browser, "1")
+                assert text not in told
+                told[text] = "bill"
+            if turn == 2:
+                server.command("ask", "run.db", "-n", "5", "-o", "sheet.csv")
+        for window in windows.values():
+            browser.driver.switch_to.window(window)
+            until(lambda: "wait" not in browser.text(".notice"))
+            browser.saved()
+        server.kill()
+        assert known(run) == told
+        with (run.parent / "sheet.csv").open(newline="") as file:
+            sheet = {row["text"] for row in csv.DictReader(file)}
+        assert len(sheet) == 5
+        assert not sheet & set(told)
+        session = files.reopen(run, None)
+        asked = [name for event in session.events if event.kind == "ask" for name in event.payload["ids"]]
+        assert len(asked) == len(set(asked))
+        assert {
+            name for event in session.events if event.kind == "annotate" for name in event.payload["annotators"]
+        } == set(windows)
+        session.journal.close()
+    finally:
+        server.end()
+
+
+def test_what_items_say_is_shown_as_text_and_pictures_from_elsewhere_are_not_loaded(browser):
+    texts = ["<img src=x onerror=\"document.title='broken'\">", "first line\nsecond line\n\nanother **paragraph**"]
+    session = ba.assess(ba.Pool(predictions=["a", "b"], show={"text": texts}), ba.GroupAccuracy(), design="random")
+    with served(session) as address:
+        browser.open(address)
+        browser.complaints()
+        shown = [browser.text(".card .field"), answer(browser, "a") and browser.text(".card .field")]
+        assert sorted(shown)[0] == texts[0]
+        assert sorted(shown)[1] == "first line\nsecond line\n\nanother **paragraph**"
+        assert "broken" not in browser.driver.title
+        assert not browser.complaints()
+
+
+def test_the_answer_narrows_beside_the_items_with_the_numbers_of_the_session(browser):
+    rng = np.random.default_rng(0)
+    session = ba.assess(ba.Pool(predictions=["a", "b"] * 200), ba.GroupAccuracy(), design="random", seed=1)
+    with served(session, show_answer=True, width=0.2) as address:
+        browser.open(address)
+        assert not browser.all("aside:not([hidden])")  # not unless somebody wants to see it
+        for _ in range(12):
+            answer(browser, rng.choice(["a", "b"]))
+        browser.saved()
+        next(button for button in browser.all(".tools button") if button.text == "Answer").click()
+        until(lambda: "12 labels used" in browser.text("aside"))
+        result = session.result()
+        mean, (low, high) = result.overall
+        assert browser.text("aside .big") == f"{mean:.3f}"
+        assert browser.text("aside .ends").startswith(f"[{low:.3f}, {high:.3f}]")
+        said = browser.text("aside")
+        assert "0.2 is wanted" in said
+        assert "more for a width of 0.2" in said
+        for line in result.summary().splitlines():
+            assert line in said
+        assert browser.all("aside svg polyline.line")
+    with served(session) as address:
+        browser.open(address)
+        assert not [button for button in browser.all(".tools button") if button.text == "Answer"]
+        assert browser.run("return fetch('api/stream').then((answer) => answer.status)") == 403
+
+
+def test_every_kind_of_label_by_keys(browser):
+    several = ba.assess(
+        ba.Pool(predictions=["cat;dog", "-", "dog", "cat"], multilabel=True), ba.Metric("f1_micro"), design="passive"
+    )
+    with served(several) as address:
+        browser.open(address)
+        for keys in ("12", "0"):
+            n = browser.used()
+            browser.press(*keys, *(["\ue007"] if keys == "12" else []))
+            until(lambda n=n: browser.used() == n + 1)
+    assert sorted(several.labelled[1].tolist()) == ["-", "cat;dog"]
+
+    numbers = ba.assess(ba.Pool(predictions=[7.5, 60, 3, 99], bounds=(0, 100)), ba.Mean())
+    with served(numbers) as address:
+        browser.open(address)
+        browser.press("4", "2", "\ue007")
+        until(lambda: browser.used() == 1)
+        browser.press(" ")  # nobody can say, in a field of numbers, too
+        until(lambda: "1 set aside" in browser.text(".count"))
+    assert numbers.labelled[1].tolist() == ["42"]
+
+    names = [f"class {i:02}" for i in range(30)]
+    many = ba.assess(ba.Pool(predictions=names, classes=names), ba.GroupAccuracy(), design="random")
+    with served(many) as address:
+        browser.open(address)
+        browser.press(*"23", "\ue007")
+        until(lambda: browser.used() == 1)
+    assert many.labelled[1].tolist() == ["class 23"]
+
+    groups = {"system": ["a"] * 5 + ["b"] * 5, "prompt": [*range(5), *range(5)]}
+    texts = {"text": [f"{s}{i}" for s in "ab" for i in range(5)]}
+    pool = ba.Pool(predictions=[1, 0] * 5, groups=groups, show=texts)
+    pairs = ba.assess(pool, ba.Compare("a", "b", by="system", measure="rate", pair="prompt"))
+    with served(pairs) as address:
+        browser.open(address)
+        shown = [side.text.splitlines()[-1] for side in browser.all(".card .side")]
+        browser.press("1", "0")  # the first is good, the second is not
+        until(lambda: browser.used() == 2)
+    ids, labels = pairs.labelled
+    assert {texts["text"][i]: label for i, label in zip(ids, labels, strict=True)} == {shown[0]: 1, shown[1]: 0}
+
+
+def test_people_differ_and_somebody_decides(browser):
+    session = ba.assess(ba.Pool(predictions=["a", "b"] * 5), ba.GroupAccuracy(), design="random")
+    session.tell([3, 4], ["a", "a"], annotator="anna")
+    session.tell([3, 4], ["b", "a"], annotator="ben")
+    with served(session, show_answer=True) as address:
+        browser.open(address)
+        next(button for button in browser.all(".tools button") if button.text == "To decide (1)").click()
+        until(lambda: "anna: a · ben: b. Decide." in browser.text(".card"))
+        browser.press("b")
+        until(lambda: not session.n_disagreements)
+        next(button for button in browser.all(".tools button") if button.text == "Answer").click()
+        until(lambda: "Annotators agree in 50% of the labels of 2 items" in browser.text("aside"))
+    assert dict(zip(*(part.tolist() for part in session.labelled), strict=True)) == {3: "b", 4: "a"}
+
+
+def test_the_page_works_by_the_keyboard_alone_on_phones_and_in_the_dark(browser):
+    texts = {"text": ["word " * 60, "x" * 300] * 5}
+    session = ba.assess(ba.Pool(predictions=["a long name of a class", "b"] * 5, show=texts), ba.GroupAccuracy())
+    with served(session) as address:
+        browser.open(address)
+        names = [
+            (one.accessible_name, one.aria_role) for one in browser.all("button, input, textarea") if one.is_displayed()
+        ]
+        assert all(name for name, _ in names)
+        assert {role for _, role in names} == {"button"}
+        reached = set()
+        for _ in range(12):
+            browser.press("\ue004")
+            active = browser.driver.switch_to.active_element
+            reached.add(active.text)
+            if active.tag_name == "button":
+                outline = browser.run("return getComputedStyle(document.activeElement).outlineWidth")
+                assert float(outline.removesuffix("px")) >= 2
+        assert {"Keys?", "1\na long name of a class", "2\nb"} <= {text.replace("Keys\n?", "Keys?") for text in reached}
+        browser.press("?")
+        until(lambda: "nobody can say" in browser.text("dialog"))
+        browser.press("\ue00c")
+        browser.press("n", *"odd")
+        browser.press("\ue00c")
+        assert not session.labels_used
+        for dark in (False, True):
+            browser.size(360, 740, dark)
+            assert browser.run("return document.documentElement.scrollWidth") <= 360
+            style = "getComputedStyle(document.querySelector('.card'))"
+            ground, ink = browser.run(f"return [{style}.backgroundColor, {style}.color]")
+            assert (_light(ground) > 0.5) == (not dark)
+            lighter, darker = sorted((_light(ground), _light(ink)), reverse=True)
+            assert (lighter + 0.05) / (darker + 0.05) > 7
+
+
+def test_the_next_item_is_painted_within_a_tenth_of_a_second(browser):
+    session = ba.assess(ba.Pool(predictions=["a", "b"] * 500), ba.GroupAccuracy(), design="random")
+    with served(session) as address:
+        browser.open(address)
+        assert _tail(browser, 20) < 100
+
+
+@pytest.mark.slow
+def test_the_next_item_of_a_million_is_painted_within_a_tenth_of_a_second(browser):
+    rng = np.random.default_rng(0)
+    truth = rng.random(1_000_000) < 0.02
+    evidence = rng.normal(3.0 * truth, 1.0)
+    texts = np.char.add("item ", np.arange(1_000_000).astype(str))
+    pool = ba.Pool(
+        scores=1 / (1 + np.exp(4.5 - 3 * evidence)), predictions=(evidence > 3).astype(int), show={"text": texts}
+    )
+    with served(ba.assess(pool, ba.Metric("f1"))) as address:
+        browser.open(address)
+        answer(browser, "0")
+        browser.saved()  # whose label has compiled what others need
+        browser.run("performance.clearMeasures()")
+        assert _tail(browser, 40) < 100
+
+
+def _tail(browser, n: int) -> float:
+    """Answer so many items and return the 95th percentile of the milliseconds until the next one is painted."""
+    for i in range(n):
+        answer(browser, "01"[i % 2] if browser.text(".choice") in "01" else "ab"[i % 2])
+    found = browser.run("return performance.getEntriesByName('answer to paint').map((one) => one.duration)")
+    assert len(found) >= n
+    return float(np.quantile(found, 0.95))
+
+
+def _light(colour: str) -> float:
+    """Return the relative luminance of a colour, as WCAG has it."""
+    parts = np.array([float(part) for part in colour.split("(")[1].rstrip(")").split(",")[:3]]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])

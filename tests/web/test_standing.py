@@ -1,0 +1,56 @@
+"""The answer so far has the numbers of the session, whatever is asked."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess.web.standing import standing
+
+N = 60
+RNG = np.random.default_rng(0)
+SCORES = RNG.random(N)
+POOL = ba.Pool(scores=SCORES, systems={"old": RNG.integers(0, 2, N)}, groups={"site": RNG.integers(0, 2, N)})
+HALVES = ba.Pool(predictions=[1, 0] * 20, groups={"system": ["a"] * 20 + ["b"] * 20, "prompt": [*range(20)] * 2})
+ASKED = {
+    "accuracy": (POOL, ba.GroupAccuracy(), {"design": "random"}),
+    "least": (POOL, ba.LeastAccurate(), {}),
+    "confusion": (POOL, ba.ConfusionMatrix(), {}),
+    "calibration": (POOL, ba.Calibration(bins=4), {}),
+    "compare": (POOL, ba.Compare("prediction", "old"), {}),
+    "f1": (POOL, ba.Metric("f1"), {}),
+    "two": (POOL, ba.Metric(["f1", "recall"]), {}),
+    "curve": (POOL, ba.PRCurve(thresholds=8), {}),
+    "pairs": (HALVES, ba.Compare("a", "b", by="system", measure="rate", pair="prompt"), {}),
+    "ranked": (ba.RankedList(100), ba.PrecisionCurve(p_min=0.5), {}),
+    "numbers": (ba.Pool(predictions=100 * SCORES, bounds=(0, 100)), ba.Mean(), {}),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_every_answer_is_plain_and_the_sessions_own(name):
+    pool, question, options = ASKED[name]
+    session = ba.assess(pool, question, **options)
+    ids = session.ask(12).ids
+    session.tell(ids, [int(i) % 2 for i in range(len(ids))])
+    found = standing(session, width=0.2)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    result = session.result()
+    assert found["lines"] == result.summary().splitlines()
+    assert found["labels"] == 12
+    if name in ("f1", "compare", "pairs", "numbers"):
+        assert found["estimate"] == pytest.approx(float(result.estimate))
+        assert found["interval"] == pytest.approx(list(result.interval))
+        assert found["stop"] == (found["interval"][1] - found["interval"][0] <= 0.2)
+        assert "more for a width of 0.2" in (found["needed"] or "more for a width of 0.2")
+    if name == "f1":
+        assert found["second"] == pytest.approx(list(result.design_interval))
+
+
+def test_a_campaign_that_has_all_labels_may_stop():
+    session = ba.assess(ba.Pool(predictions=[0, 1]), ba.GroupAccuracy(), design="random")
+    session.tell([0, 1], [0, 1])
+    assert standing(session)["stop"]
