@@ -23,6 +23,7 @@ from bayes_assess.designs import (
     choose_batch,
 )
 from bayes_assess.errors import BudgetError, DesignError, QuestionError
+from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.models.belief import Belief, jax_ready
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.labels import check_consistent, check_unlabelled
@@ -279,11 +280,12 @@ class Assessment(Planning, Adjudication):
         elif isinstance(self.design, WeightedDesign):
             if question is not None:
                 asked, cells, state = asked_anew(self.pool, cells, state, question)
-            extra = measure_answer(self.design, state)
+            extra = measure_answer(self.design, state, self._order(asked, cells))
         elif isinstance(self.design, VarianceReduction):
             if question is not None:
                 asked, cells, state = events_anew(self.pool, cells, state, question)
-            extra = belief_answer(self.design, state, self._seed, level, self._items.skipped_by_cell)
+            skipped, order = self._items.skipped_by_cell, self._order(asked, cells)
+            extra = belief_answer(self.design, state, self._seed, level, skipped, order)
         return make_result(
             question=asked,
             prior=self.prior,
@@ -311,6 +313,10 @@ class Assessment(Planning, Adjudication):
         items = np.unique(self.pool.positions(ids))
         check_unlabelled(self._items.label[items], self.pool.ids[items], done)
         return items
+
+    def _order(self, asked: Any, cells: Cells) -> ScoreOrder | None:
+        """Return where labelled items stand in the order of the scores, if that is what is measured."""
+        return asked.order_of(self.pool, cells, self._items.label)
 
     def _multilabel_answer(self, question: Question | None) -> tuple[MultiLabelMetric, Cells, dict[str, Any]]:
         """Answer the session's question, or another, from the labelled items themselves."""

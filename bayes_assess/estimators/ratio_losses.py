@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.axes import x64
-from bayes_assess.measures import Difference, LossTable, PRCurveTable
+from bayes_assess.measures import Difference, LossTable, PRCurveTable, RankingTable
 
 _PLACES = np.array([0.31, 0.73, 0.12, 0.94, 0.55, 0.58, 0.02, 0.41, 0.27, 0.66, 0.83])  # where g is looked at
 _N_PLACES, _MOST_LOSSES = 12, 8
@@ -67,6 +67,8 @@ def ratio_losses(table: LossTable | PRCurveTable) -> Ratios:
     """
     if isinstance(table, PRCurveTable):
         return _of_curve(table)
+    if isinstance(table, RankingTable):
+        return _none(np.shape(table.nonzero))
     values = np.asarray(table.losses.values)  # type: ignore[union-attr]
     found: list[tuple[int, float, tuple[float, float], np.ndarray, np.ndarray]] = []
     at = 0
@@ -78,9 +80,13 @@ def ratio_losses(table: LossTable | PRCurveTable) -> Ratios:
             at += n_outputs
     found = found[:_MOST]
     if not found:
-        nothing = np.zeros((0, *values.shape[:2]))
-        return Ratios(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2)), nothing, nothing)
+        return _none(values.shape[:2])
     return Ratios(*(np.array(column) for column in zip(*found, strict=True)))
+
+
+def _none(shape: tuple[int, ...]) -> Ratios:
+    nothing = np.zeros((0, *shape))
+    return Ratios(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2)), nothing, nothing)
 
 
 def _ratios(part: Any, losses: Float[np.ndarray, "A O D"], range: tuple[float, float]) -> list[tuple]:

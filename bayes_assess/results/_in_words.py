@@ -24,6 +24,7 @@ from bayes_assess.questions import (
     TwoSystems,
 )
 
+_SHORT = {"f1": "F1", "roc": "ROC", "auc": "AUC"}
 _AVERAGES = ("micro", "macro", "weighted", "samples")
 _ROUNDING = 1e-9
 _GUARANTEES = {
@@ -109,7 +110,7 @@ def measure_in_words(name: str) -> str:
     if plain in MEASURES or plain in MULTILABEL_MEASURES:
         words = plain.split("_")
         words = [words[-1], *words[:-1]] if words[-1] in _AVERAGES and len(words) > 1 else words
-        head = " ".join("F1" if word == "f1" else word for word in words)
+        head = " ".join(_SHORT.get(word, word) for word in words)
     return " ".join([head, *rest])
 
 
