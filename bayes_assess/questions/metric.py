@@ -35,7 +35,7 @@ from bayes_assess.measures import (
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition, block_means, partition
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.rank_strata import RankStrata
+from bayes_assess.pool.rank_strata import RankedScore, RankStrata
 from bayes_assess.questions._base import Question
 from bayes_assess.questions._event_cells import EventCells, MetricCells, event_cells
 from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, subject_of
@@ -211,6 +211,10 @@ class Metric(Question):
             If no belief on labels can answer it.
         """
         return self._subject(pool)[0]
+
+    def ranked(self, pool: Pool) -> RankedScore | None:
+        """Return the score that announces the event that a belief on the measure is about; None without one."""
+        return self._subject(pool)[1]
 
     def _subject(self, pool: Pool) -> tuple[Subject, Any]:
         if not self._is_believable(pool):

@@ -59,13 +59,9 @@ class BeliefSentences:
     def _without_trust(self: Any) -> str:
         """Say what random items alone tell."""
         if not self.found.audited:
-            several = len(self.groups) > 1
-            why = (
-                "the session kept account of its own measure alone"
-                if len(ratio_losses(cells_table(self.cells)).outputs)
-                else f"{'these measures are' if several else 'this measure is'} no ratio of sums, which random items "
-                "alone could bound"
-            )
+            bounded = len(ratio_losses(cells_table(self.cells)).outputs)
+            said = "what is asked is no ratio of sums, which random items alone could bound"
+            why = "the session kept account of its own measure alone" if bounded else said
             ends = f"Without trusting the {self._trusted}, nothing can be said: {why}"
         else:
             ends = self._known_without_trust()

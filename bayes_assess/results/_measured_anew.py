@@ -43,7 +43,10 @@ def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tupl
     subject = cells.events.subject if isinstance(cells, EventCells) else None
     if subject is not None:
         asked = question.subject(pool)
-        if asked.decides and subject.decides and not np.array_equal(asked.event, subject.event):
+        # Of two classes, whether a label is the event is all of the label, whatever the event; orders are of one event.
+        of_order = isinstance(question, PRCurve) or question.is_of_order
+        same = np.array_equal(asked.event, subject.event) or (pool.n_classes == 2 and not of_order)
+        if asked.decides and subject.decides and not same:
             raise QuestionError(
                 f"{question.name} depends on another event than this session's measure; start a session."
             )

@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn import metrics
 
 import bayes_assess as ba
-from bayes_assess.designs import WEIGHTED
+from bayes_assess.designs import WEIGHTED, VarianceReduction
 
 BOTH = ["roc_auc", "average_precision"]
 
@@ -45,6 +45,23 @@ def test_a_few_labels_missing_leave_what_they_can_change():
     assert r.interval[0] <= exact(y, s)[0] <= r.interval[1]
 
 
+def test_random_items_alone_bound_the_area_by_the_ranks_of_positives():
+    """By two ratios, each missed with a probability of 2.5 % at most."""
+    pool, y, s = made(3000, 5)
+    truth, narrower = exact(y, s)[0], 0
+    missed = np.zeros(8, bool)
+    for seed in range(8):
+        a = ba.assess(pool, ba.Metric("roc_auc"), design=VarianceReduction(audit=0.9), seed=seed)
+        for _ in range(3):
+            ids = a.ask(60).ids
+            a.tell(ids, y[ids])
+        low, high = a.result().design_interval
+        missed[seed] = not low <= truth <= high
+        narrower += low > 0.3
+    assert missed.sum() <= stats.binom(8, 0.05).ppf(0.9995)
+    assert narrower == 8
+
+
 @pytest.mark.slow
 def test_intervals_hold():
     """Misses of R intervals of 95 % are Binomial(R, 0.05): more than its quantile at 0.9995 are none."""
@@ -65,6 +82,8 @@ def test_a_ranking_is_summarised_tabulated_and_handed_to_arviz(tmp_path):
     assert list(r.to_arviz()["posterior"].data_vars) == BOTH
     r.report(tmp_path / "report.html")
     assert "How high are ROC AUC and average precision?" in (tmp_path / "report.html").read_text()
-    assert "no ratio of sums, which random items alone could bound" in r.summary()
+    assert r.design_interval[1].tolist() == [0, 1]
+    alone = a.result(question=ba.Metric("average_precision")).summary()
+    assert "no ratio of sums, which random items alone could bound" in alone
     again = ba.resume(tmp_path / "run.db", pool)
     np.testing.assert_array_equal(again.result().estimate, r.estimate)
