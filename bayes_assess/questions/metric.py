@@ -252,14 +252,14 @@ class Metric(Question):
         if isinstance(prior, ScorePrior):
             if np.shape(prior.mean) != (cells.n_cells, pool.n_classes):
                 raise PriorError(
-                    f"The prior has shape {np.shape(prior.mean)}; it needs a row per cell and a column per class, "
-                    f"{(cells.n_cells, pool.n_classes)}."
+                    f"The prior has shape {np.shape(prior.mean)}; it needs a row per group of items and a column per "
+                    f"class, {(cells.n_cells, pool.n_classes)}."
                 )
             wrong = np.argwhere(~((np.asarray(prior.mean) >= 0) & (np.asarray(prior.mean) <= 1 + 1e-6)))
             if len(wrong):
                 cell, label = wrong[0].tolist()
                 raise PriorError(
-                    f"The prior's probabilities lie between 0 and 1; that of cell {cell}, label {label} is "
+                    f"The prior's probabilities lie between 0 and 1; that of row {cell}, label {label} is "
                     f"{float(np.asarray(prior.mean)[cell, label])!r}."
                 )
             return prior
@@ -422,7 +422,7 @@ def cells_table(cells: Cells) -> Any:
 
 def _cell_measure(cells: Cells) -> CellMeasure:
     if not isinstance(cells, MetricCells):
-        raise QuestionError("These cells were made for another question.")
+        raise QuestionError("These groups of items were made for another question.")
     return cells.measure
 
 

@@ -41,7 +41,7 @@ def events_anew(pool: Pool, cells: Any, state: BeliefState, question: Any) -> tu
     QuestionError
         If the belief is about another event, or cells do not tell apart what the measure tells apart.
     """
-    question, cells = measured_anew(pool, cells, question, "This belief answers")
+    question, cells = measured_anew(pool, cells, question, "This session answers")
     measure = cells.measure
     matters = np.asarray(measure.nonzero).any(-1)
     remaining = np.where(matters, np.asarray(state.unlabelled) - np.asarray(state.pending), 0)

@@ -58,7 +58,7 @@ def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tupl
     attribute = codes[cells.one_of_each()]
     if (codes != attribute[cells.source.cells_of(np.arange(cells.n_items))]).any():
         raise QuestionError(
-            f"{question.name} depends on what the cells of this session do not tell apart; start a session with it, "
+            f"{question.name} depends on what this session does not tell apart; start a session with it, "
             "or with a list of measures that contains it."
         )
     measure = replace(cells.measure, table=table, attribute=attribute, n_attributes=table.n_attributes)

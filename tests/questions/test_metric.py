@@ -207,7 +207,7 @@ def test_measures_of_items_that_could_not_be_drawn_are_refused():
 
 @pytest.mark.parametrize("question", [ba.Metric("brier_score_loss"), ba.Metric(["log_loss", "f1"])])
 def test_measures_of_what_the_groups_of_a_session_do_not_tell_apart_are_refused(question):
-    with pytest.raises(ba.QuestionError, match="do not tell apart"):
+    with pytest.raises(ba.QuestionError, match="does not tell apart"):
         told(ba.Metric("f1"), "passive", 50).result(question=question)
 
 
@@ -413,5 +413,5 @@ def test_a_posterior_for_arviz_is_refused_with_a_reason():
 
 def test_a_prior_of_no_probabilities_is_refused():
     pool = ba.Pool(predictions=[0, 1, 1])
-    with pytest.raises(ba.PriorError, match=r"lie between 0 and 1; that of cell 1, label 0 is 1\.5"):
+    with pytest.raises(ba.PriorError, match=r"lie between 0 and 1; that of row 1, label 0 is 1\.5"):
         adaptive(pool, ba.Metric("accuracy"), prior=ScorePrior(np.array([[0.5, 0.5], [1.5, -0.5]])))
