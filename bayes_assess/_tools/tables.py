@@ -8,7 +8,7 @@ import importlib.util
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,6 +100,18 @@ class Table:
     def title(self) -> str | None:
         """The line above the table, or None."""
         return self._title
+
+    def renamed(self, name_of: Callable[[str], str], **values: Any) -> Table:
+        """Return the same table with other names of the columns, and other values of some.
+
+        Examples
+        --------
+        >>> Table({"se": [0.125]}, formats={"se": ".2f"}).renamed(lambda name: "standard error").columns
+        ('standard error',)
+        """
+        columns = {name_of(name): values.get(name, column) for name, column in self._columns.items()}
+        formats = {name_of(name): spec for name, spec in self._formats.items() if name not in values}
+        return Table(columns, title=self._title, formats=formats)
 
     def __len__(self) -> int:
         return len(next(iter(self._columns.values()))) if self._columns else 0

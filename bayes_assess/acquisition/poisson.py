@@ -313,7 +313,7 @@ def _checked_sizes(size: Sizes, n_cells: int) -> Sizes:
     sizes = np.asarray(size)
     if sizes.shape != (n_cells,) or not (sizes >= 0).all():
         raise DesignError(
-            f"Sizes are numbers of items, at least 0, one for each of the {n_cells:,} cells; "
+            f"Sizes are numbers of items, at least 0, one for each of {n_cells:,} groups; "
             f"found {show(sizes)} of the shape {sizes.shape}."
         )
     return sizes

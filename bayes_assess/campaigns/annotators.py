@@ -204,13 +204,15 @@ class AnnotatorBook:
         return np.array(list(decided), np.intp), np.array(list(decided.values()), np.int64)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return all labels by annotator and what was decided on, for a snapshot."""
+        """Return all labels by annotator, whose came first and what was decided on, for a snapshot."""
+        place = {name: i for i, name in enumerate(self.labels)}
         told = [np.array(list(labels.items()), np.int64).reshape(-1, 2) for labels in self.labels.values()]
         return {
             "names": np.frombuffer(json.dumps(self.names).encode(), np.uint8),
             "n_told": np.array([len(one) for one in told], np.int64),
             "told": np.concatenate([*told, np.zeros((0, 2), np.int64)]),
             "settled": np.array(sorted(self.settled), np.int64),
+            "first": np.array([(item, place[name]) for item, name in self.first.items()], np.int64).reshape(-1, 2),
         }
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
@@ -219,6 +221,7 @@ class AnnotatorBook:
         names = json.loads(arrays["names"].tobytes())
         self.labels = {name: dict(one.tolist()) for name, one in zip(names, told, strict=False)}
         self.settled = set(arrays["settled"].tolist())
+        self.first = {item: names[place] for item, place in arrays["first"].tolist()}
 
     def by_whom(self) -> str:
         """Say who told how many labels, and how far they agree, as the end of a sentence; nothing of one without name.

@@ -23,11 +23,12 @@ from bayes_assess.designs import (
     choose_batch,
 )
 from bayes_assess.errors import BudgetError, DesignError, QuestionError
+from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.models.belief import Belief, jax_ready
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.labels import check_consistent, check_unlabelled
 from bayes_assess.questions import MultiLabelMetric, Question
-from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer, multilabel_answer
+from bayes_assess.results import belief_answer, make_result, measure_answer, multilabel_answer
 
 
 class Assessment(Planning, Adjudication):
@@ -241,8 +242,8 @@ class Assessment(Planning, Adjudication):
         level : float in (0, 1)
             Posterior probability of the intervals.
         question : Question, optional
-            Another question, answered from the same labels: any on groups where the session's is on groups; where its
-            design is ``"random"`` measures, too; another measure where it is a measure.
+            Another question, answered from the same labels as far as the choice of the items allows: any on groups
+            from parts of the groups; measures where items were drawn at random, or by scores and predictions alone.
         posterior : Belief, ArviZ object or array (S, K), optional
             The posterior of another model to answer from, as for `ask`: that which decisions were taken on. Labelled
             items count as they are; what the others show is drawn from it.
@@ -268,25 +269,25 @@ class Assessment(Planning, Adjudication):
         >>> a.result().interval.shape
         (2, 2)
         """
-        if question is not None and isinstance(self.design, ArmDesign):
-            from bayes_assess.campaigns.other_questions import answer_another  # which few sessions need
+        asked, cells, state, extra = self.question, self.cells, self._state, {}
+        if question is not None and self._rounds is None:
+            from bayes_assess.campaigns.other_questions import answer_another, on_own_cells  # which few sessions need
 
             if posterior is not None:
-                raise QuestionError("Another posterior is on the cells of the session's own question; leave it out.")
-            return answer_another(self, question, level)
-        asked, cells, state, extra = self.question, self.cells, self._state, {}
+                raise QuestionError("Another posterior is on the groups of the session's own question; leave it out.")
+            anew, refused = on_own_cells(self, question)
+            if anew is None:
+                return answer_another(self, question, level, refused)
+            asked, cells, state = anew
         if posterior is not None:
             extra["belief"] = self._other_belief(posterior)
         if self._rounds is not None:
             asked, cells, extra = self._multilabel_answer(question)
         elif isinstance(self.design, WeightedDesign):
-            if question is not None:
-                asked, cells, state = asked_anew(self.pool, cells, state, question)
-            extra = measure_answer(self.design, state)
+            extra = measure_answer(self.design, state, self._order(asked, cells))
         elif isinstance(self.design, VarianceReduction):
-            if question is not None:
-                asked, cells, state = events_anew(self.pool, cells, state, question)
-            extra = belief_answer(self.design, state, self._seed, level, self._items.skipped_by_cell)
+            skipped, order = self._items.skipped_by_cell, self._order(asked, cells)
+            extra = belief_answer(self.design, state, self._seed, level, skipped, order)
         return make_result(
             question=asked,
             prior=self.prior,
@@ -314,6 +315,10 @@ class Assessment(Planning, Adjudication):
         items = np.unique(self.pool.positions(ids))
         check_unlabelled(self._items.label[items], self.pool.ids[items], done)
         return items
+
+    def _order(self, asked: Any, cells: Cells) -> ScoreOrder | None:
+        """Return where labelled items stand in the order of the scores, if that is what is measured."""
+        return asked.order_of(self.pool, cells, self._items.label)
 
     def _multilabel_answer(self, question: Question | None) -> tuple[MultiLabelMetric, Cells, dict[str, Any]]:
         """Answer the session's question, or another, from the labelled items themselves."""

@@ -95,7 +95,7 @@ def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed
     if isinstance(design, VarianceReduction):
         return _by_curves(state, n, seed)
     raise DesignError(
-        f"Design {design.name!r} cannot be planned: it has no belief on the labels of all items together, from which "
+        f"Design {design.name!r} cannot be planned: it has no model of the labels of all items together, from which "
         "futures could be drawn; plan with 'variance_reduction', where that serves the question."
     )
 

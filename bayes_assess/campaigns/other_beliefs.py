@@ -39,14 +39,14 @@ def other_belief(posterior: Any, question: Question, shape: tuple[int, ...]) -> 
     [0.5, 0.5, 0.5]
     """
     if is_belief(posterior):
-        return check_belief(posterior, shape, "the values of the session's cells")
+        return check_belief(posterior, shape, "the values of the session's groups")
     is_array = isinstance(posterior, np.ndarray | jax.Array | list)
     draws = np.asarray(posterior if is_array else posterior_draws(posterior, "theta"), np.float64)
     arranged = question.cell_draws(draws, shape) if draws.ndim > 1 and len(draws) else None
     if arranged is None:
         raise InferenceError(
             f"The posterior draws have shape {draws.shape}; the session needs (draws, {', '.join(map(str, shape))}), "
-            "in the order of its cells' names."
+            "in the order of its groups' names."
         )
     if not ((arranged >= 0) & (arranged <= 1 + 1e-6)).all():  # NaN included
         raise InferenceError("Posterior draws of accuracies or shares lie between 0 and 1; some of these do not.")

@@ -1,14 +1,16 @@
 """Other questions from the labels of one session.
 
-Designs that play groups draw the items of each of their cells at random, but some cells more than others. So the labels
-answer any question on groups once every part of a group, what it has in common with a cell of the session, counts by
-its items. Where all items of the pool were drawn alike, labels of the whole pool are a random sample, and answer
-measures, too.
+Designs draw the items of each of their cells at random, but some cells more than others. So the labels answer any
+question on groups once every part of a group, what it has in common with a cell of the session, counts by its items.
+Where all items of the pool were drawn alike, labels of the whole pool are a random sample, and answer measures, too.
+Where which items were drawn follows from scores and predictions (and from labels that are known), calibration curves
+that learn from all labels answer measures: given the scores and predictions, the choice says nothing more of a label.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -17,24 +19,48 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.journal import Event
-from bayes_assess.designs import ARMS, DESIGNS, WeightedDesign
+from bayes_assess.designs import ARMS, DESIGNS, ArmDesign, VarianceReduction, WeightedDesign
 from bayes_assess.errors import QuestionError
+from bayes_assess.measures import PRCurveTable, RankingTable
 from bayes_assess.models.accuracy_parts import part_draws
 from bayes_assess.pool.cells import Cells
-from bayes_assess.questions import Question
+from bayes_assess.questions import Metric, Question
 from bayes_assess.questions._parts import crossed, group_accuracies
 from bayes_assess.questions._priors import accuracy_prior
-from bayes_assess.results import make_result, measure_answer
+from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer
 
 _RANDOM = "random"  # the design whose labels are a random sample of the whole pool
+_ALIKE = (_RANDOM, "passive")  # designs that draw all items alike
+_SPARE = 1.5  # runs of a session's cells in the order of the scores, per pair of kind and cell, of those that follow it
+_GROUP = "the groups asked for"  # a column of theirs
+_LEARNED = "what scores and predictions mean is learned from all of them"
 _AS_IF = "passive"  # the design by which such a sample answers measures
 
 _NUMBERS = 10_000_000  # posterior draws: as many as fit in this many, within these bounds
 _MOST_DRAWS, _FEWEST_DRAWS = 4000, 500
 
 
-def answer_another(session: Any, question: Any, level: float) -> Any:
-    """Answer another question from the labels of a session whose design plays groups.
+def on_own_cells(session: Any, question: Any) -> tuple[Any, QuestionError | None]:
+    """Put another measure on the cells of a session on measures, if they tell apart what it tells apart.
+
+    Returns
+    -------
+    (question, cells, state), or None
+    refused : QuestionError, optional
+        Why not.
+    """
+    weighted = isinstance(session.design, WeightedDesign)
+    if not (weighted or isinstance(session.design, VarianceReduction)) or not isinstance(question, Metric):
+        return None, None
+    try:
+        put = asked_anew if weighted else events_anew
+        return put(session.pool, session.cells, session._state, question), None
+    except QuestionError as refused:
+        return None, refused
+
+
+def answer_another(session: Any, question: Any, level: float, refused: QuestionError | None = None) -> Any:
+    """Answer another question from the labels of a session, on cells of its own.
 
     Parameters
     ----------
@@ -42,6 +68,8 @@ def answer_another(session: Any, question: Any, level: float) -> Any:
     question : Question
     level : float
         As for `Assessment.result`.
+    refused : QuestionError, optional
+        Why the session's own cells do not answer it.
 
     Returns
     -------
@@ -63,13 +91,9 @@ def answer_another(session: Any, question: Any, level: float) -> Any:
         return _groups(session, asked, level)
     if _AS_IF not in asked.designs:
         raise QuestionError(f"{asked.name} is about ranked lists, which draw items by their ranks; start a session.")
-    if session.design.name != _RANDOM:
-        raise QuestionError(
-            f"{asked.name} needs items drawn from the whole pool with known probabilities, and design "
-            f"{session.design.name!r} draws more from some groups, as their labels tell; start a session with it, or "
-            "with design='random', whose labels answer it, too."
-        )
-    return _measured(session, asked, level)
+    if session.design.name == _RANDOM:
+        return _measured(session, asked, level)
+    return _by_curves(session, asked, level, refused)
 
 
 def _groups(session: Any, asked: Any, level: float) -> Any:
@@ -82,11 +106,15 @@ def _groups(session: Any, asked: Any, level: float) -> Any:
     outcomes = asked.outcomes_on(cells, pool, items, book.label[items])
     prior = asked.prior(pool, cells, None, None)
     counts = _counts(cells, items, outcomes, asked.reward(cells, prior).n_outcomes)
-    belief, whole = None, "pool" if session.design.name == _RANDOM else "groups"
+    belief, whole = None, "pool" if session.design.name in _ALIKE else "groups"
     how = f"the labels are of random items of the {whole}"
     parts, of = crossed(pool, cells, session.cells)
-    if session.design.name != _RANDOM and len(np.unique(of)) < len(of):
-        belief = asked.belief_of_accuracies(_accuracies(session, asked, parts, of), prior.update_counts(counts), seed)
+    if session.design.name not in _ALIKE and len(np.unique(of)) < len(of):
+        if isinstance(session.design, ArmDesign):
+            accuracy = _accuracies(session, asked, parts, of)
+        else:
+            accuracy = _accuracies_by_curves(session, asked, cells)
+        belief = asked.belief_of_accuracies(accuracy, prior.update_counts(counts), seed)
         if belief is None:
             raise QuestionError(
                 f"{asked.name} is not answered from parts of its groups, and design {session.design.name!r} drew more "
@@ -95,6 +123,7 @@ def _groups(session: Any, asked: Any, level: float) -> Any:
             )
         n_parts = plural(int((parts.sizes > 0).sum()), "part")
         how = f"each of {n_parts} of its groups, from which more or fewer were drawn, counts by its items"
+        how = how if isinstance(session.design, ArmDesign) else _LEARNED
     return make_result(
         question=asked,
         prior=prior,
@@ -126,6 +155,33 @@ def _accuracies(session: Any, asked: Any, parts: Cells, of: Int[np.ndarray, " J"
     n = int(np.clip(_NUMBERS // len(of), _FEWEST_DRAWS, _MOST_DRAWS))
     theta = part_draws(learned, drawn, told[:, 1], labels, generator(session._seed, "parts"), n)
     return group_accuracies(theta, sizes - labels, parts, of, asked.target)
+
+
+def _accuracies_by_curves(session: Any, asked: Any, cells: Cells) -> Float[np.ndarray, "S G"]:
+    """Draw the accuracies of groups by calibration curves, which know what items were chosen by."""
+    pool, book = session.pool, session._items
+    items, labelled = np.arange(pool.n_items), np.flatnonzero(book.label >= 0)
+    cell = cells.source.cells_of(items)
+    names = np.char.zfill(np.arange(cells.n_cells).astype(str), len(str(cells.n_cells)))  # whose order is their own
+    grouped = pool.with_groups(**{_GROUP: names[cell]})
+    # Beside a measure of the classes, accuracies are told apart by predicted class, as the choice of items may be.
+    beside = "f1" if pool.n_classes == 2 else "f1_macro"
+    question = Metric([beside, "accuracy"], by=_GROUP)
+    design = VarianceReduction()
+    other = Campaign(grouped, question, design, question.setting(grouped, session._seed, design.strata_of(grouped)), 0)
+    _check_follows_scores(session, asked.name, question, other)
+    draws = design.posterior(_learned_anew(session, other), session._seed, 0.95).draws
+    present = np.flatnonzero(cells.sizes)
+    accuracy = np.full((len(draws), cells.n_cells), 0.5)
+    accuracy[:, present] = draws[:, -len(present) :]
+    if asked.target != "pool":
+        return accuracy
+    told = np.bincount(cell[labelled], minlength=cells.n_cells)
+    right = np.bincount(
+        cell[labelled], weights=book.label[labelled] == pool.predictions[labelled], minlength=cells.n_cells
+    )
+    left = cells.sizes - told
+    return np.where(left > 0, (accuracy * cells.sizes - right) / np.maximum(left, 1), accuracy).clip(0.0, 1.0)
 
 
 def _measured(session: Any, asked: Any, level: float) -> Any:
@@ -170,6 +226,75 @@ def _measured(session: Any, asked: Any, level: float) -> Any:
     )
 
 
+def _by_curves(session: Any, asked: Any, level: float, refused: QuestionError | None) -> Any:
+    """Answer a measure by calibration curves that learn from all labels, whatever design has drawn their items."""
+    pool, book, seed = session.pool, session._items, session._seed
+    if asked.default_design_on(pool) != VarianceReduction.name:
+        raise refused or QuestionError(f"{asked.name} is answered from random items alone; start a session with it.")
+    design = VarianceReduction()
+    other = Campaign(pool, asked, design, asked.setting(pool, seed, design.strata_of(pool)), seed)
+    _check_drawn(session, asked, other.cells)
+    _check_follows_scores(session, asked.name, asked, other)
+    state = _learned_anew(session, other)
+    cells, skipped = other.cells, other._items.skipped_by_cell
+    return make_result(
+        question=asked,
+        prior=other.prior,
+        cells=cells,
+        counts=np.asarray(state.counts),
+        level=level,
+        design=session.design.name,
+        volunteered=book.n_volunteered,
+        skipped=skipped,
+        seed=seed,
+        notes=(_drawn_for(session, _LEARNED), *session._annotators.said()),
+        labelled_by=session._annotators.by_whom(),
+        **asked.result_fields(pool),
+        **belief_answer(design, state, seed, level, skipped, asked.order_of(pool, cells, book.label)),
+    )
+
+
+def _learned_anew(session: Any, other: Campaign) -> Any:
+    """Tell a campaign without labels those of a session; return its state, without account of random items."""
+    book = session._items
+    items = generator(session._seed, "labels anew").permutation(np.flatnonzero(book.label >= 0))
+    if len(items):
+        other._learn(items, book.label[items])
+    other._set_aside(np.flatnonzero(book.skipped))
+    state: Any = other._state
+    return replace(state, audit=state.audit._replace(f=state.audit.f[:0]))
+
+
+def _check_follows_scores(session: Any, name: str, asked: Any, other: Campaign) -> None:
+    """Raise QuestionError if which items were drawn follows from more than calibration curves know."""
+    if session.design.name in _ALIKE or _follows_scores(session, asked, other):
+        return
+    raise QuestionError(
+        f"{name} needs items whose choice follows from scores and predictions alone, or random ones, and design "
+        f"{session.design.name!r} draws more from some groups by {session.cells.description}, as their labels tell; "
+        "start a session with it, or with design='random', whose labels answer it, too."
+    )
+
+
+def _follows_scores(session: Any, asked: Any, other: Campaign) -> bool:
+    """Tell whether the session's cells follow from what the curves know of an item.
+
+    In the order of the scores, among items that are of one kind to the measure, cells that follow from the scores come
+    in runs, about one of each.
+    """
+    items, cells = np.arange(session.pool.n_items), cast("Any", other.cells)
+    drawn, cell = session.cells.source.cells_of(items), cells.source.cells_of(items)
+    kind = np.asarray(cells.measure.attribute)[cell]
+    if isinstance(cells.measure.table, PRCurveTable | RankingTable):
+        kind = np.zeros_like(kind)  # kinds are levels of the score
+    ranked = asked.ranked(other.pool)
+    if ranked is not None and ranked.announced is not None:  # which are ranked before the others
+        kind = 2 * kind + ranked.announced
+    order = np.lexsort((np.zeros(len(items)) if ranked is None else ranked.fractions, kind))
+    pair = (kind.astype(np.int64) * session.cells.n_cells + drawn)[order]
+    return bool(1 + np.count_nonzero(np.diff(pair)) <= _SPARE * len(np.unique(pair)))
+
+
 def _event(session: Any, number: int, kind: str, items: Int[np.ndarray, " n"], entry: dict[str, Any]) -> Event:
     pool = session.pool
     labels = {"labels": pool.label_space.names(session._items.label[items])} if kind == "tell" else {}
@@ -185,7 +310,7 @@ def _check_drawn(session: Any, asked: Any, cells: Cells | None) -> None:
     if never:
         raise QuestionError(
             f"{asked.name} is about {plural(never, 'item')} that {session.question.name} never asks for; start a "
-            "session with it."
+            "session with it, or of measures with a list that contains it."
         )
 
 

@@ -165,7 +165,7 @@ def resume(
 def _start_ranked(pool, question, design, prior, prior_strength, seed, journal, source) -> RankedAssessment:
     """Start a session on a ranked list, or on a pool that its scores rank."""
     if prior is not None or prior_strength is not None:
-        raise PriorError(f"Design {design.name!r} believes nothing before any label; leave out the prior.")
+        raise PriorError(f"Design {design.name!r} starts from no prior; leave it out.")
     seed = checked_seed(seed)
     ranked = ranked_list(pool, question, seed)
     if journal is not None and type(design) is not RANKED_DESIGNS.get(design.name):

@@ -309,7 +309,7 @@ def _believed(result: BeliefMetricResult) -> Table:
         "measure": full["measure"],
         "estimate": full["estimate"],
         "interval": _intervals(full),
-        "without scores": _intervals(design),
+        f"without {result._trusted}": _intervals(design),
     }
     return _fitted(columns, f"Measures, {result.level:.0%} {result.guarantee} intervals", ("estimate",))
 

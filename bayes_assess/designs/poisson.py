@@ -199,7 +199,7 @@ class Poisson(Stratifying):
         if self.labels == "curve":
             if pool.multilabel:
                 raise DesignError(
-                    f"Design {self.name!r} with labels='curve' believes in one label per item, and this is a "
+                    f"Design {self.name!r} with labels='curve' takes every item to have one label, and this is a "
                     "multi-label pool; leave out labels."
                 )
             return RankStrata(self.n_strata)

@@ -26,6 +26,7 @@ from bayes_assess.designs._label_models import believed_rates, with_errors
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
+from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.measures import PRCurveTable
 from bayes_assess.models.calibration_curve import Coordinates, CurveState, drawn, start
@@ -323,7 +324,9 @@ class VarianceReduction(Design):
         return PosteriorMeasure(*(part.reshape(*shape, *part.shape[1:]) for part in parts))
 
     @x64
-    def posterior(self, state: BeliefState, seed: int, level: float, n: int = _N_RESULT) -> Posterior:
+    def posterior(
+        self, state: BeliefState, seed: int, level: float, n: int = _N_RESULT, order: ScoreOrder | None = None
+    ) -> Posterior:
         """Draw curves and measures of the pool from their posterior, and compute the intervals of the audit."""
         state = jax.device_get(state)
         share, strength, member = drawn(state.belief, n)
@@ -334,7 +337,7 @@ class VarianceReduction(Design):
         share = _with_groups(rng, state.belief.coordinates, share, strength, events)
         bets, settled = (jax.tree.map(lambda part: part[None], part) for part in (audit.bets, state.settled_counts))
         return Posterior(
-            draws=measure_draws(rng, state.measure, share, strength, events, completed),
+            draws=measure_draws(rng, state.measure, share, strength, events, completed, order=order),
             curves=share,
             strength=strength,
             cautious=state.belief.members.precaution[member] > 0,
@@ -348,7 +351,12 @@ class VarianceReduction(Design):
 
     @x64
     def supposing(
-        self, state: BeliefState, seed: int, items: Int[np.ndarray, " K"], n: int = _N_RESULT
+        self,
+        state: BeliefState,
+        seed: int,
+        items: Int[np.ndarray, " K"],
+        n: int = _N_RESULT,
+        order: ScoreOrder | None = None,
     ) -> tuple[Float[np.ndarray, "n k"], Float[np.ndarray, "n k"]]:
         """Draw measures of the pool as if these items without a label all had the event, and as if none had.
 
@@ -360,7 +368,8 @@ class VarianceReduction(Design):
         def draws(columns):
             rng = generator(seed, "posterior of a measure")
             curves = _with_groups(rng, state.belief.coordinates, share, strength, events)
-            return measure_draws(rng, state.measure, curves, strength, events, supposed=np.stack(columns, axis=-1))
+            supposed = np.stack(columns, axis=-1)
+            return measure_draws(rng, state.measure, curves, strength, events, supposed=supposed, order=order)
 
         nothing = np.zeros_like(items)
         return draws((nothing, items)), draws((items, nothing))

@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Int
 
 from bayes_assess._tools.axes import x64
 from bayes_assess.acquisition.cell_measure import CellMeasure
+from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.models.error_labels import ErrorLabels
 
 _N_QUANTILES, _OF_MANY = 400, 100  # of a measure, and of each of many
@@ -179,6 +180,7 @@ def measure_draws(
     counts: Int[np.ndarray, "K 2"],
     completion: Completion | None = None,
     supposed: Int[np.ndarray, "K 2"] | int = 0,
+    order: ScoreOrder | None = None,
 ) -> Float[np.ndarray, "n k"]:
     """Draw the pool's measures, one for every curve.
 
@@ -195,6 +197,8 @@ def measure_draws(
     supposed : (K, 2) integers, optional
         Items without a label of which it is supposed that they are without and with the event, where these are all
         outcomes; nothing is learned from them.
+    order : ScoreOrder, optional
+        Where the labelled items stand, of measures of a ranking.
 
     Examples
     --------
@@ -209,6 +213,9 @@ def measure_draws(
     supposed = np.broadcast_to(supposed, counts.shape)
     rest = np.asarray(measure.size) - counts.sum(-1) - supposed.sum(-1)
     found = _event_draws(rng, rest, curves, strength, counts)
+    if order is not None:
+        table: Any = measure.table
+        return order.values(table, found + supposed[:, 1], rest + supposed.sum(-1))
     if completion is None or completion.errors.is_trivial:
         return measure_values(measure, found + counts[:, 1] + supposed[:, 1])
     return _completed(rng, measure, found, rest - found, completion)

@@ -1,4 +1,4 @@
-"""Measures that are a mean, a ratio of two sums over the items of a pool, or a difference of two such ratios.
+"""Measures that are a mean, a ratio of two sums over the items of a pool, a difference or function of two such ratios.
 
 Those are the measures that audits alone can answer.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.axes import x64
-from bayes_assess.measures import Difference, LossTable, PRCurveTable
+from bayes_assess.measures import Difference, LossTable, PRCurveTable, RankingTable, area
 
 _PLACES = np.array([0.31, 0.73, 0.12, 0.94, 0.55, 0.58, 0.02, 0.41, 0.27, 0.66, 0.83])  # where g is looked at
 _N_PLACES, _MOST_LOSSES = 12, 8
@@ -27,7 +27,7 @@ class Ratios(NamedTuple):
     Attributes
     ----------
     outputs : (J,) integers
-        The output that every ratio belongs to.
+        The output that every ratio belongs to; an area under the ROC curve has two, which are not added.
     sign : (J,)
         1, or -1 where it is subtracted.
     ranges : (J, 2)
@@ -67,6 +67,8 @@ def ratio_losses(table: LossTable | PRCurveTable) -> Ratios:
     """
     if isinstance(table, PRCurveTable):
         return _of_curve(table)
+    if isinstance(table, RankingTable):
+        return _of_ranking(table)
     values = np.asarray(table.losses.values)  # type: ignore[union-attr]
     found: list[tuple[int, float, tuple[float, float], np.ndarray, np.ndarray]] = []
     at = 0
@@ -78,9 +80,13 @@ def ratio_losses(table: LossTable | PRCurveTable) -> Ratios:
             at += n_outputs
     found = found[:_MOST]
     if not found:
-        nothing = np.zeros((0, *values.shape[:2]))
-        return Ratios(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2)), nothing, nothing)
+        return _none(values.shape[:2])
     return Ratios(*(np.array(column) for column in zip(*found, strict=True)))
+
+
+def _none(shape: tuple[int, ...]) -> Ratios:
+    nothing = np.zeros((0, *shape))
+    return Ratios(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2)), nothing, nothing)
 
 
 def _ratios(part: Any, losses: Float[np.ndarray, "A O D"], range: tuple[float, float]) -> list[tuple]:
@@ -107,6 +113,48 @@ def _of_curve(table: PRCurveTable) -> Ratios:
     f, g = np.concatenate([hits, hits]), np.concatenate([announced, whole])
     outputs = np.concatenate([some, size + some])
     return Ratios(outputs, np.ones(len(outputs)), np.tile([0.0, 1.0], (len(outputs), 1)), f, g)
+
+
+def _of_ranking(table: RankingTable) -> Ratios:
+    """Return the two ratios that an area under the ROC curve follows from, see `area_from_ratios`."""
+    outputs = np.repeat([i for i, one in enumerate(table.rankings) if one is area], 2)
+    shape = np.shape(table.nonzero)
+    size, above = np.asarray(table.levels.size), np.asarray(table.levels.above)
+    middle = 1 - (above + size / 2) / size.sum()
+    positive = np.zeros(shape)
+    positive[:, table.losses.positive] = 1.0  # pyright: ignore[reportAttributeAccessIssue] - of levels
+    f, g = np.stack([positive * middle[:, None], positive]), np.stack([positive, np.ones(shape)])
+    times = len(outputs) // 2
+    ends = np.tile([0.0, 1.0], (len(outputs), 1))
+    return Ratios(outputs, np.ones(len(outputs)), ends, *(np.tile(x, (times, 1, 1)) for x in (f, g)))
+
+
+def area_from_ratios(
+    place: Float[np.ndarray, "*batch 2"], rate: Float[np.ndarray, "*batch 2"]
+) -> Float[np.ndarray, "*batch 2"]:
+    r"""Bound an area under the ROC curve by bounds of two ratios of sums over items.
+
+    Ranks of all items are known. With u the mean fraction of items that stand below a positive one (half of those that
+    tie), and pi the share of positives,
+
+    .. math:: \mathrm{AUC} = \frac{u - \pi / 2}{1 - \pi} ,
+
+    which rises with u, and with pi where u > 1/2, else falls.
+
+    Parameters
+    ----------
+    place, rate : (..., 2)
+        Bounds of u and of pi.
+
+    Examples
+    --------
+    >>> area_from_ratios(np.array([0.75, 0.75]), np.array([0.5, 0.5])).tolist()  # two positives above two negatives
+    [1.0, 1.0]
+    """
+    corners = [(place[..., i] - rate[..., j] / 2) / np.maximum(1 - rate[..., j], 1e-12) for i in (0, 1) for j in (0, 1)]
+    # A positive item that no negative one faces has no area: the rate's upper end may be 1.
+    some = np.clip(np.stack(corners, axis=-1), 0.0, 1.0)
+    return np.stack([some.min(-1), some.max(-1)], axis=-1)
 
 
 def _ratio(g: Any, losses: Float[np.ndarray, "A O D"]) -> tuple[np.ndarray, np.ndarray] | None:

@@ -14,7 +14,7 @@ from bayes_assess._tools.arrays import show, values_of, whole
 from bayes_assess._tools.axes import x64
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._measure import Measure, sizes
-from bayes_assess.measures._pool_losses import Measures, combine, table_for
+from bayes_assess.measures._pool_losses import Measures, combine, exact_table_for
 from bayes_assess.measures._pr_curve import PRCurve
 from bayes_assess.pool.pool import Pool
 
@@ -97,7 +97,7 @@ def pool_value(
     >>> pool_value("accuracy", pool, [0, 0, 1], by="site")
     array([0.5, 1. ])
     """
-    codes, table = table_for(measures, pool, positive=positive, systems=systems, by=by, average=average)
+    codes, table = exact_table_for(measures, pool, positive=positive, systems=systems, by=by, average=average)
     label = pool.label_codes(labels)
     if len(label) != pool.n_items:
         raise QuestionError(f"There are {len(label):,} labels for {pool.n_items:,} items; a value needs all of them.")

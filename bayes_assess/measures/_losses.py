@@ -47,7 +47,7 @@ class DenseLosses:
         return ((jnp.asarray(self.values) != 0).any(1) & attributes[:, None]).any(0)
 
     def ends(self, jacobian: Float[Array, "K D"], weight: Float[Array, " A"]) -> Ends:
-        return _ends(self.project(jacobian), weight)
+        return ends_of(self.project(jacobian), weight)
 
     def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
         return jnp.einsum("ack,ac->k", self.project(jacobian) ** 2, mass, precision="highest")
@@ -81,7 +81,7 @@ class SparseLosses:
         return jnp.zeros(self.size, bool).at[self.index].max(drawn)
 
     def ends(self, jacobian: Float[Array, "K D"], weight: Float[Array, " A"]) -> Ends:
-        return lax.map(lambda row: _ends(self._project_one(row)[..., None], weight)[..., 0], jacobian).T
+        return lax.map(lambda row: ends_of(self._project_one(row)[..., None], weight)[..., 0], jacobian).T
 
     def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
         return lax.map(lambda row: (mass * self._project_one(row) ** 2).sum(), jacobian)
@@ -90,7 +90,7 @@ class SparseLosses:
         return (row[self.index] * self.values).sum(-1)
 
 
-def _ends(directions: Float[Array, "A C K"], weight: Float[Array, " A"]) -> Ends:
+def ends_of(directions: Float[Array, "A C K"], weight: Float[Array, " A"]) -> Ends:
     """Least and greatest of weight times direction, over attributes whose weight is not 0."""
     possible = (weight > 0)[:, None, None]
     weighted = directions * weight[:, None, None]

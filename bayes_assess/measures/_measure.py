@@ -58,6 +58,9 @@ class Measure:
         Arguments of `measure` that make it, where its name alone does not; left out of measures of one's own.
     build : callable, optional
         Instead of `loss` and `g`: maps the number of classes C to the measure, for those that depend on it.
+    ranking : callable, optional
+        Instead of `loss` and `g`, of measures of the order of all scores: maps the items that are positive and those
+        that are not of every level of the score, from the lowest up, (..., L) each, and the levels to the measure.
 
     Raises
     ------
@@ -91,6 +94,7 @@ class Measure:
     defined: Callable[[Any], Any] | None = None
     made_by: tuple[str, tuple[tuple[str, Any], ...]] | None = None
     build: Callable[[int], Measure] | None = None
+    ranking: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -101,7 +105,7 @@ class Measure:
         if not low < high:
             raise QuestionError(f"The range of measure {self.name!r} is (lowest, highest); found {self.range!r}.")
         object.__setattr__(self, "range", (low, high))
-        if self.build is not None:
+        if self.build is not None or self.ranking is not None:
             return
         for what, function in (("loss", self.loss), ("g", self.g)):
             if not callable(function):
@@ -115,6 +119,8 @@ class Measure:
     @property
     def score_kind(self) -> str | None:
         """What the loss takes as s: "positive", "confidence", "rows", or None where it takes no score."""
+        if self.ranking is not None:
+            return "positive"
         if self.loss is None or _arity(self.loss) == 2:
             return None
         return "rows" if self.score_rows else "positive" if self.binary else "confidence"
@@ -154,6 +160,8 @@ class Measure:
         return as_risk(values, sizes(self, 2)[0] if self.real else values.shape[-1])
 
     def _parts(self, size: int) -> tuple[Part]:
+        if self.ranking is not None:
+            raise QuestionError(f"Measure {self.name!r} is of the order of all scores; call value_of with all labels.")
         if self.g is None:
             raise QuestionError(f"Measure {self.name!r} depends on the number of classes; call for_classes first.")
         return (Part(self.g, self.defined, size, (0,)),)

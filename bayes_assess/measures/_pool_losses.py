@@ -21,6 +21,7 @@ from bayes_assess.measures._loss_table import LossTable
 from bayes_assess.measures._losses import LARGEST_DENSE, compress, join, losses_of
 from bayes_assess.measures._measure import Measure, output_names, sizes
 from bayes_assess.measures._pr_curve import PRCurve, PRCurveTable, curve_table
+from bayes_assess.measures._ranking import N_LEVELS, RankingTable, ranking_table
 from bayes_assess.measures._registry import measure
 from bayes_assess.measures._stacked import Part
 from bayes_assess.pool.pool import Pool
@@ -55,6 +56,13 @@ def combine(*measures: Measures) -> tuple[Measure, ...] | tuple[PRCurve]:
     if len({one.real for one in plain}) > 1:
         real = next(one.name for one in plain if one.real)
         raise QuestionError(f"Measure {real!r} is of real numbers and cannot stand with measures of classes.")
+    of_order = [one.name for one in plain if one.ranking is not None]
+    if 0 < len(of_order) < len(plain):
+        other = next(one.name for one in plain if one.ranking is None)
+        raise QuestionError(
+            f"Measure {of_order[0]!r} is of the order of all scores and cannot stand with {other!r} in one list: ask "
+            "for one of them, and answer the other from the same labels, result(question=...)."
+        )
     return plain
 
 
@@ -125,6 +133,8 @@ def table_for(
             raise QuestionError("A precision-recall curve is that of the pool's own scores, over the whole pool.")
         scores, code = curve_scores(pool, positive)
         return curve_table(specs[0], scores, pool.n_classes, code)
+    if specs[0].ranking is not None:
+        return _of_ranking(specs, pool, positive, columns, by, N_LEVELS)
     code = positive_code(pool, positive)
     fixed = [one.for_classes(pool.n_classes) for one in specs if isinstance(one, Measure)]
     _check_fit(fixed, pool, code, columns)
@@ -134,7 +144,31 @@ def table_for(
     return attributes.codes, _Builder(pool, attributes, code, tuple(columns), average).table(fixed)
 
 
-def curve_scores(pool: Pool, positive: Any = None) -> tuple[Float[np.ndarray, " M"], int]:
+def exact_table_for(
+    measures: Measures, pool: Pool, *, positive: Any = None, systems: Sequence[str] = (), by: str | None = None, **more
+) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
+    """Return what `table_for` does, with an attribute for every score where the order of all scores matters."""
+    specs = combine(measures)
+    if isinstance(specs[0], Measure) and specs[0].ranking is not None:
+        columns = [systems] if isinstance(systems, str) else list(systems)
+        return _of_ranking(specs, pool, positive, columns, by, None)
+    return table_for(measures, pool, positive=positive, systems=systems, by=by, **more)
+
+
+def _of_ranking(
+    specs: tuple[Any, ...], pool: Pool, positive: Any, systems: list[str], by: str | None, n_levels: int | None
+) -> tuple[Int[np.ndarray, " M"], RankingTable]:
+    name = specs[0].name
+    if by is not None or any(system != OWN for system in systems):
+        raise QuestionError(
+            f"Measure {name!r} is of the pool's own scores, over the whole pool; leave out systems= and by=, or make a "
+            "pool of the group, or of the other system's scores."
+        )
+    scores, code = curve_scores(pool, positive, name)
+    return ranking_table(specs, scores, pool.n_classes, code, n_levels)
+
+
+def curve_scores(pool: Pool, positive: Any = None, name: str = "pr_curve") -> tuple[Float[np.ndarray, " M"], int]:
     """Return the score of every item, most often P(positive), and the code of the positive class.
 
     Raises
@@ -143,10 +177,10 @@ def curve_scores(pool: Pool, positive: Any = None) -> tuple[Float[np.ndarray, " 
         If there is no positive class, or there are no scores.
     """
     _check_single(pool)
-    code = _needed(positive_code(pool, positive), "pr_curve", pool)
+    code = _needed(positive_code(pool, positive), name, pool)
     if pool.margins is not None:
         return (pool.margins if code == 1 else -pool.margins), code
-    return item_scores(pool, "positive", code, "pr_curve"), code
+    return item_scores(pool, "positive", code, name), code
 
 
 def _check_single(pool: Pool) -> None:

@@ -15,6 +15,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures import _classification as classification
 from bayes_assess.measures import _regression as regression
 from bayes_assess.measures._measure import Measure
+from bayes_assess.measures._ranking import average_precision, roc_auc
 from bayes_assess.measures._ratios import ratio, seme_f1_macro
 
 _AVERAGES = ("binary", "per_class", "macro", "micro", "weighted")
@@ -45,7 +46,8 @@ def measure(name: str, **options: Any) -> Measure:
     -----
     Undefined ratios (0/0) count as 0 without a warning, scikit-learn's ``zero_division=0``; Cohen's kappa as with
     ``replace_undefined_by=0``; balanced accuracy is the mean over the classes that have labels. Averages run over
-    all classes of the pool, also those neither predicted nor labelled, scikit-learn's ``labels=``. Not
+    all classes of the pool, also those neither predicted nor labelled, scikit-learn's ``labels=``. The measures of the
+    order of all scores, roc_auc and average_precision, are of one positive class. Not
     scikit-learn's are rate (the share of positive labels, whatever is predicted), specificity, fowlkes_mallows,
     brier_nh, explained_share ([NH] Tables 1 and 2) and seme_f1_macro ([SEME] app. D). Sessions serve all but the
     measures of regression (mean_absolute_error, mean_squared_error, r2, explained_share), which `value_of` computes
@@ -179,6 +181,8 @@ def _all() -> Mapping[str, Callable[..., Measure]]:
             "brier_score_loss": classification.brier_score_loss,
             "brier_nh": classification.brier_nh,
             "log_loss": classification.log_loss,
+            "roc_auc": roc_auc,
+            "average_precision": average_precision,
             "mean_absolute_error": regression.mean_absolute_error,
             "mean_squared_error": regression.mean_squared_error,
             "r2": regression.r2,

@@ -21,7 +21,7 @@ def as_cells(values: Any, n_attributes: int, n_classes: int) -> Float[Array, "*b
     cells = jnp.asarray(values, jnp.float64)
     if cells.shape[-2:] != (n_attributes, n_classes):
         raise QuestionError(
-            "Shares of cells have a row per attribute and a column per label, "
+            "Shares have a row per attribute and a column per label, "
             f"here {(n_attributes, n_classes)}; found shape {cells.shape}."
         )
     return cells

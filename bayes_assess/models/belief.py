@@ -251,7 +251,7 @@ def jax_ready(belief: Belief) -> Belief:
     leaves = jax.tree.leaves(belief)
     if any(leaf is belief for leaf in leaves):
         raise PriorError(
-            f"A belief that designs decide on must be a JAX pytree, and {type(belief).__name__} is none; register it "
-            "by jax.tree_util.register_dataclass, or pass posterior draws."
+            f"A prior or posterior that designs decide on must be a JAX pytree, and {type(belief).__name__} is none; "
+            "register it by jax.tree_util.register_dataclass, or pass posterior draws."
         )
     return jax.tree.map(jnp.asarray, belief)

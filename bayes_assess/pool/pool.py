@@ -409,6 +409,17 @@ class Pool:
             scores = frozen(spread_columns(scores, code, len(names)))
         return self._recoded(names, code, scores=scores, classes_declared=True)
 
+    def with_groups(self, **groups: np.ndarray) -> Pool:
+        """Return the same pool with more attributes of the items, arrays (M,) by name.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba, numpy as np
+        >>> ba.Pool(predictions=["cat", "dog"]).with_groups(half=np.array([0, 1])).groups["half"].tolist()
+        [0, 1]
+        """
+        return self._recoded(self.classes, np.arange(self.n_classes, dtype=np.int32), _groups=self._groups | groups)
+
     def _recoded(self, names: np.ndarray, code: np.ndarray, **fields: Any) -> Pool:
         """Return the same pool with other classes, and the code there of each of its own that occurs."""
         pool = object.__new__(Pool)

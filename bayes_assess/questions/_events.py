@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from bayes_assess.measures import LossTable, Measure, PRCurve, PRCurveTable
+from bayes_assess.measures import LossTable, Measure, PRCurve, PRCurveTable, RankingTable
 from bayes_assess.measures._losses import DenseLosses
 from bayes_assess.models.calibration_curve import Coordinates
 from bayes_assess.models.curve_members import (
@@ -195,7 +195,7 @@ def is_of_labels(specs: tuple[Any, ...]) -> bool:
 def _about_positive(specs: tuple[Any, ...], positive: int | None, n_classes: int) -> bool:
     if isinstance(specs[0], PRCurve):
         return n_classes == 2 or positive is not None
-    plain = all(_is_plain(one, n_classes) for one in specs)
+    plain = all(_is_plain(one, n_classes) or one.ranking is not None for one in specs)
     return plain and (n_classes == 2 or (positive is not None and all(one.binary for one in specs)))
 
 
@@ -212,6 +212,8 @@ def merged(
     """
     if isinstance(table, PRCurveTable):
         return codes, replace(table, n_classes=2, positive=1)
+    if isinstance(table, RankingTable):
+        return codes, table.for_outcomes(2, 1)
     n_attributes, n_classes = np.shape(table.nonzero)
     # Items of one attribute may differ in the label that is their event.
     pairs, pair = np.unique(codes * np.int64(n_classes) + subject.event, return_inverse=True)

@@ -20,19 +20,22 @@ from bayes_assess.designs import WEIGHTED
 from bayes_assess.errors import PriorError, QuestionError
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, widened
+from bayes_assess.estimators.score_order import ScoreOrder, score_order
 from bayes_assess.measures import (
     MEASURES,
     MULTILABEL_MEASURES,
     Measure,
     MultiLabelMeasure,
     combine,
+    curve_scores,
+    pool_value,
     positive_code,
     table_for,
 )
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition, block_means, partition
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.rank_strata import RankStrata
+from bayes_assess.pool.rank_strata import RankedScore, RankStrata
 from bayes_assess.questions._base import Question
 from bayes_assess.questions._event_cells import EventCells, MetricCells, event_cells
 from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, subject_of
@@ -209,6 +212,10 @@ class Metric(Question):
         """
         return self._subject(pool)[0]
 
+    def ranked(self, pool: Pool) -> RankedScore | None:
+        """Return the score that announces the event that a belief on the measure is about; None without one."""
+        return self._subject(pool)[1]
+
     def _subject(self, pool: Pool) -> tuple[Subject, Any]:
         if not self._is_believable(pool):
             raise QuestionError(
@@ -245,14 +252,14 @@ class Metric(Question):
         if isinstance(prior, ScorePrior):
             if np.shape(prior.mean) != (cells.n_cells, pool.n_classes):
                 raise PriorError(
-                    f"The prior has shape {np.shape(prior.mean)}; it needs a row per cell and a column per class, "
-                    f"{(cells.n_cells, pool.n_classes)}."
+                    f"The prior has shape {np.shape(prior.mean)}; it needs a row per group of items and a column per "
+                    f"class, {(cells.n_cells, pool.n_classes)}."
                 )
             wrong = np.argwhere(~((np.asarray(prior.mean) >= 0) & (np.asarray(prior.mean) <= 1 + 1e-6)))
             if len(wrong):
                 cell, label = wrong[0].tolist()
                 raise PriorError(
-                    f"The prior's probabilities lie between 0 and 1; that of cell {cell}, label {label} is "
+                    f"The prior's probabilities lie between 0 and 1; that of row {cell}, label {label} is "
                     f"{float(np.asarray(prior.mean)[cell, label])!r}."
                 )
             return prior
@@ -352,6 +359,44 @@ class Metric(Question):
     def _is_scalar(self, table: Any) -> bool:
         return len(table.outputs) == 1 and not isinstance(self.measure, list | tuple)
 
+    @property
+    def is_of_order(self) -> bool:
+        """Whether what is measured is the order of all scores."""
+        return any(isinstance(one, Measure) and one.ranking is not None for one in combine(self.measure))
+
+    def order_of(self, pool: Pool, cells: Cells, labels: Int[np.ndarray, " M"]) -> ScoreOrder | None:
+        """Return where items with these labels stand in the order of the scores; -1 is none. None if it is no matter.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(scores=[0.2, 0.4, 0.6, 0.8])
+        >>> asked = ba.Metric("roc_auc")
+        >>> asked.order_of(pool, asked.setting(pool).cells, np.array([0, 1, -1, -1])).open.tolist()
+        [0, 0, 1, 1]
+        """
+        if not self.is_of_order:
+            return None
+        scores, positive = curve_scores(pool, self.positive)
+        hit = np.where(labels < 0, -1, labels == positive)
+        return score_order(scores, self.losses(pool)[0], _cell_of_items(cells).astype(np.int64), hit)
+
+    @x64
+    def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, "..."]:
+        """Compute the exact answer from all labels of a pool, (M,) class names.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> float(ba.Metric("roc_auc").truth(ba.Pool(scores=[0.2, 0.4, 0.6, 0.8]), [0, 1, 0, 1]))
+        0.75
+        """
+        if pool.multilabel or not self.is_of_order:
+            return super().truth(pool, labels)
+        pool.label_space.complete_codes(labels, pool.n_items)
+        values = pool_value(self.measure, pool, labels, positive=self.positive)
+        return self.shaped(self.losses(pool)[1], values)
+
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
         """Return what the loss of every item depends on, and the table of losses."""
         return table_for(
@@ -377,7 +422,7 @@ def cells_table(cells: Cells) -> Any:
 
 def _cell_measure(cells: Cells) -> CellMeasure:
     if not isinstance(cells, MetricCells):
-        raise QuestionError("These cells were made for another question.")
+        raise QuestionError("These groups of items were made for another question.")
     return cells.measure
 
 

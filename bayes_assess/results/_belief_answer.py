@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from bayes_assess.designs.variance_reduction import BeliefState, VarianceReduction
+from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import EventCells
@@ -17,13 +18,18 @@ from bayes_assess.results._measured_anew import measured_anew
 
 
 def belief_answer(
-    design: VarianceReduction, state: BeliefState, seed: int, level: float, skipped: Int[np.ndarray, " K"]
+    design: VarianceReduction,
+    state: BeliefState,
+    seed: int,
+    level: float,
+    skipped: Int[np.ndarray, " K"],
+    order: ScoreOrder | None = None,
 ) -> dict[str, Any]:
     """Answer the question of a session, or `events_anew`'s: fields of `BeliefMetricResult`."""
-    found = {"found": design.posterior(state, seed, level)}
+    found = {"found": design.posterior(state, seed, level, order=order)}
     labels = np.asarray(state.counts)
     if labels.shape[1] == 2 and many_skipped(int(skipped.sum()), int(labels.sum())):
-        found["supposed"] = design.supposing(state, seed, skipped)  # type: ignore[assignment]
+        found["supposed"] = design.supposing(state, seed, skipped, order=order)  # type: ignore[assignment]
     return found
 
 
@@ -35,7 +41,7 @@ def events_anew(pool: Pool, cells: Any, state: BeliefState, question: Any) -> tu
     QuestionError
         If the belief is about another event, or cells do not tell apart what the measure tells apart.
     """
-    question, cells = measured_anew(pool, cells, question, "This belief answers")
+    question, cells = measured_anew(pool, cells, question, "This session answers")
     measure = cells.measure
     matters = np.asarray(measure.nonzero).any(-1)
     remaining = np.where(matters, np.asarray(state.unlabelled) - np.asarray(state.pending), 0)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess.estimators.posterior_measure import posterior_measure
+from bayes_assess.estimators.ratio_losses import ratio_losses
 from bayes_assess.questions.metric import cells_table
 
 _LINES = 12  # of a summary
@@ -58,10 +59,10 @@ class BeliefSentences:
     def _without_trust(self: Any) -> str:
         """Say what random items alone tell."""
         if not self.found.audited:
-            ends = (
-                f"Without trusting the {self._trusted}, nothing can be said: the session kept account of its own "
-                "measure alone"
-            )
+            bounded = len(ratio_losses(cells_table(self.cells)).outputs)
+            said = "what is asked is no ratio of sums, which random items alone could bound"
+            why = "the session kept account of its own measure alone" if bounded else said
+            ends = f"Without trusting the {self._trusted}, nothing can be said: {why}"
         else:
             ends = self._known_without_trust()
         events, audits, size = self._events, self.found.audits, self.cells.sizes

@@ -13,6 +13,7 @@ from bayes_assess.questions import (
     ConfusionMatrix,
     ExtremeQuestion,
     GroupAccuracy,
+    Mean,
     MeasureComparison,
     MeasurePairs,
     Metric,
@@ -24,6 +25,7 @@ from bayes_assess.questions import (
     TwoSystems,
 )
 
+_SHORT = {"f1": "F1", "roc": "ROC", "auc": "AUC"}
 _AVERAGES = ("micro", "macro", "weighted", "samples")
 _ROUNDING = 1e-9
 _GUARANTEES = {
@@ -67,9 +69,9 @@ def question_in_words(question: Any) -> str:
 def _of_measures(question: Any, by: str) -> str:
     """Put a question about measures in words."""
     if isinstance(question, MeasureComparison):
-        return "Has {} or {} the higher {}?".format(*question.names(), question.measure_name)
+        return "Has {} or {} the higher {}?".format(*question.names(), measure_in_words(question.measure_name))
     if isinstance(question, MeasurePairs):
-        return f"Which groups{by} have a higher {question.measure_name} than which?"
+        return f"Which groups{by} have a higher {measure_in_words(question.measure_name)} than which?"
     if isinstance(question, PRCurve):
         return "How do precision and recall change with the threshold?"
     if isinstance(question, Rate):
@@ -89,7 +91,19 @@ def title_of(question: Any) -> str:
     --------
     >>> title_of(Metric(["f1", "precision"])), title_of(Metric("balanced_accuracy", by="site"))
     ('F1 and precision', 'Balanced accuracy by site')
+    >>> title_of(Rate("good", by="site")), title_of(Rate()), title_of(Mean())
+    ('Rate of good by site', 'Rate of positive labels', 'Mean of the labels')
     """
+    if isinstance(question, MeasureComparison):
+        return "{} of {} less {}".format(_measured(question), *question.names())
+    if isinstance(question, MeasurePairs):
+        return f"{_measured(question)}, all pairs{_by(question)}"
+    if isinstance(question, Rate):
+        return f"Rate of {_counted(question.positive)}{_by(question)}"
+    if isinstance(question, Mean):
+        return f"Mean of the labels{_by(question)}"
+    if isinstance(question, PRCurve) and not isinstance(question, PrecisionCurve):
+        return "Precision and recall by threshold"
     if type(question) not in (Metric, MultiLabelMetric):
         return question.name
     of = f" of {_listed(question.systems)}" if question.systems else ""
@@ -109,7 +123,7 @@ def measure_in_words(name: str) -> str:
     if plain in MEASURES or plain in MULTILABEL_MEASURES:
         words = plain.split("_")
         words = [words[-1], *words[:-1]] if words[-1] in _AVERAGES and len(words) > 1 else words
-        head = " ".join("F1" if word == "f1" else word for word in words)
+        head = " ".join(_SHORT.get(word, word) for word in words)
     return " ".join([head, *rest])
 
 
@@ -123,6 +137,20 @@ def in_one_line(answer: Any, ends: Any) -> str:
     plural = "s" * (len(said) > 1)
     how = "exact" if answer.guarantee == "exact" else f"{answer.level:.0%} {answer.guarantee} interval{plural}"
     return f"{_capital(_listed(said))} ({how})."
+
+
+def _counted(positive: Any) -> str:
+    """Name what a rate counts."""
+    if positive is None:
+        return "positive labels"
+    if positive == "C":  # of logs that have I and C
+        return "correct answers"
+    return positive if isinstance(positive, str) else f"label {positive}"
+
+
+def _measured(question: Any) -> str:
+    """Name the measure that is compared, as a title begins."""
+    return _capital(measure_in_words(question.measure_name))
 
 
 def _measures_of(question: Any) -> list[str]:

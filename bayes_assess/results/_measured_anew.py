@@ -43,7 +43,10 @@ def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tupl
     subject = cells.events.subject if isinstance(cells, EventCells) else None
     if subject is not None:
         asked = question.subject(pool)
-        if asked.decides and subject.decides and not np.array_equal(asked.event, subject.event):
+        # Of two classes, whether a label is the event is all of the label, whatever the event; orders are of one event.
+        of_order = isinstance(question, PRCurve) or question.is_of_order
+        same = np.array_equal(asked.event, subject.event) or (pool.n_classes == 2 and not of_order)
+        if asked.decides and subject.decides and not same:
             raise QuestionError(
                 f"{question.name} depends on another event than this session's measure; start a session."
             )
@@ -55,7 +58,7 @@ def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tupl
     attribute = codes[cells.one_of_each()]
     if (codes != attribute[cells.source.cells_of(np.arange(cells.n_items))]).any():
         raise QuestionError(
-            f"{question.name} depends on what the cells of this session do not tell apart; start a session with it, "
+            f"{question.name} depends on what this session does not tell apart; start a session with it, "
             "or with a list of measures that contains it."
         )
     measure = replace(cells.measure, table=table, attribute=attribute, n_attributes=table.n_attributes)

@@ -297,9 +297,16 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
         cells: Any = self.cells
         return cells.events
 
-    @property
+    @cached_property
     def _scored(self) -> bool:
-        return self._events.subject.is_scored
+        """Whether the answer hinges on scores: items that may change it differ in more than what is predicted."""
+        if not self._events.subject.is_scored:
+            return False
+        cells: Any = self.cells
+        places = self._events.coordinates
+        left = (np.asarray(cells.sizes) > self.counts.sum(-1)) & np.asarray(cells.measure.nonzero).any(-1)
+        told_apart = np.stack([places.feature, places.place[0]])[:, left]
+        return np.unique(told_apart, axis=1).shape[1] > len(np.unique(told_apart[0]))
 
     @property
     def _trusted(self) -> str:

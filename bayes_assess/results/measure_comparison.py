@@ -12,6 +12,7 @@ from jaxtyping import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
 from bayes_assess.questions.metric import cells_table
+from bayes_assess.results._in_words import measure_in_words, title_of
 from bayes_assess.results._verdict import Verdict
 from bayes_assess.results.belief_metric import BeliefMetricResult
 from bayes_assess.results.metric import MetricResult
@@ -70,7 +71,8 @@ class MeasureVerdict(Verdict):
         first, second = self.names
         events = [f"lower by more than {self._rope}", f"within {self._rope}", f"higher by more than {self._rope}"]
         columns = {f"{first} is": events, "probability": self.masses}
-        title = f"{self.question.measure_name} of {first} and of {second}"
+        title = f"{measure_in_words(self.question.measure_name)} of {first} and of {second}"
+        title = title[:1].upper() + title[1:]
         return Table(columns, title=title, formats={"probability": ".3f"})
 
     def _answer(self: Any) -> list[str]:
@@ -98,7 +100,7 @@ class BeliefComparisonResult(MeasureVerdict, BeliefMetricResult):
             interval=self.interval,
             interval_label=self._interval_label,
             truth=truth,
-            title=f"{self.question.measure_name} of {first} less {second}: {self._progress()}",
+            title=f"{title_of(self.question)}: {self._progress()}",
             ax=ax,
         )
 

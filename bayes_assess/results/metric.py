@@ -16,6 +16,7 @@ from bayes_assess.designs import WeightedDesign, WeightedState
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.intervals import effective_draws, ellipsoid_radius, measure_interval
 from bayes_assess.estimators.joint_draws import joined_draws
+from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.verdicts import interval_quantiles
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.pool.pool import Pool
@@ -264,9 +265,19 @@ class MetricResult(Ordered):
 
 
 @x64
-def measure_answer(design: WeightedDesign, state: WeightedState) -> dict[str, Any]:
-    """Answer the question that a session, or `asked_anew`, has as its measure: fields of `MetricResult`."""
+def measure_answer(design: WeightedDesign, state: WeightedState, order: ScoreOrder | None = None) -> dict[str, Any]:
+    """Answer the question that a session, or `asked_anew`, has as its measure: fields of `MetricResult`.
+
+    Parameters
+    ----------
+    design, state : those of the session
+    order : ScoreOrder, optional
+        Where the labelled items stand, of measures of a ranking: exact once all are labelled.
+    """
     answer, covariance = jax.tree.map(np.asarray, _answered(design, state))
+    if order is not None and answer.exact:
+        table: Any = state.measure.table
+        answer = answer._replace(value=order.values(table, np.zeros((1, 1)), np.zeros(1, np.int64))[0])
     return {"answer": answer, "all_covariances": covariance}
 
 

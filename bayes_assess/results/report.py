@@ -26,7 +26,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural, without_links
 from bayes_assess.errors import OutputError
 from bayes_assess.results._base import LABELLED
-from bayes_assess.results._in_words import guarantee_in_words, question_in_words
+from bayes_assess.results._in_words import guarantee_in_words, measure_in_words, question_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +88,7 @@ def sections(answer: Any, made_by: Mapping[str, str] | None = None, date: str | 
         ),
         Section("What it leans on", tuple(dict.fromkeys(line for line in leans if line))),
         Section("Figure", figure=answer.plot()),
-        Section("Table", tables=(answer.table(),)),
+        Section("Table", tables=(_for_people(answer),)),
         Section("Labels", (*of_labels, *([price] if price else []))),
         _origin(answer, dict(made_by or {})),
     ]
@@ -211,6 +211,47 @@ def _labelled(answer: Any, date: str | None) -> str:
     """Say when the answer was given, and from whose labels."""
     when = datetime.date.today().isoformat() if date is None else date
     return f"As of {when}, from {plural(answer.labels_used, 'label')}{getattr(answer, 'labelled_by', '')}."
+
+
+_HEADINGS = {
+    "se": "standard error",
+    "rank_lower": "lowest rank",
+    "rank_upper": "highest rank",
+    "design_lower": "lower, {} not trusted",
+    "design_upper": "upper, {} not trusted",
+    "plug_in": "error as it was found",
+    "max_error": "greatest error",
+}
+_ENDS = {"lower": "{}, lower", "upper": "{}, upper"}
+
+
+def _for_people(answer: Any) -> Table:
+    """Return the table of an answer with headings and names of measures that people say."""
+    table = answer.table()
+    measures = (
+        {"measure": [measure_in_words(str(one)) for one in table["measure"]]} if "measure" in table.columns else {}
+    )
+    return table.renamed(lambda name: heading(name, getattr(answer, "_trusted", "scores")), **measures)
+
+
+def heading(name: str, trusted: str = "scores") -> str:
+    """Return the name of a column as people say it.
+
+    Examples
+    --------
+    >>> [heading(name) for name in ("design_lower", "p_best", "bias_upper", "random_labels", "lower", "FP_rate")]
+    ['lower, scores not trusted', 'P(best)', 'bias, upper', 'random labels', 'lower', 'FP_rate']
+    """
+    if name in _HEADINGS:
+        return _HEADINGS[name].format(trusted)
+    if name != name.lower():  # a class, perhaps
+        return name
+    first, _, last = name.rpartition("_")
+    if first == "p":
+        return f"P({last})"
+    if first and last in _ENDS:
+        return _ENDS[last].format(first.replace("_", " "))
+    return name.replace("_", " ")
 
 
 def _price(answer: Any) -> str | None:

@@ -123,7 +123,7 @@ def test_items_that_nobody_asked_for_stand_for_no_others_in_measures():
 @pytest.mark.parametrize(
     ("own", "design", "question", "said"),
     [
-        (None, "thompson", ba.Metric("f1_macro"), "design='random', whose labels answer it, too"),
+        (SITES, "thompson", ba.Metric("f1_macro"), "design='random', whose labels answer it, too"),
         (None, "thompson", ba.Compare("prediction", "old"), "not answered from parts of its groups"),
         (ba.Compare("n", "s", by="site"), "thompson", SITES, "items that Compare never asks for"),
         (ba.Compare("n", "s", by="site"), "random", ba.Metric("accuracy"), "items that Compare never asks for"),

@@ -207,7 +207,7 @@ def test_pairs_that_are_not_whole_are_refused_by_name(change, message):
         (lambda: ba.Compare("a", "b", by="system", measure="f1", pair="prompt"), "means over items; found f1"),
         (lambda: ba.Compare(by="system", measure="rate", pair="prompt"), "Pairs have two halves"),
         (lambda: ba.Compare("a", "b", by="system", measure="rate", pair=list("pp")), "a column of the pool"),
-        (lambda: ba.assess(POOL, MEANS).plan(width=0.1), "cannot be planned: it has no belief"),
+        (lambda: ba.assess(POOL, MEANS).plan(width=0.1), "cannot be planned: it has no model"),
         (lambda: ba.assess(POOL, MEANS).ask(3), "positive even number"),
         (lambda: ba.assess(POOL, MEANS, design="passive").ask(2 * P + 2), "only 300"),
         (lambda: ba.assess(POOL, MEANS, design="variance_reduction"), "cannot serve this question; these can: "),

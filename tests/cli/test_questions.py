@@ -745,3 +745,16 @@ def test_status_names_the_threshold_for_a_precision_or_the_best_one(tmp_path, de
     assert "takes precision=0.9, recall=0.8 or f1; found 'precision=9'" in refused(
         "status", run, "--threshold-for", "precision=9"
     )
+
+
+def test_how_well_scores_rank_is_asked_by_the_name_of_the_measure(tmp_path):
+    scores = (np.arange(24) + 1) / 25
+    pool = write_csv(tmp_path / "pool.csv", {"id": [f"i{i}" for i in range(24)], "p": scores})
+    asked = ("--scores", "p", "--question", "metric", "--measure", "roc_auc, average_precision")
+    run = tmp_path / "run.db"
+    done("start", pool, *asked, "--design", "passive", "--out", run)
+    labels = [0] * 10 + [1, 0] + [1] * 12
+    done("tell", run, sheet(run, [f"i{i}" for i in range(24)], labels))
+    said = done("status", run)
+    assert "roc_auc 0.993 (exact)." in said  # 142 of 143 pairs are in order
+    assert "average_precision 0.995 (exact)." in said  # 12/13 of the recall at a precision of 1, 1/13 at 13/14

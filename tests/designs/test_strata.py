@@ -112,5 +112,5 @@ def test_a_stratified_session_does_not_answer_for_items_that_it_could_not_draw()
     a = ba.assess(POOL, ba.Metric("precision"), design="stratified", seed=0)
     queries = a.ask(20)
     a.tell(queries.ids, LABELS[queries.ids])
-    with pytest.raises(ba.QuestionError, match="never drawn"):
+    with pytest.raises(ba.QuestionError, match="never asks for"):
         a.result(question=ba.Metric("recall"))

@@ -83,7 +83,7 @@ def test_a_result_says_what_the_predictions_alone_say(design):
     assert said[-2].startswith(f"The predictions alone say {JUDGED.mean():.3f}. Their bias is {r.bias:+.3f}, 90% ")
     assert said[-1] == f"About {r.random_labels:,} random labels would give an interval as narrow; 40 were used."
     assert r.table()["judge"].tolist() == [r.judge_mean]
-    assert r.plot(truth=MEAN).get_title(loc="left").startswith("Mean: 40 of 240 labelled")
+    assert r.plot(truth=MEAN).get_title(loc="left").startswith("Mean of the labels: 40 of 240 labelled")
     plt.close("all")
 
 

@@ -95,7 +95,7 @@ def test_on_the_way_verdict_and_interval_agree():
     assert r.masses[1] == pytest.approx(inside, abs=1e-12)
     assert r.summary().splitlines()[1].startswith("The f1 of the pool's system is ")
     assert "rival" in r.verdict
-    assert r.plot().get_title(loc="left").startswith("f1 of the pool's system less rival")
+    assert r.plot().get_title(loc="left").startswith("F1 of the pool's system less rival")
     plt.close("all")
 
 

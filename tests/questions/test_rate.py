@@ -109,7 +109,7 @@ def test_a_result_says_what_the_predictions_alone_say(design):
     assert table["judge"].tolist() == [r.judge_rate]
     assert (table["bias_lower"][0], table["bias_upper"][0]) == tuple(r.bias_interval)
     assert r.to_frame()["random_labels"].tolist() == [r.random_labels]
-    assert r.plot(truth=GOOD.mean()).get_title(loc="left").startswith("Rate: 40 of 300 labelled")
+    assert r.plot(truth=GOOD.mean()).get_title(loc="left").startswith("Rate of positive labels: 40 of 300")
     plt.close("all")
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools.to_arviz import import_arviz
+from bayes_assess.results._in_words import title_of
 
 LABELS = (np.random.default_rng(0).random(60) < 0.3).astype(int)
 
@@ -63,9 +64,44 @@ def test_a_measure_that_no_missing_label_can_change_leans_on_no_scores():
     result = a.result()
     precision, recall = result.summary().splitlines()[1:3]
     assert precision == "precision 0.750 (exact: no label that is missing can change it)."
-    assert "if the scores rank as the 4 labels suggest" in recall
+    assert "if items with the same predictions are alike, as the 4 labels suggest" in recall  # whose scores tie
     np.testing.assert_allclose(result.design_interval[0], [0.75, 0.75], atol=1e-12)
     assert result.guarantee == "credible"
+
+
+def test_scores_are_spoken_of_where_items_without_a_label_differ_in_them():
+    scores = np.where(np.arange(60) < 4, 0.9, np.linspace(0.0, 0.3, 60))
+    a = ba.assess(ba.Pool(scores=scores), ba.Metric("recall"))
+    a.tell(range(4), [1, 1, 1, 0])
+    assert "if the scores rank as the 4 labels suggest" in a.result().summary()
+    assert a.result().assumption == "The scores are taken to rank the items as the 4 labels suggest."
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        (ba.Rate("good"), "Rate of good"),
+        (ba.Rate(by="site"), "Rate of positive labels by site"),
+        (ba.Rate("C"), "Rate of correct answers"),
+        (ba.Rate(1), "Rate of label 1"),
+        (ba.Mean([1, 2]), "Mean of the labels"),
+        (ba.PRCurve(4), "Precision and recall by threshold"),
+        (ba.Compare("n", "s", by="site", measure="f1"), "F1 of n less s"),
+        (ba.Compare(by="site", measure="rate"), "Rate, all pairs by site"),
+        (ba.Metric("roc_auc"), "ROC AUC"),
+    ],
+)
+def test_titles_of_questions_are_what_people_say(question, title):
+    assert title_of(question) == title
+
+
+def test_reports_have_headings_that_people_say(tmp_path):
+    result = told((np.arange(60) % 3 == 0).astype(int), ["precision", "f1"])
+    result.report(tmp_path / "report.md")
+    text = (tmp_path / "report.md").read_text()
+    assert "| measure   | estimate |  lower |  upper | lower, predictions not trusted | upper, predictions not" in text
+    assert "| F1 " in text
+    assert "design_lower" in result.table().columns  # for scripts
 
 
 def test_arviz_gets_the_measure_by_its_name_and_parameters_on_wish_without_warnings():

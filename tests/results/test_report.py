@@ -120,7 +120,7 @@ def test_a_report_is_of_a_known_format_and_leaves_no_half_of_itself(tmp_path):
         (ba.Metric("f1", by="site"), "How high is F1, by site?"),
         (ba.Metric(["precision", "recall"]), "How high are precision and recall?"),
         (ba.Rate("good", by="system"), "What share of the items is labelled good, by system?"),
-        (ba.Compare("new", "old", measure="f1"), "Has new or old the higher f1?"),
+        (ba.Compare("new", "old", measure="f1"), "Has new or old the higher F1?"),
         (ba.Compare("cat", "dog", by="prediction"), "Is cat or dog more accurate?"),
         (ba.Compare(by="site"), "Which groups by site are more accurate than which?"),
         (ba.PRCurve(), "How do precision and recall change with the threshold?"),
