@@ -109,8 +109,8 @@ class Adaptive(Stratifying, WithReplacement):
     branching : int
         Children of a node, at most.
     oracle : {"deterministic", "stochastic"}
-        Form of the proposal. That for a stochastic oracle is for studies of the sampler: sessions and `simulate`, which
-        take one label of every item for its truth, refuse it.
+        Form of model and proposal, which follow the oracle of the session or study. That for a stochastic oracle is
+        refused where one label of every item is taken for its truth.
     level : {"item", "block"}
         Whether predictions and known labels tell the items of a block apart.
     epsilon : float
@@ -161,7 +161,7 @@ class Adaptive(Stratifying, WithReplacement):
         measure = state.measure
         prior = self.oracle_prior(state)
         counts = jnp.zeros((measure.n_blocks, measure.n_outcomes))
-        if self.oracle == "stochastic":
+        if self._draws_labels(state):
             return _Oracle(prior, None, counts, None, jnp.asarray(prior.predictive))
         ready = latent_prior(prior)
         latent = fit_latent(prior, counts, measure.by_block(measure.size))
@@ -172,12 +172,12 @@ class Adaptive(Stratifying, WithReplacement):
         memory: _Oracle = state.memory
         measure = state.measure
         memory = memory._replace(counts=memory.counts.at[measure.block[cell], outcome].add(1))
-        return memory if self.oracle == "stochastic" else self._by_stage(self._fitted, memory, state)
+        return memory if self._draws_labels(state) else self._by_stage(self._fitted, memory, state)
 
     def update_memory_from_draws(self, state: WeightedState) -> _Oracle:
         """Refresh the model of a stochastic oracle, which counts draws by their weights ([NH] app. H)."""
         memory: _Oracle = state.memory
-        return self._by_stage(self._predictive, memory, state) if self.oracle == "stochastic" else memory
+        return self._by_stage(self._predictive, memory, state) if self._draws_labels(state) else memory
 
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return what the model says of the labels of every cell."""
@@ -191,8 +191,12 @@ class Adaptive(Stratifying, WithReplacement):
         if self.level == "block":
             items = state.items.astype(jnp.float64)
             return blockwise_proposal(norms, measure.nonzero, pi, floor, items, measure.block, measure.n_blocks)
-        form = deterministic_proposal if self.oracle == "deterministic" else stochastic_proposal
+        form = stochastic_proposal if self._draws_labels(state) else deterministic_proposal
         return form(norms, measure.nonzero, pi, floor)
+
+    def _draws_labels(self, state: WeightedState) -> bool:
+        """Whether labels are modelled as draws: where they are, or where the option says so."""
+        return state.measure.stochastic or self.oracle == "stochastic"
 
     def _by_stage(self, fit: Any, memory: _Oracle, state: WeightedState) -> _Oracle:
         if self.stage == 1:

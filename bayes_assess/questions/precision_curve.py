@@ -79,6 +79,7 @@ class PrecisionCurve(PRCurve):
     budget: int | None = None
 
     default_design: ClassVar[str] = "adastrat"
+    oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
     default_designs: ClassVar[tuple[str, ...]] = ("random", "adastrat")
 
     def __init__(

@@ -745,3 +745,22 @@ def test_status_names_the_threshold_for_a_precision_or_the_best_one(tmp_path, de
     assert "takes precision=0.9, recall=0.8 or f1; found 'precision=9'" in refused(
         "status", run, "--threshold-for", "precision=9"
     )
+
+
+def test_labels_of_an_item_may_differ_where_start_says_so(tmp_path):
+    path = write_csv(tmp_path / "pool.csv", {"id": [f"i{i}" for i in range(12)], "score": np.linspace(0.05, 0.95, 12)})
+    asked = ["--scores", "score", "--question", "metric", "--measure", "accuracy", "--oracle", "stochastic"]
+    run = tmp_path / "run.db"
+    assert "Labels of an item may differ" in done("start", path, *asked, "--design", "passive", "--out", run)
+    done("ask", run, "-n", "60", "-o", tmp_path / "sheet.csv")
+    rows = read_csv(tmp_path / "sheet.csv")
+    labels = np.random.default_rng(1).integers(0, 2, 60).tolist()
+    filled = {"id": [row["id"] for row in rows], "label": labels}
+    assert len(set(filled["id"])) < 60  # an item stands in it several times
+    write_csv(tmp_path / "filled.csv", filled)
+    assert "Took 60 labels." in done("tell", run, tmp_path / "filled.csv")
+    predicted = {f"i{i}": int(i >= 6) for i in range(12)}
+    right = np.mean([predicted[name] == label for name, label in zip(filled["id"], labels, strict=True)])
+    assert f"accuracy {right:.3f}, 95% asymptotic" in done("status", run)
+    assert "count once" in refused("tell", run, tmp_path / "filled.csv")
+    assert "is for Metric" in refused("start", path, *asked[:2], "--oracle", "stochastic", "--out", tmp_path / "b.db")
