@@ -49,10 +49,11 @@ class WithReplacement(WeightedDesign):
         super().__post_init__()
         if not 0 <= self.delta < 1:
             raise DesignError(f"The delta of {self.name} lies in [0, 1); found {show(self.delta)}.")
-        for option in ("epsilon", "floor"):  # a proposal without a floor could exclude items that matter
-            value = getattr(self, option, 1.0)
-            if not 0 < value <= 1:
-                raise DesignError(f"The {option} of {self.name} lies above 0, up to 1; found {show(value)}.")
+        epsilon, floor = getattr(self, "epsilon", 1.0), getattr(self, "floor", 0.0)
+        if not 0 < epsilon <= 1:  # without it a proposal could exclude items that matter
+            raise DesignError(f"The epsilon of {self.name} lies above 0, up to 1; found {show(epsilon)}.")
+        if not 0 <= floor <= 1:
+            raise DesignError(f"The floor of {self.name} lies in [0, 1]; found {show(floor)}.")
 
     @x64
     def init(

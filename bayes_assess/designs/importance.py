@@ -56,10 +56,11 @@ class Importance(Stratifying, WithReplacement):
         How the scores are cut, see `Strata`.
     strata : Strata or FeatureStrata, optional
         Other strata, in the place of `n_strata` and `kind`.
-    epsilon : float
-        Floor of ||Dg l|| where l != 0, as a share of the greatest one.
-    floor : float in (0, 1]
-        Share of new labels drawn uniformly from all items whose label can matter, whatever their scores say.
+    epsilon : float in (0, 1]
+        Floor of ||Dg l|| where l != 0, as a share of the greatest one; 1e-9 is as published.
+    floor : float in [0, 1]
+        Share of new labels drawn uniformly from all items whose label can matter, whatever their scores say; 0 is as
+        published, by which items that scores are sure of are next to never drawn.
 
     Examples
     --------
@@ -113,12 +114,16 @@ class Adaptive(Stratifying, WithReplacement):
         refused where one label of every item is taken for its truth.
     level : {"item", "block"}
         Whether predictions and known labels tell the items of a block apart.
-    epsilon : float
-        Floor of ||Dg l|| where l != 0, as a share of the greatest one; it shrinks with the share of unlabelled items.
+    epsilon : float in (0, 1]
+        Floor of ||Dg l|| where l != 0, as a share of the greatest one; 1e-9 is as published.
+    decay : {"share", "labels"}
+        How that floor falls: with the share of unlabelled items, as [NH] has it for a deterministic oracle, or as
+        epsilon / (labels + 1), as for a stochastic one ([NH] app. H).
     stage : int
         Labels between two proposals.
-    floor : float in (0, 1]
-        Share of new labels drawn uniformly from all items whose label can matter, whatever the model says of them.
+    floor : float in [0, 1]
+        Share of new labels drawn uniformly from all items whose label can matter, whatever the model says of them; 0 is
+        as published.
 
     Examples
     --------
@@ -133,12 +138,18 @@ class Adaptive(Stratifying, WithReplacement):
     epsilon: float = _EPSILON
     stage: int = 1
     floor: float = _LEARNING_FLOOR
+    decay: Literal["share", "labels"] = "share"
 
     name: ClassVar[str] = "adaptive"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for option, choices in (("oracle", ("deterministic", "stochastic")), ("level", ("item", "block"))):
+        options = {
+            "oracle": ("deterministic", "stochastic"),
+            "level": ("item", "block"),
+            "decay": ("share", "labels"),
+        }
+        for option, choices in options.items():
             if getattr(self, option) not in choices:
                 raise DesignError(f"{option} is {choices[0]!r} or {choices[1]!r}; found {getattr(self, option)!r}.")
         if self.stage < 1:
@@ -187,7 +198,8 @@ class Adaptive(Stratifying, WithReplacement):
         """Propose by the norms of Dg l at the risk that the model expects."""
         measure, pi = state.measure, self.belief(state)
         norms = measure.norms(measure.risk(state.masses(pi)))
-        floor = self.epsilon * norms.max() * (1 - state.share_labelled)
+        left = 1 - state.share_labelled if self.decay == "share" else 1 / (state.counts.sum() + 1)
+        floor = self.epsilon * norms.max() * left
         if self.level == "block":
             items = state.items.astype(jnp.float64)
             return blockwise_proposal(norms, measure.nonzero, pi, floor, items, measure.block, measure.n_blocks)

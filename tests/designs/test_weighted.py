@@ -379,12 +379,42 @@ def test_a_session_goes_on_from_its_journal_as_if_nothing_had_happened(name, tmp
         (lambda: Oasis(strength=-1), "positive number"),
         (lambda: Passive(delta=1.0), "delta"),
         (lambda: Importance(epsilon=-0.1), "epsilon"),
-        (lambda: Adaptive(floor=0), "floor of adaptive lies above 0"),
+        (lambda: Adaptive(floor=-0.1), r"floor of adaptive lies in \[0, 1\]"),
+        (lambda: Adaptive(decay="never"), "'share' or 'labels'"),
     ],
 )
 def test_options_out_of_range_are_refused(make, said):
     with pytest.raises(ba.DesignError, match=said):
         make()
+
+
+def test_published_options_draw_by_the_norms_alone():
+    """[NH] Remark 4: q prop. to (E ||Dg l||^2)^(1/2), whatever is left for items that scores are sure of."""
+    _, state = fresh(Importance(n_strata=16, epsilon=1e-9, floor=0.0))
+    with jax.enable_x64(True):
+        measure = state.measure
+        squares = measure.norms(measure.risk(state.masses(state.prior))) ** 2
+        q = jnp.sqrt((squares * state.prior).sum(-1))
+        np.testing.assert_allclose(state.draws.proposal[:, -1], q / (q @ measure.size), rtol=1e-6)
+    _, ours = fresh(Importance(n_strata=16))
+    least, least_of_ours = (np.asarray(one.draws.proposal)[:, -1].min() for one in (state, ours))
+    assert least < least_of_ours
+
+
+@pytest.mark.parametrize(("decay", "left"), [("share", 1 - 30 / POOL.n_items), ("labels", 1 / 31)])
+def test_the_floor_of_norms_falls_as_said(decay, left):
+    """With an epsilon of 1 the floor is near the greatest norm, above most others, so that it shows."""
+    a = ba.assess(POOL, F1, design=Adaptive(n_strata=16, epsilon=1.0, floor=0.0, decay=decay), seed=1)
+    ids = a.ask(30).ids
+    a.tell(ids, LABELS[ids])
+    state, design = a._state, a.design
+    with jax.enable_x64(True):
+        measure = state.measure
+        norms = measure.norms(measure.risk(state.masses(design.belief(state))))
+        least = norms.max() * left
+        known = jnp.maximum(norms, least * measure.nonzero)
+        expected = (known * design.belief(state)).sum(-1)
+        np.testing.assert_allclose(design.propose(state)[:, -1], expected, rtol=1e-9)
 
 
 def test_a_design_that_decides_on_cells_cannot_serve_a_measure_nor_the_other_way_round():
