@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.acquisition.cell_measure import CellMeasure
@@ -189,7 +190,8 @@ class WeightedDesign(Design):
     def answer(self, state: WeightedState) -> Estimate:
         """Estimate the measure, and how well it is known."""
         draws, centres = self.weighed(state)
-        return weighted_estimate(state.measure, draws, state.counts, self.masses(state), state.complete, centres)
+        found = weighted_estimate(state.measure, draws, state.counts, self.masses(state), state.complete, centres)
+        return found._replace(beta=jnp.asarray(getattr(self, "interval", None) == "beta"))
 
     def covariance(self, state: WeightedState) -> Float[Array, "k k"]:
         """Estimate the covariance of the estimates, (k, k)."""
@@ -215,6 +217,12 @@ class WeightedDesign(Design):
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return the probability of every label of the unlabelled items of every cell: what scores say, here."""
         return state.prior
+
+
+def check_interval(design: str, interval: Any) -> None:
+    """Raise DesignError unless intervals of this kind can be asked for."""
+    if interval not in ("cautious", "beta"):
+        raise DesignError(f"The interval of {design} is 'cautious' or 'beta'; found {show(interval)}.")
 
 
 def draw_cell(key: PRNGKey, mass: Float[Array, " K"]) -> Int[Array, ""]:

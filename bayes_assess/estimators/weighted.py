@@ -117,6 +117,9 @@ class Estimate(NamedTuple):
         Draws, repeated ones included.
     exact : (...) booleans
         Whether every item is labelled that can matter.
+    beta : (...) booleans
+        Whether intervals are those of a Beta distribution with the estimate and its variance ([SEME] eq. 29), which
+        leave out what no draw has shown yet.
     """
 
     value: Any
@@ -127,6 +130,7 @@ class Estimate(NamedTuple):
     defined: Any
     n_draws: Any
     exact: Any
+    beta: Any = False
 
 
 def add_steps(sums: Sums, steps: Steps, n_items: Any, stochastic: bool = False) -> Sums:

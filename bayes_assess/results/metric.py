@@ -78,6 +78,12 @@ class MetricResult(Ordered):
         believed = self._believed()
         if self.guarantee == "credible":
             return believed
+        if np.any(self.answer.beta):
+            return (
+                "Intervals are those of a Beta distribution with the estimate and its variance, as [SEME] publishes "
+                "them: they leave out errors of a kind that no draw has shown yet, and hold too seldom while few "
+                "errors were found."
+            )
         where = "items" if self._draws_labels else "unlabelled items"
         drawn = (
             f"Intervals lean on {_range_text(self.n_effective)} effective draws, and take errors of a kind that no "

@@ -380,6 +380,8 @@ def test_a_session_goes_on_from_its_journal_as_if_nothing_had_happened(name, tmp
         (lambda: Passive(delta=1.0), "delta"),
         (lambda: Importance(epsilon=-0.1), "epsilon"),
         (lambda: Adaptive(floor=-0.1), r"floor of adaptive lies in \[0, 1\]"),
+        (lambda: Importance(lam=1.5), r"lam of importance lies in \[0, 1\]"),
+        (lambda: Importance(interval="narrow"), "'cautious' or 'beta'; found 'narrow'"),
         (lambda: Adaptive(decay="never"), "'share' or 'labels'"),
     ],
 )
@@ -399,6 +401,41 @@ def test_published_options_draw_by_the_norms_alone():
     _, ours = fresh(Importance(n_strata=16))
     least, least_of_ours = (np.asarray(one.draws.proposal)[:, -1].min() for one in (state, ours))
     assert least < least_of_ours
+
+
+def test_blended_scores_draw_what_scores_are_sure_of():
+    """[SEME] eq. 13: q prop. to h of the labels lam s + (1 - lam) / C."""
+    _, state = fresh(Importance(n_strata=16, lam=0.9, epsilon=1e-9, floor=0.0))
+    with jax.enable_x64(True):
+        measure, pi = state.measure, 0.9 * state.prior + 0.05
+        squares = measure.norms(measure.risk(state.masses(pi))) ** 2
+        q = jnp.sqrt((squares * pi).sum(-1))
+        np.testing.assert_allclose(state.draws.proposal[:, -1], q / (q @ measure.size), rtol=1e-6)
+
+
+@pytest.mark.parametrize("design", [Importance(n_strata=16, interval="beta"), Poisson(n_strata=16, interval="beta")])
+def test_beta_intervals_have_the_estimate_and_its_variance(design):
+    a = ba.assess(POOL, F1, design=design, seed=2)
+    ids = a.ask(120).ids
+    a.tell(ids, LABELS[ids])
+    r = a.result()
+    m, v = r.estimate, r.standard_error**2
+    total = m * (1 - m) / v - 1
+    np.testing.assert_allclose(r.interval, stats.beta.ppf([0.025, 0.975], m * total, (1 - m) * total))
+    assert "as [SEME] publishes them" in r.assumption
+    cautious = ba.assess(POOL, F1, design=type(design)(n_strata=16), seed=2)
+    cautious.tell(cautious.ask(120).ids, LABELS[ids])
+    assert cautious.result().estimate == r.estimate
+    assert np.diff(cautious.result().interval) > np.diff(r.interval)
+    designs = {"": design}
+    study = ba.simulate(POOL, LABELS, F1, designs=designs, budgets=[50], batch=50, repeats=3)
+    ends, found = study.intervals[""][:, 0], study.campaigns[""].record
+    value, variance = found.value[:, 0, 0], found.variance[:, 0, 0]
+    total = value * (1 - value) / variance - 1
+    inside = (value > 0) & (value < 1)
+    assert inside.any()
+    expected = stats.beta.ppf(0.975, value * total, (1 - value) * total)
+    np.testing.assert_allclose(ends[inside, 1], np.maximum(expected, value)[inside])
 
 
 @pytest.mark.parametrize(("decay", "left"), [("share", 1 - 30 / POOL.n_items), ("labels", 1 / 31)])
