@@ -65,6 +65,7 @@ _OWNERS = {
     "Assessment": "campaigns.assessment",
     "Queries": "campaigns.queries",
     "RankedAssessment": "campaigns.ranked_assessment",
+    "StochasticAssessment": "campaigns.stochastic_assessment",
     "RankedQueries": "campaigns.ranked_assessment",
     "CalibrationResult": "results",
     "CompareResult": "results",

@@ -61,14 +61,15 @@ class Task:
     def designs(self) -> dict[str, Design]:
         """Return the methods by the names that [NH] gives them."""
         cut = {"n_strata": STRATA, "kind": self.kind}
+        published = {"epsilon": 1e-9, "floor": 0.0} | cut
         designs = {
             "Passive": Passive(),
             "Stratified": Stratified(**cut),
-            "IS": Importance(**cut),
+            "IS": Importance(**published),
             "OASIS": Oasis(**cut),
-            "Ours-8": Adaptive(depth=8, branching=2, **cut),
-            "Ours-1": Adaptive(depth=1, **cut),
-            "Ours-1, blockwise": Adaptive(depth=1, level="block", **cut),
+            "Ours-8": Adaptive(depth=8, branching=2, **published),
+            "Ours-1": Adaptive(depth=1, **published),
+            "Ours-1, blockwise": Adaptive(depth=1, level="block", **published),
         }
         return {name: design for name, design in designs.items() if self.name == "f1" or name != "OASIS"}
 

@@ -58,6 +58,7 @@ from _seme_tables import (
     one_run,
     worse_table,
 )
+from _systematic import systematic_sample
 from jaxtyping import Float, Int
 
 from bayes_assess.acquisition.poisson import (
@@ -66,7 +67,6 @@ from bayes_assess.acquisition.poisson import (
     inclusion_probabilities,
     poisson_sample,
 )
-from bayes_assess.acquisition.systematic import systematic_sample
 from bayes_assess.estimators.horvitz_thompson import beta_interval
 from bayes_assess.estimators.ratio_interval import Unseen, ratio_interval
 

@@ -41,6 +41,7 @@ class CellDeviations:
     size: Any
     table: Any
     n_outcomes: ClassVar[int] = 1
+    stochastic: ClassVar[bool] = False
 
     def risk(self, mass: Float[Array, "K 1"]) -> Float[Array, " 1"]:
         """Return the sum of the masses, the one thing that is known of labels here."""

@@ -61,7 +61,11 @@ def cell_inclusion(
 def systematic_cells(
     start: Float[Array, ""] | float, expected: Float[Array, " K"], size: Int[Array, " K"], n: Int[Array, ""] | int
 ) -> Int[Array, " K"]:
-    """Draw `n` items from cells, each as many as expected up to less than one, as `systematic_counts` does.
+    """Draw `n` items from cells, each as many as expected up to less than one, by systematic sampling.
+
+    With the cumulated expectations E_k and one uniform number u, cell k gives n_k = floor(E_k + u) - floor(E_{k-1} + u)
+    items (W. G. Madow, "On the theory of systematic sampling, II", Annals of Mathematical Statistics 20, 1949). With
+    cells in the order of their scores the sample is spread over the scores.
 
     Parameters
     ----------

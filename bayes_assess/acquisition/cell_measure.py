@@ -21,7 +21,7 @@ _ONE_HOT_UP_TO = 32  # attributes, up to which sums over cells are matrix produc
 @partial(
     register_dataclass,
     data_fields=["table", "attribute", "block", "size", "predicted"],
-    meta_fields=["n_attributes", "n_blocks", "n_outcomes", "positive", "f_alpha", "compared"],
+    meta_fields=["n_attributes", "n_blocks", "n_outcomes", "positive", "f_alpha", "compared", "stochastic"],
 )
 @dataclass(frozen=True)
 class CellMeasure:
@@ -47,6 +47,9 @@ class CellMeasure:
         The measure is F with TP / (alpha PP + (1 - alpha) P).
     compared : bool
         Whether the outputs matter by their differences.
+    stochastic : bool
+        Whether labels are draws from p(y | x), so that an item may be asked again and is never known: the measure is
+        then that of the expected losses over p(y | x).
     """
 
     table: LossTable
@@ -60,6 +63,11 @@ class CellMeasure:
     positive: int = -1
     f_alpha: float | None = None
     compared: bool = False
+    stochastic: bool = False
+
+    def unlabelled(self, counts: Integers) -> Integers:
+        """Return the items of every cell whose loss no label has settled; all of them where labels are draws."""
+        return self.size if self.stochastic else self.size - counts.sum(-1)
 
     def by_attribute(self, mass: Float[Array, "K C"]) -> Float[Array, "A C"]:
         """Add up a mass over the cells of every attribute."""

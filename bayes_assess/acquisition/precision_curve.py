@@ -44,8 +44,9 @@ def samples_per_point(n_points: int, beta: float, delta: float, p_min: float, et
     p_min : float in (0, 1]
         A lower bound of the precision at all of these ranks.
     eta : float in [0, 1/2), optional
-        Probability that an annotator takes a positive item for a negative one or the other way round; the factor then
-        holds for precisions of at least 1/3.
+        Probability that an annotator takes a positive item for a negative one or the other way round, for which
+        estimates are corrected, see `bayes_assess.estimators.ranked_labels.debiased`. That makes their errors greater
+        by 1 / (1 - 2 eta), so that no fewer labels are taken than the noiseless number over (1 - 2 eta)^2.
 
     Raises
     ------
@@ -70,8 +71,8 @@ def samples_per_point(n_points: int, beta: float, delta: float, p_min: float, et
         raise DesignError(
             f"delta lies strictly between 0 and 1 and p_min in (0, 1]; found {show(delta)} and {show(p_min)}."
         )
-    needed = ((1 + eta) / ((beta - 1 - eta) * p_min)) ** 2 / 2 * math.log(2 * n_points / delta)
-    return math.ceil(needed)
+    width = min((beta - 1 - eta) / (1 + eta), (beta - 1) * (1 - 2 * eta)) * p_min  # of the error of a share of labels
+    return math.ceil(math.log(2 * n_points / delta) / (2 * width**2))
 
 
 def prefix_length(epsilon: float, slack: int, monotone_from: int) -> int:

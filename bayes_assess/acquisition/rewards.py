@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -41,6 +41,7 @@ class Reward(ABC):
 
     m: int  # arms played in one round
     n_outcomes: int  # outcomes that a label can have
+    of_each: ClassVar[bool] = True  # whether an arm's value is greatest or least at a quantile of its probability
     cells_per_arm: int = 1  # arm g consists of cells g * cells_per_arm and the next ones
 
     @abstractmethod
@@ -172,6 +173,8 @@ class Cost(Reward):
     n_outcomes: int
     m: int = 1
 
+    of_each: ClassVar[bool] = False
+
     def __call__(self, theta, belief, weight):
         """Cost of every predicted class."""
         return cost_reward(theta, jnp.asarray(self.cost))
@@ -195,6 +198,8 @@ class CalibrationError(Reward):
     cells_per_arm: int
     m: int = 1
     n_outcomes: int = 2
+
+    of_each: ClassVar[bool] = False
 
     def __call__(self, theta, belief, weight):
         """Compute the expected calibration error of every group."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -51,6 +51,8 @@ class Campaign(TakesTurns):
         The question as it is put to the pool.
     seed : int
     """
+
+    repeats_items: ClassVar[bool] = False  # whether an item may occur several times in an event
 
     def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int):
         super().__init__()
@@ -156,7 +158,8 @@ class Campaign(TakesTurns):
             )
         with readable(event, name):
             items = self.pool.positions(np.asarray(event.payload["ids"]))
-            followed = len(np.unique(items)) == len(items) and follow(items, event.payload, name, right)
+            once = self.repeats_items or len(np.unique(items)) == len(items)
+            followed = once and follow(items, event.payload, name, right)
         if not followed:
             raise JournalError(
                 f"Entry {event.sequence} of {name} does not follow from those before it; "

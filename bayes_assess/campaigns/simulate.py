@@ -24,12 +24,13 @@ from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.progress import progress as in_steps
 from bayes_assess._tools.seeds import checked_seed
 from bayes_assess.campaigns.multilabel_campaigns import LabelledPool, run_multilabel
+from bayes_assess.campaigns.oracles import check_oracle, default_of_draws, expected_counts, label_probabilities
 from bayes_assess.campaigns.ranked_campaigns import run_ranked
 from bayes_assess.campaigns.study import Campaigns as Campaigns
 from bayes_assess.campaigns.study import Study as Study
 from bayes_assess.designs import Design, State, WeightedDesign, check_campaign, find_design
 from bayes_assess.designs.ranked import RankedDesign, find_curve_design
-from bayes_assess.designs.step import looked_at, one_label, start_campaign
+from bayes_assess.designs.step import ENDLESS, looked_at, one_label, start_campaign
 from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.pool import Pool
@@ -59,6 +60,7 @@ def simulate(
     prior: str | Belief | None = None,
     prior_strength: float | None = None,
     level: float = 0.95,
+    oracle: str = "deterministic",
     progress: bool | None = None,
 ) -> Study:
     """Run many campaigns of several designs on a pool whose labels are all known.
@@ -68,7 +70,8 @@ def simulate(
     pool : Pool
     labels : (M,) class names
         The true label of every item. Classes that a pool of predictions alone did not declare are added. Of a
-        multi-label pool the label sets, as `tell` takes them.
+        multi-label pool the label sets, as `tell` takes them. Of a stochastic oracle p(y | x): probabilities (M, C) in
+        the order of ``pool.classes``, or a function from a NumPy generator and (n,) row numbers to n labels.
     question : Question
     designs : names or Design objects, or a mapping, optional
         By default a random one and the question's own. A mapping gives each its own name, and may give it its own
@@ -86,6 +89,9 @@ def simulate(
         As for `assess`.
     level : float
         Posterior probability of the intervals.
+    oracle : {"deterministic", "stochastic"}
+        As for `assess`. With a stochastic one there may be more labels than items. A function is asked for a number of
+        labels of every item first; what it answered is then the oracle, and decides the truth.
     progress : bool, optional
         Whether to show how many campaigns are done; by default on a terminal's standard error and in notebooks.
 
@@ -111,13 +117,18 @@ def simulate(
     """
     seed = checked_seed(seed)
     question = question.for_pool(pool)
-    if not pool.classes_declared and not pool.multilabel:
-        # All labels are known here, so classes that were never predicted need not be declared.
-        pool = pool.with_classes(pool.label_space.including(labels))
-    pool, codes = question.posed(pool, pool.label_space.complete_codes(labels, pool.n_items))
-    plans = _plans(designs, question, pool, codes, prior, prior_strength, seed)
+    if check_oracle(oracle, question):
+        codes = label_probabilities(labels, pool, seed)
+        designs = ("passive", default_of_draws(question, pool)) if designs is None else designs
+    else:
+        if not pool.classes_declared and not pool.multilabel:
+            # All labels are known here, so classes that were never predicted need not be declared.
+            pool = pool.with_classes(pool.label_space.including(labels))
+        pool, codes = question.posed(pool, pool.label_space.complete_codes(labels, pool.n_items))
+    plans = _plans(designs, question, pool, codes, prior, prior_strength, seed, oracle)
     one = next(iter(plans.values()))
-    looks, each = _looks(budgets, one.setting.n_playable, question.labels_each), question.labels_each
+    most = ENDLESS if one.setting.stochastic and budgets is not None else one.setting.n_playable
+    looks, each = _looks(budgets, most, question.labels_each), question.labels_each
     if not is_whole(repeats):
         raise BudgetError(f"The number of repeats is a positive whole number; found {show(repeats)}.")
     if not is_whole(batch):
@@ -167,7 +178,7 @@ class _Plan:
         )
 
 
-def _plans(designs, question, pool, codes, prior, prior_strength, seed) -> dict[str, _Plan]:
+def _plans(designs, question, pool, codes, prior, prior_strength, seed, oracle) -> dict[str, _Plan]:
     """Resolve every design's name, object and setting; designs with the same strata share their cells."""
     designs = question.default_designs_on(pool) if designs is None else designs
     if isinstance(designs, str | Design):
@@ -181,10 +192,13 @@ def _plans(designs, question, pool, codes, prior, prior_strength, seed) -> dict[
             design = find_curve_design(design)
         else:
             design = find_design(design, question.n_sought, question.designs)
-            check_campaign(design)
+            check_campaign(design, oracle)
         strata = None if isinstance(design, RankedDesign) else design.strata_of(pool)
         cells, full = cut.get(strata, (None, None))
         setting = question.setting(pool, seed, strata, own_prior, prior_strength, cells=cells)
+        if oracle == "stochastic":
+            setting = setting.of_draws()
+            full = expected_counts(setting.cells, codes)
         if full is None:
             full = question.full_counts(pool, setting.cells, codes, setting.n_outcomes)
             cut[strata] = setting.cells, full

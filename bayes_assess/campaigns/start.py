@@ -19,8 +19,10 @@ from bayes_assess.campaigns.description import (
     read_ranked_description,
 )
 from bayes_assess.campaigns.journal import Journal
+from bayes_assess.campaigns.oracles import check_oracle, default_of_draws
 from bayes_assess.campaigns.paired_assessment import PairedAssessment
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment, ranked_list
+from bayes_assess.campaigns.stochastic_assessment import StochasticAssessment
 from bayes_assess.designs import DESIGNS, Design, check_campaign, find_design
 from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign, find_curve_design
 from bayes_assess.errors import DesignError, JournalError, PriorError, QuestionError
@@ -39,6 +41,7 @@ def assess(
     prior: str | Belief | None = None,
     prior_strength: float | None = None,
     seed: int = 0,
+    oracle: str = "deterministic",
     journal: str | PathLike[str] | None = None,
     source: Mapping[str, Any] | None = None,
 ) -> Any:
@@ -68,6 +71,11 @@ def assess(
         Labels per cell that a fixed prior counts as; by default 2 for accuracies, 1 for the others.
     seed : int
         Decides the order of items within cells and every random choice.
+    oracle : {"deterministic", "stochastic"}
+        Whether an item has one label, whoever gives it, or every label of it is a draw from p(y | x): then an item may
+        be asked again, its labels may differ, and a measure is that of the expected losses over p(y | x) ([NH] sec. 2).
+        `Metric` and `PRCurve` take it, with the designs ``"adaptive"`` (the default then), ``"importance"``,
+        ``"oasis"`` and ``"passive"``.
     journal : path, optional
         A new file that records every ask and tell, so that `resume` can go on from it.
     source : mapping, optional
@@ -75,7 +83,8 @@ def assess(
 
     Returns
     -------
-    Assessment, RankedAssessment for designs of ranked lists, or PairedAssessment for `Compare` with pairs
+    Assessment, RankedAssessment for designs of ranked lists, PairedAssessment for `Compare` with pairs, or
+    StochasticAssessment
 
     Raises
     ------
@@ -95,15 +104,16 @@ def assess(
     if isinstance(question, PrecisionCurve):
         design = find_curve_design(question.default_design if design is None else design)
         if isinstance(design, RankedDesign):
+            check_oracle(oracle, question)
             return _start_ranked(pool, question, design, prior, prior_strength, seed, journal, source)
-    assessment = _start(pool, question, design, prior, prior_strength, seed)
+    assessment = _start(pool, question, design, prior, prior_strength, seed, oracle)
     if journal is not None:
         if type(assessment.design) is not DESIGNS.get(assessment.design.name):
             raise DesignError(
                 f"A journal can bring back the designs {', '.join(DESIGNS)}; {show(assessment.design)} is none of them."
             )
         of = assessment.pool, question, assessment.design, assessment.prior, assessment.cells
-        kept = describe(*of, int(seed), source)
+        kept = describe(*of, int(seed), source) | ({} if oracle == "deterministic" else {"oracle": oracle})
         assessment.journal = Journal.create(journal, kept)
     return assessment
 
@@ -157,7 +167,10 @@ def resume(
     cells = question.cells(pool, seed, design.strata_of(pool))
     if book.meta["cells"] != cells.source.fingerprint():
         raise JournalError(f"The journal {str(book.path)!r} was written with other groups than these.")
-    assessment = _session(pool, question, design, question.setting_on(cells, prior), seed)
+    setting = question.setting_on(cells, prior)
+    if check_oracle(book.meta.get("oracle", "deterministic"), question):
+        setting = setting.of_draws()
+    assessment = _session(pool, question, design, setting, seed)
     assessment._replay(book)
     return assessment
 
@@ -176,7 +189,7 @@ def _start_ranked(pool, question, design, prior, prior_strength, seed, journal, 
     return assessment
 
 
-def _start(pool, question, design, prior, prior_strength, seed) -> Any:
+def _start(pool, question, design, prior, prior_strength, seed, oracle) -> Any:
     if isinstance(pool, RankedList) and isinstance(question, PrecisionCurve):
         pool.check_positive(question.positive)
         pool = pool.as_pool()
@@ -191,16 +204,19 @@ def _start(pool, question, design, prior, prior_strength, seed) -> Any:
         raise QuestionError(f"A question is one of {names}; found {found}.{meant}")
     seed = checked_seed(seed)
     question = question.for_pool(pool)
-    design = find_design(
-        question.default_design_on(pool) if design is None else design, question.n_sought, question.designs
-    )
-    check_campaign(design)
+    draws = check_oracle(oracle, question)
+    if design is None:
+        design = default_of_draws(question, pool) if draws else question.default_design_on(pool)
+    design = find_design(design, question.n_sought, question.designs)
+    check_campaign(design, oracle)
     pool, _ = question.posed(pool)
     setting = question.setting(pool, seed, design.strata_of(pool), prior, prior_strength)
+    setting = setting.of_draws() if draws else setting
     return _session(pool, question, design, setting, seed)
 
 
 def _session(pool: Any, question: Any, design: Design, setting: Any, seed: int) -> Any:
     """Make the session: on the items of a pool, or on its pairs."""
-    kind = PairedAssessment if question.labels_each == 2 else Assessment
+    one = StochasticAssessment if setting.stochastic else Assessment
+    kind = PairedAssessment if question.labels_each == 2 else one
     return kind(pool, question, design, setting, seed)

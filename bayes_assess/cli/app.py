@@ -34,6 +34,7 @@ from bayes_assess.cli.options import (
     Force,
     HowChosen,
     Moved,
+    OracleKind,
     PlotOut,
     PoolFile,
     RunFile,
@@ -124,6 +125,7 @@ def _root(
         "--out run.db",
         "bayes-assess start topics.csv --multilabel --question metric --measure f1_micro --out run.db",
         "bayes-assess start tickets.csv --show text --out run.db",
+        "bayes-assess start pairs.csv --scores score --question metric --measure f1 --oracle stochastic --out run.db",
     )
 )
 @taking(asked=asked, reading=reading)
@@ -136,6 +138,7 @@ def start(
     prior: Belief = None,
     prior_strength: Strength = None,
     seed: Seed = 0,
+    oracle: OracleKind = "deterministic",
     show: Show = None,
     reading: dict[str, Any],
 ) -> None:
@@ -154,6 +157,7 @@ def start(
             prior=prior,
             prior_strength=prior_strength,
             seed=seed,
+            oracle=oracle,
             journal=out,
             source=files.source_of(pool, reading),
         )

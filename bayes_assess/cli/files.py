@@ -22,6 +22,7 @@ from bayes_assess.campaigns.exchange.tasks import TOOLS, check_tool, setup_path
 from bayes_assess.campaigns.exchange.workbook import SUFFIX, need_openpyxl
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
+from bayes_assess.campaigns.stochastic_assessment import StochasticAssessment
 from bayes_assess.cli.asked import columns_of
 from bayes_assess.cli.live import open_session
 from bayes_assess.cli.parse import parse_names, spelled_as
@@ -170,9 +171,11 @@ def read_told(
         now = "being unsure" if name is None else repr(name)
         return f"is already labelled {before!r}, and {now} contradicts that; labels are put right by `correct`"
 
+    repeated = isinstance(assessment, StochasticAssessment)
     # Tools always name annotators; sessions that keep one label of every item take those on which they agree.
     one = is_export(path) and isinstance(assessment, OneAnnotator)
-    sheet = read_sheet(path, pool, id, label, unsure, check, unknown, None if one else "annotator")
+    who = None if one else "annotator"
+    sheet = read_sheet(path, pool, id, label, unsure, None if repeated else check, unknown, who, repeated)
     open_ = [item not in known for item in pool.positions(sheet.unsure).tolist()] if len(sheet.unsure) else []
     names = np.where(sheet.annotators == "", annotator or "", sheet.annotators)
     return sheet._replace(unsure=sheet.unsure[np.array(open_, bool)], annotators=names)

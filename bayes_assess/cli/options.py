@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -72,6 +72,14 @@ HowChosen = Annotated[
         "--design",
         metavar="NAME",
         help="How items are chosen, with options if need be, such as poisson:labels=curve; see below.",
+    ),
+]
+OracleKind = Annotated[
+    Literal["deterministic", "stochastic"],
+    typer.Option(
+        "--oracle",
+        help="Whether an item has one label, or its labels may differ from one time to the next, and it may be asked "
+        "again (metric and pr-curve).",
     ),
 ]
 Designs = Annotated[

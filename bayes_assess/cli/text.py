@@ -11,6 +11,7 @@ import numpy as np
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import one_line, points, text_width
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
+from bayes_assess.campaigns.stochastic_assessment import StochasticAssessment
 from bayes_assess.cli.echo import echo
 from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.measures import Measure, combine, positive_code
@@ -76,6 +77,8 @@ def started(assessment: Assessment) -> str:
         f"{question.name}{subject and f' {subject}'}, design {assessment.design.name}: {pool.n_items:,} items{extent}.",
         f"Labels can be {can}.",
     ]
+    if isinstance(assessment, StochasticAssessment):
+        lines.append("Labels of an item may differ: it may be asked again, and stand in a sheet several times.")
     if pool.multilabel:
         lines.append("An item has all of its labels at once, such as a;b, or - where none applies.")
     if isinstance(question, ConfusionMatrix | MostCostly) and question.cost is not None:
@@ -161,6 +164,9 @@ def progress(assessment: Assessment | RankedAssessment) -> str:
             rest = f"the budget is spent, {rest}"
         rest = "the design needs no more" if assessment.done else rest
         return f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending{aside}, {rest}."
+    if isinstance(assessment, StochasticAssessment):
+        used = f"{assessment.labels_used:,} used, {assessment.n_pending:,} pending{aside}"
+        return f"Labels: {used}; items may be asked again."
     return (
         f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, "
         f"{assessment.n_remaining:,} remaining{aside}."

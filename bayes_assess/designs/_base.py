@@ -56,6 +56,7 @@ class Design(ABC):
     whole_batches: ClassVar[bool] = False  # whether a batch is drawn and counted as a whole, however long it is
     asks_commute: ClassVar[bool] = False  # whether items may be handed out before labels told earlier are learned
     settles_in_order: ClassVar[bool] = False  # whether steps settled together are counted one after the other
+    oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # whose labels it can draw
     learns: ClassVar[bool] = True  # whether prior or labels have a say in what a campaign chooses or records
 
     def strata_of(self, pool: Pool) -> Cut | None:

@@ -21,7 +21,7 @@ from bayes_assess.acquisition.precision_curve import (
     strata_needed,
 )
 from bayes_assess.acquisition.precision_envelope import Envelope
-from bayes_assess.estimators.ranked_labels import RankedLabels, debiased_interval
+from bayes_assess.estimators.ranked_labels import RankedLabels, debiased, debiased_interval
 
 _PILOT = 200  # labels of the first guess at the lowest precision
 _PILOT_GROWTH = 1.25
@@ -145,11 +145,13 @@ class RankedDesign(ABC):
         Parameters
         ----------
         delta : float or None
-            Probability with which it may not hold the curve; None: take estimates as if they were exact.
+            Probability with which it may not hold the curve; None: take estimates as if they were exact, corrected
+            for the errors of annotators.
         """
         ranks = self.queried(promise, plan)
         values = labels.precision_at(ranks)
         if delta is None:
+            values = debiased(values, promise.eta)
             return self._envelope(promise, ranks, values, values, labels.n_items)
         radius = labels.radius_at(ranks, delta / (2 * len(ranks)), noisy=promise.eta > 0)
         ends = debiased_interval(values - radius, values + radius, promise.eta)

@@ -71,12 +71,33 @@ def find_design(design: str | Design, m: int = 1, serving: Sequence[str] | None 
     return design
 
 
-def check_campaign(design: Design) -> None:
-    """Raise DesignError if a design is not for campaigns on labels that are one and the same whoever gives them."""
-    if isinstance(design, Adaptive) and design.oracle == "stochastic":
+def check_campaign(design: Design, oracle: str = "deterministic") -> None:
+    """Raise DesignError if a design cannot draw the labels of such an oracle.
+
+    Parameters
+    ----------
+    design : Design
+    oracle : {"deterministic", "stochastic"}
+        Whether an item has one label, whoever gives it, or every label of it is a draw from p(y | x).
+
+    Examples
+    --------
+    >>> check_campaign(Passive(), "stochastic")
+    >>> check_campaign(Stratified(), "stochastic")
+    Traceback (most recent call last):
+    bayes_assess.errors.DesignError: Design 'stratified' takes one label of every item for its truth, ...
+    """
+    if oracle not in design.oracles:
+        able = _names(name for name, kind in DESIGNS.items() if oracle in kind.oracles)
         raise DesignError(
-            "Adaptive(oracle='stochastic') is for labels that differ from draw to draw of an item; sessions and "
-            "simulate take one label of every item for its truth. Leave the option out."
+            f"Design {design.name!r} takes one label of every item for its truth, and with oracle={oracle!r} an item "
+            f"may be asked again; these can: {able}."
+        )
+    if isinstance(design, Adaptive) and design.oracle == "stochastic" and oracle == "deterministic":
+        raise DesignError(
+            "Adaptive(oracle='stochastic') is for labels that differ from draw to draw of an item, and this session or "
+            "study takes one label of every item for its truth. Leave the option out, or pass oracle='stochastic' to "
+            "`assess` or `simulate`."
         )
 
 

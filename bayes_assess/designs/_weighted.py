@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.acquisition.cell_measure import CellMeasure
@@ -43,7 +44,7 @@ class WeightedState:
 
     measure: CellMeasure
     prior: Float[Array, "K C"]  # probability of every label of an item before any label
-    counts: Int[Array, "K C"]  # distinct labelled items
+    counts: Int[Array, "K C"]  # labelled items; labels, where an item may have several
     pending: Int[Array, " K"]  # items handed out and not labelled yet
     remaining: Int[Array, " K"]  # items that may be asked for: neither labelled nor handed out nor set aside
     covered: Bool[Array, " K"]  # whether every step so far could draw unlabelled items of the cell
@@ -53,13 +54,23 @@ class WeightedState:
 
     @property
     def unlabelled(self) -> Int[Array, " K"]:
-        """Items without a label, pending ones included."""
-        return self.measure.size - self.counts.sum(-1)
+        """Items without a label, pending ones included; all items where labels are draws from p(y | x)."""
+        return self.measure.size if self.endless else self.measure.size - self.counts.sum(-1)
+
+    @property
+    def endless(self) -> bool:
+        """Whether labels are draws from p(y | x), so that an item may be asked for again and again."""
+        return self.measure.stochastic
+
+    @property
+    def known(self) -> Int[Array, "K C"]:
+        """Items whose label is known for good, by label."""
+        return jnp.zeros_like(self.counts) if self.measure.stochastic else self.counts
 
     @property
     def items(self) -> Int[Array, "K C+1"]:
         """Items of every cell labelled y, and unlabelled."""
-        return jnp.concatenate([self.counts, self.unlabelled[:, None]], axis=-1)
+        return jnp.concatenate([self.known, self.unlabelled[:, None]], axis=-1)
 
     @property
     def n_items(self) -> Int[Array, ""]:
@@ -68,8 +79,8 @@ class WeightedState:
 
     @property
     def share_labelled(self) -> Float[Array, ""]:
-        """Share of the pool that is labelled."""
-        return self.counts.sum() / self.n_items
+        """Share of the pool that is labelled for good."""
+        return self.known.sum() / self.n_items
 
     @property
     def matters(self) -> Bool[Array, " K"]:
@@ -78,8 +89,8 @@ class WeightedState:
 
     @property
     def undrawn(self) -> Int[Array, " K"]:
-        """Items that can matter and are neither labelled nor handed out: those that remain, and those set aside."""
-        return jnp.where(self.matters, self.unlabelled - self.pending, 0)
+        """Items that can matter and may be drawn: those that remain, and those set aside."""
+        return jnp.where(self.matters, self.unlabelled - (0 if self.measure.stochastic else self.pending), 0)
 
     @property
     def complete(self) -> Bool[Array, ""]:
@@ -88,7 +99,7 @@ class WeightedState:
 
     def masses(self, pi: Float[Array, "K C"]) -> Float[Array, "K C"]:
         """Share of the pool in every cell with every label, unlabelled items by their probabilities `pi`."""
-        return (self.counts + self.unlabelled[:, None] * pi) / self.n_items
+        return (self.known + self.unlabelled[:, None] * pi) / self.n_items
 
 
 @dataclass(frozen=True)
@@ -151,7 +162,7 @@ class WeightedDesign(Design):
         last : bool
             Whether no label is missing among them, so that they are settled from now on.
         """
-        sums = add_steps(state.settled, steps, state.n_items)
+        sums = add_steps(state.settled, steps, state.n_items, state.measure.stochastic)
         counted = {name: getattr(sums, name) for name in ("n", "n_new", "weights", "new", "squares")}
         draws = state.draws._replace(**counted, covered=state.covered)
         return replace(state, settled=sums if last else state.settled, draws=draws)
@@ -179,7 +190,8 @@ class WeightedDesign(Design):
     def answer(self, state: WeightedState) -> Estimate:
         """Estimate the measure, and how well it is known."""
         draws, centres = self.weighed(state)
-        return weighted_estimate(state.measure, draws, state.counts, self.masses(state), state.complete, centres)
+        found = weighted_estimate(state.measure, draws, state.counts, self.masses(state), state.complete, centres)
+        return found._replace(beta=jnp.asarray(getattr(self, "interval", None) == "beta"))
 
     def covariance(self, state: WeightedState) -> Float[Array, "k k"]:
         """Estimate the covariance of the estimates, (k, k)."""
@@ -205,6 +217,12 @@ class WeightedDesign(Design):
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return the probability of every label of the unlabelled items of every cell: what scores say, here."""
         return state.prior
+
+
+def check_interval(design: str, interval: Any) -> None:
+    """Raise DesignError unless intervals of this kind can be asked for."""
+    if interval not in ("cautious", "beta"):
+        raise DesignError(f"The interval of {design} is 'cautious' or 'beta'; found {show(interval)}.")
 
 
 def draw_cell(key: PRNGKey, mass: Float[Array, " K"]) -> Int[Array, ""]:

@@ -1,8 +1,11 @@
 """Designs that draw items with replacement ([NH] Algorithm 1): the steps of their campaigns.
 
-The oracle always gives an item the same label, so that an item drawn again costs nothing: only distinct items count as
-labels. A step of a campaign ends with a new item. What it draws before that, items that are known, enters at its
-expectation (see `add_steps`).
+A deterministic oracle always gives an item the same label, so that an item drawn again costs nothing: only distinct
+items count as labels. A step of a campaign ends with a new item. What it draws before that, items that are known,
+enters at its expectation (see `add_steps`).
+
+A stochastic oracle draws the label of an item from p(y | x) whenever it is asked: every draw is a label of its own, of
+an item that may have labels already, and nothing is ever known for good.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -40,14 +43,17 @@ class WithReplacement(WeightedDesign):
 
     delta: float = 0.0
 
+    oracles: ClassVar[tuple[str, ...]] = ("deterministic", "stochastic")
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.delta < 1:
             raise DesignError(f"The delta of {self.name} lies in [0, 1); found {show(self.delta)}.")
-        for option in ("epsilon", "floor"):  # a proposal without a floor could exclude items that matter
-            value = getattr(self, option, 1.0)
-            if not 0 < value <= 1:
-                raise DesignError(f"The {option} of {self.name} lies above 0, up to 1; found {show(value)}.")
+        epsilon, floor = getattr(self, "epsilon", 1.0), getattr(self, "floor", 0.0)
+        if not 0 < epsilon <= 1:  # without it a proposal could exclude items that matter
+            raise DesignError(f"The epsilon of {self.name} lies above 0, up to 1; found {show(epsilon)}.")
+        if not 0 <= floor <= 1:
+            raise DesignError(f"The floor of {self.name} lies in [0, 1]; found {show(floor)}.")
 
     @x64
     def init(
@@ -68,10 +74,16 @@ class WithReplacement(WeightedDesign):
         draw = Draw(
             weight=1 / (state.n_items * one[cell]),
             p_new=jnp.minimum(mass.sum() + ((state.undrawn - state.remaining) * one).sum(), 1.0),
-            p_pending=(state.pending * one).sum(),
+            p_pending=jnp.zeros(()) if state.measure.stochastic else (state.pending * one).sum(),
         )
         possible = (one > 0) & state.matters
         return cell, draw, self.reserve(covering(state, possible), cell)
+
+    def reserve(self, state: WeightedState, cell: Int[Array, ""]) -> WeightedState:
+        """Mark one item of a cell as handed out; where labels are draws it may be drawn again."""
+        if state.measure.stochastic:
+            return replace(state, pending=state.pending.at[cell].add(1))
+        return super().reserve(state, cell)
 
     def update(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> WeightedState:
         """Learn the label of one pending item of a cell."""

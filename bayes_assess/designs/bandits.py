@@ -26,6 +26,7 @@ from bayes_assess.models.belief import Belief, beta_marginals, drawn_component
 # In labels, the prior's included: narrower posteriors would share the grid's intervals. Larger tables would not fit.
 _GRID_MAX_SIZE = 20_000
 _GRID_MAX_CELLS = 20_000
+_DRAWS = 400  # of rewards, for a quantile of theirs
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,9 @@ class EpsilonGreedy(ArmDesign):
 class BayesUCB(ArmDesign):
     """Play the groups that could be best: the reward at an extreme posterior quantile of the accuracy.
 
+    Costs and calibration errors depend on several probabilities: of these the quantile of the reward itself is taken,
+    from 400 posterior draws.
+
     Parameters
     ----------
     quantile : float in (0.5, 1)
@@ -177,15 +181,24 @@ class BayesUCB(ArmDesign):
 
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
         """Play the groups with the greatest optimistic reward."""
-        optimistic = state.reward(state.memory, state.belief, state.weight).max(0)
-        return best_arms(key, optimistic, state.available, state.reward.m)
+        if state.reward.of_each:
+            optimistic = state.reward(state.memory, state.belief, state.weight).max(0)
+            return best_arms(key, optimistic, state.available, state.reward.m)
+        key_draws, key_tie = jax.random.split(key)
+        draws = state.posterior.sample(key_draws, _DRAWS)
+        rewards = jax.vmap(lambda theta: state.reward(theta, state.belief, state.weight))(draws)
+        return best_arms(key_tie, jnp.quantile(rewards, self.quantile, axis=0), state.available, state.reward.m)
 
-    def init_memory(self, state: CellState) -> Float[Array, "2 K"]:
-        """Lower and upper quantile of every group."""
-        return state.posterior.quantile(self._levels)
+    def init_memory(self, state: CellState) -> Float[Array, "2 K"] | tuple[()]:
+        """Lower and upper quantile of every group, where they decide."""
+        return state.posterior.quantile(self._levels) if state.reward.of_each else ()
 
-    def update_memory(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Float[Array, "2 K"]:
+    def update_memory(
+        self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]
+    ) -> Float[Array, "2 K"] | tuple[()]:
         """Only the quantiles of the group that was labelled have moved, where groups are independent."""
+        if not state.reward.of_each:
+            return ()
         marginals, old = beta_marginals(state.posterior), state.memory
         if marginals is None:
             return state.posterior.quantile(self._levels)

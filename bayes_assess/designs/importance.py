@@ -9,10 +9,11 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import x64
 from bayes_assess.acquisition.importance import blockwise_proposal, deterministic_proposal, stochastic_proposal
 from bayes_assess.designs._stratifying import Stratifying
-from bayes_assess.designs._weighted import WeightedState
+from bayes_assess.designs._weighted import WeightedState, check_interval
 from bayes_assess.designs._with_replacement import WithReplacement
 from bayes_assess.errors import DesignError
 from bayes_assess.models.dirichlet_tree import DirichletTree, Tree, fit_latent, latent_prior, refresh
@@ -56,26 +57,42 @@ class Importance(Stratifying, WithReplacement):
         How the scores are cut, see `Strata`.
     strata : Strata or FeatureStrata, optional
         Other strata, in the place of `n_strata` and `kind`.
-    epsilon : float
-        Floor of ||Dg l|| where l != 0, as a share of the greatest one.
-    floor : float in (0, 1]
-        Share of new labels drawn uniformly from all items whose label can matter, whatever their scores say.
+    epsilon : float in (0, 1]
+        Floor of ||Dg l|| where l != 0, as a share of the greatest one; 1e-9 is as published.
+    floor : float in [0, 1]
+        Share of new labels drawn uniformly from all items whose label can matter, whatever their scores say; 0 is as
+        published, by which items that scores are sure of are next to never drawn.
+    lam : float in [0, 1]
+        How far scores are trusted: labels are believed to be lam s + (1 - lam) / C ([SEME] eq. 13). With .9, `floor` 0
+        and the Beta interval this is [SEME]'s Algorithm 1.
+    interval : {"cautious", "beta"}
+        Of the answer: one that allows for what no draw has shown yet, or that of a Beta distribution with the estimate
+        and its variance, as [SEME] publishes it (eq. 29), which holds too seldom while few errors have been found.
 
     Examples
     --------
-    >>> Importance(n_strata=1024)
-    Importance(delta=0.0, n_strata=1024, kind='csf', strata=None, epsilon=0.001, floor=0.1)
+    >>> Importance(lam=0.9, floor=0.0, interval="beta").interval
+    'beta'
     """
 
     epsilon: float = _EPSILON
     floor: float = _FLOOR
+    lam: float = 1.0
+    interval: Literal["cautious", "beta"] = "cautious"
 
     name: ClassVar[str] = "importance"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.lam <= 1:
+            raise DesignError(f"The lam of {self.name} lies in [0, 1]; found {show(self.lam)}.")
+        check_interval(self.name, self.interval)
+
     def init_memory(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Compute the proposal, which no label changes."""
-        norms = state.measure.norms(state.measure.risk(state.masses(state.prior)))
-        return stochastic_proposal(norms, state.measure.nonzero, state.prior, self.epsilon * norms.max())
+        pi = self.lam * state.prior + (1 - self.lam) / state.prior.shape[1]
+        norms = state.measure.norms(state.measure.risk(state.masses(pi)))
+        return stochastic_proposal(norms, state.measure.nonzero, pi, self.epsilon * norms.max())
 
     def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Propose what was computed at the start."""
@@ -109,16 +126,20 @@ class Adaptive(Stratifying, WithReplacement):
     branching : int
         Children of a node, at most.
     oracle : {"deterministic", "stochastic"}
-        Form of the proposal. That for a stochastic oracle is for studies of the sampler: sessions and `simulate`, which
-        take one label of every item for its truth, refuse it.
+        Form of model and proposal, which follow the oracle of the session or study. That for a stochastic oracle is
+        refused where one label of every item is taken for its truth.
     level : {"item", "block"}
         Whether predictions and known labels tell the items of a block apart.
-    epsilon : float
-        Floor of ||Dg l|| where l != 0, as a share of the greatest one; it shrinks with the share of unlabelled items.
+    epsilon : float in (0, 1]
+        Floor of ||Dg l|| where l != 0, as a share of the greatest one; 1e-9 is as published.
+    decay : {"share", "labels"}
+        How that floor falls: with the share of unlabelled items, as [NH] has it for a deterministic oracle, or as
+        epsilon / (labels + 1), as for a stochastic one ([NH] app. H).
     stage : int
         Labels between two proposals.
-    floor : float in (0, 1]
-        Share of new labels drawn uniformly from all items whose label can matter, whatever the model says of them.
+    floor : float in [0, 1]
+        Share of new labels drawn uniformly from all items whose label can matter, whatever the model says of them; 0 is
+        as published.
 
     Examples
     --------
@@ -133,12 +154,18 @@ class Adaptive(Stratifying, WithReplacement):
     epsilon: float = _EPSILON
     stage: int = 1
     floor: float = _LEARNING_FLOOR
+    decay: Literal["share", "labels"] = "share"
 
     name: ClassVar[str] = "adaptive"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for option, choices in (("oracle", ("deterministic", "stochastic")), ("level", ("item", "block"))):
+        options = {
+            "oracle": ("deterministic", "stochastic"),
+            "level": ("item", "block"),
+            "decay": ("share", "labels"),
+        }
+        for option, choices in options.items():
             if getattr(self, option) not in choices:
                 raise DesignError(f"{option} is {choices[0]!r} or {choices[1]!r}; found {getattr(self, option)!r}.")
         if self.stage < 1:
@@ -161,7 +188,7 @@ class Adaptive(Stratifying, WithReplacement):
         measure = state.measure
         prior = self.oracle_prior(state)
         counts = jnp.zeros((measure.n_blocks, measure.n_outcomes))
-        if self.oracle == "stochastic":
+        if self._draws_labels(state):
             return _Oracle(prior, None, counts, None, jnp.asarray(prior.predictive))
         ready = latent_prior(prior)
         latent = fit_latent(prior, counts, measure.by_block(measure.size))
@@ -172,12 +199,12 @@ class Adaptive(Stratifying, WithReplacement):
         memory: _Oracle = state.memory
         measure = state.measure
         memory = memory._replace(counts=memory.counts.at[measure.block[cell], outcome].add(1))
-        return memory if self.oracle == "stochastic" else self._by_stage(self._fitted, memory, state)
+        return memory if self._draws_labels(state) else self._by_stage(self._fitted, memory, state)
 
     def update_memory_from_draws(self, state: WeightedState) -> _Oracle:
         """Refresh the model of a stochastic oracle, which counts draws by their weights ([NH] app. H)."""
         memory: _Oracle = state.memory
-        return self._by_stage(self._predictive, memory, state) if self.oracle == "stochastic" else memory
+        return self._by_stage(self._predictive, memory, state) if self._draws_labels(state) else memory
 
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return what the model says of the labels of every cell."""
@@ -187,12 +214,17 @@ class Adaptive(Stratifying, WithReplacement):
         """Propose by the norms of Dg l at the risk that the model expects."""
         measure, pi = state.measure, self.belief(state)
         norms = measure.norms(measure.risk(state.masses(pi)))
-        floor = self.epsilon * norms.max() * (1 - state.share_labelled)
+        left = 1 - state.share_labelled if self.decay == "share" else 1 / (state.counts.sum() + 1)
+        floor = self.epsilon * norms.max() * left
         if self.level == "block":
             items = state.items.astype(jnp.float64)
             return blockwise_proposal(norms, measure.nonzero, pi, floor, items, measure.block, measure.n_blocks)
-        form = deterministic_proposal if self.oracle == "deterministic" else stochastic_proposal
+        form = stochastic_proposal if self._draws_labels(state) else deterministic_proposal
         return form(norms, measure.nonzero, pi, floor)
+
+    def _draws_labels(self, state: WeightedState) -> bool:
+        """Whether labels are modelled as draws: where they are, or where the option says so."""
+        return state.measure.stochastic or self.oracle == "stochastic"
 
     def _by_stage(self, fit: Any, memory: _Oracle, state: WeightedState) -> _Oracle:
         if self.stage == 1:

@@ -27,7 +27,7 @@ from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._base import Draw
 from bayes_assess.designs._label_models import CurveLabels, LabelModel, ScoreLabels
 from bayes_assess.designs._stratifying import Stratifying
-from bayes_assess.designs._weighted import WeightedState, covering
+from bayes_assess.designs._weighted import WeightedState, check_interval, covering
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import Draws, Steps
 from bayes_assess.pool.cells import Cells
@@ -155,6 +155,8 @@ class Poisson(Stratifying):
         curves that learns what scores mean from the labels of complete rounds; before any, its prior decides. Squared
         deviations are means over its draws, each with the measure that it expects:
         h_c^2 = sum_s w_s E_{y ~ pi_s} ||Dg(R_s) l(c, y)||^2. Estimates are as unbiased as by the scores.
+    interval : {"cautious", "beta"}
+        As of `Importance`. With ``floor=0`` the Beta interval is as published, but for the fixed size.
 
     Examples
     --------
@@ -169,6 +171,7 @@ class Poisson(Stratifying):
     lam: float = 0.9
     floor: float = field(default=0.1)
     labels: Literal["scores", "curve"] = "scores"
+    interval: Literal["cautious", "beta"] = "cautious"
 
     name: ClassVar[str] = "poisson"
     whole_batches: ClassVar[bool] = True
@@ -177,6 +180,7 @@ class Poisson(Stratifying):
         super().__post_init__()
         if self.labels not in ("scores", "curve"):
             raise DesignError(f"The labels of {self.name} are 'scores' or 'curve'; found {show(self.labels)}.")
+        check_interval(self.name, self.interval)
         for option in ("lam", "floor"):
             value = getattr(self, option)
             if not 0 <= value <= 1:
@@ -205,6 +209,8 @@ class Poisson(Stratifying):
             return RankStrata(self.n_strata)
         if not pool.multilabel:
             return super().strata_of(pool)
+        if self.interval == "beta":
+            raise DesignError("Beta intervals are of items with one label each; leave out interval='beta'.")
         if self.strata is not None:
             raise DesignError(
                 f"Design {self.name!r} cuts a multi-label pool by how far labels can move the measure; "

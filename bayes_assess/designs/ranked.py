@@ -20,7 +20,7 @@ from bayes_assess.designs._ranked import SamplingPlan as SamplingPlan
 from bayes_assess.designs._ranked import plan_of, queries
 from bayes_assess.designs.variance_reduction import VarianceReduction
 from bayes_assess.errors import BudgetError, DesignError
-from bayes_assess.estimators.ranked_labels import RankedLabels
+from bayes_assess.estimators.ranked_labels import RankedLabels, debiased, debiased_interval
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class AdaStrat(RankedDesign):
     def next_plan(self, promise: Promise, labels: RankedLabels, plan: SamplingPlan) -> SamplingPlan:
         """Query the middles of all intervals that are not narrow enough; earlier queries get the labels they lack."""
         assert plan.p_min is not None  # refine sees to it
-        estimates = labels.precision_at(plan.edges)
+        estimates = debiased(labels.precision_at(plan.edges), promise.eta)
         heights = self._envelope(promise, plan.edges, estimates, estimates, labels.n_items).gaps()
         new = bisect(plan.edges, heights, promise.epsilon)
         if not len(new):
@@ -142,10 +142,11 @@ class Paula(RankedDesign):
         windows = plan.wanted > 0
         ranks = plan.edges[windows]
         n, positive, size = n[windows], positive[windows], plan.wanted[windows]
-        ends = []
-        for missing in (0.5, 0.5) if delta is None else (0.0, 1.0):
-            share = (positive + missing * (size - n)) / size
-            ends.append(window_bounds(ranks, share, share[0] * size[0]))
+        if delta is None:
+            shares = [debiased((positive + (size - n) / 2) / size, promise.eta)] * 2
+        else:
+            shares = debiased_interval(positive / size, (positive + size - n) / size, promise.eta)
+        ends = [window_bounds(ranks, share, share[0] * size[0]) for share in shares]
         return WindowBand(ranks, ends[0].lower, ends[1].upper)
 
 

@@ -43,16 +43,20 @@ class Campaign(NamedTuple):
     keys: Key[Array, " 2"]  # of choices, as a session would make them, and of outcomes
     t: Int[Array, ""]  # labels told
     state: State  # has learned them all, but counts batches when they are complete
-    left: Int[Array, "K O"]  # outcomes of every cell's unlabelled items
+    left: Array  # (K, O) outcomes of every cell's unlabelled items; shares of outcomes where labels are draws
     n_items: Int[Array, ""]  # that may be asked for in all
     steps: Steps  # of the last batch; (batch,)
 
 
+ENDLESS = 2**62  # items that may be asked for where each of them may be again and again
+
+
 def start_campaign(batch: int, keys: Key[Array, " 2"], state: State, counts: Int[Array, "K O"]) -> Campaign:
-    """Return a campaign without labels on cells of so many items of every outcome."""
+    """Return a campaign without labels on cells of so many items of every outcome, or of expected numbers of them."""
     nothing = jnp.zeros(batch, jnp.int64)
     steps = Steps(cell=nothing, outcome=nothing - 1, weight=jnp.zeros(batch), p_new=jnp.ones(batch))
-    return Campaign(keys, jnp.zeros((), jnp.int64), state, counts, state.remaining.sum(), steps)
+    n_items = jnp.asarray(ENDLESS) if _endless(state) else state.remaining.sum()
+    return Campaign(keys, jnp.zeros((), jnp.int64), state, counts, n_items, steps)
 
 
 def one_label(design: Design, campaign: Campaign) -> Campaign:
@@ -69,13 +73,27 @@ def one_label(design: Design, campaign: Campaign) -> Campaign:
 
     state, steps = _if(place == 0, batch == 1, ask, state, steps)
     cell = steps.cell[place]
-    upto = jnp.cumsum(left[cell])
-    outcome = (upto <= jax.random.randint(jax.random.fold_in(keys[1], t), (), 0, upto[-1])).sum()
-    state, left = design.update(state, cell, outcome), left.at[cell, outcome].add(-1)
+    outcome, left = _outcome(_endless(state), jax.random.fold_in(keys[1], t), left, cell)
+    state = design.update(state, cell, outcome)
     steps = steps._replace(outcome=steps.outcome.at[place].set(outcome))
     ends = (place == batch - 1) | (t + 1 == n_items)
     state, steps = _if(ends, batch == 1, lambda state, steps: (design.settle(state, steps), steps), state, steps)
     return Campaign(keys, t + 1, state, left, n_items, steps)
+
+
+def _endless(state: State) -> bool:
+    """Whether labels are draws from p(y | x), so that an item may be asked for again and again."""
+    return getattr(state, "endless", False)
+
+
+def _outcome(endless: bool, key: PRNGKey, left: Array, cell: Int[Array, ""]) -> tuple[Int[Array, ""], Array]:
+    """Draw the outcome of an item of a cell; return what is left of all outcomes, too."""
+    upto = jnp.cumsum(left[cell])
+    if endless:  # an item of the cell, then a label of the item: a label in proportion to the expected numbers
+        outcome = (upto <= upto[-1] * jax.random.uniform(key, dtype=jnp.float64)).sum()
+        return jnp.minimum(outcome, jnp.max(jnp.where(left[cell] > 0, jnp.arange(len(upto)), 0))), left  # rounding
+    outcome = (upto <= jax.random.randint(key, (), 0, upto[-1])).sum()
+    return outcome, left.at[cell, outcome].add(-1)
 
 
 def looked_at(design: Design, campaign: Campaign) -> State:

@@ -12,7 +12,7 @@ drawn with certainty, have b = 1: they count as they are and add no variance, so
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -160,7 +160,7 @@ def ratio_variance(f: Float[np.ndarray, " n"], g: Float[np.ndarray, " n"], inclu
     return float((square / b).sum() / bottom**2)
 
 
-def beta_interval(value: float, variance: float, level: float = 0.95) -> Float[np.ndarray, " 2"]:
+def beta_interval(value: Any, variance: Any, level: float = 0.95) -> Float[np.ndarray, "*shape 2"]:
     """Compute the interval of the Beta distribution with this mean and variance ([SEME] sec. 2.2).
 
     At an end of the range, where there is no such distribution, the interval is that of Beta(a, 1), or Beta(1, a),
@@ -168,15 +168,15 @@ def beta_interval(value: float, variance: float, level: float = 0.95) -> Float[n
 
     Parameters
     ----------
-    value : float in [0, 1]
-    variance : float
+    value : (...) floats in [0, 1]
+    variance : (...) floats
         0 where the value is exact. From value (1 - value) on, where there is no Beta distribution either, the interval
         is all of [0, 1].
     level : float in (0, 1)
 
     Returns
     -------
-    (2,) ends, which hold the value.
+    (..., 2) ends, which hold the value.
 
     Examples
     --------
@@ -185,20 +185,20 @@ def beta_interval(value: float, variance: float, level: float = 0.95) -> Float[n
     >>> beta_interval(1.0, 1 / 6, 0.96).round(6).tolist()  # Beta(2, 1), where E (1 - x)^2 = 1/6
     [0.2, 1.0]
     """
-    if variance == 0:
-        return np.array([value, value], np.float64)
+    v, m = np.asarray(variance, np.float64), np.asarray(value, np.float64)
+    m, v = np.broadcast_arrays(m, v)
+    inside, some = (m > 0) & (m < 1), v > 0
+    total = np.where(inside & some, m * (1 - m) / np.where(some, v, 1.0) - 1, 0.0)
+    fits = total > 0
+    a, b = np.where(fits, m * total, 1.0), np.where(fits, (1 - m) * total, 1.0)
     tail = (1 - level) / 2
-    if value in (0.0, 1.0):
-        # E (1 - x)^2 = 2 / ((a + 1) (a + 2)) for Beta(a, 1)
-        a = (np.sqrt(1 + 8 / variance) - 3) / 2 if variance < 1 else 0.0
-        away = 1 - (1 - level) ** (1 / a) if a > 0 else 1.0
-        return np.array([1 - away, 1.0]) if value == 1 else np.array([0.0, away])
-    total = value * (1 - value) / variance - 1
-    if not total > 0:
-        return np.array([0.0, 1.0])
-    shape = value * total, (1 - value) * total
-    ends = special.betaincinv(*shape, tail), special.betainccinv(*shape, tail)
-    return np.array([min(ends[0], value), max(ends[1], value)])
+    ends = special.betaincinv(a, b, tail), special.betainccinv(a, b, tail)
+    low, high = np.where(fits, np.minimum(ends[0], m), 0.0), np.where(fits, np.maximum(ends[1], m), 1.0)
+    # E (1 - x)^2 = 2 / ((a + 1) (a + 2)) for Beta(a, 1)
+    a = np.where(some & (v < 1), (np.sqrt(1 + 8 / np.where(some, v, 1.0)) - 3) / 2, 0.0)
+    away = np.where(a > 0, 1 - (1 - level) ** (1 / np.where(a > 0, a, 1.0)), 1.0)
+    low, high = np.where(m >= 1, 1 - away, low), np.where(m <= 0, away, high)
+    return np.where(some[..., None], np.stack([low, high], axis=-1), m[..., None])
 
 
 class Rounds(NamedTuple):

@@ -14,11 +14,13 @@ from jaxtyping import Float, Int
 from scipy import special
 
 from bayes_assess._tools.seeds import generator
+from bayes_assess.estimators.horvitz_thompson import beta_interval as of_beta
 
 # Counts spread over more than this many standard deviations' worth of integers are treated as continuous.
 _DISCRETE_BELOW_SD = 32.0
 _WINDOW_SDS = 12.0
 _CHUNK = 1 << 21  # table entries at a time
+_LEAST_VARIANCE = 1e-10  # that a Beta distribution has, as [SEME] adds it
 _LEAST_RISE, _MOST_RISE = 1e-12, 1e6  # by one draw, as a share of what is left
 
 
@@ -203,8 +205,8 @@ def measure_interval(estimate: Any, ranges: Any, level: float = 0.95) -> Float[n
     v = m (1 - m) / N, these are the ends of [CLOPPER], Beta(x + 1, N - x) and Beta(x, N - x + 1); where losses are
     rare they are those of [FAY], Gamma((m + d)^2 / u) times u / (m + d), for weighted sums of Poisson counts. A measure
     at the end of its range, whose draws show no spread, has the interval that the losses leave open which no draw has
-    shown yet. A measure without a finite range gets m + d + t sqrt(v + d^2), and so below, with N - 1 degrees of
-    freedom.
+    shown yet. Where an estimate asks for it, the ends are those of `horvitz_thompson.beta_interval`. A measure without
+    a finite range gets m + d + t sqrt(v + d^2), and so below, with N - 1 degrees of freedom.
 
     Parameters
     ----------
@@ -235,7 +237,11 @@ def measure_interval(estimate: Any, ranges: Any, level: float = 0.95) -> Float[n
     v, rise, fall = variance / width**2, estimate.rise / width, estimate.fall / width
     upper = _upper_end(m, v, rise, level)
     lower = 1 - _upper_end(1 - m, v, fall, level)
-    ends = start[..., None] + width[..., None] * np.stack([lower, upper], axis=-1)
+    published = np.asarray(getattr(estimate, "beta", False), bool)[..., None, None]
+    share = np.stack([lower, upper], axis=-1)
+    if published.any():
+        share = np.where(published, of_beta(m, np.maximum(v, _LEAST_VARIANCE), level), share)
+    ends = start[..., None] + width[..., None] * share
     t = special.stdtrit(np.maximum(n - 1, 1), (1 + level) / 2)
     least = value - estimate.fall - t * np.sqrt(variance + np.square(estimate.fall))
     most = value + estimate.rise + t * np.sqrt(variance + np.square(estimate.rise))

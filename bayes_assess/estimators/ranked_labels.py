@@ -175,6 +175,34 @@ class RankedLabels:
         return np.minimum(half_width(some), half_width(some & ~few))
 
 
+def debiased(shares: Precisions, eta: float) -> Precisions:
+    r"""Correct shares of positive labels for annotators who err with a probability of eta ([ADA] sec. 2).
+
+    Labels have the mean M = p (1 - eta) + (1 - p) eta, so that
+
+    .. math:: p = \frac{M - \eta}{1 - 2 \eta}.
+
+    [ADA] takes M itself for an estimate "within a factor of 1 + eta" of p >= 1/3. It is not: for p = 1 and eta = .1 it
+    is 1 - eta = .9, a factor of 1 / (1 - eta) = 1.11, as for all p > (1 + eta) / (1 + 2 eta).
+
+    Parameters
+    ----------
+    shares : (k,)
+        M, or estimates of it.
+    eta : float in [0, 1/2)
+
+    Returns
+    -------
+    (k,) precisions, in [0, 1]; the shares themselves for eta = 0.
+
+    Examples
+    --------
+    >>> debiased(np.array([0.05, 0.5, 0.86]), 0.1).round(4).tolist()
+    [0.0, 0.5, 0.95]
+    """
+    return np.clip((shares - eta) / (1 - 2 * eta), 0.0, 1.0) if eta else shares
+
+
 def debiased_interval(
     lower: Precisions, upper: Precisions, eta: float, *, same_rate: bool = False
 ) -> tuple[Precisions, Precisions]:

@@ -31,7 +31,7 @@ class Sums(NamedTuple):
     squares : (K, C)
         Sum of their squares.
     counts : (K, C)
-        Labelled items, those that nobody asked for included.
+        Labelled items, those that nobody asked for included; none where labels are draws from p(y | x).
     """
 
     n: Any
@@ -117,6 +117,9 @@ class Estimate(NamedTuple):
         Draws, repeated ones included.
     exact : (...) booleans
         Whether every item is labelled that can matter.
+    beta : (...) booleans
+        Whether intervals are those of a Beta distribution with the estimate and its variance ([SEME] eq. 29), which
+        leave out what no draw has shown yet.
     """
 
     value: Any
@@ -127,9 +130,10 @@ class Estimate(NamedTuple):
     defined: Any
     n_draws: Any
     exact: Any
+    beta: Any = False
 
 
-def add_steps(sums: Sums, steps: Steps, n_items: Any) -> Sums:
+def add_steps(sums: Sums, steps: Steps, n_items: Any, stochastic: bool = False) -> Sums:
     r"""Add steps to sums: their repeated draws enter at their expectation.
 
     A step draws from q until an item is new. With p_t the probability of that, the step makes 1 / p_t draws in the
@@ -150,6 +154,9 @@ def add_steps(sums: Sums, steps: Steps, n_items: Any) -> Sums:
     steps : Steps
     n_items : int
         M.
+    stochastic : bool, optional
+        Whether labels are draws from p(y | x): then no item is known, every step is its own draw, and p_t is the
+        probability of an item whose label can matter.
 
     Examples
     --------
@@ -158,6 +165,8 @@ def add_steps(sums: Sums, steps: Steps, n_items: Any) -> Sums:
     >>> sums = add_steps(add_steps(Sums.zeros((1, 2)), one, 8), one, 8)
     >>> sums.n.tolist(), sums.weights.tolist()  # 2 * (2 for the new item), and 2 / 8 for the known one
     (4.0, [[0.0, 4.25]])
+    >>> add_steps(add_steps(Sums.zeros((1, 2)), one, 8, True), one, 8, True).weights.tolist()
+    [[0.0, 4.0]]
     """
     told = steps.outcome >= 0
     counted = told & (steps.weight > 0)
@@ -165,13 +174,14 @@ def add_steps(sums: Sums, steps: Steps, n_items: Any) -> Sums:
     weight = jnp.where(counted, steps.weight, 0.0)
     later = draws.sum() - jnp.cumsum(draws)
     at = steps.cell, jnp.maximum(steps.outcome, 0)
+    known = told & (not stochastic)
     return Sums(
         n=sums.n + draws.sum(),
         n_new=sums.n_new + counted.sum(),
-        weights=(sums.weights + sums.counts * (draws.sum() / n_items)).at[at].add(weight + told * later / n_items),
+        weights=(sums.weights + sums.counts * (draws.sum() / n_items)).at[at].add(weight + known * later / n_items),
         new=sums.new.at[at].add(weight),
         squares=sums.squares.at[at].add(weight**2),
-        counts=sums.counts.at[at].add(told),
+        counts=sums.counts.at[at].add(known),
     )
 
 
@@ -252,7 +262,7 @@ def weighted_estimate(
     n: Any = jnp.maximum(draws.n, 1)
     n_items = measure.size.sum()
     last = last_second_moments(draws, n_items)
-    new = measure.new_weights(measure.size - counts.sum(-1), draws.proposal[:, -1])
+    new = measure.new_weights(measure.unlabelled(counts), draws.proposal[:, -1])
     fall, rise = measure.table.influence_ends(risk, new) / n
     return Estimate(
         value=value,

@@ -61,6 +61,7 @@ class Question(ABC):
     low_is_worst: ClassVar[bool] = False
     interval_needs_draws: ClassVar[bool] = True  # False where it has a closed form
     multilabel: ClassVar[bool] = False  # True: of items that may have several labels each
+    oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # of the labels that it can be answered from
     labels_each: ClassVar[int] = 1  # labels that an item of a cell takes: two where that is a pair
 
     @property

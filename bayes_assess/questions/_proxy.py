@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Int
@@ -18,6 +18,8 @@ from bayes_assess.questions.metric import Metric
 
 class LabelMean(Metric):
     """The mean over the items, or over those of every group, of a number that the label alone decides."""
+
+    oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
 
     def __init__(self, measure: Any, positive: Any, by: str | None, judges: Any):
         if by is not None and not isinstance(by, str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,25 @@ class Setting(NamedTuple):
     prior: Any
     reward: Reward | CellMeasure
     playable: Bool[np.ndarray, " K"]
+
+    def of_draws(self) -> Setting:
+        """Return the setting in which labels are draws from p(y | x), and the measure is that of expected losses.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> setting = ba.Metric("f1").setting(ba.Pool(predictions=[0, 0, 1])).of_draws()
+        >>> setting.reward.stochastic, setting.cells.measure.stochastic
+        (True, True)
+        """
+        cells: Any = self.cells
+        measure: Any = replace(self.reward, stochastic=True)  # type: ignore[type-var] - of those that can
+        return self._replace(cells=replace(cells, measure=measure), reward=measure)
+
+    @property
+    def stochastic(self) -> bool:
+        """Whether labels are draws from p(y | x)."""
+        return getattr(self.reward, "stochastic", False)
 
     @property
     def n_outcomes(self) -> int:

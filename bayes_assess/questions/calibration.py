@@ -227,7 +227,6 @@ class LeastCalibrated(ExtremeQuestion, _CalibrationQuestion):
     m: int = 1
     target: str = field(default="pool", kw_only=True)
 
-    designs: ClassVar[tuple[str, ...] | None] = ("thompson", "top_two", "epsilon_greedy", "random", "random_group")
     sign: ClassVar[int] = 1
     adjective: ClassVar[str] = "least calibrated"
 

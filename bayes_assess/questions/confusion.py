@@ -23,8 +23,8 @@ from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
 from bayes_assess.questions._priors import confusion_prior
 
-# Quantiles of the reward have no closed form here.
 _MOST_CLASSES = 2_000  # of which a matrix, with what is learned of its rows, takes some gigabytes
+# A quantile of the variance that a label takes away is no bound of anything.
 _WITHOUT_QUANTILES = ("thompson", "top_two", "epsilon_greedy", "random", "random_group")
 
 
@@ -227,7 +227,6 @@ class MostCostly(ExtremeQuestion):
     target: str = field(default="pool", kw_only=True)
 
     default_strength: ClassVar[float] = 1.0
-    designs: ClassVar[tuple[str, ...] | None] = _WITHOUT_QUANTILES
     quantity: ClassVar[str] = "cost"
     sign: ClassVar[int] = 1
     adjective: ClassVar[str] = "most costly"

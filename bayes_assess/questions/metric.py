@@ -95,6 +95,7 @@ class Metric(Question):
     default_design: ClassVar[str] = "variance_reduction"
     default_designs: ClassVar[tuple[str, ...]] = ("passive", "variance_reduction")
     is_curve: ClassVar[bool] = False
+    oracles: ClassVar[tuple[str, ...]] = ("deterministic", "stochastic")
     quantity: ClassVar[str] = "measure"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"mse": True, "bias": True, "divergence": True}
     goals: ClassVar[Mapping[str, float]] = {"mse": 1e-3, "bias": 0.01, "divergence": 0.5}

@@ -60,6 +60,7 @@ class MultiLabelMetric(Metric):
     """
 
     multilabel: ClassVar[bool] = True
+    oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
     default_design: ClassVar[str] = "poisson"
     default_designs: ClassVar[tuple[str, ...]] = ("passive", "poisson")
     designs: ClassVar[tuple[str, ...]] = MULTILABEL  # type: ignore[assignment,misc]

@@ -46,7 +46,8 @@ class PrecisionCurve(PRCurve):
         A precision that the list nowhere falls below. By default labels tell it, in which case half of `delta` is
         spent on that.
     noise : float in [0, 0.5)
-        Probability with which an annotator's label is the wrong one, at most ([ADA] eta).
+        Probability with which an annotator's label is the wrong one ([ADA] eta). Estimates are corrected for it; the
+        band holds whatever the probabilities are up to it, of positive items and of negative ones.
     positive : class name, optional
         As for `Metric`, where the list is a pool.
     budget : int, optional
@@ -78,6 +79,7 @@ class PrecisionCurve(PRCurve):
     budget: int | None = None
 
     default_design: ClassVar[str] = "adastrat"
+    oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
     default_designs: ClassVar[tuple[str, ...]] = ("random", "adastrat")
 
     def __init__(
@@ -157,6 +159,14 @@ class PrecisionCurve(PRCurve):
         thresholds = np.unique(scores[ranks - 1])
         asked._set(thresholds=thresholds, measure=pr_curve(thresholds))
         return asked
+
+    def _event_prior(self, cells: Any, prior: Any, strength: float | None) -> Any:
+        if self.noise:
+            raise QuestionError(
+                f"Design 'variance_reduction' takes labels to be right; noise={self.noise:g} is for 'adastrat', "
+                "'logstrat', 'paula' and 'random'."
+            )
+        return super()._event_prior(cells, prior, strength)
 
     def on_cells(self, pool: Pool, cells: Cells) -> PrecisionCurve:
         """Return the question itself."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Posterior draws: as many as fit in this many numbers, within these bounds.
 _DRAW_NUMBERS = 10_000_000
 _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 250
-LABELLED = re.compile(r"[\d,]+ of [\d,]+ .*\(design .*\)\.$")  # the line of summaries about labels
+LABELLED = re.compile(r"[\d,]+ (labels? )?of [\d,]+ .*\(design .*\)\.$")  # the line of summaries about labels
 _MANY_SKIPPED = 0.02  # items set aside per label, above which summaries say what they could be
 
 
@@ -219,7 +219,7 @@ class Result(Answer):
 
     def summary(self) -> str:
         """Say the answer in a few sentences."""
-        lines = [f"{self.labels_used:,} of {self._n_items:,} items labelled (design {self.design!r})."]
+        lines = [f"{self._of_labels()} (design {self.design!r})."]
         lines += self._answer()
         said = self._of_the_prior() if self.labels_used and self.belief is None and self.guarantee != "exact" else None
         lines += [said] if said else []
@@ -228,6 +228,10 @@ class Result(Answer):
         if self.n_skipped:
             lines += self._about_skipped()
         return "\n".join([*lines, *self.notes])
+
+    def _of_labels(self) -> str:
+        """Say how many labels there are, the beginning of a sentence."""
+        return f"{self.labels_used:,} of {self._n_items:,} items labelled"
 
     @property
     def _use_of_volunteered(self) -> str:

@@ -12,6 +12,7 @@ from jaxtyping import Float
 
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
 from bayes_assess.designs import WeightedDesign, WeightedState
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.intervals import effective_draws, ellipsoid_radius, measure_interval
@@ -78,10 +79,19 @@ class MetricResult(Ordered):
         believed = self._believed()
         if self.guarantee == "credible":
             return believed
+        if np.any(self.answer.beta):
+            return (
+                "Intervals are those of a Beta distribution with the estimate and its variance, as [SEME] publishes "
+                "them: they leave out errors of a kind that no draw has shown yet, and hold too seldom while few "
+                "errors were found."
+            )
+        where = "items" if self._draws_labels else "unlabelled items"
         drawn = (
             f"Intervals lean on {_range_text(self.n_effective)} effective draws, and take errors of a kind that no "
-            "draw has shown yet to be spread alike over the unlabelled items."
+            f"draw has shown yet to be spread alike over the {where}."
         )
+        if self._draws_labels:
+            drawn += " Labels of an item are taken for independent draws: another person might give another one."
         return f"{drawn} {believed}" if believed else drawn
 
     @cached_property
@@ -192,6 +202,21 @@ class MetricResult(Ordered):
             f"{self.question.name} is estimated from weighted draws, without a posterior that ArviZ could show; "
             "`covariance` and `interval` say how well it is known."
         )
+
+    @property
+    def _draws_labels(self) -> bool:
+        """Whether labels are draws from p(y | x), of which an item may have several."""
+        return self.cells.measure.stochastic  # type: ignore[attr-defined] - cells of a measure
+
+    def _of_labels(self) -> str:
+        if not self._draws_labels:
+            return super()._of_labels()
+        return f"{plural(self.labels_used, 'label')} of {self._n_items:,} items, which may be asked again"
+
+    def _progress(self) -> str:
+        if not self._draws_labels:
+            return super()._progress()
+        return f"{plural(self.labels_used, 'label')} of {self._n_items:,} items"
 
     @property
     def _others_of_skipped(self) -> str:
@@ -328,5 +353,5 @@ def asked_anew(
             f"{question.name} needs draws of {n:,} items that have no part in this session's measure and so were "
             "never drawn; start a session with it, or with a list of measures that contains it."
         )
-    remaining = np.where(nonzero.any(-1), state.unlabelled - state.pending, 0)
+    remaining = np.where(nonzero.any(-1), state.unlabelled - (0 if state.endless else state.pending), 0)
     return question, cells, replace(state, measure=measure, remaining=remaining)

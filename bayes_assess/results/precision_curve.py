@@ -14,7 +14,7 @@ from bayes_assess.acquisition.precision_band import RateBand
 from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan, WindowBand
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.ranked_growth import growth
-from bayes_assess.estimators.ranked_labels import RankedLabels
+from bayes_assess.estimators.ranked_labels import RankedLabels, debiased
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
@@ -176,6 +176,11 @@ class PrecisionCurveResult(RankedAnswer):
                 f"{plural(self.n_skipped, 'item')} {were} set aside: nobody could label {them}; the answer takes "
                 f"{them} to be like the others of {their} ranks."
             )
+        if self.question.noise:
+            lines.append(
+                f"Estimates are corrected for labels of which {self.question.noise:.3g} are wrong, of positive and of "
+                "negative items alike; the band allows for any share up to that, of either."
+            )
         if self.ranked.n_tied:
             lines.append(f"{self.ranked.n_tied:,} items share their score with others; those are in random order.")
         return "\n".join(lines)
@@ -204,9 +209,10 @@ class PrecisionCurveResult(RankedAnswer):
         value = np.sqrt(low * high)
         if not self.done or self.contradicted is not None:  # the envelope may be wide, and its middle far off
             windows = isinstance(self.bounding, WindowBand)
-            known = self.estimated.upper_at(self.queried) if windows else self.labels.precision_at(self.queried)
+            shares = self.labels.precision_at(self.queried)
+            known = self.estimated.upper_at(self.queried) if windows else debiased(shares, self.question.noise)
             value = np.interp(np.log(ranks), np.log(self.queried), known)
-        value = np.where(head, mean, value)
+        value = np.where(head, debiased(mean, self.question.noise), value)
         return np.stack([np.clip(value, lower, upper), lower, upper], axis=-1)
 
     def _recall(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:

@@ -52,6 +52,25 @@ def test_a_campaign_ends_and_its_band_holds_the_curve(design):
     assert ("with a probability of 95% or more" in r.summary()) == (design != "paula")
 
 
+@pytest.mark.parametrize("design", DESIGNS)
+def test_estimates_are_corrected_for_annotators_who_err(design):
+    true = np.random.default_rng(1).random(N) < np.linspace(1.0, 0.902, N)
+    wrong = np.random.default_rng(2).random(N) < 0.1
+    asked = ba.PrecisionCurve(epsilon=0.1, beta=1.15, slack=20, p_min=0.5, noise=0.1)
+    a = finished(ba.assess(ba.RankedList(N), asked, design=design, seed=1), true ^ wrong)
+    estimate, lower, upper = a.result().at(N)
+    # The estimate moves 1.25 times as far as the share of as many random labels, .86 of them positive.
+    assert abs(estimate - true.mean()) <= 4 * 1.25 * np.sqrt(0.86 * 0.14 / a.labels_used)
+    assert lower <= true.mean() <= upper
+    assert "corrected for labels of which 0.1 are wrong" in a.result().summary()
+
+
+def test_a_belief_that_takes_labels_to_be_right_refuses_noise():
+    pool = ba.Pool(scores=np.linspace(0, 1, 200))
+    with pytest.raises(QuestionError, match=r"takes labels to be right.*'adastrat'"):
+        ba.assess(pool, ba.PrecisionCurve(noise=0.01), design="variance_reduction")
+
+
 def test_labels_come_back_in_part_and_in_any_order():
     labels = labels_of(N)
     a = ba.assess(ba.RankedList(N), ASKED, seed=3)

@@ -758,3 +758,22 @@ def test_how_well_scores_rank_is_asked_by_the_name_of_the_measure(tmp_path):
     said = done("status", run)
     assert "roc_auc 0.993 (exact)." in said  # 142 of 143 pairs are in order
     assert "average_precision 0.995 (exact)." in said  # 12/13 of the recall at a precision of 1, 1/13 at 13/14
+
+
+def test_labels_of_an_item_may_differ_where_start_says_so(tmp_path):
+    path = write_csv(tmp_path / "pool.csv", {"id": [f"i{i}" for i in range(12)], "score": np.linspace(0.05, 0.95, 12)})
+    asked = ["--scores", "score", "--question", "metric", "--measure", "accuracy", "--oracle", "stochastic"]
+    run = tmp_path / "run.db"
+    assert "Labels of an item may differ" in done("start", path, *asked, "--design", "passive", "--out", run)
+    done("ask", run, "-n", "60", "-o", tmp_path / "sheet.csv")
+    rows = read_csv(tmp_path / "sheet.csv")
+    labels = np.random.default_rng(1).integers(0, 2, 60).tolist()
+    filled = {"id": [row["id"] for row in rows], "label": labels}
+    assert len(set(filled["id"])) < 60  # an item stands in it several times
+    write_csv(tmp_path / "filled.csv", filled)
+    assert "Took 60 labels." in done("tell", run, tmp_path / "filled.csv")
+    predicted = {f"i{i}": int(i >= 6) for i in range(12)}
+    right = np.mean([predicted[name] == label for name, label in zip(filled["id"], labels, strict=True)])
+    assert f"accuracy {right:.3f}, 95% asymptotic" in done("status", run)
+    assert "count once" in refused("tell", run, tmp_path / "filled.csv")
+    assert "is for Metric" in refused("start", path, *asked[:2], "--oracle", "stochastic", "--out", tmp_path / "b.db")

@@ -201,6 +201,33 @@ def test_bayes_ucb_plays_the_group_with_the_lowest_lower_quantile():
     assert chosen_shares(design, state, 50).argmax() == stats.beta.ppf(0.025, a, b).argmin()
 
 
+@pytest.mark.parametrize(
+    ("question", "belief"),
+    [
+        (
+            ba.MostCostly(COSTS),
+            ba.DirichletConfusion(np.array([[9.0, 1, 1, 2], [2, 9, 2, 2], [4, 4, 40, 4], [9, 1, 1, 9]])),
+        ),
+        (
+            ba.LeastCalibrated(bins=1),
+            ba.BetaBernoulli(np.array([30.0, 1.0, 40.0, 9.0]), np.array([20.0, 4.0, 10.0, 1.0])),
+        ),
+    ],
+)
+def test_bayes_ucb_plays_the_group_with_the_greatest_upper_quantile_of_a_reward(question, belief):
+    setting = question.setting(POOL, prior=belief)
+    state, cells = ARMS["bayes_ucb"]().init(*setting), setting.cells
+    rng = np.random.default_rng(0)
+    if isinstance(belief, ba.BetaBernoulli):
+        rewards = np.abs(rng.beta(belief.a, belief.b, (20_000, 4)) - cells.mean_score)
+    else:
+        rows = zip(belief.alpha, np.array(COSTS), strict=True)
+        rewards = np.stack([rng.dirichlet(alpha, 20_000) @ costs for alpha, costs in rows], axis=1)
+    best, second = np.sort(np.quantile(rewards, 0.975, axis=0))[[-1, -2]]
+    assert best > 1.1 * second  # 400 draws tell them apart
+    assert chosen_shares(ARMS["bayes_ucb"](), state, 50).argmax() == np.quantile(rewards, 0.975, axis=0).argmax()
+
+
 def test_multiple_play_hands_out_one_item_of_each_of_m_different_groups_before_any_twice():
     pool, _ = made_pool([0.9, 0.5, 0.7, 0.8], [20, 20, 20, 20])
     question = ba.LeastAccurate(m=3)

@@ -379,12 +379,79 @@ def test_a_session_goes_on_from_its_journal_as_if_nothing_had_happened(name, tmp
         (lambda: Oasis(strength=-1), "positive number"),
         (lambda: Passive(delta=1.0), "delta"),
         (lambda: Importance(epsilon=-0.1), "epsilon"),
-        (lambda: Adaptive(floor=0), "floor of adaptive lies above 0"),
+        (lambda: Adaptive(floor=-0.1), r"floor of adaptive lies in \[0, 1\]"),
+        (lambda: Importance(lam=1.5), r"lam of importance lies in \[0, 1\]"),
+        (lambda: Importance(interval="narrow"), "'cautious' or 'beta'; found 'narrow'"),
+        (lambda: Adaptive(decay="never"), "'share' or 'labels'"),
     ],
 )
 def test_options_out_of_range_are_refused(make, said):
     with pytest.raises(ba.DesignError, match=said):
         make()
+
+
+def test_published_options_draw_by_the_norms_alone():
+    """[NH] Remark 4: q prop. to (E ||Dg l||^2)^(1/2), whatever is left for items that scores are sure of."""
+    _, state = fresh(Importance(n_strata=16, epsilon=1e-9, floor=0.0))
+    with jax.enable_x64(True):
+        measure = state.measure
+        squares = measure.norms(measure.risk(state.masses(state.prior))) ** 2
+        q = jnp.sqrt((squares * state.prior).sum(-1))
+        np.testing.assert_allclose(state.draws.proposal[:, -1], q / (q @ measure.size), rtol=1e-6)
+    _, ours = fresh(Importance(n_strata=16))
+    least, least_of_ours = (np.asarray(one.draws.proposal)[:, -1].min() for one in (state, ours))
+    assert least < least_of_ours
+
+
+def test_blended_scores_draw_what_scores_are_sure_of():
+    """[SEME] eq. 13: q prop. to h of the labels lam s + (1 - lam) / C."""
+    _, state = fresh(Importance(n_strata=16, lam=0.9, epsilon=1e-9, floor=0.0))
+    with jax.enable_x64(True):
+        measure, pi = state.measure, 0.9 * state.prior + 0.05
+        squares = measure.norms(measure.risk(state.masses(pi))) ** 2
+        q = jnp.sqrt((squares * pi).sum(-1))
+        np.testing.assert_allclose(state.draws.proposal[:, -1], q / (q @ measure.size), rtol=1e-6)
+
+
+@pytest.mark.parametrize("design", [Importance(n_strata=16, interval="beta"), Poisson(n_strata=16, interval="beta")])
+def test_beta_intervals_have_the_estimate_and_its_variance(design):
+    a = ba.assess(POOL, F1, design=design, seed=2)
+    ids = a.ask(120).ids
+    a.tell(ids, LABELS[ids])
+    r = a.result()
+    m, v = r.estimate, r.standard_error**2
+    total = m * (1 - m) / v - 1
+    np.testing.assert_allclose(r.interval, stats.beta.ppf([0.025, 0.975], m * total, (1 - m) * total))
+    assert "as [SEME] publishes them" in r.assumption
+    cautious = ba.assess(POOL, F1, design=type(design)(n_strata=16), seed=2)
+    cautious.tell(cautious.ask(120).ids, LABELS[ids])
+    assert cautious.result().estimate == r.estimate
+    assert np.diff(cautious.result().interval) > np.diff(r.interval)
+    designs = {"": design}
+    study = ba.simulate(POOL, LABELS, F1, designs=designs, budgets=[50], batch=50, repeats=3)
+    ends, found = study.intervals[""][:, 0], study.campaigns[""].record
+    value, variance = found.value[:, 0, 0], found.variance[:, 0, 0]
+    total = value * (1 - value) / variance - 1
+    inside = (value > 0) & (value < 1)
+    assert inside.any()
+    expected = stats.beta.ppf(0.975, value * total, (1 - value) * total)
+    np.testing.assert_allclose(ends[inside, 1], np.maximum(expected, value)[inside])
+
+
+@pytest.mark.parametrize(("decay", "left"), [("share", 1 - 30 / POOL.n_items), ("labels", 1 / 31)])
+def test_the_floor_of_norms_falls_as_said(decay, left):
+    """With an epsilon of 1 the floor is near the greatest norm, above most others, so that it shows."""
+    a = ba.assess(POOL, F1, design=Adaptive(n_strata=16, epsilon=1.0, floor=0.0, decay=decay), seed=1)
+    ids = a.ask(30).ids
+    a.tell(ids, LABELS[ids])
+    state, design = a._state, a.design
+    with jax.enable_x64(True):
+        measure = state.measure
+        norms = measure.norms(measure.risk(state.masses(design.belief(state))))
+        least = norms.max() * left
+        known = jnp.maximum(norms, least * measure.nonzero)
+        expected = (known * design.belief(state)).sum(-1)
+        np.testing.assert_allclose(design.propose(state)[:, -1], expected, rtol=1e-9)
 
 
 def test_a_design_that_decides_on_cells_cannot_serve_a_measure_nor_the_other_way_round():

@@ -60,6 +60,7 @@ def read_labels(
     id: str = "id",
     label: str = "label",
     annotators: Literal[False] = False,
+    repeated: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]: ...
 
 
@@ -71,6 +72,7 @@ def read_labels(
     id: str = "id",
     label: str = "label",
     annotators: Literal[True],
+    repeated: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
 
 
@@ -81,6 +83,7 @@ def read_labels(
     id: str = "id",
     label: str = "label",
     annotators: bool = False,
+    repeated: bool = False,
 ) -> tuple[np.ndarray, ...]:
     r"""Read ids and labels from a sheet that annotators have filled in, or from the export of a labelling tool.
 
@@ -99,6 +102,9 @@ def read_labels(
         Names of the columns; in exports, of what holds the ids, and of the control or question.
     annotators : bool
         Whether to return who gave the labels, too: a column ``annotator`` of a sheet. Several may label an item then.
+
+    repeated : bool
+        Whether an item may have several rows, whose labels may differ and all count: those of a stochastic oracle.
 
     Returns
     -------
@@ -131,7 +137,7 @@ def read_labels(
     if pool is None:
         ids, labels, names, _ = read_texts(Path(path), id, label)
         return (ids, labels, names) if annotators else (ids, labels)
-    sheet = read_sheet(Path(path), pool, id, label, annotator=_ANNOTATOR if annotators else None)
+    sheet = read_sheet(Path(path), pool, id, label, annotator=_ANNOTATOR if annotators else None, repeated=repeated)
     for note in sheet.notes:
         warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
     return (sheet.ids, sheet.labels, sheet.annotators) if annotators else (sheet.ids, sheet.labels)
@@ -166,6 +172,7 @@ def read_sheet(
     check: Check | None = None,
     unknown: str = UNKNOWN,
     annotator: str | None = None,
+    repeated: bool = False,
 ) -> Sheet:
     """Read a sheet and find its items and labels in a pool; all rows are right, or none is taken.
 
@@ -182,6 +189,8 @@ def read_sheet(
     annotator : str, optional
         Name of a column that says who gave the labels, if there is such a column: then a row is the one of an item and
         an annotator, and an item that somebody has labelled is not unsure. Exports of tools say it in their own way.
+    repeated : bool, optional
+        Whether every row is a label of its own, of an item that may have several.
 
     Raises
     ------
@@ -194,7 +203,7 @@ def read_sheet(
     given = [at for at, text in enumerate(grid.columns[1]) if text.strip()]
     matches = IdMatcher(pool, unknown)([grid.columns[0][at] for at in given])
     wrong, taken = dict(grid.wrong), _Respelled(grid.unit)
-    found: dict[tuple[int, str], tuple[int, str | None]] = {}  # of every item and annotator, row and label
+    found: dict[tuple[int, str, int], tuple[int, str | None]] = {}  # of every item and annotator, row and label
     for at, item in zip(given, matches, strict=True):
         row, (id_text, text) = grid.rows[at], (column[at] for column in grid.columns[:2])
         name: Any = None
@@ -214,7 +223,7 @@ def read_sheet(
         place = int(item.found)
         shown = str(pool.ids[place])
         taken.note("id", id_text, shown, item.exact)
-        before, other = found.setdefault((place, said_by[at]), (row, name))
+        before, other = found.setdefault((place, said_by[at], at if repeated else 0), (row, name))
         problem = None if check is None else check(place, name, said_by[at])
         if other != name:
             both = " and ".join("unsure" if one is None else repr(one) for one in (other, name))
@@ -223,16 +232,16 @@ def read_sheet(
             wrong[row] = f"{shown!r} {problem}"
     _refuse(path, grid, wrong)
     sure = {key: name for key, (_, name) in found.items() if name is not None}
-    labels, places = np.array(list(sure.values()), dtype=str), np.array([place for place, _ in sure], dtype=np.int64)
+    labels, places = np.array(list(sure.values()), dtype=str), np.array([place for place, *_ in sure], dtype=np.int64)
     labelled = set(places.tolist())
-    nobody = dict.fromkeys(place for (place, _), (_, name) in found.items() if name is None)
+    nobody = dict.fromkeys(place for (place, *_), (_, name) in found.items() if name is None)
     return Sheet(
         ids=pool.ids[places],
         labels=labels if pool.multilabel else labels.astype(pool.classes.dtype),
         unsure=pool.ids[np.array([place for place in nobody if place not in labelled], dtype=np.int64)],
         n_blank=len(grid.rows) - len(given),
         notes=[*grid.notes, *taken.notes()],
-        annotators=np.array([who for _, who in sure], dtype=str),
+        annotators=np.array([who for _, who, _ in sure], dtype=str),
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from _systematic import systematic_counts, systematic_sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayes_assess.acquisition.poisson import inclusion_probabilities
-from bayes_assess.acquisition.systematic import systematic_counts, systematic_sample
 from bayes_assess.errors import DesignError
 
 
