@@ -104,6 +104,8 @@ def cases(options: argparse.Namespace) -> Iterator[tuple[str, str, Any, dict[str
 
 def run(rows: Rows, designs: dict[str, Any], common: dict[str, Any], options: argparse.Namespace) -> None:
     """Add the rows of designs that are not there yet."""
+    if options.batch > 1:
+        common = common | {"set": f"{common['set']}, {options.batch} at a time"}
     clock = Clock(options.minutes)
     for name, kind, made, facts in sharded(cases(options), options.shard):
         if options.pools and name not in options.pools:
@@ -116,7 +118,7 @@ def run(rows: Rows, designs: dict[str, Any], common: dict[str, Any], options: ar
                 print(f"Stopped after {options.minutes:g} minutes; the same command goes on.")
                 return
             pool, labels = made()
-            found = campaign_row(pool, labels, options.measure, played, options.budgets, options.campaigns)
+            found = campaign_row(pool, labels, options.measure, played, options.budgets, options.campaigns, options.batch)
             if found is not None:
                 rows.add(row | found | {"facts": facts})
                 print(
@@ -157,6 +159,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--measure", default="f1")
     parser.add_argument("--campaigns", type=int, default=12)
     parser.add_argument("--budgets", nargs="*", type=int, default=list(BUDGETS))
+    parser.add_argument("--batch", type=int, default=1, help="labels that are asked for at once")
     parser.add_argument("--zoo", type=int, default=40, help="pools of the generator")
     parser.add_argument("--seed", type=int, default=1, help="of the generator")
     parser.add_argument("--no-real", dest="real", action="store_false", help="leave out the pools of the folder")
