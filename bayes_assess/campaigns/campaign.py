@@ -147,6 +147,9 @@ class Campaign(TakesTurns):
                 if len(part) == 1 or not self._follow_at_once(part, right):
                     for event in part:
                         self._follow_one(event, name, right)
+        self._check_agreement(name)
+
+    def _check_agreement(self, name: str) -> None:
         check_counts(self, name)
 
     def _follow_one(self, event: Event, name: str, right: Mapping[int, int]) -> None:

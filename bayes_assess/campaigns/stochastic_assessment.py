@@ -12,7 +12,7 @@ from jaxtyping import Int
 
 from bayes_assess._tools.arrays import is_whole, missing_mask, show, values_of
 from bayes_assess._tools.text import plural
-from bayes_assess.campaigns.annotators import UNNAMED, annotator_names
+from bayes_assess.campaigns.annotators import UNNAMED, annotator_names, for_whom
 from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.drawn_labels import AnswersBy, DrawBook, said_of_labels
 from bayes_assess.campaigns.journal import Event
@@ -83,7 +83,7 @@ class StochasticAssessment(Assessment):
         return self.labels_used
 
     @in_turn
-    def ask(self, n: int = 1, *, posterior: Any = None) -> Queries:
+    def ask(self, n: int = 1, *, posterior: Any = None, annotator: str | None = None) -> Queries:
         """Draw the next `n` items to label, which may be the same item several times.
 
         Parameters
@@ -92,6 +92,8 @@ class StochasticAssessment(Assessment):
             At least 1; there is no limit.
         posterior : None
             As for `Assessment.ask`, whose designs for measures take none either.
+        annotator : str, optional
+            Whom they are for, as for `Assessment.ask`.
 
         Raises
         ------
@@ -115,7 +117,7 @@ class StochasticAssessment(Assessment):
         cells, draws, state = choose_batch(self.design, self._key, self._state, self._items.n_asked, int(n))
         items = self._items.next_items(cells)
         entry = {name: np.asarray(value) for name, value in self.design.journal_entry(state).items()}
-        self._write("ask", {"ids": self.pool.ids[items], **entry, **draws._asdict()})
+        self._write("ask", {"ids": self.pool.ids[items], **entry, **for_whom(annotator), **draws._asdict()})
         self._hand_out(items, cells, draws, state)
         return self._queries(items, draws.weight)
 
@@ -174,8 +176,8 @@ class StochasticAssessment(Assessment):
         self._learn_draws(items, codes, names)
 
     @in_turn
-    def correct(self, ids: Any, labels: Any) -> int:
-        """Put labels right that were told wrong, of items that have one label, as `Assessment.correct` does.
+    def correct(self, ids: Any, labels: Any, *, annotator: str | None = None) -> int:
+        """Put labels right that were told wrong, of items that have one label, as `Assessment.correct` does, whoever told them.
 
         Raises
         ------
@@ -221,7 +223,10 @@ class StochasticAssessment(Assessment):
         items = np.unique(self.pool.positions(ids))
         return items if done == "released" else super()._unlabelled(ids, done)
 
-    def _following(self, events: Sequence[Event], name: str) -> StochasticAssessment:
+    def _take_snapshot(self) -> None:
+        """Take none: draws are few, as every one costs a label."""
+
+    def _following(self, events: Sequence[Event], name: str, *, recorded: bool = False) -> StochasticAssessment:
         other = StochasticAssessment(self.pool, self.question, self.design, self._setting, self._seed)
         other._follow(events, name)
         return other

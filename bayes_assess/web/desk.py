@@ -83,7 +83,7 @@ class Desk:
     Raises
     ------
     LabelError
-        If `overlap` is no share, or the session keeps one label of every item.
+        If `overlap` is no share, the session keeps one label of every item, or its items may be asked again.
 
     Examples
     --------
@@ -109,6 +109,11 @@ class Desk:
             raise LabelError(f"The share of items that two people label lies between 0 and 1; found {show(overlap)}.")
         if overlap and isinstance(session, OneAnnotator):
             session.disagreements()  # which says why
+        if getattr(session, "repeats_items", False):
+            raise LabelError(
+                "The page asks for every item once, and with a stochastic oracle an item may be asked again; hand out "
+                "sheets instead."
+            )
         self.session = session
         self.overlap = float(overlap)
         self.lock = threading.RLock()

@@ -48,7 +48,9 @@ def campaign(question: str, design: str, flags: str, journal: str = "") -> str:
 
 
 WITH, WITHOUT = "--xla_cpu_max_isa=AVX2", "--xla_cpu_max_isa=AVX"  # fused multiply-add
-needs_x86 = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the flag is one of x86 processors")
+needs_x86 = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="the flag is one of x86 processors"
+)
 
 
 @pytest.mark.slow

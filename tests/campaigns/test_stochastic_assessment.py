@@ -304,3 +304,26 @@ def test_intervals_hold_at_any_number_of_labels_beyond_full_passes_too(kind, des
         error = study.estimates[design][:, -1] - study.truth
         # It is of order 1 / n, a small part of the deviation.
         assert abs(error.mean()) <= (4 / np.sqrt(repeats) + 0.1) * error.std()
+
+
+def test_a_long_session_resumes_and_its_labels_are_corrected(tmp_path):
+    pool = ba.Pool(predictions=[0, 1] * 300)
+    a = ba.assess(pool, ba.Metric("accuracy"), design="passive", oracle="stochastic", journal=tmp_path / "run.db")
+    for _ in range(300):  # more events than lie between two snapshots of other sessions
+        queries = a.ask(1, annotator="anna")
+        a.tell(queries.ids, [1])
+    ids, counts = a.label_counts
+    once = ids[counts.sum(1) == 1][:1]
+    assert a.correct(once, [0]) == 1
+    again = ba.resume(tmp_path / "run.db", pool)
+    assert again.labels_used == 300
+    assert again.result().interval.tolist() == a.result().interval.tolist()
+
+
+def test_the_page_does_not_ask_for_an_item_twice():
+    pytest.importorskip("starlette")
+    from bayes_assess.web.desk import Desk
+
+    a = ba.assess(ba.Pool(predictions=[0, 1]), ba.Metric("accuracy"), design="passive", oracle="stochastic")
+    with pytest.raises(ba.LabelError, match="hand out sheets"):
+        Desk(a)
