@@ -118,7 +118,9 @@ def run(rows: Rows, designs: dict[str, Any], common: dict[str, Any], options: ar
                 print(f"Stopped after {options.minutes:g} minutes; the same command goes on.")
                 return
             pool, labels = made()
-            found = campaign_row(pool, labels, options.measure, played, options.budgets, options.campaigns, options.batch)
+            found = campaign_row(
+                pool, labels, options.measure, played, options.budgets, options.campaigns, options.batch
+            )
             if found is not None:
                 rows.add(row | found | {"facts": facts})
                 print(

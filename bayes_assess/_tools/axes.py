@@ -16,6 +16,8 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Key
 from numpy import ndarray
 
+from bayes_assess._tools.engine._current import is_eager
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -29,8 +31,9 @@ Scalar = Any
 def x64(function: Callable[P, T]) -> Callable[P, T]:
     """Run `function` with 64-bit JAX types, whatever the caller's setting, and leave that setting alone.
 
-    32-bit floats stop counting at 2^24, so counts and special functions need this scope. Outside it JAX would
-    truncate 64-bit arrays at the next operation, so there they are handed out as NumPy arrays.
+    32-bit floats stop counting at 2^24, so counts and special functions need this scope; eager steps are NumPy's and do
+    without. Outside it JAX would truncate 64-bit arrays at the next operation, so there they are handed out as NumPy
+    arrays.
 
     Examples
     --------
@@ -41,7 +44,7 @@ def x64(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def scoped(*args: P.args, **kwargs: P.kwargs) -> T:
-        if jax.config.read("jax_enable_x64"):
+        if is_eager() or jax.config.read("jax_enable_x64"):
             return function(*args, **kwargs)
         with jax.enable_x64(True):
             return jax.tree.map(_to_numpy, function(*args, **kwargs))

@@ -78,9 +78,7 @@ def jax_key(seed: int, purpose: str) -> PRNGKey:
     >>> jax_key(0, "draws").shape
     ()
     """
-    import jax
+    from bayes_assess._tools.engine import random
 
     first, second = sequence(seed, purpose).generate_state(2)
-    # The key of `first`, without compiling its making.
-    data: Any = np.array([0, first], np.uint32)
-    return jax.random.fold_in(jax.random.wrap_key_data(data), second)
+    return random.fold_in(random.as_key(np.array([0, first], np.uint32)), second)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.measures import LossTable
 
@@ -72,21 +73,21 @@ class CellMeasure:
     def by_attribute(self, mass: Float[Array, "K C"]) -> Float[Array, "A C"]:
         """Add up a mass over the cells of every attribute."""
         if self.n_attributes <= _ONE_HOT_UP_TO:
-            one_hot = self.attribute == jnp.arange(self.n_attributes)[:, None]
-            return jnp.where(one_hot[:, :, None], mass, 0).sum(1)
-        return jnp.zeros((self.n_attributes, mass.shape[1]), mass.dtype).at[self.attribute].add(mass)
+            one_hot = self.attribute == xp.arange(self.n_attributes)[:, None]
+            return xp.where(one_hot[:, :, None], mass, 0).sum(1)
+        return engine.at(xp.zeros((self.n_attributes, mass.shape[1]), mass.dtype))[self.attribute].add(mass)
 
     def by_block(self, mass: Float[Array, "K *C"]) -> Float[Array, "B *C"]:
         """Add up a mass over the cells of every block."""
-        mass = jnp.asarray(mass)
-        return jnp.zeros((self.n_blocks, *mass.shape[1:]), mass.dtype).at[self.block].add(mass)
+        mass = xp.asarray(mass)
+        return engine.at(xp.zeros((self.n_blocks, *mass.shape[1:]), mass.dtype))[self.block].add(mass)
 
     def new_weights(self, unlabelled: Float[Array, " K"], probability: Float[Array, " K"]) -> Float[Array, " A"]:
         """Average the weight p / q of unlabelled items by attribute, (A,); 0 where there are none."""
-        weight = 1 / jnp.maximum(self.size.sum() * probability, _LEAST_PROBABILITY)
-        per_cell = jnp.stack([unlabelled.astype(jnp.float64), unlabelled * weight], axis=-1)
-        n, total = jnp.moveaxis(self.by_attribute(per_cell), -1, 0)
-        return total / jnp.maximum(n, 1)
+        weight = 1 / xp.maximum(self.size.sum() * probability, _LEAST_PROBABILITY)
+        per_cell = xp.stack([unlabelled.astype(xp.float64), unlabelled * weight], axis=-1)
+        n, total = xp.moveaxis(self.by_attribute(per_cell), -1, 0)
+        return total / xp.maximum(n, 1)
 
     def risk(self, mass: Float[Array, "K C"]) -> Float[Array, " D"]:
         """Compute R = sum of mass times loss; masses are shares of the pool, by cell and label."""
@@ -94,7 +95,7 @@ class CellMeasure:
 
     def norms(self, risk: Float[Array, " D"]) -> Float[Array, "K C"]:
         """Compute ||Dg(R) l|| for items of every cell with every label."""
-        return jnp.sqrt(self.table.squared_norms(risk))[self.attribute]
+        return xp.sqrt(self.table.squared_norms(risk))[self.attribute]
 
     @property
     def nonzero(self) -> Bool[Array, "K C"]:

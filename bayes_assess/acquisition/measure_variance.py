@@ -16,10 +16,10 @@ of a square-root Kalman filter, which takes out of every draw what that observat
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Float, Int
+
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 
 _TAILS = 0.2  # share of T_s on either side that is clipped: the covariance would chase draws of the tails
 
@@ -54,35 +54,35 @@ def expected_reduction(
     extra : (K, J), optional
         What a label reduces the variances by beyond that.
     """
-    weight = jax.nn.softmax(log_weight)
+    weight = engine.softmax(log_weight)
     total = counts.sum(1)
     p = (strength * rates + counts[:, 1]) / (strength + total)
     mean = weight @ p
     spread = mean * (1 - mean)
     worth = 1 / (weight @ (1 / (strength + total))) + pending
-    within = jnp.maximum(spread - weight @ (p - mean) ** 2, 0.0)  # variance of a label within a draw
+    within = xp.maximum(spread - weight @ (p - mean) ** 2, 0.0)  # variance of a label within a draw
     away = _observed(p - mean, weight, spread, pending)
-    left = jnp.maximum(unlabelled - pending, 0).astype(p.dtype)
-    alike = within * (1 + jnp.maximum(left - 1, 0) / (worth + 1))
+    left = xp.maximum(unlabelled - pending, 0).astype(p.dtype)
+    alike = within * (1 + xp.maximum(left - 1, 0) / (worth + 1))
 
     def reduction(influence: Float[Array, " K"]) -> tuple[Float[Array, " K"], Float[Array, ""]]:
         totals = away @ (influence * left)
         covariance = influence * alike + (weight * _clipped(totals, weight)) @ away
         inner = (influence**2 * left * alike).sum()
-        return covariance**2 / jnp.maximum(spread, 1e-12), inner + weight @ totals**2
+        return covariance**2 / xp.maximum(spread, 1e-12), inner + weight @ totals**2
 
-    gains, variances = jax.vmap(reduction, in_axes=1)(influence)
-    gains = gains + jnp.asarray(extra).T
-    return (gains / jnp.maximum(variances, 1e-30)[:, None]).sum(0)
+    gains, variances = engine.vmap(reduction, in_axes=1)(influence)
+    gains = gains + xp.asarray(extra).T
+    return (gains / xp.maximum(variances, 1e-30)[:, None]).sum(0)
 
 
 def _clipped(values: Float[Array, " S"], weight: Float[Array, " S"]) -> Float[Array, " S"]:
     """Clip values at their weighted quantiles, and centre them."""
-    order = jnp.argsort(values)
-    upto = jnp.cumsum(weight[order])
-    ends = (upto < jnp.array([_TAILS, 1 - _TAILS], upto.dtype)[:, None]).sum(1)
-    low, high = values[order][jnp.minimum(ends, len(values) - 1)]
-    clipped = jnp.clip(values, low, high)
+    order = xp.argsort(values)
+    upto = xp.cumsum(weight[order])
+    ends = (upto < xp.array([_TAILS, 1 - _TAILS], upto.dtype)[:, None]).sum(1)
+    low, high = values[order][xp.minimum(ends, len(values) - 1)]
+    clipped = xp.clip(values, low, high)
     return clipped - weight @ clipped
 
 
@@ -90,9 +90,9 @@ def _observed(
     away: Float[Array, "S K"], weight: Float[Array, " S"], spread: Float[Array, " K"], pending: Int[Array, " K"]
 ) -> Float[Array, "S K"]:
     """Take out of an ensemble, centred, what the labels of pending items will tell it."""
-    order = jnp.argsort(pending == 0, stable=True)
+    order = xp.argsort(pending == 0, stable=True)
     # Variance of a label within a draw, which no observation of the draws changes.
-    within = jnp.maximum(spread - weight @ away**2, 1e-12)
+    within = xp.maximum(spread - weight @ away**2, 1e-12)
 
     def observe(i, away):
         cell = order[i]
@@ -100,7 +100,7 @@ def _observed(
         covariance = (weight * column) @ away
         signal = covariance[cell]
         noise = within[cell] / pending[cell]
-        share = 1 / (1 + jnp.sqrt(noise / (signal + noise)))
+        share = 1 / (1 + xp.sqrt(noise / (signal + noise)))
         return away - share * column[:, None] * covariance / (signal + noise)
 
-    return lax.fori_loop(0, (pending > 0).sum(), observe, away)
+    return engine.fori_loop(0, (pending > 0).sum(), observe, away)

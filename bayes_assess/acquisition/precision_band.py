@@ -18,8 +18,8 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.stats import norm
 
+from bayes_assess._tools.lazy import stats
 from bayes_assess.acquisition.precision_envelope import Envelope
 
 Ranks = Int[np.ndarray, " n"]
@@ -96,4 +96,4 @@ class RateBand:
         """Return how far chance moves precisions between these bounds at given ranks."""
         nearest = np.clip(0.5, lower, upper)  # the precision of greatest variance
         share = (nearest * ranks + 1) / (ranks + 2)  # of nearly all or nothing, some variance is left
-        return norm.isf(self.delta / (2 * len(self.ranks))) * np.sqrt(share * (1 - share) / ranks)
+        return stats.norm.isf(self.delta / (2 * len(self.ranks))) * np.sqrt(share * (1 - share) / ranks)

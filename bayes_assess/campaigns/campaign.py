@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
 from jaxtyping import Int
 
+from bayes_assess._tools.engine import eager, random
 from bayes_assess.campaigns.annotators import UNNAMED, AnnotatorBook, Told
 from bayes_assess.campaigns.counted import check_counts
 from bayes_assess.campaigns.items import ItemBook
@@ -50,19 +50,31 @@ class Campaign(TakesTurns):
     setting : Setting
         The question as it is put to the pool.
     seed : int
+    engine : {"eager", "compiled"}
+        What runs the design's steps.
     """
 
     repeats_items: ClassVar[bool] = False  # whether an item may occur several times in an event
 
-    def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int):
+    def __init__(
+        self,
+        pool: Pool,
+        question: Question,
+        design: Design,
+        setting: Setting,
+        seed: int,
+        engine: str = "compiled",
+    ):
         super().__init__()
         if pool.multilabel:
             check_inclusion(design)
         self.pool, self.question, self.design = pool, question, design
         self.cells, self.prior, _, self._playable = self._setting = setting
         self._seed = seed
-        self._key = jax.random.key(seed)
-        self._state = self._start = design.init(*setting)
+        self.engine = engine
+        with eager(engine == "eager"):
+            self._key = random.key(seed)
+            self._state = self._start = design.init(*setting)
         self._items = ItemBook(self.cells)
         self._annotators = AnnotatorBook()
         self._steps = OpenSteps(self.cells.n_items) if design.settles else None
@@ -123,7 +135,7 @@ class Campaign(TakesTurns):
 
     def _following(self, events: Sequence[Event], name: str, *, recorded: bool = False) -> Campaign:
         """Return another campaign on the same pool, at where these events have led."""
-        other = Campaign(self.pool, self.question, self.design, self._setting, self._seed)
+        other = Campaign(self.pool, self.question, self.design, self._setting, self._seed, self.engine)
         known, right = self._snapshots.restored(self, other, events), None
         for part in self._snapshots.stages(events, known) if recorded else [slice(known, None)]:
             right = self._corrections(events[known:]) if right is None else right

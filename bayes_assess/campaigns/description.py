@@ -84,6 +84,7 @@ def describe(
     cells: Cells,
     seed: int,
     source: Mapping[str, Any] | None,
+    engine: str,
 ) -> dict[str, Any]:
     """Say in plain values all that a resumed session needs besides the pool."""
     return {
@@ -94,6 +95,7 @@ def describe(
         "cells": cells.source.fingerprint(),
         "seed": seed,
         "source": source,
+        "engine": engine,
     }
 
 

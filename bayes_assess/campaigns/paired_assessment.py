@@ -245,6 +245,11 @@ class PairedAssessment(OneAnnotator):
         self._session.rehearse()
 
     @property
+    def engine(self) -> str:
+        """What runs the design's steps, see `assess`."""
+        return self._session.engine
+
+    @property
     def events(self) -> tuple[Event, ...]:
         """All that has happened so far, in order; ids are those of pairs."""
         return self._session.events

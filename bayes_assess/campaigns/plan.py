@@ -173,6 +173,7 @@ class Present(NamedTuple):
         """Look at a session."""
         later = None if session._steps is None else session._steps.take()[1]
         state = without_pending(session.design, session._state, later)
+        state = session.design.compiled_state(state)
         return cls(state, session.labels_used, session.labels_used + int(np.asarray(state.remaining).sum()))
 
 

@@ -281,7 +281,9 @@ def state_of(arrays: Arrays, start: Any) -> Any:
     with jax.enable_x64(True):
         for place, leaf in enumerate(leaves):
             kept = arrays.get(f"state {place}")
-            if kept is not None:
+            if kept is not None and isinstance(leaf, np.ndarray | np.generic):  # of eager steps
+                leaves[place] = kept
+            elif kept is not None:
                 put = jax.device_put(kept)
                 leaves[place] = jax.random.wrap_key_data(put) if _is_key(leaf) else put
     return jax.tree.unflatten(structure, leaves)

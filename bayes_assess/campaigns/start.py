@@ -23,7 +23,7 @@ from bayes_assess.campaigns.oracles import check_oracle, default_of_draws
 from bayes_assess.campaigns.paired_assessment import PairedAssessment
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment, ranked_list
 from bayes_assess.campaigns.stochastic_assessment import StochasticAssessment
-from bayes_assess.designs import DESIGNS, Design, check_campaign, find_design
+from bayes_assess.designs import COMPILED, DESIGNS, Design, check_campaign, find_design, find_engine
 from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign, find_curve_design
 from bayes_assess.errors import DesignError, JournalError, PriorError, QuestionError
 from bayes_assess.models.belief import Belief
@@ -44,6 +44,7 @@ def assess(
     oracle: str = "deterministic",
     journal: str | PathLike[str] | None = None,
     source: Mapping[str, Any] | None = None,
+    engine: str | None = None,
 ) -> Any:
     """Start to assess a pool.
 
@@ -80,6 +81,11 @@ def assess(
         A new file that records every ask and tell, so that `resume` can go on from it.
     source : mapping, optional
         How the pool was read, kept in the journal for the command line; nothing else looks at it.
+    engine : {"eager", "compiled"}, optional
+        What runs the steps of the default design of measures: NumPy, which answers at once, or programs compiled by
+        JAX, which take seconds to compile and are several times faster after that. By default NumPy on pools of up to
+        1,000 cells; for a thousand labels and more the other is worth it. Both ask alike up to rounding, and the
+        journal says which it was. Other designs are always compiled.
 
     Returns
     -------
@@ -106,14 +112,15 @@ def assess(
         if isinstance(design, RankedDesign):
             check_oracle(oracle, question)
             return _start_ranked(pool, question, design, prior, prior_strength, seed, journal, source)
-    assessment = _start(pool, question, design, prior, prior_strength, seed, oracle)
+    assessment = _start(pool, question, design, prior, prior_strength, seed, oracle, engine)
     if journal is not None:
         if type(assessment.design) is not DESIGNS.get(assessment.design.name):
             raise DesignError(
                 f"A journal can bring back the designs {', '.join(DESIGNS)}; {show(assessment.design)} is none of them."
             )
         of = assessment.pool, question, assessment.design, assessment.prior, assessment.cells
-        kept = describe(*of, int(seed), source) | ({} if oracle == "deterministic" else {"oracle": oracle})
+        kept = describe(*of, int(seed), source, assessment.engine)
+        kept |= {} if oracle == "deterministic" else {"oracle": oracle}
         assessment.journal = Journal.create(journal, kept)
     return assessment
 
@@ -163,6 +170,7 @@ def resume(
     kept: Any = design  # of ranked lists, which other journals refuse
     pool = pool.of_fingerprint(book.meta["pool"]) or pool
     question, design, prior, seed = read_description(book, pool, question, kept)
+    engine = book.meta.get("engine", COMPILED)
     pool, _ = question.posed(pool)
     cells = question.cells(pool, seed, design.strata_of(pool))
     if book.meta["cells"] != cells.source.fingerprint():
@@ -170,7 +178,7 @@ def resume(
     setting = question.setting_on(cells, prior)
     if check_oracle(book.meta.get("oracle", "deterministic"), question):
         setting = setting.of_draws()
-    assessment = _session(pool, question, design, setting, seed)
+    assessment = _session(pool, question, design, setting, seed, engine)
     assessment._replay(book)
     return assessment
 
@@ -189,7 +197,7 @@ def _start_ranked(pool, question, design, prior, prior_strength, seed, journal, 
     return assessment
 
 
-def _start(pool, question, design, prior, prior_strength, seed, oracle) -> Any:
+def _start(pool, question, design, prior, prior_strength, seed, oracle, engine) -> Any:
     if isinstance(pool, RankedList) and isinstance(question, PrecisionCurve):
         pool.check_positive(question.positive)
         pool = pool.as_pool()
@@ -212,11 +220,13 @@ def _start(pool, question, design, prior, prior_strength, seed, oracle) -> Any:
     pool, _ = question.posed(pool)
     setting = question.setting(pool, seed, design.strata_of(pool), prior, prior_strength)
     setting = setting.of_draws() if draws else setting
-    return _session(pool, question, design, setting, seed)
+    return _session(pool, question, design, setting, seed, find_engine(engine, design, setting.cells.n_cells))
 
 
-def _session(pool: Any, question: Any, design: Design, setting: Any, seed: int) -> Any:
+def _session(pool: Any, question: Any, design: Design, setting: Any, seed: int, engine: str) -> Any:
     """Make the session: on the items of a pool, or on its pairs."""
-    one = StochasticAssessment if setting.stochastic else Assessment
-    kind = PairedAssessment if question.labels_each == 2 else one
-    return kind(pool, question, design, setting, seed)
+    if question.labels_each == 2:
+        return PairedAssessment(pool, question, design, setting, seed)
+    if setting.stochastic:
+        return StochasticAssessment(pool, question, design, setting, seed)
+    return Assessment(pool, question, design, setting, seed, engine)

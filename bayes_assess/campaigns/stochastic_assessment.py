@@ -177,7 +177,7 @@ class StochasticAssessment(Assessment):
 
     @in_turn
     def correct(self, ids: Any, labels: Any, *, annotator: str | None = None) -> int:
-        """Put labels right that were told wrong, of items that have one label, as `Assessment.correct` does, whoever told them.
+        """Put labels right that were told wrong by whomever, of items that have one label; see `Assessment.correct`.
 
         Raises
         ------

@@ -8,11 +8,13 @@ from bayes_assess.designs._base import Draw as Draw
 from bayes_assess.designs._base import State as State
 from bayes_assess.designs._base import reserve as reserve
 from bayes_assess.designs._registry import ARMS as ARMS
+from bayes_assess.designs._registry import COMPILED as COMPILED
 from bayes_assess.designs._registry import DESIGNS as DESIGNS
 from bayes_assess.designs._registry import MULTILABEL as MULTILABEL
 from bayes_assess.designs._registry import WEIGHTED as WEIGHTED
 from bayes_assess.designs._registry import check_campaign as check_campaign
 from bayes_assess.designs._registry import find_design as find_design
+from bayes_assess.designs._registry import find_engine as find_engine
 from bayes_assess.designs._weighted import WeightedDesign as WeightedDesign
 from bayes_assess.designs._weighted import WeightedState as WeightedState
 from bayes_assess.designs._with_replacement import WithReplacement as WithReplacement

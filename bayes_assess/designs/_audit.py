@@ -10,12 +10,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.engine import xp
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.betting import Betting
@@ -58,7 +58,7 @@ class Audit(NamedTuple):
     @property
     def rates(self) -> Float[Array, " K"]:
         """What the probability of an item of every cell is in proportion to."""
-        return jnp.exp2(self.doublings / 2)
+        return xp.exp2(self.doublings / 2)
 
 
 def audit_plan(
@@ -98,14 +98,14 @@ def audit_plan(
     >>> share.tolist(), doublings.tolist()  # 5 of 6 from the second cell, an item 45 times as often
     (0.3, [0, 11])
     """
-    rare = jnp.minimum(_OF_EVENTS * jnp.minimum(events, 1 - events), 1.0)
-    more = jnp.maximum(jnp.minimum(_MORE * audit * rare, _MOST_RANDOM - audit), 0.0)
-    more = more * jnp.minimum(n_asked / _LEARNING, 1.0)
-    power = jnp.where(remaining[:, None] > 0, jnp.maximum(variance, 0.0) ** _POWER, 0.0)
+    rare = xp.minimum(_OF_EVENTS * xp.minimum(events, 1 - events), 1.0)
+    more = xp.maximum(xp.minimum(_MORE * audit * rare, _MOST_RANDOM - audit), 0.0)
+    more = more * xp.minimum(n_asked / _LEARNING, 1.0)
+    power = xp.where(remaining[:, None] > 0, xp.maximum(variance, 0.0) ** _POWER, 0.0)
     total = (remaining[:, None] * power).sum(0)
-    among = (power / jnp.where(total > 0, total, 1.0)).mean(1) * remaining.sum()  # beside a uniform draw
+    among = (power / xp.where(total > 0, total, 1.0)).mean(1) * remaining.sum()  # beside a uniform draw
     beside = 1 + more / max(audit, 1e-12) * among
-    return audit + more, jnp.round(2 * jnp.log2(beside)).astype(jnp.int64)
+    return audit + more, xp.round(2 * xp.log2(beside)).astype(xp.int64)
 
 
 @x64
@@ -138,20 +138,24 @@ def design_intervals(
     return ends
 
 
-@partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
+@partial(engine.jit, compiler_options={"xla_backend_optimization_level": 0})
 def _intervals(f, g, bets, counts, size, level):
     def one(bets, counts):
         open_ = size - counts.sum(-1)
-        return jax.vmap(lambda bets, f, g, level: betting.interval(bets, f, g, counts, open_, level))(bets, f, g, level)
 
-    return jax.vmap(one)(bets, counts)
+        def of_ratio(bets, f, g, level):
+            return betting.interval(bets, f, g, counts, open_, level)
+
+        return engine.vmap(of_ratio)(bets, f, g, level)
+
+    return engine.vmap(one)(bets, counts)
 
 
 def first_audit(measure: CellMeasure, playable: Bool[np.ndarray, " K"]) -> Audit:
     """Return the audit before any label, on the host, as nothing needs to be compiled for it."""
     ratios, attribute = ratio_losses(measure.table), np.asarray(measure.attribute)
     started = [betting.start(low, high) for low, high in ratios.ranges.tolist()]
-    bets = jax.tree.map(lambda *parts: np.stack(parts), *started) if started else betting.start()
+    bets = engine.tree_map(lambda *parts: np.stack(parts), *started) if started else betting.start()
     size = np.asarray(measure.size)
     return Audit(
         f=ratios.f[:, attribute],

@@ -13,13 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Bool, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
+from bayes_assess._tools.engine import xp
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut
@@ -56,8 +55,17 @@ class Design(ABC):
     whole_batches: ClassVar[bool] = False  # whether a batch is drawn and counted as a whole, however long it is
     asks_commute: ClassVar[bool] = False  # whether items may be handed out before labels told earlier are learned
     settles_in_order: ClassVar[bool] = False  # whether steps settled together are counted one after the other
+    eager_up_to: ClassVar[int] = 0  # cells, up to which sessions run on NumPy; 0: steps are always compiled
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # whose labels it can draw
     learns: ClassVar[bool] = True  # whether prior or labels have a say in what a campaign chooses or records
+
+    def is_eager(self, state: State) -> bool:
+        """Whether steps of a state run on NumPy, as `init` started it within `engine.eager`; not of most designs."""
+        return False
+
+    def compiled_state(self, state: State) -> State:
+        """Return the state as compiled steps take it, whichever engine it was started on."""
+        return state
 
     def strata_of(self, pool: Pool) -> Cut | None:
         """Return what a pool is cut by besides what the question needs: nothing for most designs."""
@@ -120,12 +128,12 @@ class Design(ABC):
 
         def one(i, carry):
             cells, draws, state = carry
-            cell, draw, state = self.choose(jax.random.fold_in(key, first + i), state)
-            draws = jax.tree.map(lambda all, new: all.at[i].set(new), draws, draw)
-            return cells.at[i].set(cell), draws, state
+            cell, draw, state = self.choose(engine.random.fold_in(key, first + i), state)
+            draws = engine.tree_map(lambda all, new: engine.at(all)[i].set(new), draws, draw)
+            return engine.at(cells)[i].set(cell), draws, state
 
-        draws = Draw(weight=jnp.zeros(length), p_new=jnp.ones(length), p_pending=jnp.zeros(length))
-        return lax.fori_loop(0, n, one, (jnp.zeros(length, jnp.int64), draws, state))
+        draws = Draw(weight=xp.zeros(length), p_new=xp.ones(length), p_pending=xp.zeros(length))
+        return engine.fori_loop(0, n, one, (xp.zeros(length, xp.int64), draws, state))
 
     @abstractmethod
     def update(self, state: State, cell: Int[Array, ""], outcome: Int[Array, ""]) -> State:
@@ -196,5 +204,5 @@ def reserve(state: State, cell: Int[Array, ""]) -> State:
     [1, 1]
     """
     # Labels may come of items that were never to be asked for.
-    remaining = state.remaining.at[cell].set(jnp.maximum(state.remaining[cell] - 1, 0))
-    return replace(state, pending=state.pending.at[cell].add(1), remaining=remaining)
+    remaining = engine.at(state.remaining)[cell].set(xp.maximum(state.remaining[cell] - 1, 0))
+    return replace(state, pending=engine.at(state.pending)[cell].add(1), remaining=remaining)

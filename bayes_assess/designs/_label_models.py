@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
-import jax
-import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Float, Int
 
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.models.calibration_curve import CurveState, start
 from bayes_assess.models.error_labels import ErrorLabels
@@ -61,8 +60,8 @@ class ScoreLabels:
 
     Examples
     --------
-    >>> model = ScoreLabels(jnp.array([[0.5, 0.5]]), jnp.zeros((1, 2)))
-    >>> model.learned(jnp.array([[0.0, 2.0]])).mean.tolist()  # two labels count as much as the score
+    >>> model = ScoreLabels(xp.array([[0.5, 0.5]]), xp.zeros((1, 2)))
+    >>> model.learned(xp.array([[0.0, 2.0]])).mean.tolist()  # two labels count as much as the score
     [[0.25, 0.75]]
     """
 
@@ -76,7 +75,7 @@ class ScoreLabels:
     @property
     def weights(self) -> Float[Array, " 1"]:
         """Probability of the one draw."""
-        return jnp.ones(1)
+        return xp.ones(1)
 
     def draw(self, s: Int[Array, ""] | int) -> Float[Array, "K C"]:
         """Return the mean."""
@@ -114,33 +113,33 @@ class CurveLabels:
     @classmethod
     def before_labels(cls, events: Any, n_outcomes: int) -> CurveLabels:
         """Return the prior of the events of some cells, see `questions._events.CellEvents`."""
-        errors = jax.tree.map(jnp.asarray, events.errors)
-        event, row = jnp.asarray(events.outcome), jnp.asarray(events.row)
+        errors = engine.tree_map(xp.asarray, events.errors)
+        event, row = xp.asarray(events.outcome), xp.asarray(events.row)
         curve = start(0, events.members, events.coordinates)
-        return cls(curve, errors, event, row, jnp.zeros((len(event), n_outcomes)))
+        return cls(curve, errors, event, row, xp.zeros((len(event), n_outcomes)))
 
     def learned(self, counts: Float[Array, "K C"]) -> CurveLabels:
         """Return the model after so many labels in all, those that are new learned one by one in a random order."""
         left = counts - self.counts
-        key = jax.random.fold_in(jax.random.fold_in(self.curve.key, _ORDER), self.counts.sum().astype(jnp.int32))
+        key = engine.random.fold_in(engine.random.fold_in(self.curve.key, _ORDER), self.counts.sum().astype(xp.int32))
 
         def one(i, carry):
             left, curve, errors = carry
-            upto = jnp.cumsum(left.ravel())
-            place = jnp.argmax(upto > jax.random.uniform(jax.random.fold_in(key, i)) * upto[-1])
+            upto = xp.cumsum(left.ravel())
+            place = xp.argmax(upto > engine.random.uniform(engine.random.fold_in(key, i)) * upto[-1])
             cell, label = place // left.shape[1], place % left.shape[1]
             event = label == self.event[cell]
             errors = errors.observe(self.row[cell], label, ~event)
-            return left.at[cell, label].add(-1), curve.observe(cell, event), errors
+            return engine.at(left)[cell, label].add(-1), curve.observe(cell, event), errors
 
-        n_new = left.sum().astype(jnp.int64)
-        _, curve, errors = lax.fori_loop(0, n_new, one, (left, self.curve, self.errors))
+        n_new = left.sum().astype(xp.int64)
+        _, curve, errors = engine.fori_loop(0, n_new, one, (left, self.curve, self.errors))
         return replace(self, curve=curve, errors=errors, counts=counts)
 
     @property
     def weights(self) -> Float[Array, " S"]:
         """Probabilities of the curves."""
-        return jax.nn.softmax(self.curve.deciding.log_weight)
+        return engine.softmax(self.curve.deciding.log_weight)
 
     def draw(self, s: Int[Array, ""] | int) -> Float[Array, "K C"]:
         """Return the probabilities of labels given one of the curves."""
@@ -159,7 +158,7 @@ class CurveLabels:
 def believed_rates(curve: CurveState) -> Float[Array, " K"]:
     """Posterior mean of the rate of the event in every cell."""
     few = curve.deciding
-    return jax.nn.softmax(few.log_weight) @ cell_rates(few.share, few.strength, curve.counts)
+    return engine.softmax(few.log_weight) @ cell_rates(few.share, few.strength, curve.counts)
 
 
 def cell_rates(
@@ -173,6 +172,6 @@ def with_errors(
     rates: Float[Array, " K"], event: Int[Array, " K"], row: Int[Array, " K"], errors: Float[Array, "R C"]
 ) -> Float[Array, "K C"]:
     """Return the probabilities of all labels: of the event, and of the others in the shares that errors have."""
-    rates = rates[:, None].astype(jnp.float64)
+    rates = rates[:, None].astype(xp.float64)
     errors = errors[row]
-    return jnp.where(event[:, None] == jnp.arange(errors.shape[1]), rates, (1 - rates) * errors)
+    return xp.where(event[:, None] == xp.arange(errors.shape[1]), rates, (1 - rates) * errors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.suggestions import did_you_mean
 from bayes_assess.designs._arms import ArmDesign
 from bayes_assess.designs._base import Design
@@ -69,6 +70,32 @@ def find_design(design: str | Design, m: int = 1, serving: Sequence[str] | None 
             f"these can: {_names(able)}."
         )
     return design
+
+
+EAGER, COMPILED = "eager", "compiled"
+
+
+def find_engine(engine: str | None, design: Design, n_cells: int) -> str:
+    """Return what runs the steps of a session: what was asked for, or what answers soonest.
+
+    Raises
+    ------
+    DesignError
+        If there is no such engine, or the design has no eager steps.
+
+    Examples
+    --------
+    >>> find_engine(None, DESIGNS["variance_reduction"](), n_cells=129), find_engine(None, DESIGNS["thompson"](), 129)
+    ('eager', 'compiled')
+    """
+    able = design.eager_up_to > 0 and DESIGNS.get(design.name) is type(design)
+    if engine is None:
+        return EAGER if able and n_cells <= design.eager_up_to else COMPILED
+    if engine not in (EAGER, COMPILED):
+        raise DesignError(f"An engine is {EAGER!r} or {COMPILED!r}; found {show(engine)}.")
+    if engine == EAGER and not able:
+        raise DesignError(f"Steps of design {design.name!r} are always compiled; leave out the engine.")
+    return engine
 
 
 def check_campaign(design: Design, oracle: str = "deterministic") -> None:

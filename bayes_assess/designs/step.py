@@ -6,16 +6,17 @@ batches of up to 64 items; simulated campaigns run whole batches inside their ow
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, wraps
+from inspect import signature
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Bool, Int, Key
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.engine import xp
 from bayes_assess.designs._base import Design, Draw, State
 from bayes_assess.estimators.weighted import Steps
 
@@ -31,7 +32,7 @@ def tell_items(
     design: Design, state: State, cells: Int[Array, " L"], outcomes: Int[Array, " L"], n: Int[Array, ""] | int
 ) -> State:
     """Learn the outcomes of the first `n` of these pending items; `Design.settle` is still to be called."""
-    return lax.fori_loop(0, n, lambda i, state: design.update(state, cells[i], outcomes[i]), state)
+    return engine.fori_loop(0, n, lambda i, state: design.update(state, cells[i], outcomes[i]), state)
 
 
 _LENGTH = 64  # of the shortest arrays of items in compiled calls
@@ -53,10 +54,10 @@ ENDLESS = 2**62  # items that may be asked for where each of them may be again a
 
 def start_campaign(batch: int, keys: Key[Array, " 2"], state: State, counts: Int[Array, "K O"]) -> Campaign:
     """Return a campaign without labels on cells of so many items of every outcome, or of expected numbers of them."""
-    nothing = jnp.zeros(batch, jnp.int64)
-    steps = Steps(cell=nothing, outcome=nothing - 1, weight=jnp.zeros(batch), p_new=jnp.ones(batch))
-    n_items = jnp.asarray(ENDLESS) if _endless(state) else state.remaining.sum()
-    return Campaign(keys, jnp.zeros((), jnp.int64), state, counts, n_items, steps)
+    nothing = xp.zeros(batch, xp.int64)
+    steps = Steps(cell=nothing, outcome=nothing - 1, weight=xp.zeros(batch), p_new=xp.ones(batch))
+    n_items = xp.asarray(ENDLESS) if _endless(state) else state.remaining.sum()
+    return Campaign(keys, xp.zeros((), xp.int64), state, counts, n_items, steps)
 
 
 def one_label(design: Design, campaign: Campaign) -> Campaign:
@@ -67,15 +68,15 @@ def one_label(design: Design, campaign: Campaign) -> Campaign:
 
     def ask(state, steps):
         due = design.due(state)
-        state = state if due is False else lax.cond(due, design.refreshed, lambda same: same, state)
-        cells, draws, state = ask_items(design, batch, keys[0], state, t, jnp.minimum(batch, n_items - t))
-        return state, Steps(cells, jnp.full_like(steps.outcome, -1), draws.weight, draws.p_new)
+        state = state if due is False else engine.cond(due, design.refreshed, lambda same: same, state)
+        cells, draws, state = ask_items(design, batch, keys[0], state, t, xp.minimum(batch, n_items - t))
+        return state, Steps(cells, xp.full_like(steps.outcome, -1), draws.weight, draws.p_new)
 
     state, steps = _if(place == 0, batch == 1, ask, state, steps)
     cell = steps.cell[place]
-    outcome, left = _outcome(_endless(state), jax.random.fold_in(keys[1], t), left, cell)
+    outcome, left = _outcome(_endless(state), engine.random.fold_in(keys[1], t), left, cell)
     state = design.update(state, cell, outcome)
-    steps = steps._replace(outcome=steps.outcome.at[place].set(outcome))
+    steps = steps._replace(outcome=engine.at(steps.outcome)[place].set(outcome))
     ends = (place == batch - 1) | (t + 1 == n_items)
     state, steps = _if(ends, batch == 1, lambda state, steps: (design.settle(state, steps), steps), state, steps)
     return Campaign(keys, t + 1, state, left, n_items, steps)
@@ -88,12 +89,12 @@ def _endless(state: State) -> bool:
 
 def _outcome(endless: bool, key: PRNGKey, left: Array, cell: Int[Array, ""]) -> tuple[Int[Array, ""], Array]:
     """Draw the outcome of an item of a cell; return what is left of all outcomes, too."""
-    upto = jnp.cumsum(left[cell])
+    upto = xp.cumsum(left[cell])
     if endless:  # an item of the cell, then a label of the item: a label in proportion to the expected numbers
-        outcome = (upto <= upto[-1] * jax.random.uniform(key, dtype=jnp.float64)).sum()
-        return jnp.minimum(outcome, jnp.max(jnp.where(left[cell] > 0, jnp.arange(len(upto)), 0))), left  # rounding
+        outcome = (upto <= upto[-1] * engine.random.uniform(key, dtype=xp.float64)).sum()
+        return xp.minimum(outcome, xp.max(xp.where(left[cell] > 0, xp.arange(len(upto)), 0))), left  # rounding
     outcome = (upto <= jax.random.randint(key, (), 0, upto[-1])).sum()
-    return outcome, left.at[cell, outcome].add(-1)
+    return outcome, engine.at(left)[cell, outcome].add(-1)
 
 
 def looked_at(design: Design, campaign: Campaign) -> State:
@@ -102,13 +103,26 @@ def looked_at(design: Design, campaign: Campaign) -> State:
     open_ = (campaign.t % batch != 0) & (campaign.t < campaign.n_items)
     if batch == 1:
         return campaign.state
-    return lax.cond(open_, lambda: design.settle(campaign.state, campaign.steps, last=False), lambda: campaign.state)
+    return engine.cond(open_, lambda: design.settle(campaign.state, campaign.steps, last=False), lambda: campaign.state)
 
 
 def _if(condition: Bool[Array, ""], always: bool, then: Any, *carry: Any) -> Any:
-    return then(*carry) if always else lax.cond(condition, then, lambda *carry: carry, *carry)
+    return then(*carry) if always else engine.cond(condition, then, lambda *carry: carry, *carry)
 
 
+def _on_its_engine(step: Any) -> Any:
+    """Run a step of (design, ..., state, ...) on the engine that the state was started on."""
+    place = list(signature(step).parameters).index("state")
+
+    @wraps(step)
+    def run(design: Design, *arguments: Any, **named: Any) -> Any:
+        with engine.eager(design.is_eager(arguments[place - 1])):
+            return step(design, *arguments, **named)
+
+    return run
+
+
+@_on_its_engine
 @x64
 def choose_batch(
     design: Design, key: PRNGKey, state: State, first: int, n: int
@@ -131,11 +145,12 @@ def choose_batch(
     for piece in _pieces(design, n):
         size = piece.stop - piece.start
         *chosen, state = _choose(design, _padded_length(size), key, state, first + piece.start, size)
-        parts.append(jax.tree.map(lambda x, size=size: x[:size], jax.device_get(chosen)))
-    cells, draws = jax.tree.map(lambda *pieces: np.concatenate(pieces), *parts)
+        parts.append(engine.tree_map(lambda x, size=size: x[:size], engine.fetched(chosen)))
+    cells, draws = engine.tree_map(lambda *pieces: np.concatenate(pieces), *parts)
     return cells, draws, state
 
 
+@_on_its_engine
 @x64
 def refreshed(design: Design, state: State) -> State:
     """Return the state as it is when items are asked for: what labels have carried along is computed anew if due."""
@@ -143,6 +158,7 @@ def refreshed(design: Design, state: State) -> State:
     return design.refreshed(state) if design.due(state) else state
 
 
+@_on_its_engine
 @x64
 def update_batch(
     design: Design,
@@ -162,6 +178,7 @@ def update_batch(
     return _update_and_settle(design, state, *told, _padded_steps(settled))
 
 
+@_on_its_engine
 @x64
 def settle_batch(design: Design, state: State, steps: Steps, last: bool = True) -> State:
     """Count steps whose labels are learned, see `Design.settle`; without steps, that some were withdrawn."""
@@ -170,6 +187,7 @@ def settle_batch(design: Design, state: State, steps: Steps, last: bool = True) 
     return state
 
 
+@_on_its_engine
 @x64
 def reserve_batch(design: Design, state: State, cells: Int[np.ndarray, " n"]) -> State:
     """Mark one item of each of these cells as handed out, a cell as often as it occurs."""
@@ -202,22 +220,22 @@ def _padded_steps(steps: Steps) -> Steps:
     return Steps(cell, outcome, weight, p_new)
 
 
-_choose = jax.jit(ask_items, static_argnums=(0, 1))
-_update = jax.jit(tell_items, static_argnums=0)
+_choose = engine.jit(ask_items, static_argnums=(0, 1))
+_update = engine.jit(tell_items, static_argnums=0)
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(engine.jit, static_argnums=0)
 def _update_and_settle(
     design: Design, state: State, cells: Int[Array, " L"], outcomes: Int[Array, " L"], n: int, steps: Steps
 ) -> State:
     return design.settle(tell_items(design, state, cells, outcomes, n), steps)
 
 
-@partial(jax.jit, static_argnums=(0, 1), compiler_options={"xla_backend_optimization_level": 0})
+@partial(engine.jit, static_argnums=(0, 1), compiler_options={"xla_backend_optimization_level": 0})
 def _settle(design: Design, last: bool, state: State, steps: Steps) -> State:
     return design.settle(state, steps, last)
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(engine.jit, static_argnums=0)
 def _reserve(design: Design, state: State, cells: Int[Array, " n"], n: int) -> State:
-    return lax.fori_loop(0, n, lambda i, state: design.reserve(state, cells[i]), state)
+    return engine.fori_loop(0, n, lambda i, state: design.reserve(state, cells[i]), state)

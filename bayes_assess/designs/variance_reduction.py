@@ -8,14 +8,13 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.seeds import generator
 from bayes_assess.acquisition.cell_measure import CellMeasure
@@ -176,6 +175,7 @@ class VarianceReduction(Design):
     name: ClassVar[str] = "variance_reduction"
     one_by_one: ClassVar[bool] = True
     settles_in_order: ClassVar[bool] = True
+    eager_up_to: ClassVar[int] = 1000
 
     def __post_init__(self) -> None:
         if not 0 <= self.audit < 1:
@@ -184,6 +184,14 @@ class VarianceReduction(Design):
     def strata_of(self, pool: Pool) -> RankStrata:
         """Return strata of the ranks of the scores; the question says of which."""
         return RankStrata(self.n_strata)
+
+    def is_eager(self, state: BeliefState) -> bool:
+        """Whether steps of a state run on NumPy: it was started so."""
+        return isinstance(state.belief.key, np.ndarray)
+
+    def compiled_state(self, state: BeliefState) -> BeliefState:
+        """Return the state as compiled steps take it, whichever engine it was started on."""
+        return replace(state, belief=replace(state.belief, key=engine.random.as_key(state.belief.key)))
 
     @x64
     def init(
@@ -206,22 +214,22 @@ class VarianceReduction(Design):
             "errors": events.errors,
             "audit": first_audit(reward, playable),
         }
-        return jax.device_put(BeliefState(**held))
+        return engine.put(BeliefState(**held))
 
     def choose(self, key: PRNGKey, state: BeliefState) -> tuple[Int[Array, ""], Draw, BeliefState]:
         """Choose the item that teaches most, or a random one, whose weight is positive (`audit_plan`)."""
-        coin, place = jax.random.uniform(key, (2,))
-        gain = jnp.where(state.remaining > 0, gains(state), -1.0)
+        coin, place = engine.random.uniform(key, (2,))
+        gain = xp.where(state.remaining > 0, gains(state), -1.0)
         share, doublings = self.random_items(state)
         # Fixed while items are pending, as bets are settled by them when labels have come.
-        doublings = jnp.where(state.pending.sum() == 0, doublings, state.audit.doublings)
+        doublings = xp.where(state.pending.sum() == 0, doublings, state.audit.doublings)
         state = replace(state, audit=state.audit._replace(doublings=doublings))
         audits = coin < share
-        upto = jnp.cumsum(state.remaining * state.audit.rates)
-        random = jnp.minimum((upto <= place * upto[-1]).sum(), jnp.argmax(upto))  # rounding may not pass the end
-        cell = jnp.where(audits, random, jnp.argmax(gain))
+        upto = xp.cumsum(state.remaining * state.audit.rates)
+        random = xp.minimum((upto <= place * upto[-1]).sum(), xp.argmax(upto))  # rounding may not pass the end
+        cell = xp.where(audits, random, xp.argmax(gain))
         weight = upto[-1] / (state.audit.rates[cell] * state.measure.size.sum())
-        draw = Draw(weight=jnp.where(audits, weight, 0.0), p_new=jnp.ones(()), p_pending=jnp.zeros(()))
+        draw = Draw(weight=xp.where(audits, weight, 0.0), p_new=xp.ones(()), p_pending=xp.zeros(()))
         return cell, draw, self.reserve(state, cell)
 
     def random_items(self, state: BeliefState) -> tuple[Any, Int[Array, " K"]]:
@@ -235,8 +243,8 @@ class VarianceReduction(Design):
         """Learn the label of one pending item of a cell."""
         return replace(
             state,
-            counts=state.counts.at[cell, outcome].add(1),
-            pending=state.pending.at[cell].add(-1),
+            counts=engine.at(state.counts)[cell, outcome].add(1),
+            pending=engine.at(state.pending)[cell].add(-1),
             belief=state.belief.observe(cell, outcome == state.event[cell]),
             errors=state.errors.observe(state.row[cell], outcome, outcome != state.event[cell]),
         )
@@ -245,36 +253,36 @@ class VarianceReduction(Design):
         """Count the bets on random items, in the order of asking and as far as no label is missing."""
         if not last:
             return state
-        sizes = jnp.where(state.playable, state.measure.size, 0)
+        sizes = xp.where(state.playable, state.measure.size, 0)
         n_outputs = state.audit.f.shape[0]
-        coins = jax.random.fold_in(state.belief.key, _COINS)
+        coins = engine.random.fold_in(state.belief.key, _COINS)
 
         def one(i, audit):
             cell, outcome, random = steps.cell[i], steps.outcome[i], steps.weight[i] > 0
-            open_ = jnp.where(state.playable, sizes - audit.known.sum(-1), 0)
+            open_ = xp.where(state.playable, sizes - audit.known.sum(-1), 0)
 
             def bet(audit):
                 def of_one(bets, f, g):
                     known, believed = audit.known, audit.believed
                     return betting.update(bets, f, g, known, open_, believed, cell, outcome, rates=audit.rates)
 
-                return audit._replace(bets=jax.vmap(of_one)(audit.bets, audit.f, audit.g))
+                return audit._replace(bets=engine.vmap(of_one)(audit.bets, audit.f, audit.g))
 
-            audit = lax.cond(random, bet, lambda same: same, audit) if n_outputs else audit
+            audit = engine.cond(random, bet, lambda same: same, audit) if n_outputs else audit
             # Of random items those that are kept with a probability of 1 / rate are uniform draws.
-            coin = jax.random.uniform(jax.random.fold_in(coins, audit.known.sum()), dtype=jnp.float32)
+            coin = engine.random.uniform(engine.random.fold_in(coins, audit.known.sum()), dtype=xp.float32)
             uniform = random & (coin * audit.rates[cell] < 1)
             return audit._replace(
-                known=audit.known.at[cell, outcome].add(state.playable[cell]),
-                counts=audit.counts.at[cell, outcome].add(uniform),
+                known=engine.at(audit.known)[cell, outcome].add(state.playable[cell]),
+                counts=engine.at(audit.counts)[cell, outcome].add(uniform),
             )
 
-        return replace(state, audit=lax.fori_loop(0, (steps.outcome >= 0).sum(), one, state.audit))
+        return replace(state, audit=engine.fori_loop(0, (steps.outcome >= 0).sum(), one, state.audit))
 
     def reserve(self, state: BeliefState, cell: Int[Array, ""]) -> BeliefState:
         """Mark one item of a cell as handed out."""
         # Fixed while items are pending, so that what is believed of an item does not depend on its label.
-        believed = jnp.where(state.pending.sum() == 0, state.probabilities(), state.audit.believed)
+        believed = xp.where(state.pending.sum() == 0, state.probabilities(), state.audit.believed)
         return reserve(replace(state, audit=state.audit._replace(believed=believed)), cell)
 
     def journal_entry(self, state: BeliefState) -> Mapping[str, Array]:
@@ -292,7 +300,7 @@ class VarianceReduction(Design):
         return (
             share,
             strength,
-            state.belief.counts.astype(jnp.int64),
+            state.belief.counts.astype(xp.int64),
             state.errors.learned,
             state.counts,
             state.settled_counts,
@@ -306,12 +314,12 @@ class VarianceReduction(Design):
         """Turn curves into posteriors of the measure, and bets into intervals."""
         rng = generator(seed, "posterior of a measure")
         shape = record[-1].shape
-        flat = jax.tree.map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
+        flat = engine.tree_map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
         *drawn, settled, bets, cautious, complete = flat
         about = setting.cells.events
         found, joint = [], []
         for i, exact in enumerate(complete):
-            share, strength, events, learned, labels = jax.tree.map(itemgetter(i), drawn)
+            share, strength, events, learned, labels = engine.tree_map(itemgetter(i), drawn)
             completed = Completion(about.outcome, about.row, replace(about.errors, **learned), labels)
             share = _with_groups(rng, about.coordinates, share, strength, events)
             draws = measure_draws(rng, setting.reward, share, strength, events, completed)
@@ -328,14 +336,17 @@ class VarianceReduction(Design):
         self, state: BeliefState, seed: int, level: float, n: int = _N_RESULT, order: ScoreOrder | None = None
     ) -> Posterior:
         """Draw curves and measures of the pool from their posterior, and compute the intervals of the audit."""
-        state = jax.device_get(state)
+        with engine.eager(self.is_eager(state)):
+            return self._posterior(engine.fetched(state), seed, level, n, order)
+
+    def _posterior(self, state: BeliefState, seed: int, level: float, n: int, order: ScoreOrder | None) -> Posterior:
         share, strength, member = drawn(state.belief, n)
         audit, events = state.audit, state.belief.counts.astype(np.int64)
         completed = Completion(state.event, state.row, state.errors, state.counts)
         hits = np.take_along_axis(audit.counts, np.asarray(state.event)[:, None], 1)[:, 0]
         rng = generator(seed, "posterior of a measure")
         share = _with_groups(rng, state.belief.coordinates, share, strength, events)
-        bets, settled = (jax.tree.map(lambda part: part[None], part) for part in (audit.bets, state.settled_counts))
+        bets, settled = (engine.tree_map(lambda part: part[None], part) for part in (audit.bets, state.settled_counts))
         return Posterior(
             draws=measure_draws(rng, state.measure, share, strength, events, completed, order=order),
             curves=share,
@@ -362,7 +373,8 @@ class VarianceReduction(Design):
 
         Of designs whose event is all of a label that matters.
         """
-        share, strength, _ = drawn(state.belief, n)
+        with engine.eager(self.is_eager(state)):
+            share, strength, _ = drawn(state.belief, n)
         events = np.asarray(state.belief.counts).astype(np.int64)
 
         def draws(columns):
@@ -396,13 +408,13 @@ def _directions(state: BeliefState, believed: Float[Array, "K O"]) -> Float[Arra
     risk = measure.risk(state.masses(believed))
     table: Any = measure.table
     every = {"every": -(-len(table.thresholds) // _MOST_THRESHOLDS)} if isinstance(table, PRCurveTable) else {}
-    return jnp.asarray(table.directions(risk, **every))[measure.attribute] / measure.size.sum()
+    return xp.asarray(table.directions(risk, **every))[measure.attribute] / measure.size.sum()
 
 
 def _at_stake(state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"], Float[Array, "K J"]]:
     """Return the believed share of events, the items that may be drawn, and the variance of what each label adds."""
     believed = state.probabilities()
-    events = jnp.take_along_axis(state.masses(believed), state.event[:, None], axis=1).sum()
+    events = xp.take_along_axis(state.masses(believed), state.event[:, None], axis=1).sum()
     directions = _directions(state, believed)
     mean = (believed[:, :, None] * directions).sum(1)
     variance = (believed[:, :, None] * (directions - mean[:, None]) ** 2).sum(1)
@@ -421,19 +433,20 @@ def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K
         of all items of its row without the event, which outcomes they have.
     """
     measure, believed = state.measure, state.probabilities()
-    errors = state.errors.mean.astype(jnp.float64)
+    errors = state.errors.mean.astype(xp.float64)
     directions = _directions(state, believed)
     wrong = errors[state.row]
-    at_event = jnp.take_along_axis(directions, state.event[:, None, None], axis=1)[:, 0]
+    at_event = xp.take_along_axis(directions, state.event[:, None, None], axis=1)[:, 0]
     otherwise = (wrong[:, :, None] * directions).sum(1)
-    influence = (at_event - otherwise).astype(jnp.float32)
+    influence = (at_event - otherwise).astype(xp.float32)
     if measure.n_outcomes == 2:
-        return influence, jnp.zeros_like(influence)
+        return influence, xp.zeros_like(influence)
     apart = directions - otherwise[:, None]
-    unlike = 1 - jnp.take_along_axis(believed, state.event[:, None], axis=1)[:, 0]
+    unlike = 1 - xp.take_along_axis(believed, state.event[:, None], axis=1)[:, 0]
     left = (state.unlabelled - state.pending) * unlike
-    by_row = jnp.zeros((errors.shape[0], *apart.shape[1:])).at[state.row].add(left[:, None, None] * apart)
-    told = jnp.zeros(errors.shape[0]).at[state.row].add(state.pending * unlike)  # what pending items tell will count
+    by_row = engine.at(xp.zeros((errors.shape[0], *apart.shape[1:])))[state.row].add(left[:, None, None] * apart)
+    # What pending items will tell counts.
+    told = engine.at(xp.zeros(errors.shape[0]))[state.row].add(state.pending * unlike)
     strength = state.errors.strength + told
     shown = apart + (by_row / (strength[:, None, None] + 1))[state.row]
-    return influence, (unlike[:, None] * (wrong[:, :, None] * shown**2).sum(1)).astype(jnp.float32)
+    return influence, (unlike[:, None] * (wrong[:, :, None] * shown**2).sum(1)).astype(xp.float32)

@@ -45,10 +45,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
+
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 
 # Two fixed shares of the largest admissible bet, in both directions, without control variate: they win on rare labels
 # and on few draws. Three plug-in bets, one without and two with control variate: they win on spread. All chosen by
@@ -161,8 +162,8 @@ def increments(
     >>> (3 * a[:, 1]).tolist()
     [6.0, 2.0]
     """
-    f, g, counts, unlabelled, believed = (jnp.asarray(x) for x in (f, g, counts, unlabelled, believed))
-    n_items = jnp.maximum(counts.sum() + unlabelled.sum(), 1)
+    f, g, counts, unlabelled, believed = (xp.asarray(x) for x in (f, g, counts, unlabelled, believed))
+    n_items = xp.maximum(counts.sum() + unlabelled.sum(), 1)
     weights = item_weights(unlabelled, rates)[:, None]
 
     def part(values):
@@ -175,8 +176,8 @@ def increments(
 
 def item_weights(unlabelled: Int[Array, " K"], rates: Any) -> Float[Array, " K"]:
     """Compute 1 / q of an unlabelled item of every cell: q is in proportion to the cell's rate."""
-    unlabelled, rates = jnp.asarray(unlabelled), jnp.asarray(rates, jnp.result_type(float))
-    return (unlabelled * rates).sum() / jnp.broadcast_to(rates, unlabelled.shape)
+    unlabelled, rates = xp.asarray(unlabelled), xp.asarray(rates, xp.result_type(float))
+    return (unlabelled * rates).sum() / xp.broadcast_to(rates, unlabelled.shape)
 
 
 def update(
@@ -293,67 +294,67 @@ def interval(
 # Compiled as they stand, since `cond` and `while_loop` would compile anew at every call.
 
 
-@jax.jit
+@engine.jit
 def _update(is_audit, state: Betting, *arrays) -> Betting:
-    return jax.lax.cond(is_audit, lambda: _settle(state, *arrays), lambda: state)
+    return engine.cond(is_audit, lambda: _settle(state, *arrays), lambda: state)
 
 
-@jax.jit
+@engine.jit
 def _bounds(f, g, counts, unlabelled, low, high) -> Float[Array, "2"]:
-    low, high = (jnp.asarray(x, jnp.result_type(float)) for x in (low, high))
+    low, high = (xp.asarray(x, xp.result_type(float)) for x in (low, high))
 
     def least(f, low, high):
         known_f, known_g = (counts * f).sum(), (counts * g).sum()
 
         def newton(theta):
-            at = jnp.argmin(f - theta * g, -1)[:, None]
-            sum_f = known_f + (unlabelled * jnp.take_along_axis(f, at, -1)[:, 0]).sum()
-            sum_g = known_g + (unlabelled * jnp.take_along_axis(g, at, -1)[:, 0]).sum()
-            root = jnp.where(sum_g > 0, sum_f / jnp.where(sum_g > 0, sum_g, 1), jnp.where(sum_f < 0, low, theta))
-            return jnp.maximum(root, low)
+            at = xp.argmin(f - theta * g, -1)[:, None]
+            sum_f = known_f + (unlabelled * xp.take_along_axis(f, at, -1)[:, 0]).sum()
+            sum_g = known_g + (unlabelled * xp.take_along_axis(g, at, -1)[:, 0]).sum()
+            root = xp.where(sum_g > 0, sum_f / xp.where(sum_g > 0, sum_g, 1), xp.where(sum_f < 0, low, theta))
+            return xp.maximum(root, low)
 
         def body(pair):
             return newton(pair[0]), pair[0]
 
-        theta, before = jax.lax.while_loop(lambda pair: pair[0] < pair[1], body, (newton(high), high))
-        return jnp.minimum(theta, before)
+        theta, before = engine.while_loop(lambda pair: pair[0] < pair[1], body, (newton(high), high))
+        return xp.minimum(theta, before)
 
-    ends = jnp.stack([least(f, low, high), -least(-f, -high, -low)])
-    unknown, zero = (unlabelled > 0)[:, None], jnp.clip(0.0, low, high)
+    ends = xp.stack([least(f, low, high), -least(-f, -high, -low)])
+    unknown, zero = (unlabelled > 0)[:, None], xp.clip(0.0, low, high)
     nothing = (counts * g).sum() == 0
     may_be_empty = nothing & ~(unknown & (g > 0)).all(-1).any()
     is_empty = nothing & ~(unknown & (g > 0)).any()
-    with_zero = jnp.stack([jnp.minimum(ends[0], zero), jnp.maximum(ends[1], zero)])
-    return jnp.where(is_empty, zero, jnp.where(may_be_empty, with_zero, ends))
+    with_zero = xp.stack([xp.minimum(ends[0], zero), xp.maximum(ends[1], zero)])
+    return xp.where(is_empty, zero, xp.where(may_be_empty, with_zero, ends))
 
 
-@jax.jit
+@engine.jit
 def _interval(state: Betting, f, g, counts, unlabelled, level) -> Float[Array, "2"]:
     nodes, enough = state.nodes, 1 / (1 - level)
     bounds = _bounds(f, g, counts, unlabelled, nodes[0], nodes[-1])
     possible = (nodes[1:] >= bounds[0]) & (nodes[:-1] <= bounds[1])
     ever = possible & (state.best < enough)
     now = possible & (_shared(state.capital) < enough)
-    kept = jnp.where(ever.any(), ever, jnp.where(now.any(), now, possible))
-    first = jnp.argmax(kept)
-    last = kept.size - 1 - jnp.argmax(kept[::-1])
-    lower = jnp.clip(_open_part(state, first, enough)[0], bounds[0], bounds[1])
-    upper = jnp.clip(_open_part(state, last, enough)[1], bounds[0], bounds[1])
+    kept = xp.where(ever.any(), ever, xp.where(now.any(), now, possible))
+    first = xp.argmax(kept)
+    last = kept.size - 1 - xp.argmax(kept[::-1])
+    lower = xp.clip(_open_part(state, first, enough)[0], bounds[0], bounds[1])
+    upper = xp.clip(_open_part(state, last, enough)[1], bounds[0], bounds[1])
     # The part of a single piece that is open now may lie outside of what the labels leave.
-    return jnp.where(lower < upper, jnp.stack([lower, upper]), bounds)
+    return xp.where(lower < upper, xp.stack([lower, upper]), bounds)
 
 
 def _settle(state: Betting, f, g, counts, unlabelled, believed, cell, outcome, rates) -> Betting:
     """Multiply capital by 1 + lambda X, then remember the draw."""
     drawable = (unlabelled > 0)[:, None]
-    chance = jnp.where(drawable[:, 0], unlabelled / item_weights(unlabelled, rates), 0.0)  # relative, of every cell
-    chance = (chance / jnp.maximum(chance.sum(), 1e-300))[:, None] * believed
+    chance = xp.where(drawable[:, 0], unlabelled / item_weights(unlabelled, rates), 0.0)  # relative, of every cell
+    chance = (chance / xp.maximum(chance.sum(), 1e-300))[:, None] * believed
     plain, whole = (increments(f, g, counts, unlabelled, believed, a, rates) for a in (0.0, 1.0))
     variates = [p - w for p, w in zip(plain, whole, strict=True)]  # of expectation 0
     control = _control(state, plain, variates, chance)
     helped = tuple(p - control * v for p, v in zip(plain, variates, strict=True))
     most = [_admissible(state.nodes, drawable, parts) for parts in (plain, helped)]
-    centre = jnp.stack([(chance * part).sum() for part in helped])
+    centre = xp.stack([(chance * part).sum() for part in helped])
     bets = [share * most[kind][0 if share > 0 else 1] for share, kind in _SHARES]
     for strength, kind in _STRENGTHS:
         found = _found(state, control * kind)
@@ -361,44 +362,44 @@ def _settle(state: Betting, f, g, counts, unlabelled, believed, cell, outcome, r
     shown = []
     for a, b in (plain, helped):
         x = a[cell, outcome] - state.nodes * b[cell, outcome]
-        shown.append(jnp.stack([x[:-1], x[1:]]))
-    x = jnp.stack([shown[kind] for _, kind in (*_SHARES, *_STRENGTHS)])
+        shown.append(xp.stack([x[:-1], x[1:]]))
+    x = xp.stack([shown[kind] for _, kind in (*_SHARES, *_STRENGTHS)])
     # Capital that is cut off is only ever too little, so that no guarantee is lost.
-    capital = jnp.clip(state.capital * (1 + jnp.stack(bets)[:, None] * x), 0, _MOST_CAPITAL)
-    seen = jnp.stack([jnp.ones_like(control), *(part[cell, outcome] for part in (*plain, *variates))])
+    capital = xp.clip(state.capital * (1 + xp.stack(bets)[:, None] * x), 0, _MOST_CAPITAL)
+    seen = xp.stack([xp.ones_like(control), *(part[cell, outcome] for part in (*plain, *variates))])
     return Betting(
         nodes=state.nodes,
         capital=capital,
-        best=jnp.maximum(state.best, _shared(capital)),
-        moments=state.moments + jnp.outer(seen, seen),
-        totals=state.totals + jnp.stack([part[cell, outcome] for part in helped]),
+        best=xp.maximum(state.best, _shared(capital)),
+        moments=state.moments + xp.outer(seen, seen),
+        totals=state.totals + xp.stack([part[cell, outcome] for part in helped]),
     )
 
 
 def _control(state: Betting, plain, variates, chance) -> Float[Array, ""]:
     """Estimate the regression coefficient of X on its variate, within [0, 1], from past audits and the belief."""
-    total_f, total_g = state.totals + jnp.stack([(chance * part).sum() for part in plain])
-    theta = jnp.where(total_g > 0, total_f / jnp.where(total_g > 0, total_g, 1), state.nodes[0])
-    theta = jnp.clip(theta, state.nodes[0], state.nodes[-1])
+    total_f, total_g = state.totals + xp.stack([(chance * part).sum() for part in plain])
+    theta = xp.where(total_g > 0, total_f / xp.where(total_g > 0, total_g, 1), state.nodes[0])
+    theta = xp.clip(theta, state.nodes[0], state.nodes[-1])
     variate = variates[0] - theta * variates[1]
     believed = (chance * variate**2).sum()
-    zero = jnp.zeros_like(theta)
-    values, means = jnp.stack([zero, zero + 1, -theta, zero, zero]), jnp.stack([zero, zero, zero, zero + 1, -theta])
+    zero = xp.zeros_like(theta)
+    values, means = xp.stack([zero, zero + 1, -theta, zero, zero]), xp.stack([zero, zero, zero, zero + 1, -theta])
     spread = _covariance(state)
     both, own = values @ spread @ means + _PRIOR_DRAWS * believed, means @ spread @ means + _PRIOR_DRAWS * believed
-    return jnp.where(own > 0, jnp.clip(both / jnp.where(own > 0, own, 1), 0, 1), 0.0)
+    return xp.where(own > 0, xp.clip(both / xp.where(own > 0, own, 1), 0, 1), 0.0)
 
 
 def _admissible(nodes, drawable, parts) -> tuple[Float[Array, " P"], Float[Array, " P"], Float[Array, " P"]]:
     """Find the greatest bets in both directions with 1 + lambda X >= 0 on the pieces, and the range of X on them."""
     a, b = parts
     x = a - nodes[:, None, None] * b
-    size = jnp.where(drawable, jnp.abs(a) + jnp.abs(nodes).max() * jnp.abs(b), 0).max()
-    least, most = jnp.where(drawable, x, jnp.inf).min((1, 2)), jnp.where(drawable, x, -jnp.inf).max((1, 2))
-    least, most = jnp.minimum(least[1:], least[:-1]), jnp.maximum(most[1:], most[:-1])
+    size = xp.where(drawable, xp.abs(a) + xp.abs(nodes).max() * xp.abs(b), 0).max()
+    least, most = xp.where(drawable, x, xp.inf).min((1, 2)), xp.where(drawable, x, -xp.inf).max((1, 2))
+    least, most = xp.minimum(least[1:], least[:-1]), xp.maximum(most[1:], most[:-1])
     # X of one sign at both ends: no theta of the piece is possible, and any bet will do.
-    floor = jnp.maximum(_ROUNDING * size, jnp.finfo(size.dtype).tiny ** 0.5)
-    return (1 - _SLACK) / jnp.maximum(-least, floor), (1 - _SLACK) / jnp.maximum(most, floor), most - least
+    floor = xp.maximum(_ROUNDING * size, xp.finfo(size.dtype).tiny ** 0.5)
+    return (1 - _SLACK) / xp.maximum(-least, floor), (1 - _SLACK) / xp.maximum(most, floor), most - least
 
 
 def _plug_in(state: Betting, chance, parts, found, admissible, centre, strength: float) -> Float[Array, " P"]:
@@ -412,28 +413,28 @@ def _plug_in(state: Betting, chance, parts, found, admissible, centre, strength:
     squares = [(chance * p * q).sum() for p, q in ((a, a), (a, b), (b, b))]
     believed = squares[0] - 2 * theta * squares[1] + theta**2 * squares[2] - (own_a - theta * own_b) ** 2
     found = found[0, 0] - 2 * theta * found[0, 1] + theta**2 * found[1, 1]
-    variance = _PRIOR_DRAWS * jnp.maximum(believed, 0) + jnp.maximum(found, 0) + _PRIOR_RANGE * width**2
+    variance = _PRIOR_DRAWS * xp.maximum(believed, 0) + xp.maximum(found, 0) + _PRIOR_RANGE * width**2
     variance = variance / (_PRIOR_DRAWS + n + _PRIOR_RANGE)
     square = variance + mean**2
-    bet = jnp.where(square > 0, mean / jnp.where(square > 0, square, 1), 0)
-    return jnp.clip(bet, -_MOST_SHARE * down, _MOST_SHARE * up)
+    bet = xp.where(square > 0, mean / xp.where(square > 0, square, 1), 0)
+    return xp.clip(bet, -_MOST_SHARE * down, _MOST_SHARE * up)
 
 
 def _found(state: Betting, control) -> Float[Array, "2 2"]:
     """Sum the products of deviations of the parts of X with so much control variate."""
-    zero, one = jnp.zeros_like(control), jnp.ones_like(control)
-    residual = jnp.stack([jnp.stack([zero, one, zero, -control, zero]), jnp.stack([zero, zero, one, zero, -control])])
+    zero, one = xp.zeros_like(control), xp.ones_like(control)
+    residual = xp.stack([xp.stack([zero, one, zero, -control, zero]), xp.stack([zero, zero, one, zero, -control])])
     return residual @ _covariance(state) @ residual.T
 
 
 def _covariance(state: Betting) -> Float[Array, "5 5"]:
     """Sum the products of deviations from the mean, of what audit draws showed."""
-    return state.moments - jnp.outer(state.moments[0], state.moments[0]) / jnp.maximum(state.n_draws, 1)
+    return state.moments - xp.outer(state.moments[0], state.moments[0]) / xp.maximum(state.n_draws, 1)
 
 
 def _shared(capital: Float[Array, "B 2 P"]) -> Float[Array, " P"]:
     """Find the capital that all theta of a piece have at least, in the mixture of bets."""
-    return (jnp.asarray(_WEIGHTS)[:, None] * capital.min(1)).sum(0)
+    return (xp.asarray(_WEIGHTS)[:, None] * capital.min(1)).sum(0)
 
 
 def _open_part(state: Betting, piece, enough) -> Float[Array, "2"]:
@@ -442,13 +443,13 @@ def _open_part(state: Betting, piece, enough) -> Float[Array, "2"]:
     The bound of the capital within the piece is a sum of exponential functions of s, so convex: it falls below 1/alpha
     in one stretch, whose ends lie between two neighbours of some equidistant s. The outer ones are taken.
     """
-    s = jnp.linspace(0, 1, _SUBPIECES + 1)
+    s = xp.linspace(0, 1, _SUBPIECES + 1)
     ends = state.capital[:, :, piece]
-    logs = jnp.log(jnp.where(ends > 0, ends, 1))
-    within = jnp.exp(logs[:, :1] * (1 - s) + logs[:, 1:] * s)
-    within = jnp.where((ends > 0).all(1)[:, None], within, 0)
-    kept = (jnp.asarray(_WEIGHTS)[:, None] * within).sum(0) < enough
-    first = jnp.maximum(jnp.argmax(kept) - 1, 0)
-    last = jnp.minimum(_SUBPIECES + 1 - jnp.argmax(kept[::-1]), _SUBPIECES)
-    share = jnp.where(kept.any(), jnp.stack([s[first], s[last]]), jnp.array([0.0, 1.0]))
+    logs = xp.log(xp.where(ends > 0, ends, 1))
+    within = xp.exp(logs[:, :1] * (1 - s) + logs[:, 1:] * s)
+    within = xp.where((ends > 0).all(1)[:, None], within, 0)
+    kept = (xp.asarray(_WEIGHTS)[:, None] * within).sum(0) < enough
+    first = xp.maximum(xp.argmax(kept) - 1, 0)
+    last = xp.minimum(_SUBPIECES + 1 - xp.argmax(kept[::-1]), _SUBPIECES)
+    share = xp.where(kept.any(), xp.stack([s[first], s[last]]), xp.array([0.0, 1.0]))
     return state.nodes[piece] + (state.nodes[piece + 1] - state.nodes[piece]) * share

@@ -118,6 +118,8 @@ class ItemsEstimate(NamedTuple):
         By how much classes that no draw has shown could raise and lower the value, in which they are as believed.
     covariance : (..., k, k)
         Of the estimates.
+    beta : booleans
+        As of `Estimate`.
     """
 
     value: Any
@@ -129,6 +131,7 @@ class ItemsEstimate(NamedTuple):
     exact: Any
     unknown: Any
     covariance: Any
+    beta: Any = False
 
     def interval(self, ranges: Any, level: float = 0.95) -> Float[np.ndarray, "*shape k 2"]:
         """Compute the `measure_interval` of the classes that draws have shown, and add all that the others could be."""

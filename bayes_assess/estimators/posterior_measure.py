@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.score_order import ScoreOrder
@@ -309,7 +309,7 @@ def _by_attribute(measure: CellMeasure, items: Float[np.ndarray, "n A O"]) -> Fl
     return np.asarray(_values(measure.table, items / np.asarray(measure.size).sum()))
 
 
-@jax.jit
+@engine.jit
 def _values(table: Any, share: Any) -> Any:
     return table.value(table.mean(share))
 

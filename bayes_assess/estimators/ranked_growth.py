@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.stats import norm
 
+from bayes_assess._tools.lazy import stats
 from bayes_assess._tools.seeds import generator
 from bayes_assess.estimators.ranked_labels import RankedLabels
 
@@ -63,7 +63,7 @@ def growth(
         return None
     pairs = first[fits], last[fits]
     found = _excess(positive[None], n, sizes, ends, *pairs)[0]
-    if found.max() < norm.isf(alpha):  # too little for one pair alone
+    if found.max() < stats.norm.isf(alpha):  # too little for one pair alone
         return None
     equal = generator(0, "ranked growth").binomial(n, positive.sum() / n.sum(), (_LISTS, len(n)))
     chance = _excess(equal, n, sizes, ends, *pairs).max(1)

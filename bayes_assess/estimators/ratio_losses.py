@@ -5,14 +5,12 @@ Those are the measures that audits alone can answer.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess.measures import Difference, LossTable, PRCurveTable, RankingTable, area
 
@@ -73,7 +71,7 @@ def ratio_losses(table: LossTable | PRCurveTable) -> Ratios:
     found: list[tuple[int, float, tuple[float, float], np.ndarray, np.ndarray]] = []
     at = 0
     for part in table.parts:
-        n_outputs = jax.eval_shape(part.value, jax.ShapeDtypeStruct((part.size,), jnp.float64)).shape[0]
+        n_outputs = part.n_outputs
         for copy in range(len(part.starts)):
             if n_outputs == 1 and part.averaged == 1 and at < len(table.ranges):
                 found += [(at, *one) for one in _ratios(part, values[..., part.places[copy]], table.ranges[at])]
@@ -173,14 +171,8 @@ def _ratio(g: Any, losses: Float[np.ndarray, "A O D"]) -> tuple[np.ndarray, np.n
     return None
 
 
-@lru_cache(maxsize=256)
-def _looked_at(g: Any) -> Any:
-    def value(risk: Any) -> Any:
-        found = jnp.ravel(jnp.asarray(g(risk), jnp.float64))[0]
-        return jnp.where(jnp.isfinite(found), found, 0.0)
-
-    return jax.jit(jax.vmap(value))
-
-
 def _values(g: Any, risks: Float[np.ndarray, "N D"]) -> Float[np.ndarray, " N"]:
-    return np.asarray(_looked_at(g)(risks))
+    """Compute g at a few risks, without compiling it."""
+    with engine.eager():
+        values = np.array([np.ravel(g(risk))[0] for risk in risks], np.float64)
+    return np.where(np.isfinite(values), values, 0.0)

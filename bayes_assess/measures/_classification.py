@@ -10,14 +10,23 @@ import math
 from functools import cache, partial
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import xlogy
 from jaxtyping import Array, Float
 
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._measure import Measure
-from bayes_assess.measures._ratios import class_loss, divide, error, in_two, indicators
+from bayes_assess.measures._ratios import (
+    class_loss,
+    divide,
+    error,
+    in_two,
+    indicators,
+    mean_loss,
+    one_ratio,
+    share_right,
+)
 
 # 1 - R of an R that is 1 up to rounding; no pool has so many items that a real share is as small.
 _ROUNDING = 1e-12
@@ -29,13 +38,13 @@ _LOG_LOSS = (0.0, -math.log(_EPS))
 @cache
 def accuracy() -> Measure:
     """Make the share of right predictions: l = 1[y != f], g = 1 - R ([NH] Table 1), for any number of classes."""
-    return in_two(lambda risk: (1 - risk[0], jnp.asarray(True)), loss=error, name="accuracy", bounded=True)
+    return in_two(share_right, loss=error, name="accuracy", bounded=True)
 
 
 @cache
 def error_rate(name: str) -> Measure:
     """Make the share of wrong predictions: l = 1[y != f], g = R."""
-    return in_two(lambda risk: (risk[0], jnp.asarray(True)), loss=error, name=name, bounded=True)
+    return in_two(mean_loss, loss=error, name=name, bounded=True)
 
 
 @cache
@@ -62,9 +71,9 @@ def mean_of(values: tuple[float, ...] | None = None) -> Measure:
     ends = min(values), max(values)
 
     def loss(y: Any, f: Any) -> Float[Array, "2"]:
-        return jnp.stack([jnp.asarray(values)[y], jnp.ones(())])
+        return xp.stack([xp.asarray(values)[y], xp.ones(())])
 
-    return in_two(lambda risk: divide(risk[0], risk[1]), loss=loss, name="mean", range=ends)
+    return in_two(one_ratio, loss=loss, name="mean", range=ends)
 
 
 @cache
@@ -100,10 +109,10 @@ def fowlkes_mallows() -> Measure:
         hits, labels, predicted = risk
         product = labels * predicted
         known = (labels > 0) & (predicted > 0)
-        ratio, _ = divide(hits, jnp.sqrt(jnp.where(known, product, 1.0)))
-        return jnp.where(known, ratio, 0.0), known
+        ratio, _ = divide(hits, xp.sqrt(xp.where(known, product, 1.0)))
+        return xp.where(known, ratio, 0.0), known
 
-    return in_two(pair, loss=_three, name="fowlkes_mallows", binary=True, bounded=True)
+    return in_two(pair, loss=_three, name="fowlkes_mallows", binary=True, bounded=True, elementwise=True)
 
 
 @cache
@@ -125,21 +134,21 @@ def log_loss() -> Measure:
 
 
 def _mean_loss(loss: Any, **fields: Any) -> Measure:
-    return in_two(lambda risk: (risk[0], jnp.asarray(True)), loss=loss, **fields)
+    return in_two(mean_loss, loss=loss, **fields)
 
 
 def _three(y: Any, f: Any) -> Float[Array, "3"]:
-    return jnp.stack([y * f, y, f])
+    return xp.stack([y * f, y, f])
 
 
 @cache
 def _balanced(name: str, n_classes: int) -> Measure:
     if n_classes == 2:
-        return in_two(_balanced_of_two, loss=_three, name=name, binary=True, bounded=True)
+        return in_two(_balanced_of_two, elementwise=True, loss=_three, name=name, binary=True, bounded=True)
 
     def pair(risk: Any) -> tuple[Any, Any]:
-        recall, known = divide(*jnp.split(risk, 2))
-        mean, _ = divide(recall.sum(), known.sum().astype(jnp.float64))
+        recall, known = divide(*xp.split(risk, 2))
+        mean, _ = divide(recall.sum(), known.sum().astype(xp.float64))
         return mean, known.all()
 
     return in_two(pair, loss=class_loss("recall", 0.5, n_classes), name=name, bounded=True)
@@ -149,7 +158,7 @@ def _balanced_of_two(risk: Any) -> tuple[Any, Any]:
     hits, labels, predicted = risk
     recall, positives = divide(hits, labels)
     specificity, negatives = divide(1 - labels - predicted + hits, 1 - labels, _ROUNDING)
-    n_classes = positives.astype(jnp.float64) + negatives.astype(jnp.float64)
+    n_classes = positives.astype(xp.float64) + negatives.astype(xp.float64)
     mean, _ = divide(recall + specificity, n_classes)
     return mean, positives & negatives
 
@@ -157,18 +166,18 @@ def _balanced_of_two(risk: Any) -> tuple[Any, Any]:
 @cache
 def _matthews(name: str, n_classes: int) -> Measure:
     if n_classes == 2:
-        return in_two(_matthews_of_two, loss=_three, name=name, binary=True, range=_CORRELATION)
+        return in_two(_matthews_of_two, elementwise=True, loss=_three, name=name, binary=True, range=_CORRELATION)
 
     def loss(y: Any, f: Any) -> Float[Array, " D"]:
-        hit = (y == f).astype(jnp.float64)[None]
-        return jnp.concatenate([hit, indicators(y, n_classes), indicators(f, n_classes)])
+        hit = (y == f).astype(xp.float64)[None]
+        return xp.concatenate([hit, indicators(y, n_classes), indicators(f, n_classes)])
 
     def pair(risk: Any) -> tuple[Any, Any]:
-        labels, predicted = jnp.split(risk[1:], 2)
+        labels, predicted = xp.split(risk[1:], 2)
         spread = 1 - (labels**2).sum(), 1 - (predicted**2).sum()
         known = (spread[0] > _ROUNDING) & (spread[1] > _ROUNDING)
-        root = jnp.sqrt(jnp.where(known, spread[0] * spread[1], 1.0))
-        return jnp.where(known, (risk[0] - labels @ predicted) / root, 0.0), known
+        root = xp.sqrt(xp.where(known, spread[0] * spread[1], 1.0))
+        return xp.where(known, (risk[0] - labels @ predicted) / root, 0.0), known
 
     return in_two(pair, loss=loss, name=name, range=_CORRELATION)
 
@@ -177,8 +186,8 @@ def _matthews_of_two(risk: Any) -> tuple[Any, Any]:
     hits, labels, predicted = risk
     rest = 1 - labels, 1 - predicted
     known = (labels > 0) & (predicted > 0) & (rest[0] > _ROUNDING) & (rest[1] > _ROUNDING)
-    root = jnp.sqrt(jnp.where(known, labels * predicted * rest[0] * rest[1], 1.0))
-    return jnp.where(known, (hits - labels * predicted) / root, 0.0), known
+    root = xp.sqrt(xp.where(known, labels * predicted * rest[0] * rest[1], 1.0))
+    return xp.where(known, (hits - labels * predicted) / root, 0.0), known
 
 
 @cache
@@ -190,34 +199,36 @@ def _kappa_of(name: str, weights: str | None) -> Measure:
 @cache
 def _kappa(name: str, weights: str | None, n_classes: int) -> Measure:
     if n_classes == 2:  # the three weights agree
-        return in_two(_kappa_of_two, loss=_error_and_margins, name=name, binary=True, range=_CORRELATION)
+        return in_two(
+            _kappa_of_two, elementwise=True, loss=_error_and_margins, name=name, binary=True, range=_CORRELATION
+        )
 
     def cost(y: Any, f: Any) -> Any:
         if weights is None:
-            return (y != f).astype(jnp.float64)
-        distance = jnp.abs(y - f).astype(jnp.float64)
+            return (y != f).astype(xp.float64)
+        distance = xp.abs(y - f).astype(xp.float64)
         return distance if weights == "linear" else distance**2
 
     def loss(y: Any, f: Any) -> Float[Array, " D"]:
-        return jnp.concatenate([cost(y, f)[None], indicators(y, n_classes), indicators(f, n_classes)])
+        return xp.concatenate([cost(y, f)[None], indicators(y, n_classes), indicators(f, n_classes)])
 
     def pair(risk: Any) -> tuple[Any, Any]:
-        labels, predicted = jnp.split(risk[1:], 2)
-        codes = jnp.arange(n_classes)
+        labels, predicted = xp.split(risk[1:], 2)
+        codes = xp.arange(n_classes)
         ratio, known = divide(risk[0], labels @ cost(codes[:, None], codes[None]) @ predicted)
-        return jnp.where(known, 1 - ratio, 0.0), known
+        return xp.where(known, 1 - ratio, 0.0), known
 
     return in_two(pair, loss=loss, name=name, range=_CORRELATION)
 
 
 def _error_and_margins(y: Any, f: Any) -> Float[Array, "3"]:
-    return jnp.concatenate([error(y, f), jnp.stack([y, f])])
+    return xp.concatenate([error(y, f), xp.stack([y, f])])
 
 
 def _kappa_of_two(risk: Any) -> tuple[Any, Any]:
     wrong, labels, predicted = risk
     ratio, known = divide(wrong, labels * (1 - predicted) + (1 - labels) * predicted, _ROUNDING)
-    return jnp.where(known, 1 - ratio, 0.0), known
+    return xp.where(known, 1 - ratio, 0.0), known
 
 
 @cache
@@ -234,15 +245,15 @@ def _brier(name: str, n_classes: int) -> Measure:
 @cache
 def _log_loss(name: str, n_classes: int) -> Measure:
     def clipped(s: Any) -> Any:
-        return jnp.clip(s, _EPS, 1 - _EPS)
+        return xp.clip(s, _EPS, 1 - _EPS)
 
     def of_two(y: Any, f: Any, s: Any) -> Any:
-        return -(xlogy(y, clipped(s)) + xlogy(1 - y, clipped(1 - s)))[None]
+        return -(engine.xlogy(y, clipped(s)) + engine.xlogy(1 - y, clipped(1 - s)))[None]
 
     if n_classes == 2:
         return _mean_loss(of_two, name=name, binary=True, range=_LOG_LOSS)
     return _mean_loss(
-        lambda y, f, s: -xlogy(indicators(y, n_classes), clipped(s)).sum()[None],
+        lambda y, f, s: -engine.xlogy(indicators(y, n_classes), clipped(s)).sum()[None],
         name=name,
         score_rows=True,
         range=_LOG_LOSS,

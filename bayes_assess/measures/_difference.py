@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from bayes_assess._tools.engine import xp
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._loss_table import LossTable
 from bayes_assess.measures._losses import DenseLosses, losses_of
@@ -35,8 +34,10 @@ class Difference:
     range: tuple[float, float]
 
     def __call__(self, risk: Float[Array, " D"]) -> Float[Array, ""]:
-        first, second = (jnp.ravel(jnp.asarray(self.of(half)))[0] for half in self.halves(risk))
-        return jnp.where(jnp.isfinite(first), first, 0.0) - jnp.where(jnp.isfinite(second), second, 0.0)
+        first, second = (xp.asarray(self.of(half)) for half in self.halves(risk))
+        if not first.shape == () and risk.ndim == 1:
+            first, second = first.ravel()[0], second.ravel()[0]
+        return xp.where(xp.isfinite(first), first, 0.0) - xp.where(xp.isfinite(second), second, 0.0)
 
     def halves(self, risk: Any) -> tuple[Any, Any]:
         """Return the risk of the first and that of the second, (D, ...)."""
@@ -49,7 +50,21 @@ class _BothDefined:
 
     def __call__(self, risk: Any) -> Any:
         size = self.part.size
-        return self.part.defined(risk[:size]).all() & self.part.defined(risk[size:]).all()
+        return _all(self.part, risk[:size]) & _all(self.part, risk[size:])
+
+
+def _all(part: Part, risk: Any) -> Any:
+    known = part.defined(risk)
+    return known if part.elementwise else known.all()
+
+
+@dataclass(frozen=True)
+class _DifferenceDerivative:
+    part: Part
+
+    def __call__(self, risk: Any) -> Any:
+        size = self.part.size
+        return xp.concatenate([self.part.jacobian(risk[:size]), -self.part.jacobian(risk[size:])], axis=1)
 
 
 def difference_table(table: LossTable, first: int, second: int) -> LossTable:
@@ -78,8 +93,7 @@ def difference_table(table: LossTable, first: int, second: int) -> LossTable:
     (('accuracy (system prediction) less accuracy (system b)',), ((-1.0, 1.0),))
     """
     part, *more = table.parts
-    with jax.enable_x64(True):
-        one = jax.eval_shape(part.value, jax.ShapeDtypeStruct((part.size,), jnp.float64)).shape == (1,)
+    one = part.n_outputs == 1
     if more or not one or part.averaged > 1:
         raise QuestionError("A comparison is of one measure with one value, such as 'f1'.")
     places = part.places[[first, second]].ravel()
@@ -89,7 +103,16 @@ def difference_table(table: LossTable, first: int, second: int) -> LossTable:
         table,
         losses=losses,
         nonzero=(np.asarray(losses.values) != 0).any(-1),
-        parts=(Part(Difference(part.g, part.size, (low, high)), _BothDefined(part), 2 * part.size, (0,)),),
+        parts=(
+            Part(
+                Difference(part.g, part.size, (low, high)),
+                _BothDefined(part),
+                2 * part.size,
+                (0,),
+                derivative=None if part.derivative is None else _DifferenceDerivative(part),
+                elementwise=part.elementwise,
+            ),
+        ),
         outputs=(f"{table.outputs[first]} less {table.outputs[second]}",),
         ranges=((low - high, high - low),),
     )

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.measures._losses import DenseLosses, SparseLosses
 from bayes_assess.measures._shapes import as_cells, as_risk
@@ -107,12 +107,17 @@ class LossTable:
 
         An undefined ratio counts as 0, as in scikit-learn with ``zero_division=0``; nothing is ever NaN.
         """
-        return jnp.vectorize(partial(value, self.parts), signature="(d)->(k)")(self._risk(risk))
+        return self._every(value, risk)
 
     @x64
     def defined(self, risk: FloatRisk) -> Bool[Array, "*batch K"]:
         """Tell which measures have a value at R, (..., K): False where a denominator is 0."""
-        return jnp.vectorize(partial(defined, self.parts), signature="(d)->(k)")(self._risk(risk))
+        return self._every(defined, risk)
+
+    def _every(self, function: Any, risk: FloatRisk) -> Any:
+        if all(part.elementwise for part in self.parts):
+            return function(self.parts, self._risk(risk))
+        return xp.vectorize(partial(function, self.parts), signature="(d)->(k)")(self._risk(risk))
 
     @x64
     def jacobian(self, risk: Float[Array, " D"]) -> Float[Array, "K D"]:
@@ -122,12 +127,12 @@ class LossTable:
     @x64
     def directions(self, risk: Float[Array, " D"]) -> Float[Array, "A C K"]:
         """Compute Dg(R) l(a, y), (A, C, K), the influence of an item on every measure; for few outputs."""
-        return self.losses.project(jnp.asarray(self.jacobian(risk)))
+        return self.losses.project(xp.asarray(self.jacobian(risk)))
 
     @x64
     def squared_norms(self, risk: Float[Array, " D"]) -> Float[Array, "A C"]:
         """Compute ||Dg(R) l(a, y)||^2, (A, C), the squares summed over the outputs ([NH] Proposition 1)."""
-        return self.losses.squares(jnp.asarray(self.jacobian(risk)))
+        return self.losses.squares(xp.asarray(self.jacobian(risk)))
 
     @x64
     def covariance(
@@ -149,9 +154,9 @@ class LossTable:
         centres : (H, D), optional
             Of draws that do not all have the mean R.
         """
-        matrix, weights = jnp.asarray(self.jacobian(risk)), self._cells(mass)
+        matrix, weights = xp.asarray(self.jacobian(risk)), self._cells(mass)
         directions, centre = self.losses.project(matrix), self._centres(matrix, risk, centres)
-        moment = jnp.einsum("ack,ac,acl->kl", directions, weights, directions, precision="highest")
+        moment = xp.einsum("ack,ac,acl->kl", directions, weights, directions, precision="highest")
         return (moment - centre.T @ centre) / n
 
     @x64
@@ -159,12 +164,12 @@ class LossTable:
         self, risk: Float[Array, " D"], mass: FloatCells, n: float = 1, centres: Float[Array, "H D"] | None = None
     ) -> Float[Array, " K"]:
         """Compute the diagonal of `covariance` alone, (K,); never below 0, where rounding would carry it."""
-        matrix, weights = jnp.asarray(self.jacobian(risk)), self._cells(mass)
+        matrix, weights = xp.asarray(self.jacobian(risk)), self._cells(mass)
         centre = self._centres(matrix, risk, centres)
-        return jnp.maximum(self.losses.weighted_squares(matrix, weights) - (centre**2).sum(0), 0.0) / n
+        return xp.maximum(self.losses.weighted_squares(matrix, weights) - (centre**2).sum(0), 0.0) / n
 
     def _centres(self, matrix: Float[Array, "K D"], risk: FloatRisk, centres: Any) -> Float[Array, "H K"]:
-        return (self._risk(risk)[None] if centres is None else jnp.asarray(centres)) @ matrix.T
+        return (self._risk(risk)[None] if centres is None else xp.asarray(centres)) @ matrix.T
 
     @x64
     def influence_ends(self, risk: Float[Array, " D"], weight: Float[Array, " A"]) -> Float[Array, "2 K"]:
@@ -177,14 +182,14 @@ class LossTable:
         weight : (A,)
             Weight p / q of a draw of every attribute; 0 where there is nothing to draw.
         """
-        matrix = jnp.asarray(self.jacobian(risk))
+        matrix = xp.asarray(self.jacobian(risk))
         ends = self.losses.ends(matrix, weight) - matrix @ self._risk(risk)
-        return jnp.where(jnp.isfinite(ends), ends, 0.0)
+        return xp.where(xp.isfinite(ends), ends, 0.0)
 
     @x64
     def touched(self, drawn: Bool[Array, " A"]) -> Bool[Array, " K"]:
         """Tell which measures depend on an attribute that was drawn, (K,)."""
-        return touched(self.parts, self.losses.drawn(jnp.asarray(drawn)))
+        return touched(self.parts, self.losses.drawn(xp.asarray(drawn)))
 
     def _cells(self, values: FloatCells) -> Float[Array, "*batch A C"]:
         return as_cells(values, self.n_attributes, self.n_classes)

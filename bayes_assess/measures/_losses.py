@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 
 LARGEST_DENSE = 2**22  # numbers; beyond that the sparse form
@@ -35,22 +35,22 @@ class DenseLosses:
         return self.values.shape[-1]
 
     def mean(self, share: Float[Array, "*batch A C"]) -> Float[Array, "*batch D"]:
-        return jnp.einsum("...ac,acd->...d", share, self.values, precision="highest")
+        return xp.einsum("...ac,acd->...d", share, self.values, precision="highest")
 
     def project(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C K"]:
-        return jnp.einsum("acd,kd->ack", self.values, jacobian, precision="highest")
+        return xp.einsum("acd,kd->ack", self.values, jacobian, precision="highest")
 
     def squares(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C"]:
         return (self.project(jacobian) ** 2).sum(-1)
 
     def drawn(self, attributes: Bool[Array, " A"]) -> Bool[Array, " D"]:
-        return ((jnp.asarray(self.values) != 0).any(1) & attributes[:, None]).any(0)
+        return ((xp.asarray(self.values) != 0).any(1) & attributes[:, None]).any(0)
 
     def ends(self, jacobian: Float[Array, "K D"], weight: Float[Array, " A"]) -> Ends:
         return ends_of(self.project(jacobian), weight)
 
     def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
-        return jnp.einsum("ack,ac->k", self.project(jacobian) ** 2, mass, precision="highest")
+        return xp.einsum("ack,ac->k", self.project(jacobian) ** 2, mass, precision="highest")
 
 
 @partial(register_dataclass, data_fields=["index", "values"], meta_fields=["size"])
@@ -63,28 +63,28 @@ class SparseLosses:
     size: int  # number of losses, D
 
     def mean(self, share: Float[Array, "*batch A C"]) -> Float[Array, "*batch D"]:
-        weighted = jnp.einsum("...ac,acz->...acz", share, self.values)
-        total = jnp.zeros((*share.shape[:-2], self.size), weighted.dtype)
-        return total.at[..., self.index].add(weighted)
+        weighted = xp.einsum("...ac,acz->...acz", share, self.values)
+        total = xp.zeros((*share.shape[:-2], self.size), weighted.dtype)
+        return engine.at(total)[..., self.index].add(weighted)
 
     def project(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C K"]:
-        return jnp.moveaxis(lax.map(self._project_one, jacobian), 0, -1)
+        return xp.moveaxis(engine.mapped(self._project_one, jacobian), 0, -1)
 
     def squares(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C"]:
         def add(total: Float[Array, "A C"], row: Float[Array, " D"]) -> tuple[Float[Array, "A C"], None]:
             return total + self._project_one(row) ** 2, None
 
-        return lax.scan(add, jnp.zeros(self.values.shape[:2], jnp.float64), jacobian)[0]
+        return engine.scan(add, xp.zeros(self.values.shape[:2], xp.float64), jacobian)[0]
 
     def drawn(self, attributes: Bool[Array, " A"]) -> Bool[Array, " D"]:
-        drawn = (jnp.asarray(self.values) != 0) & attributes[:, None, None]
-        return jnp.zeros(self.size, bool).at[self.index].max(drawn)
+        drawn = (xp.asarray(self.values) != 0) & attributes[:, None, None]
+        return engine.at(xp.zeros(self.size, bool))[self.index].max(drawn)
 
     def ends(self, jacobian: Float[Array, "K D"], weight: Float[Array, " A"]) -> Ends:
-        return lax.map(lambda row: ends_of(self._project_one(row)[..., None], weight)[..., 0], jacobian).T
+        return engine.mapped(lambda row: ends_of(self._project_one(row)[..., None], weight)[..., 0], jacobian).T
 
     def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
-        return lax.map(lambda row: (mass * self._project_one(row) ** 2).sum(), jacobian)
+        return engine.mapped(lambda row: (mass * self._project_one(row) ** 2).sum(), jacobian)
 
     def _project_one(self, row: Float[Array, " D"]) -> Float[Array, "A C"]:
         return (row[self.index] * self.values).sum(-1)
@@ -94,8 +94,8 @@ def ends_of(directions: Float[Array, "A C K"], weight: Float[Array, " A"]) -> En
     """Least and greatest of weight times direction, over attributes whose weight is not 0."""
     possible = (weight > 0)[:, None, None]
     weighted = directions * weight[:, None, None]
-    least = jnp.where(possible, weighted, jnp.inf).min((0, 1))
-    return jnp.stack([least, jnp.where(possible, weighted, -jnp.inf).max((0, 1))])
+    least = xp.where(possible, weighted, xp.inf).min((0, 1))
+    return xp.stack([least, xp.where(possible, weighted, -xp.inf).max((0, 1))])
 
 
 def compress(dense: Float[np.ndarray, "A C D"]) -> tuple[Int[np.ndarray, "A C Z"], Float[np.ndarray, "A C Z"]]:

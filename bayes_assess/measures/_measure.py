@@ -14,7 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.engine import xp
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._shapes import as_risk
 from bayes_assess.measures._stacked import Part, jacobian, value
@@ -54,6 +56,10 @@ class Measure:
         Where every output lies, if that is not [0, 1]; without `bounded` or `range` an output may be any number.
     defined : callable, optional
         Maps R to bool, a scalar or (k,): False where the measure has no value. By default, where g(R) is finite.
+    derivative : callable, optional
+        Maps R to Dg(R), (k, d), in closed form; by default JAX differentiates g.
+    elementwise : bool
+        True: g and `defined` return scalars, and take risks (d, ...) with more axes, too, entry by entry.
     made_by : (name, ((option, value), ...)), optional
         Arguments of `measure` that make it, where its name alone does not; left out of measures of one's own.
     build : callable, optional
@@ -92,6 +98,8 @@ class Measure:
     bounded: bool = False
     range: tuple[float, float] = (-math.inf, math.inf)
     defined: Callable[[Any], Any] | None = None
+    derivative: Callable[[Any], Any] | None = None
+    elementwise: bool = False
     made_by: tuple[str, tuple[tuple[str, Any], ...]] | None = None
     build: Callable[[int], Measure] | None = None
     ranking: Callable[..., Any] | None = None
@@ -156,7 +164,7 @@ class Measure:
         return jacobian(self._parts(len(values)), values)
 
     def _risk(self, risk: Risk) -> Float[Array, " D"]:
-        values = jnp.asarray(risk, jnp.float64)
+        values = xp.asarray(risk, xp.float64)
         return as_risk(values, sizes(self, 2)[0] if self.real else values.shape[-1])
 
     def _parts(self, size: int) -> tuple[Part]:
@@ -164,7 +172,7 @@ class Measure:
             raise QuestionError(f"Measure {self.name!r} is of the order of all scores; call value_of with all labels.")
         if self.g is None:
             raise QuestionError(f"Measure {self.name!r} depends on the number of classes; call for_classes first.")
-        return (Part(self.g, self.defined, size, (0,)),)
+        return (Part(self.g, self.defined, size, (0,), 1, self.derivative, self.elementwise),)
 
 
 @lru_cache(maxsize=512)
@@ -177,8 +185,8 @@ def sizes(measure: Measure, n_classes: int) -> tuple[int, int]:
     QuestionError
         If the loss does not return a vector, or g neither a scalar nor a vector of floats.
     """
-    one = jax.ShapeDtypeStruct((), jnp.float64 if measure.binary or measure.real else jnp.int64)
-    score = jax.ShapeDtypeStruct((n_classes,) if measure.score_rows else (), jnp.float64)
+    one = jax.ShapeDtypeStruct((), np.float64 if measure.binary or measure.real else np.int64)
+    score = jax.ShapeDtypeStruct((n_classes,) if measure.score_rows else (), np.float64)
     arguments = (one, one) if measure.score_kind is None else (one, one, score)
     loss = _shape("loss", measure, measure.loss, *arguments)
     if len(loss.shape) != 1 or not loss.shape[0]:
@@ -186,7 +194,7 @@ def sizes(measure: Measure, n_classes: int) -> tuple[int, int]:
             f"The loss of measure {measure.name!r} returns a vector of shape (d,) for one item; found shape "
             f"{tuple(loss.shape)}."
         )
-    output = _shape("g", measure, measure.g, jax.ShapeDtypeStruct(loss.shape, jnp.float64))
+    output = _shape("g", measure, measure.g, jax.ShapeDtypeStruct(loss.shape, np.float64))
     if len(output.shape) > 1 or 0 in output.shape or not jnp.issubdtype(output.dtype, jnp.floating):
         raise QuestionError(
             f"The function g of measure {measure.name!r} maps the risk (d,) to a float or a vector (k,) of floats; "
@@ -217,7 +225,8 @@ def _arity(function: Any) -> int:
 
 def _shape(what: str, measure: Measure, function: Any, *arguments: Any) -> Any:
     try:
-        result = jax.eval_shape(lambda *values: jnp.asarray(function(*values)), *arguments)
+        with engine.compiled():
+            result = jax.eval_shape(lambda *values: jnp.asarray(function(*values)), *arguments)
     except (TypeError, ValueError, IndexError) as error:
         first = str(error).strip().split("\n", 1)[0]
         raise QuestionError(f"The {what} of measure {measure.name!r} cannot be evaluated: {first}") from error

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.engine import xp
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._item_attributes import OWN, Attributes, describe, item_scores, positive_code
 from bayes_assess.measures._loss_table import LossTable
@@ -250,7 +250,8 @@ class _Builder:
                 starts += [blocks[key] + group * size for group in range(n_groups)]
             averaged = 1 if self.average is None else n_groups
             g, defined = (_WithinGroup(_function(one)), _is_drawn) if is_ratio else (_function(one), one.defined)
-            parts.append(Part(g, defined, size, tuple(starts), averaged))
+            derivative = None if is_ratio else one.derivative
+            parts.append(Part(g, defined, size, tuple(starts), averaged, derivative, one.elementwise))
             names = output_names(one, k, self.pool.classes)
             outputs += [name + ending for ending in self._endings() for name in names]
             ranges += [one.range] * (k * len(starts) // averaged)
@@ -347,16 +348,17 @@ def _evaluate(
 
 @x64
 def _cells(one: Measure, n_classes: int, positive: int | None, predicted: Any, scores: Any) -> Float[Array, "U C D"]:
-    return _all_cells(one.loss, n_classes, positive, predicted, scores)
+    with engine.compiled():  # once per pool, over all scores
+        return _all_cells(one.loss, n_classes, positive, predicted, scores)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
+@partial(engine.jit, static_argnums=(0, 1, 2))
 def _all_cells(loss: Any, n_classes: int, positive: int | None, predicted: Any, scores: Any) -> Float[Array, "U C D"]:
-    labels, f = jnp.arange(n_classes), jnp.asarray(predicted, jnp.int64)
+    labels, f = xp.arange(n_classes), xp.asarray(predicted, xp.int64)
     if positive is not None:
-        labels, f = (labels == positive).astype(jnp.float64), (f == positive).astype(jnp.float64)
+        labels, f = (labels == positive).astype(xp.float64), (f == positive).astype(xp.float64)
     if scores is None:
-        losses = jax.vmap(lambda one: jax.vmap(lambda y: loss(y, one))(labels))(f)
+        losses = engine.vmap(lambda one: engine.vmap(lambda y: loss(y, one))(labels))(f)
     else:
-        losses = jax.vmap(lambda one, s: jax.vmap(lambda y: loss(y, one, s))(labels))(f, scores)
-    return losses.astype(jnp.float64)
+        losses = engine.vmap(lambda one, s: engine.vmap(lambda y: loss(y, one, s))(labels))(f, scores)
+    return losses.astype(xp.float64)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._ratios import divide
@@ -139,7 +139,7 @@ class PRCurveTable:
     @x64
     def nonzero(self) -> Bool[Array, "A C"]:
         """Where a loss is not 0: every rank but the lowest, and every positive label."""
-        ranks, labels = jnp.arange(self.n_attributes), jnp.arange(self.n_classes)
+        ranks, labels = xp.arange(self.n_attributes), xp.arange(self.n_classes)
         return (ranks[:, None] > 0) | (labels[None] == self.positive)
 
     @x64
@@ -147,42 +147,42 @@ class PRCurveTable:
         """Compute the risk R = (A_1..A_L, B_1..B_L, P), (..., D), of a share (..., A, C) of every cell."""
         cells = as_cells(share, self.n_attributes, self.n_classes)
         positive = cells[..., self.positive]
-        return jnp.concatenate([_above(cells.sum(-1)), _above(positive), positive.sum(-1, keepdims=True)], -1)
+        return xp.concatenate([_above(cells.sum(-1)), _above(positive), positive.sum(-1, keepdims=True)], -1)
 
     @x64
     def value(self, risk: FloatRisk) -> Float[Array, "*batch K"]:
         """Compute the precisions and recalls, (..., K); 0 where a denominator is 0."""
         precision, recall, *_ = self._curves(risk)
-        return jnp.minimum(jnp.concatenate([precision, recall], -1), 1.0)  # sums are rounded
+        return xp.minimum(xp.concatenate([precision, recall], -1), 1.0)  # sums are rounded
 
     @x64
     def defined(self, risk: FloatRisk) -> Bool[Array, "*batch K"]:
         """Tell which outputs have a value, (..., K): False where none is predicted, or none labelled, positive."""
         predicted, _, positive = self._split(risk)
-        return jnp.concatenate([predicted > 0, jnp.broadcast_to(positive > 0, predicted.shape)], -1)
+        return xp.concatenate([predicted > 0, xp.broadcast_to(positive > 0, predicted.shape)], -1)
 
     @x64
     def jacobian(self, risk: Float[Array, " D"]) -> Float[Array, "K D"]:
         """Compute Dg(R), (K, D): O(L^2) numbers, of which most are 0."""
         precision, recall, inverse, whole = self._curves(risk)
         size = len(self.thresholds)
-        corner, none = jnp.diag(inverse), jnp.zeros((size, size), jnp.float64)
-        upper = jnp.concatenate([-precision[:, None] * corner, corner, none[:, :1]], 1)
-        lower = jnp.concatenate([none, whole[None] * jnp.eye(size), -recall[:, None] * whole[None]], 1)
-        return jnp.concatenate([upper, lower])
+        corner, none = xp.diag(inverse), xp.zeros((size, size), xp.float64)
+        upper = xp.concatenate([-precision[:, None] * corner, corner, none[:, :1]], 1)
+        lower = xp.concatenate([none, whole[None] * xp.eye(size), -recall[:, None] * whole[None]], 1)
+        return xp.concatenate([upper, lower])
 
     @x64
     def directions(self, risk: Float[Array, " D"], every: int = 1) -> Float[Array, "A C K"]:
         """Compute Dg(R) l(a, y), (A, C, K): O(L^2) numbers, for few thresholds, or some of them: one in `every`."""
         precision, recall, inverse, whole = self._curves(risk)
         precision, recall, inverse = (curve[None, None, every // 2 :: every] for curve in (precision, recall, inverse))
-        thresholds, whole = jnp.arange(len(self.thresholds))[None, None, every // 2 :: every], whole[None, None]
-        reached = jnp.arange(self.n_attributes)[:, None, None] > thresholds
-        label = (jnp.arange(self.n_classes) == self.positive).astype(jnp.float64)[None, :, None]
-        return jnp.concatenate(
+        thresholds, whole = xp.arange(len(self.thresholds))[None, None, every // 2 :: every], whole[None, None]
+        reached = xp.arange(self.n_attributes)[:, None, None] > thresholds
+        label = (xp.arange(self.n_classes) == self.positive).astype(xp.float64)[None, :, None]
+        return xp.concatenate(
             [
-                jnp.where(reached, (label - precision) * inverse, 0.0),
-                label * (reached.astype(jnp.float64) - recall) * whole,
+                xp.where(reached, (label - precision) * inverse, 0.0),
+                label * (reached.astype(xp.float64) - recall) * whole,
             ],
             -1,
         )
@@ -197,7 +197,7 @@ class PRCurveTable:
         negative = _below((precision * inverse) ** 2)
         recalls = _below((1 - recall) ** 2) + (recall**2).sum() - _below(recall**2)
         positive = _below(((1 - precision) * inverse) ** 2) + recalls * whole**2
-        return jnp.where((jnp.arange(self.n_classes) == self.positive)[None], positive[:, None], negative[:, None])
+        return xp.where((xp.arange(self.n_classes) == self.positive)[None], positive[:, None], negative[:, None])
 
     @x64
     def covariance(
@@ -207,15 +207,15 @@ class PRCurveTable:
         precision, recall, inverse, whole = self._curves(risk)
         positive, negative, total = self._masses(mass)
         size = len(self.thresholds)
-        later = jnp.maximum(jnp.arange(size)[:, None], jnp.arange(size)[None])  # the rarer of two events
+        later = xp.maximum(xp.arange(size)[:, None], xp.arange(size)[None])  # the rarer of two events
         both, miss = positive[later], 1 - precision
-        precisions = both * jnp.outer(miss, miss) + negative[later] * jnp.outer(precision, precision)
-        hit = jnp.outer(positive, recall)  # sums of y over the items above a threshold, times the other's recall
+        precisions = both * xp.outer(miss, miss) + negative[later] * xp.outer(precision, precision)
+        hit = xp.outer(positive, recall)  # sums of y over the items above a threshold, times the other's recall
         crossed = (miss * inverse)[:, None] * (both - hit) * whole[None]
-        recalls = both - hit - hit.T + total * jnp.outer(recall, recall)
-        blocks = [[precisions * jnp.outer(inverse, inverse), crossed], [crossed.T, recalls * whole[None] ** 2]]
+        recalls = both - hit - hit.T + total * xp.outer(recall, recall)
+        blocks = [[precisions * xp.outer(inverse, inverse), crossed], [crossed.T, recalls * whole[None] ** 2]]
         centre = self._centres(risk, centres)
-        return (jnp.block(blocks) - centre.T @ centre) / n
+        return (xp.block(blocks) - centre.T @ centre) / n
 
     @x64
     def variances(
@@ -226,30 +226,30 @@ class PRCurveTable:
         positive, negative, total = self._masses(mass)
         precisions = (positive * (1 - precision) ** 2 + negative * precision**2) * inverse**2
         recalls = (positive * (1 - recall) ** 2 + (total - positive) * recall**2) * whole**2
-        moments = jnp.concatenate([precisions, recalls])
-        return jnp.maximum(moments - (self._centres(risk, centres) ** 2).sum(0), 0.0) / n
+        moments = xp.concatenate([precisions, recalls])
+        return xp.maximum(moments - (self._centres(risk, centres) ** 2).sum(0), 0.0) / n
 
     def _centres(self, risk: Float[Array, " D"], centres: Float[Array, "H D"] | None) -> Float[Array, "H K"]:
         """Compute Dg(R) c for every centre; 0 for R itself, since ratios do not change with the scale of R."""
         if centres is None:
-            return jnp.zeros((1, self.n_outputs))
+            return xp.zeros((1, self.n_outputs))
         precision, recall, inverse, whole = self._curves(risk)
         above, hits, positives = self._split(centres)
-        return jnp.concatenate([(hits - precision * above) * inverse, (hits - recall * positives) * whole], axis=-1)
+        return xp.concatenate([(hits - precision * above) * inverse, (hits - recall * positives) * whole], axis=-1)
 
     @x64
     def influence_ends(self, risk: Float[Array, " D"], weight: Float[Array, " A"]) -> Float[Array, "2 K"]:
         """Compute the least and the greatest influence of a draw, (2, K), as `LossTable.influence_ends`, in O(L)."""
         precision, recall, inverse, whole = self._curves(risk)
-        above = jax.lax.cummax(weight[:0:-1])[::-1]  # the greatest weight of those that reach a threshold
-        below = jax.lax.cummax(weight)[:-1]
-        least = jnp.concatenate([-precision * inverse * above, -recall * whole * below])
-        return jnp.stack([least, jnp.concatenate([(1 - precision) * inverse * above, (1 - recall) * whole * above])])
+        above = engine.cummax(weight[:0:-1])[::-1]  # the greatest weight of those that reach a threshold
+        below = engine.cummax(weight)[:-1]
+        least = xp.concatenate([-precision * inverse * above, -recall * whole * below])
+        return xp.stack([least, xp.concatenate([(1 - precision) * inverse * above, (1 - recall) * whole * above])])
 
     @x64
     def touched(self, drawn: Bool[Array, " A"]) -> Bool[Array, " K"]:
         """Return True, (K,): ratios are undefined where no draw has a say."""
-        return jnp.ones(self.n_outputs, bool)
+        return xp.ones(self.n_outputs, bool)
 
     def _split(self, risk: FloatRisk) -> tuple[Any, Any, Any]:
         """Return A and B, (..., L), and P, (..., 1)."""
@@ -259,7 +259,7 @@ class PRCurveTable:
     def _curves(self, risk: FloatRisk) -> tuple[Any, Any, Any, Any]:
         """Precision and recall, and 1 / A and 1 / P; all 0 where a denominator is."""
         predicted, hits, positive = self._split(risk)
-        inverse, whole = divide(jnp.ones_like(predicted), predicted)[0], divide(jnp.ones_like(positive), positive)[0]
+        inverse, whole = divide(xp.ones_like(predicted), predicted)[0], divide(xp.ones_like(positive), positive)[0]
         return hits * inverse, hits * whole, inverse, whole
 
     def _masses(self, mass: FloatCells) -> tuple[Any, Any, Any]:
@@ -292,9 +292,9 @@ def _usual(scores: Float[np.ndarray, " M"], n: int) -> Float[np.ndarray, " L"]:
 
 def _above(cells: Float[Array, "*batch A"]) -> Float[Array, "*batch L"]:
     """Sum over the attributes that reach threshold l: those of rank l and more, l = 1..L."""
-    return jnp.cumsum(cells[..., :0:-1], -1)[..., ::-1]
+    return xp.cumsum(cells[..., :0:-1], -1)[..., ::-1]
 
 
 def _below(terms: Float[Array, " L"]) -> Float[Array, " A"]:
     """Sum over the thresholds that an attribute reaches: the first j, j = 0..L."""
-    return jnp.concatenate([jnp.zeros(1, terms.dtype), jnp.cumsum(terms)])
+    return xp.concatenate([xp.zeros(1, terms.dtype), xp.cumsum(terms)])

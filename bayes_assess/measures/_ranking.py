@@ -24,12 +24,13 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 from scipy.special import digamma
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.measures._loss_table import LossTable
 from bayes_assess.measures._losses import Ends, ends_of
@@ -75,18 +76,18 @@ class Levels(NamedTuple):
 
 def area(positive: Float[Array, "*batch L"], negative: Float[Array, "*batch L"], levels: Levels) -> Any:
     """Compute the area under the ROC curve; NaN where all labels are alike."""
-    below = jnp.cumsum(negative, -1) - negative / 2
+    below = xp.cumsum(negative, -1) - negative / 2
     return (positive * below).sum(-1) / (positive.sum(-1) * negative.sum(-1))
 
 
 def mean_precision(positive: Float[Array, "*batch L"], negative: Float[Array, "*batch L"], levels: Levels) -> Any:
     """Compute the average precision; NaN where no label is positive."""
     items = positive + negative
-    hits, reached = (jnp.cumsum(x[..., ::-1], -1)[..., ::-1] for x in (positive, items))
+    hits, reached = (xp.cumsum(x[..., ::-1], -1)[..., ::-1] for x in (positive, items))
     share, at_end = divide(positive, items)[0], divide(hits, reached)[0]
     before = levels.above * divide(hits - positive, reached - items)[0]
     along = share + (before + 1 - share * (levels.above + 1)) * levels.steps / levels.size
-    precision = jnp.where(levels.tied, at_end, along)
+    precision = xp.where(levels.tied, at_end, along)
     return (positive * precision).sum(-1) / positive.sum(-1)
 
 
@@ -106,13 +107,13 @@ class LevelLosses:
     def mean(self, share: Float[Array, "*batch A C"]) -> Float[Array, "*batch D"]:
         """Add up the shares of positives and of the other labels."""
         hits = share[..., self.positive]
-        return jnp.concatenate([hits, share.sum(-1) - hits], axis=-1)
+        return xp.concatenate([hits, share.sum(-1) - hits], axis=-1)
 
     def project(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C K"]:
         """Compute Dg(R) l(a, y)."""
         hits, others = jacobian[:, : self.n_levels].T, jacobian[:, self.n_levels :].T
-        is_hit = (jnp.arange(self.n_classes) == self.positive)[None, :, None]
-        return jnp.where(is_hit, hits[:, None], others[:, None])
+        is_hit = (xp.arange(self.n_classes) == self.positive)[None, :, None]
+        return xp.where(is_hit, hits[:, None], others[:, None])
 
     def squares(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C"]:
         """Compute the squares of `project`, summed over the outputs."""
@@ -120,7 +121,7 @@ class LevelLosses:
 
     def drawn(self, attributes: Bool[Array, " A"]) -> Bool[Array, " D"]:
         """Tell which losses are of these levels."""
-        return jnp.concatenate([attributes, attributes])
+        return xp.concatenate([attributes, attributes])
 
     def ends(self, jacobian: Float[Array, "K D"], weight: Float[Array, " A"]) -> Ends:
         """Compute the least and the greatest of weight times `project`."""
@@ -128,7 +129,7 @@ class LevelLosses:
 
     def weighted_squares(self, jacobian: Float[Array, "K D"], mass: Any) -> Float[Array, " K"]:
         """Compute the sum of mass times the squares of `project`."""
-        return jnp.einsum("ack,ac->k", self.project(jacobian) ** 2, mass, precision="highest")
+        return xp.einsum("ack,ac->k", self.project(jacobian) ** 2, mass, precision="highest")
 
 
 register_dataclass(LevelLosses, [], ["n_levels", "n_classes", "positive"])
@@ -157,23 +158,28 @@ class RankingTable(LossTable):
     def value(self, risk: Any) -> Float[Array, "*batch K"]:
         """Compute the measures g(R), (..., K); 0 where a measure has no value."""
         values = self._g(self._risk(risk))
-        return jnp.where(jnp.isfinite(values), jnp.clip(values, 0.0, 1.0), 0.0)  # sums are rounded
+        return xp.where(xp.isfinite(values), xp.clip(values, 0.0, 1.0), 0.0)  # sums are rounded
 
     @x64
     def defined(self, risk: Any) -> Bool[Array, "*batch K"]:
         """Tell which measures have a value at R, (..., K)."""
-        return jnp.isfinite(self._g(self._risk(risk)))
+        return xp.isfinite(self._g(self._risk(risk)))
 
     @x64
     def jacobian(self, risk: Any) -> Float[Array, "K D"]:
         """Compute Dg(R), (K, D); 0 where a measure has no derivative."""
-        matrix = jax.jacrev(self._g)(self._risk(risk))
-        return jnp.where(jnp.isfinite(matrix), matrix, 0.0)
+        risk = self._risk(risk)
+        if engine.is_eager():
+            with engine.compiled(), jax.enable_x64(True):
+                matrix = np.asarray(_slopes(self.rankings, risk, self.levels))
+        else:
+            matrix = _slopes(self.rankings, risk, self.levels)
+        return xp.where(xp.isfinite(matrix), matrix, 0.0)
 
     @x64
     def touched(self, drawn: Bool[Array, " A"]) -> Bool[Array, " K"]:
         """Return True, (K,): measures are undefined where no draw has a say."""
-        return jnp.ones(self.n_outputs, bool)
+        return xp.ones(self.n_outputs, bool)
 
     def for_outcomes(self, n_outcomes: int, positive: int) -> RankingTable:
         """Return the table of labels that are among other classes, such as 0 and 1."""
@@ -202,13 +208,19 @@ class RankingTable(LossTable):
 
 
 def _g(rankings: Any, positive: Any, negative: Any, levels: Levels) -> Float[Array, "*batch K"]:
-    return jnp.stack([g(positive, negative, levels) for g in rankings], axis=-1)
+    return xp.stack([g(positive, negative, levels) for g in rankings], axis=-1)
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(engine.jit, static_argnums=0)
+def _slopes(rankings: Any, risk: Float[Array, " D"], levels: Levels) -> Float[Array, "K D"]:
+    n = len(levels.size)
+    return jax.jacrev(lambda risk: _g(rankings, risk[:n], risk[n:], levels))(risk)
+
+
+@partial(engine.jit, static_argnums=0)
 def _values_of(rankings: Any, positive: Any, negative: Any, levels: Levels) -> Float[Array, "n K"]:
     values = _g(rankings, positive, negative, levels)
-    return jnp.where(jnp.isfinite(values), jnp.clip(values, 0.0, 1.0), 0.0)
+    return xp.where(xp.isfinite(values), xp.clip(values, 0.0, 1.0), 0.0)
 
 
 def ranking_table(

@@ -10,9 +10,9 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import Any
 
-import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from bayes_assess._tools.engine import xp
 from bayes_assess.measures._measure import Measure
 
 
@@ -27,16 +27,18 @@ def divide(
         `known` is False where the denominator is 0.
     """
     known = denominator > floor
-    return jnp.where(known, numerator / jnp.where(known, denominator, 1.0), 0.0), known
+    return xp.where(known, numerator / xp.where(known, denominator, 1.0), 0.0), known
 
 
 def indicators(code: Any, n_classes: int) -> Float[Array, " C"]:
     """Return the indicators of all classes: 1 at the code, else 0."""
-    return (jnp.arange(n_classes) == code).astype(jnp.float64)
+    return (xp.arange(n_classes) == code).astype(xp.float64)
 
 
 def in_two(pair: Any, **fields: Any) -> Measure:
     """Make a measure of one function that returns the value and whether it is defined."""
+    if pair in _DERIVATIVES:
+        fields = {"derivative": _DERIVATIVES[pair], "elementwise": True, **fields}
     return Measure(g=lambda risk: pair(risk)[0], defined=lambda risk: pair(risk)[1], **fields)
 
 
@@ -49,10 +51,10 @@ def ratio(name: str, kind: str, average: str = "binary", weight: float = 0.5, ma
     if average == "binary":
         loss = partial(_binary_loss, kind, weight)
         fields = {"name": name, "binary": True, "bounded": True, "outputs": (name,), "made_by": made_by}
-        return in_two(_one_ratio, loss=loss, **fields)
+        return in_two(one_ratio, loss=loss, **fields)
     if average == "micro" or (average == "weighted" and kind == "recall"):
         # every error is a false alarm of one class and a miss of another, so these depend on the share of errors
-        pair = _jaccard_of_errors if kind == "jaccard" else _share_right
+        pair = _jaccard_of_errors if kind == "jaccard" else share_right
         return in_two(pair, loss=error, name=name, bounded=True, made_by=made_by)
     return Measure(name=name, made_by=made_by, build=partial(_averaged, name, kind, average, weight))
 
@@ -65,7 +67,7 @@ def seme_f1_macro() -> Measure:
 
 def error(y: Any, f: Any) -> Float[Array, "1"]:
     """Return 1[y != f]."""
-    return (y != f).astype(jnp.float64)[None]
+    return (y != f).astype(xp.float64)[None]
 
 
 def _terms(kind: str, weight: float, y: Any, f: Any) -> tuple[Any, Any]:
@@ -82,19 +84,40 @@ def _terms(kind: str, weight: float, y: Any, f: Any) -> tuple[Any, Any]:
 
 
 def _binary_loss(kind: str, weight: float, y: Any, f: Any) -> Float[Array, "2"]:
-    return jnp.stack(_terms(kind, weight, y, f))
+    return xp.stack(_terms(kind, weight, y, f))
 
 
-def _one_ratio(risk: Any) -> tuple[Any, Any]:
+def one_ratio(risk: Any) -> tuple[Any, Any]:
+    """Return R1 / R2."""
     return divide(risk[0], risk[1])
 
 
-def _share_right(risk: Any) -> tuple[Any, Any]:
-    return 1 - risk[0], jnp.asarray(True)
+def share_right(risk: Any) -> tuple[Any, Any]:
+    """Return 1 - R."""
+    return 1 - risk[0], xp.asarray(True)
+
+
+def mean_loss(risk: Any) -> tuple[Any, Any]:
+    """Return R."""
+    return risk[0], xp.asarray(True)
 
 
 def _jaccard_of_errors(risk: Any) -> tuple[Any, Any]:
     return divide(1 - risk[0], 1 + risk[0])
+
+
+def derivative_of_ratio(risk: Any) -> Any:
+    """Differentiate R1 / R2 ([NH] Table 1)."""
+    one, known = divide(xp.ones_like(risk[1]), risk[1])
+    return xp.stack([one, -xp.where(known, risk[0] * one, 0.0) * one])[None]
+
+
+_DERIVATIVES = {
+    one_ratio: derivative_of_ratio,
+    share_right: lambda risk: -xp.ones((1, 1)),
+    mean_loss: lambda risk: xp.ones((1, 1)),
+    _jaccard_of_errors: lambda risk: (-2 / (1 + risk) ** 2)[None],
+}
 
 
 @cache
@@ -102,7 +125,7 @@ def _averaged(name: str, kind: str, average: str, weight: float, n_classes: int)
     loss = class_loss(kind, weight, n_classes, with_labels=average == "weighted")
 
     def pair(risk: Any) -> tuple[Any, Any]:
-        numerator, denominator, *labels = jnp.split(risk, len(risk) // n_classes)
+        numerator, denominator, *labels = xp.split(risk, len(risk) // n_classes)
         ratios, known = divide(numerator, denominator)
         if average == "per_class":
             return ratios, known
@@ -121,7 +144,7 @@ def class_loss(kind: str, weight: float, n_classes: int, *, with_labels: bool = 
     def loss(y: Any, f: Any) -> Float[Array, " D"]:
         label = indicators(y, n_classes)
         terms = _terms(kind, weight, label, indicators(f, n_classes))
-        return jnp.concatenate([*terms, label] if with_labels else terms)
+        return xp.concatenate([*terms, label] if with_labels else terms)
 
     return loss
 
@@ -130,10 +153,10 @@ def class_loss(kind: str, weight: float, n_classes: int, *, with_labels: bool = 
 def _harmonic(n_classes: int) -> Measure:
     def loss(y: Any, f: Any) -> Float[Array, " D"]:
         label, predicted = indicators(y, n_classes), indicators(f, n_classes)
-        return jnp.concatenate([label * predicted, predicted, label])
+        return xp.concatenate([label * predicted, predicted, label])
 
     def pair(risk: Any) -> tuple[Any, Any]:
-        hits, predicted, labels = jnp.split(risk, 3)
+        hits, predicted, labels = xp.split(risk, 3)
         (precision, some), (recall, others) = divide(hits, predicted), divide(hits, labels)
         precision, recall = precision.mean(), recall.mean()
         mean, known = divide(2 * precision * recall, precision + recall)

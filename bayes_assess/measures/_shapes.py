@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from bayes_assess._tools.engine import xp
 from bayes_assess.errors import QuestionError
 
 
@@ -18,7 +18,7 @@ def as_cells(values: Any, n_attributes: int, n_classes: int) -> Float[Array, "*b
     QuestionError
         If it has another shape than (..., A, C).
     """
-    cells = jnp.asarray(values, jnp.float64)
+    cells = xp.asarray(values, xp.float64)
     if cells.shape[-2:] != (n_attributes, n_classes):
         raise QuestionError(
             "Shares have a row per attribute and a column per label, "
@@ -35,7 +35,7 @@ def as_risk(values: Any, size: int) -> Float[Array, "*batch D"]:
     QuestionError
         If it has another shape than (..., D).
     """
-    risk = jnp.asarray(values, jnp.float64)
+    risk = xp.asarray(values, xp.float64)
     if risk.shape[-1:] != (size,):
         raise QuestionError(f"A risk is the mean of {size} losses; found shape {risk.shape}.")
     return risk

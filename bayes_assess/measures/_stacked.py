@@ -11,9 +11,11 @@ from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
+
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Part:
     size: int  # number of losses of g
     starts: tuple[int, ...]  # where the losses of each copy begin in the common risk
     averaged: int = 1  # so many consecutive copies become one, their mean
+    derivative: Callable[[Any], Any] | None = None  # Dg, in closed form
+    elementwise: bool = False  # whether g and is_defined take arrays of risks, whose losses come first
 
     @property
     def places(self) -> Int[np.ndarray, "N D"]:
@@ -33,60 +37,87 @@ class Part:
 
     def value(self, risk: Float[Array, " D"]) -> Float[Array, " K"]:
         """Compute g at the risk of one copy; 0 where it is not finite."""
-        values = jnp.atleast_1d(jnp.asarray(self.g(risk), jnp.float64))
-        return jnp.where(jnp.isfinite(values), values, 0.0)
+        values = xp.atleast_1d(xp.asarray(self.g(risk), xp.float64))
+        return xp.where(xp.isfinite(values), values, 0.0)
 
     def defined(self, risk: Float[Array, " D"]) -> Bool[Array, " K"]:
-        values = jnp.atleast_1d(jnp.asarray(self.g(risk)))
-        known = jnp.isfinite(values) if self.is_defined is None else jnp.asarray(self.is_defined(risk))
-        return jnp.broadcast_to(known, values.shape)
+        values = xp.atleast_1d(xp.asarray(self.g(risk)))
+        known = xp.isfinite(values) if self.is_defined is None else xp.asarray(self.is_defined(risk))
+        return xp.broadcast_to(known, values.shape)
 
     def jacobian(self, risk: Float[Array, " D"]) -> Float[Array, "K D"]:
         """Differentiate g at the risk of one copy; 0 where that is not finite."""
-        n_outputs = jax.eval_shape(self.value, risk).shape[0]
-        differentiate = jax.jacrev if n_outputs <= self.size else jax.jacfwd
-        matrix = differentiate(lambda r: jnp.atleast_1d(jnp.asarray(self.g(r), jnp.float64)))(risk)
-        return jnp.where(jnp.isfinite(matrix), matrix, 0.0)
+        if self.derivative is not None:
+            matrix = xp.asarray(self.derivative(risk), xp.float64)
+        elif engine.is_eager():
+            with engine.compiled(), jax.enable_x64(True):
+                matrix = np.asarray(_differentiated(self, risk))
+        else:
+            matrix = _differentiated(self, risk)
+        return xp.where(xp.isfinite(matrix), matrix, 0.0)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of values of g."""
+        with engine.compiled(), jax.enable_x64(True):
+            return jax.eval_shape(self.value, jax.ShapeDtypeStruct((self.size,), np.float64)).shape[0]
 
 
-@partial(jax.jit, static_argnums=0)
-def value(parts: tuple[Part, ...], risk: Float[Array, " D"]) -> Float[Array, " K"]:
-    """Compute all outputs, part by part and copy by copy."""
-    blocks = [(part, jax.vmap(part.value)(risk[part.places])) for part in parts]
-    return jnp.concatenate([_averaged(part, block).mean(1).ravel() for part, block in blocks])
+@partial(engine.jit, static_argnums=0)
+def _differentiated(part: Part, risk: Float[Array, " D"]) -> Float[Array, "K D"]:
+    differentiate = jax.jacrev if part.n_outputs <= part.size else jax.jacfwd
+    return differentiate(lambda r: xp.atleast_1d(xp.asarray(part.g(r), xp.float64)))(risk)
 
 
-@partial(jax.jit, static_argnums=0)
-def defined(parts: tuple[Part, ...], risk: Float[Array, " D"]) -> Bool[Array, " K"]:
-    """Tell which outputs have a value."""
-    blocks = [(part, jax.vmap(part.defined)(risk[part.places])) for part in parts]
-    return jnp.concatenate([_averaged(part, block).all(1).ravel() for part, block in blocks])
+@partial(engine.jit, static_argnums=0)
+def value(parts: tuple[Part, ...], risk: Float[Array, "*batch D"]) -> Float[Array, "*batch K"]:
+    """Compute all outputs, part by part and copy by copy; of batches where all parts work entry by entry."""
+    blocks = [_averaged(part, _by_copy(part, part.value, risk)).mean(-2) for part in parts]
+    return xp.concatenate([_flat(block) for block in blocks], axis=-1)
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(engine.jit, static_argnums=0)
+def defined(parts: tuple[Part, ...], risk: Float[Array, "*batch D"]) -> Bool[Array, "*batch K"]:
+    """Tell which outputs have a value; see `value`."""
+    blocks = [_averaged(part, _by_copy(part, part.defined, risk)).all(-2) for part in parts]
+    return xp.concatenate([_flat(block) for block in blocks], axis=-1)
+
+
+@partial(engine.jit, static_argnums=0)
 def jacobian(parts: tuple[Part, ...], risk: Float[Array, " D"]) -> Float[Array, "K D"]:
     """Differentiate all outputs; a copy's outputs depend on its own losses alone."""
-    blocks = [jax.vmap(part.jacobian)(risk[part.places]) / part.averaged for part in parts]
+    blocks = [engine.vmap(part.jacobian)(risk[part.places]) / part.averaged for part in parts]
     sizes = [block.shape[0] // part.averaged * block.shape[1] for part, block in zip(parts, blocks, strict=True)]
-    matrix = jnp.zeros((sum(sizes), risk.shape[0]), jnp.float64)
+    matrix = xp.zeros((sum(sizes), risk.shape[0]), xp.float64)
     at = 0
     for part, block, size in zip(parts, blocks, sizes, strict=True):
         n_copies, n_outputs = block.shape[:2]
         rows = at + np.add.outer(np.arange(n_copies) // part.averaged * n_outputs, np.arange(n_outputs))
-        matrix = matrix.at[rows[:, :, None], part.places[:, None, :]].set(block)
+        matrix = engine.at(matrix)[rows[:, :, None], part.places[:, None, :]].set(block)
         at += size
     return matrix
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(engine.jit, static_argnums=0)
 def touched(parts: tuple[Part, ...], losses: Bool[Array, " D"]) -> Bool[Array, " K"]:
     """Tell which outputs depend on one of these losses; a mean over copies, on one of each."""
     some = [losses[part.places].any(1).reshape(-1, part.averaged).all(1) for part in parts]
-    risk = jnp.zeros(losses.shape, jnp.float64)
-    n_outputs = [jax.eval_shape(part.value, risk[part.places[0]]).shape[0] for part in parts]
-    return jnp.concatenate([jnp.repeat(one, n) for one, n in zip(some, n_outputs, strict=True)])
+    n_outputs = [part.n_outputs for part in parts]
+    return xp.concatenate([xp.repeat(one, n) for one, n in zip(some, n_outputs, strict=True)])
 
 
-def _averaged(part: Part, block: Array) -> Array:
-    """Set apart the copies that are averaged: (copies, K) becomes (means, averaged, K)."""
-    return block.reshape(-1, part.averaged, block.shape[1])
+def _by_copy(part: Part, function: Callable[[Any], Any], risk: Float[Array, "*batch D"]) -> Float[Array, "*batch N K"]:
+    """Apply a function of the risk of one copy to all copies."""
+    if not part.elementwise:
+        return engine.vmap(function)(risk[part.places])
+    found = function(xp.moveaxis(risk, -1, 0)[part.places.T])  # (N, *batch)
+    return xp.moveaxis(found, 0, -1)[..., None]
+
+
+def _averaged(part: Part, block: Float[Array, "*batch N K"]) -> Float[Array, "*batch M A K"]:
+    """Set apart the copies that are averaged: M means of A copies each."""
+    return block.reshape(*block.shape[:-2], -1, part.averaged, block.shape[-1])
+
+
+def _flat(block: Float[Array, "*batch M K"]) -> Float[Array, "*batch MK"]:
+    return block.reshape(*block.shape[:-2], -1)

@@ -16,14 +16,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpyro
-import numpyro.distributions as dist
 from jax.scipy.special import xlog1py, xlogy
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
+from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import PriorError
 from bayes_assess.models._mean_scores import mean_scores

@@ -16,11 +16,10 @@ from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
-import numpyro
-import numpyro.distributions as dist
 from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.models import beta_bernoulli
 from bayes_assess.models._mean_scores import binned_scores

@@ -32,15 +32,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-import numpyro
-import numpyro.distributions as dist
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 from scipy import special
 
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
+from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.seeds import generator, jax_key
 from bayes_assess.models._numerics import particles as smc
@@ -94,12 +92,9 @@ class Coordinates(NamedTuple):
 
 
 def rates(
-    place: Float[Array, "S D"], member: Members, coordinates: Coordinates, xp: Any = jnp
+    place: Float[Array, "S D"], member: Members, coordinates: Coordinates
 ) -> tuple[Float[Array, "S K"], Float[Array, "S K"]]:
-    """Compute the curve m and the strength nu_c at every cell from standard normal parameters of one member.
-
-    `xp` is the module of the arrays, JAX's or NumPy.
-    """
+    """Compute the curve m and the strength nu_c at every cell from standard normal parameters of one member."""
 
     def sigmoid(x):
         return 1 / (1 + xp.exp(-xp.clip(x, -80.0, 80.0)))  # to full relative precision where it is small
@@ -164,15 +159,15 @@ def program(
     values = [numpyro.sample(name, dist.Normal(0.0, 1.0)) for name in PARAMETERS]
     with numpyro.plate("smooth", N_SMOOTH):
         deviation = numpyro.sample("deviation", dist.Normal(0.0, 1.0))
-    parts = [jnp.stack([jnp.asarray(value) for value in values]), jnp.asarray(deviation)]
+    parts = [xp.stack([xp.asarray(value) for value in values]), xp.asarray(deviation)]
     if n_groups := coordinates.groups.shape[1]:
         with numpyro.plate("group", n_groups):
             for name in group_effects(n_groups):
-                parts.append(jnp.asarray(numpyro.sample(name, dist.Normal(0.0, 1.0))))
-    place = jnp.concatenate(parts)
+                parts.append(xp.asarray(numpyro.sample(name, dist.Normal(0.0, 1.0))))
+    place = xp.concatenate(parts)
     share, strength = rates(place[None], member, coordinates)
-    curve = jnp.asarray(numpyro.deterministic("curve", share[0]))
-    nu = jnp.asarray(numpyro.deterministic("nu", strength[0]))
+    curve = xp.asarray(numpyro.deterministic("curve", share[0]))
+    nu = xp.asarray(numpyro.deterministic("nu", strength[0]))
     with numpyro.plate("cell", len(n)):
         numpyro.sample("k", dist.BetaBinomial(nu * curve, nu * (1 - curve), n), obs=k)
 
@@ -195,20 +190,20 @@ def log_likelihood(
     """Compute the log probability of labels in one order, cells' own rates integrated out, (S,)."""
     inverse = 1 / strength
     seen = _log_rising(share, inverse, k) + _log_rising(1 - share, inverse, n - k)
-    return jnp.where(n > 0, seen - _log_rising(jnp.ones_like(share), inverse, n), 0.0).sum(1)
+    return xp.where(n > 0, seen - _log_rising(xp.ones_like(share), inverse, n), 0.0).sum(1)
 
 
 def _log_rising(start: Float[Array, "S K"], step: Float[Array, "S K"], n: Float[Array, " K"]) -> Float[Array, "S K"]:
     """Compute log of start (start + step) ... (start + (n - 1) step), in 32 bits: no large numbers cancel."""
-    product = jnp.where(n > 0, start, 1.0)
+    product = xp.where(n > 0, start, 1.0)
     for i in range(1, 4):
-        product = product * jnp.where(n > i, start + i * step, 1.0)
+        product = product * xp.where(n > i, start + i * step, 1.0)
     # From the fifth factor on by Stirling's series, log Gamma(y + rest) - log Gamma(y).
-    rest = jnp.maximum(n - 4, 0.0)
+    rest = xp.maximum(n - 4, 0.0)
     y = start / step + 4
     z = y + rest
     series = (1 / 12 - 1 / (360 * z * z)) / z - (1 / 12 - 1 / (360 * y * y)) / y
-    return jnp.log(product) + (y - 0.5) * jnp.log1p(rest / y) + rest * (jnp.log(z * step) - 1) + series
+    return xp.log(product) + (y - 0.5) * xp.log1p(rest / y) + rest * (xp.log(z * step) - 1) + series
 
 
 class Deciding(NamedTuple):
@@ -265,7 +260,7 @@ class CurveState:
     @property
     def log_prior(self) -> Float[Array, " B"]:
         """Log prior probability of every member."""
-        return jnp.log(self.members.prior)
+        return xp.log(self.members.prior)
 
     @property
     def member_weights(self) -> Float[np.ndarray, " B"]:
@@ -280,16 +275,16 @@ class CurveState:
 
         def log_probability(share, strength):
             # Not 1 less the other: of an improbable label nothing would be left in 32 bits.
-            worth = jnp.where(event, strength * share + count[1], strength * (1 - share) + count[0])
-            return jnp.log(worth / (strength + total))
+            worth = xp.where(event, strength * share + count[1], strength * (1 - share) + count[0])
+            return xp.log(worth / (strength + total))
 
         seen = smc.observe(self.particles, log_probability(self.share[:, :, cell], self.strength[:, :, cell]))
         few = self.deciding
         few = few._replace(log_weight=few.log_weight + log_probability(few.share[:, cell], few.strength[:, cell]))
-        counts = self.counts.at[cell, event.astype(jnp.int32)].add(1)
+        counts = engine.at(self.counts)[cell, event.astype(xp.int32)].add(1)
         learned = replace(self, counts=counts, particles=seen, deciding=few)
         uneven = smc.uneven(seen, self.log_prior)
-        return lax.cond(uneven.any(), lambda state: _moved(state, uneven), lambda state: state, learned)
+        return engine.cond(uneven.any(), lambda state: _moved(state, uneven), lambda state: state, learned)
 
     def weighted(self, n: int) -> tuple[Float[Array, "n K"], Float[Array, "n K"], Int[Array, " n"]]:
         """Draw `n` curves with their strengths by their weights, (n, K) each, and the member of each, (n,)."""
@@ -314,7 +309,8 @@ def start(seed: int, members: Members, coordinates: Coordinates, n_particles: in
     n_groups = coordinates.groups.shape[1]
     dimension = _DIMENSION + len(group_effects(n_groups)) * n_groups
     first = smc.start(generator(seed, "calibration curve"), (n_members, n_particles, dimension))
-    curves = [rates(place, members[i], coordinates, np) for i, place in enumerate(first.place)]
+    with engine.eager():
+        curves = [rates(place, members[i], coordinates) for i, place in enumerate(first.place)]
     share, strength = (np.stack(part).astype(np.float32) for part in zip(*curves, strict=True))
     chosen = _by_weight(_log_joint_weight(members, first), _N_DECIDING)
     deciding = Deciding(_flat(share)[chosen], _flat(strength)[chosen], np.zeros(_N_DECIDING, np.float32))
@@ -329,16 +325,16 @@ def start(seed: int, members: Members, coordinates: Coordinates, n_particles: in
         strength=strength,
         deciding=deciding,
     )
-    return jax.device_put(state)
+    return engine.put(state)
 
 
 def drawn(
     state: CurveState, n: int
 ) -> tuple[Float[np.ndarray, "n K"], Float[np.ndarray, "n K"], Int[np.ndarray, " n"]]:
     """Draw `n` curves with strengths and members by their weights, on the host: what `CurveState.weighted` does."""
-    held, members = jax.device_get((state.particles, state.members))
+    held, members = engine.fetched((state.particles, state.members))
     chosen = _by_weight(_log_joint_weight(members, held), n)
-    share, strength = jax.device_get((state.share, state.strength))
+    share, strength = engine.fetched((state.share, state.strength))
     return _flat(share)[chosen], _flat(strength)[chosen], chosen // share.shape[1]
 
 
@@ -363,31 +359,31 @@ def _by_weight(log_weight: Float[np.ndarray, "B S"], n: int) -> Int[np.ndarray, 
 
 def _deciding(state: CurveState) -> Deciding:
     share, strength, _ = state.weighted(_N_DECIDING)
-    return Deciding(share, strength, jnp.zeros(_N_DECIDING, jnp.float32))
+    return Deciding(share, strength, xp.zeros(_N_DECIDING, xp.float32))
 
 
 def _moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
     """Resample and move the particles of some members."""
     n_members, n_particles, dimension = state.particles.place.shape
-    key = jax.random.fold_in(state.key, state.n_moved)
+    key = engine.random.fold_in(state.key, state.n_moved)
     # One call for all members: every call of the generator costs compile time.
-    bits = jax.random.bits(key, (n_members, smc.n_random(n_particles, dimension)), jnp.uint32)
-    uniform = ((bits >> 9).astype(jnp.float32) + 0.5) * 2.0**-23
+    bits = engine.random.bits(key, (n_members, smc.n_random(n_particles, dimension)))
+    uniform = ((bits >> 9).astype(xp.float32) + 0.5) * 2.0**-23
     n = state.counts.sum(1)
     # Cells with labels first, so that only their blocks are looked at; one table, which is cut at once.
-    order = jnp.argsort(n == 0, stable=True)
-    table = jnp.concatenate([state.counts[:, 1:], n[:, None], _rows(state.coordinates)], axis=1)[order]
-    table = jnp.concatenate([table, jnp.zeros((-len(n) % _BLOCK, table.shape[1]), table.dtype)])
+    order = xp.argsort(n == 0, stable=True)
+    table = xp.concatenate([state.counts[:, 1:], n[:, None], _rows(state.coordinates)], axis=1)[order]
+    table = xp.concatenate([table, xp.zeros((-len(n) % _BLOCK, table.shape[1]), table.dtype)])
     n_blocks = -(-(n > 0).sum() // _BLOCK)
-    constants, shape = jax.tree.flatten(state.members)
+    constants, shape = engine.flattened(state.members)
 
     def likelihood(place, member):
         def block(i, total):
-            part = lax.dynamic_slice_in_dim(table, i * _BLOCK, _BLOCK)
+            part = engine.block(table, i * _BLOCK, _BLOCK)
             share, strength = rates(place, member, _of_rows(part[:, 2:], state.coordinates))
             return total + log_likelihood(share, strength, part[:, 0], part[:, 1])
 
-        return lax.fori_loop(0, n_blocks, block, jnp.zeros(len(place), jnp.float32))
+        return engine.fori_loop(0, n_blocks, block, xp.zeros(len(place), xp.float32))
 
     def one(inputs):
         due, uniform, row, place, weight, share, strength = inputs
@@ -395,13 +391,13 @@ def _moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
 
         def move():
             fresh = smc.moved(uniform, place, weight, lambda place: likelihood(place, member))
-            return fresh, jnp.zeros_like(weight), *rates(fresh, member, state.coordinates)
+            return fresh, xp.zeros_like(weight), *rates(fresh, member, state.coordinates)
 
-        return lax.cond(due, move, lambda: (place, weight, share, strength))
+        return engine.cond(due, move, lambda: (place, weight, share, strength))
 
     held = state.particles
-    parts = which, uniform, jnp.stack(constants, axis=1), held.place, held.log_weight, state.share, state.strength
-    place, weight, share, strength = lax.map(one, parts)
+    parts = which, uniform, xp.stack(constants, axis=1), held.place, held.log_weight, state.share, state.strength
+    place, weight, share, strength = engine.mapped(one, parts)
     moved = replace(
         state,
         n_moved=state.n_moved + 1,
@@ -415,13 +411,13 @@ def _moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
 def _rows(coordinates: Coordinates) -> Float[Array, "K P"]:
     """Put what is known of every cell into a row."""
     place, standard, smooth, feature = coordinates[:4]
-    by_cell = [place.T, standard.T, jnp.moveaxis(smooth, 1, 0).reshape(len(feature), -1), feature[:, None]]
-    return jnp.concatenate([*by_cell, coordinates.groups], axis=1)
+    by_cell = [place.T, standard.T, xp.moveaxis(smooth, 1, 0).reshape(len(feature), -1), feature[:, None]]
+    return xp.concatenate([*by_cell, coordinates.groups], axis=1)
 
 
 def _of_rows(rows: Float[Array, "N P"], coordinates: Coordinates) -> Coordinates:
     """Return the coordinates of cells whose rows these are."""
     n, n_smooth = len(coordinates.place), coordinates.smooth.shape[2]
-    place, standard, smooth, feature, groups = jnp.split(rows, np.cumsum([n, n, n * n_smooth, 1]), axis=1)
-    smooth = jnp.moveaxis(smooth.reshape(-1, n, n_smooth), 0, 1)
+    place, standard, smooth, feature, groups = xp.split(rows, np.cumsum([n, n, n * n_smooth, 1]), axis=1)
+    smooth = xp.moveaxis(smooth.reshape(-1, n, n_smooth), 0, 1)
     return coordinates._replace(place=place.T, standard=standard.T, smooth=smooth, feature=feature[:, 0], groups=groups)

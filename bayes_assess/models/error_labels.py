@@ -15,13 +15,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-import numpyro
-import numpyro.distributions as dist
 from jaxtyping import Array, Bool, Float, Int
 
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
+from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 
 _STRENGTHS = (1.0, 4.0, 16.0, 64.0)
@@ -45,9 +44,9 @@ def program(
         Left out, they are simulated.
     """
     n_hypotheses, n_rows, _ = base.shape
-    hypothesis = numpyro.sample("hypothesis", dist.CategoricalProbs(jnp.full(n_hypotheses, 1 / n_hypotheses)))
+    hypothesis = numpyro.sample("hypothesis", dist.CategoricalProbs(xp.full(n_hypotheses, 1 / n_hypotheses)))
     with numpyro.plate("predicted", n_rows):
-        theta = jnp.asarray(numpyro.sample("theta", dist.Dirichlet(jnp.maximum(base[hypothesis], 1e-9))))
+        theta = xp.asarray(numpyro.sample("theta", dist.Dirichlet(xp.maximum(base[hypothesis], 1e-9))))
     with numpyro.plate("item", len(row)):
         numpyro.sample("label", dist.CategoricalProbs(theta[row]), obs=labels)
 
@@ -113,9 +112,9 @@ class ErrorLabels:
         """Learn one label of a predicted class, if the prediction is wrong."""
         count = self.counts[row]
         base = self.base[:, row]
-        seen = (base[:, label] + count[label]) / jnp.maximum(base.sum(1) + count.sum(), 1e-9)
-        gained = jnp.where(wrong, jnp.log(jnp.where(wrong, seen, 1.0)), 0.0)
-        counts = self.counts.at[row, label].add(wrong.astype(self.counts.dtype))
+        seen = (base[:, label] + count[label]) / xp.maximum(base.sum(1) + count.sum(), 1e-9)
+        gained = xp.where(wrong, xp.log(xp.where(wrong, seen, 1.0)), 0.0)
+        counts = engine.at(self.counts)[row, label].add(wrong.astype(self.counts.dtype))
         return replace(self, counts=counts, log_weight=self.log_weight + gained)
 
     @property
@@ -127,13 +126,13 @@ class ErrorLabels:
     def mean(self) -> Float[Array, "R C"]:
         """Probability of every label of the next wrong prediction of every class."""
         parameters = self.base + self.counts
-        total = jnp.maximum(parameters.sum(-1, keepdims=True), 1e-9)
-        return jnp.einsum("h,hrc->rc", jax.nn.softmax(self.log_weight), parameters / total)
+        total = xp.maximum(parameters.sum(-1, keepdims=True), 1e-9)
+        return xp.einsum("h,hrc->rc", engine.softmax(self.log_weight), parameters / total)
 
     @property
     def strength(self) -> Float[Array, " R"]:
         """Labels that the belief on every class is worth."""
-        return jax.nn.softmax(self.log_weight) @ (self.base.sum(-1) + self.counts.sum(-1))
+        return engine.softmax(self.log_weight) @ (self.base.sum(-1) + self.counts.sum(-1))
 
     def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n R C"]:
         """Draw `n` distributions of labels for every predicted class, on the host."""

@@ -25,14 +25,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-import numpyro
-import numpyro.distributions as dist
-from jax.scipy.special import logsumexp
 from jaxtyping import Array, Bool, Float, Int
 from scipy import special
 
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
+from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 
 # In quarters of the scale, the steps of ratings from 1 to 5.
@@ -99,13 +98,13 @@ def program(
     """
     n_classes, kappa = line.shape[-1], _kappa(line.shape[2])
     n_levels = len(kappa)
-    centre = numpyro.sample("centre", dist.CategoricalProbs(jnp.asarray(_CENTRE)))
-    h = jnp.asarray(numpyro.sample("line", dist.CategoricalProbs(jnp.full(n_levels, 1 / n_levels))))
+    centre = numpyro.sample("centre", dist.CategoricalProbs(xp.asarray(_CENTRE)))
+    h = xp.asarray(numpyro.sample("line", dist.CategoricalProbs(xp.full(n_levels, 1 / n_levels))))
     with numpyro.plate("group", n_groups):
-        level = jnp.asarray(numpyro.sample("level", dist.CategoricalProbs(jnp.asarray(_LEVEL_GIVEN)[centre])))
-    base = jnp.asarray(line)[jnp.arange(len(group)), level[group], h // len(_STRENGTHS)]
+        level = xp.asarray(numpyro.sample("level", dist.CategoricalProbs(xp.asarray(_LEVEL_GIVEN)[centre])))
+    base = xp.asarray(line)[xp.arange(len(group)), level[group], h // len(_STRENGTHS)]
     with numpyro.plate("cell", len(group)):
-        theta = jnp.asarray(numpyro.sample("theta", dist.Dirichlet(jnp.asarray(kappa)[h] * base)))
+        theta = xp.asarray(numpyro.sample("theta", dist.Dirichlet(xp.asarray(kappa)[h] * base)))
     assert theta.shape[-1] == n_classes
     with numpyro.plate("item", len(cell)):
         numpyro.sample("label", dist.CategoricalProbs(theta[cell]), obs=labels)
@@ -165,21 +164,21 @@ class RatingLabels:
         self, cell: Int[Array, ""] | int, label: Int[Array, ""] | int, matters: Bool[Array, ""] | bool = True
     ) -> RatingLabels:
         """Learn one label of a cell, if that matters."""
-        count, line = jnp.asarray(self.counts)[cell], jnp.asarray(self.line)[cell][:, :, label]
-        kappa = jnp.asarray(_STRENGTHS, jnp.float32)
+        count, line = xp.asarray(self.counts)[cell], xp.asarray(self.line)[cell][:, :, label]
+        kappa = xp.asarray(_STRENGTHS, xp.float32)
         seen = (kappa * line[..., None] + count[label]) / (kappa + count.sum())  # (A, B, strengths)
-        gained = jnp.where(matters, jnp.log(seen).reshape(len(_LEVELS), -1), 0.0)
-        one = jnp.asarray(matters, jnp.float32)
+        gained = xp.where(matters, xp.log(seen).reshape(len(_LEVELS), -1), 0.0)
+        one = xp.asarray(matters, xp.float32)
         return replace(
             self,
-            counts=jnp.asarray(self.counts).at[cell, label].add(one),
-            log_weight=jnp.asarray(self.log_weight).at[jnp.asarray(self.group)[cell]].add(gained),
+            counts=engine.at(xp.asarray(self.counts))[cell, label].add(one),
+            log_weight=engine.at(xp.asarray(self.log_weight))[xp.asarray(self.group)[cell]].add(gained),
         )
 
     @property
     def log_marginal(self) -> Float[Array, ""]:
         """Log probability of the labels so far, in one order."""
-        return logsumexp(self._log_joint()[0]) - jnp.log(float(self.log_weight.shape[-1]))
+        return engine.logsumexp(self._log_joint()[0]) - xp.log(float(self.log_weight.shape[-1]))
 
     @property
     def learned(self) -> dict[str, Any]:
@@ -190,24 +189,24 @@ class RatingLabels:
     def mean(self) -> Float[Array, "K C"]:
         """Probability of every label of the next item of every cell."""
         joint, groups, top = self._log_joint()
-        share = jnp.exp(joint - logsumexp(joint))  # (T, H)
-        likelihood = jnp.exp(self.log_weight - top)  # (G, A, H)
-        given = jnp.asarray(_LEVEL_GIVEN, jnp.float32)
-        weight = jnp.einsum("tgh,ta->gah", share[:, None] / jnp.maximum(jnp.exp(groups), 1e-37), given) * likelihood
-        weight = weight / jnp.maximum(weight.sum((1, 2), keepdims=True), 1e-37)
-        n_levels, kappa = len(_LEVELS), jnp.asarray(_STRENGTHS, jnp.float32)
+        share = xp.exp(joint - engine.logsumexp(joint))  # (T, H)
+        likelihood = xp.exp(self.log_weight - top)  # (G, A, H)
+        given = xp.asarray(_LEVEL_GIVEN, xp.float32)
+        weight = xp.einsum("tgh,ta->gah", share[:, None] / xp.maximum(xp.exp(groups), 1e-37), given) * likelihood
+        weight = weight / xp.maximum(weight.sum((1, 2), keepdims=True), 1e-37)
+        n_levels, kappa = len(_LEVELS), xp.asarray(_STRENGTHS, xp.float32)
         weight = weight.reshape(len(weight), n_levels, -1, len(kappa))
-        total = jnp.asarray(self.counts).sum(1)
-        of_line = jnp.einsum("gabk,kc->gabc", weight, kappa[:, None] / (kappa[:, None] + total))  # by cell, for all g
-        own = jnp.moveaxis(of_line, -1, 0)[jnp.arange(len(total)), self.group]  # (K, A, B)
-        by_label = weight.sum((1, 2))[self.group] @ jnp.ones(len(kappa)) - own.sum((1, 2))
-        shares = jnp.asarray(self.counts) / jnp.maximum(total, 1)[:, None]
-        return jnp.einsum("cab,caby->cy", own, self.line) + by_label[:, None] * shares
+        total = xp.asarray(self.counts).sum(1)
+        of_line = xp.einsum("gabk,kc->gabc", weight, kappa[:, None] / (kappa[:, None] + total))  # by cell, for all g
+        own = xp.moveaxis(of_line, -1, 0)[xp.arange(len(total)), self.group]  # (K, A, B)
+        by_label = weight.sum((1, 2))[self.group] @ xp.ones(len(kappa)) - own.sum((1, 2))
+        shares = xp.asarray(self.counts) / xp.maximum(total, 1)[:, None]
+        return xp.einsum("cab,caby->cy", own, self.line) + by_label[:, None] * shares
 
     @property
     def strength(self) -> Float[Array, " K"]:
         """Labels that every cell counts as for decisions: its own and one, so that allocation tends to Neyman's."""
-        return jnp.asarray(self.counts).sum(1) + 1.0
+        return xp.asarray(self.counts).sum(1) + 1.0
 
     def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n K C"]:
         """Draw `n` distributions of labels for every cell, on the host."""
@@ -231,9 +230,9 @@ class RatingLabels:
 
         The latter are relative to the greatest of the group's likelihoods, the third array.
         """
-        weight = jnp.asarray(self.log_weight)
+        weight = xp.asarray(self.log_weight)
         top = weight.max(1, keepdims=True)
-        likelihood = jnp.einsum("ta,gah->tgh", jnp.asarray(_LEVEL_GIVEN, weight.dtype), jnp.exp(weight - top))
-        groups = jnp.log(jnp.maximum(likelihood, 1e-37))
-        centre = jnp.log(jnp.asarray(_CENTRE, weight.dtype))
+        likelihood = xp.einsum("ta,gah->tgh", xp.asarray(_LEVEL_GIVEN, weight.dtype), xp.exp(weight - top))
+        groups = xp.log(xp.maximum(likelihood, 1e-37))
+        centre = xp.log(xp.asarray(_CENTRE, weight.dtype))
         return centre[:, None] + (groups + top[:, 0]).sum(1), groups, top

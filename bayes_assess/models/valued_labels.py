@@ -40,13 +40,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-import numpyro
-import numpyro.distributions as dist
 from jaxtyping import Array, Bool, Float, Int
 
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
+from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.models._value_gibbs import Gibbs
 from bayes_assess.models._value_terms import (
@@ -100,24 +99,24 @@ def program(
         Left out, they are simulated.
     """
     n_cells, n_terms = model.columns.shape
-    sigma2 = jnp.asarray(numpyro.sample("sigma2", dist.Gamma(SIGMA_SHAPE, SIGMA_SHAPE / SIGMA_MEAN)))
-    part = jnp.asarray(numpyro.sample("part", dist.Dirichlet(jnp.full(PARTS, PART_PRIOR))))
+    sigma2 = xp.asarray(numpyro.sample("sigma2", dist.Gamma(SIGMA_SHAPE, SIGMA_SHAPE / SIGMA_MEAN)))
+    part = xp.asarray(numpyro.sample("part", dist.Dirichlet(xp.full(PARTS, PART_PRIOR))))
     with numpyro.plate("term", n_terms):
-        weight = numpyro.sample("weight", dist.Normal(model.mean, jnp.sqrt(jnp.asarray(model.variance)[level])))
-    expected = outlying_shares(share, rarity, jnp)
+        weight = numpyro.sample("weight", dist.Normal(model.mean, xp.sqrt(xp.asarray(model.variance)[level])))
+    expected = outlying_shares(share, rarity, xp)
     with numpyro.plate("cell", n_cells):
-        line = model.columns @ jnp.asarray(weight)
-        mean = numpyro.sample("mean", dist.StudentT(TAILS, line, jnp.sqrt(jnp.asarray(model.tau2)[level])))
+        line = model.columns @ xp.asarray(weight)
+        mean = numpyro.sample("mean", dist.StudentT(TAILS, line, xp.sqrt(xp.asarray(model.tau2)[level])))
         variance = numpyro.sample("variance", dist.InverseGamma(NU / 2, NU / 2 * sigma2))
-        lost = numpyro.sample("at_loss", dist.Bernoulli(at_loss(rarity, jnp))) == 1
-        first, second = (jnp.where(lost, 1.0, OWN * mean_share) for mean_share in (expected, 1 - expected))
+        lost = numpyro.sample("at_loss", dist.Bernoulli(at_loss(rarity, xp))) == 1
+        first, second = (xp.where(lost, 1.0, OWN * mean_share) for mean_share in (expected, 1 - expected))
         own = numpyro.sample("outlying", dist.Beta(first, second))
         place = numpyro.sample("place", dist.Dirichlet(GATHERED * part))
-    mean, spread = jnp.asarray(mean)[:, None], jnp.sqrt(jnp.asarray(variance))[:, None]
-    between = jax.scipy.special.ndtr(((values[1:] + values[:-1]) / 2 - mean) / spread)
-    near = jnp.diff(between, prepend=0.0, append=1.0, axis=1)
-    apart = (LEAST + (1 - LEAST) * jnp.asarray(own))[:, None]
-    probability = (1 - apart) * near + apart * spread_out(jnp.asarray(place), values, jnp)
+    mean, spread = xp.asarray(mean)[:, None], xp.sqrt(xp.asarray(variance))[:, None]
+    between = engine.ndtr(((values[1:] + values[:-1]) / 2 - mean) / spread)
+    near = xp.diff(between, prepend=0.0, append=1.0, axis=1)
+    apart = (LEAST + (1 - LEAST) * xp.asarray(own))[:, None]
+    probability = (1 - apart) * near + apart * spread_out(xp.asarray(place), values, xp)
     with numpyro.plate("item", len(cell)):
         numpyro.sample("label", dist.CategoricalProbs(probability[cell]), obs=labels)
 
@@ -198,8 +197,8 @@ class ValuedLabels:
         self, cell: Int[Array, ""] | int, label: Int[Array, ""] | int, matters: Bool[Array, ""] | bool = True
     ) -> ValuedLabels:
         """Learn one label of a cell, if that matters."""
-        one = jnp.asarray(matters, jnp.float32)
-        return replace(self, counts=jnp.asarray(self.counts).at[cell, label].add(one))
+        one = xp.asarray(matters, xp.float32)
+        return replace(self, counts=engine.at(xp.asarray(self.counts))[cell, label].add(one))
 
     @property
     def learned(self) -> dict[str, Any]:
@@ -212,21 +211,21 @@ class ValuedLabels:
 
         Means are the judge's and those of the labels, variances those of the cell and of all cells.
         """
-        values, counts = jnp.asarray(self.values), jnp.asarray(self.counts)
+        values, counts = xp.asarray(self.values), xp.asarray(self.counts)
         n = counts.sum(1)
-        own = counts @ values / jnp.maximum(n, 1)
-        squares = (counts * (values - own[:, None]) ** 2).sum(1) + n * grain(self.values, jnp)
+        own = counts @ values / xp.maximum(n, 1)
+        squares = (counts * (values - own[:, None]) ** 2).sum(1) + n * grain(self.values, xp)
         common = (2 * SIGMA_MEAN + squares.sum()) / (2 + n.sum())
         # Of the mean: cells without labels are to be asked about, and those that the judge seldom speaks of most.
-        unknown = _UNKNOWN * (1 + jnp.minimum(jnp.asarray(self.rarity), _MOST_RARE)) / (n + 1)
-        spread = jnp.sqrt((_POOLED * common + squares) / (_POOLED + n) + unknown)
-        mean = (n * own + jnp.asarray(self.x) + 0.5) / (n + 2)  # not at an end, where there would be no variance
-        return within(values, mean, spread, jnp)
+        unknown = _UNKNOWN * (1 + xp.minimum(xp.asarray(self.rarity), _MOST_RARE)) / (n + 1)
+        spread = xp.sqrt((_POOLED * common + squares) / (_POOLED + n) + unknown)
+        mean = (n * own + xp.asarray(self.x) + 0.5) / (n + 2)  # not at an end, where there would be no variance
+        return within(values, mean, spread, xp)
 
     @property
     def strength(self) -> Float[Array, " K"]:
         """Labels that every cell counts as for decisions: its own and one, so that allocation tends to Neyman's."""
-        return jnp.asarray(self.counts).sum(1) + 1.0
+        return xp.asarray(self.counts).sum(1) + 1.0
 
     def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n K C"]:
         """Draw `n` distributions of labels for every cell, on the host."""

@@ -172,7 +172,7 @@ def test_snapshots_of_another_release_or_another_start_are_passed_over(change, t
     else:
         init = type(a.design).init
         changed = lambda self, *setting: init(self, *setting).__class__(  # noqa: E731
-            **vars(init(self, *setting)) | {"row": np.ones_like(np.asarray(a._start.row))}
+            **vars(init(self, *setting)) | {"event": 1 - np.asarray(a._start.event)}
         )
         monkeypatch.setattr(type(a.design), "init", changed)
     del followed[:]

@@ -29,7 +29,7 @@ def test_options_follow_the_name_and_have_the_kinds_of_their_defaults():
     ("text", "said"),
     [
         ("poison:labels=curve", "There is no design 'poison'"),
-        ("poisson:curve", "poisson has these: n_strata, kind, lam, floor, labels; found 'curve'"),
+        ("poisson:curve", "poisson has these: n_strata, kind, lam, floor, labels, interval; found 'curve'"),
         ("poisson:strata=3", "poisson has these"),
         ("thompson:lam=1", "thompson has none; found 'lam=1'"),
         ("poisson:lam=much", "The option lam of poisson is a number; found 'much'"),

@@ -202,7 +202,7 @@ def test_designs_are_compared_on_known_labels(tmp_path, columns):
         (["--design", "adastrad"], "Did you mean 'adastrat'?"),
         (["--design", "best"], "'best' is no design for precision curves"),
         (["--design", "variance_reduction"], "P(positive) must lie in [0, 1]"),
-        (["--prior", "learned"], "leave out the prior"),
+        (["--prior", "learned"], "leave it out"),
         (["--classes", "bad"], "takes two classes, the negative first; found 'bad'"),
         (["--classes", "a,b,c"], "takes two classes, the negative first; found 'a', 'b', 'c'"),
         (["--positive", 0], "positive class, 1, but the question has 0 as positive"),

@@ -59,7 +59,7 @@ SESSIONS = [name for name in SMALL if "stochastic" not in name]
 
 def test_sessions_and_simulations_refuse_a_stochastic_oracle():
     """They would answer for one truth."""
-    design, said = SMALL["adaptive, stochastic"], "take one label of every item for its truth"
+    design, said = SMALL["adaptive, stochastic"], "takes one label of every item for its truth"
     with pytest.raises(DesignError, match=said):
         ba.assess(POOL, F1, design=design)
     with pytest.raises(DesignError, match=said):

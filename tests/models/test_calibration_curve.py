@@ -16,6 +16,7 @@ from numpyro.infer.util import log_density
 from scipy import special, stats
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
 from bayes_assess.estimators.posterior_measure import measure_draws, measure_values
 from bayes_assess.models._numerics import particles as smc
 from bayes_assess.models.calibration_curve import (
@@ -37,6 +38,12 @@ K = 24  # cells of all states: other numbers are compiled anew
 N_MOST = 600  # labels of one campaign, at most
 EPS = 2.0**-24  # largest relative error of rounding to 32 bits
 LEAST = 1e-9  # rate of a curve
+
+
+def on_host(place, member, coordinates):
+    """Return curve and strength as eager steps compute them."""
+    with engine.eager():
+        return rates(place, member, coordinates)
 
 
 def metric_setting(pool):
@@ -263,10 +270,10 @@ def test_in_a_steeper_group_the_coordinate_is_stretched():
     place = np.random.default_rng(5).normal(size=(50, DIMENSION + 6)).astype(np.float32)
     place[:, DIMENSION:] = 0
     stretched = coordinates.place * np.where(np.arange(K) % 2, np.exp(member.group_slope_sd * v), 1.0)
-    expected = rates(place, member, grouped(coordinates._replace(place=stretched)), np)[0]
+    expected = on_host(place, member, grouped(coordinates._replace(place=stretched)))[0]
     place[:, DIMENSION + 3] = v
-    np.testing.assert_allclose(rates(place, member, grouped(coordinates), np)[0], expected, rtol=1e-5)
-    assert not np.allclose(rates(0 * place, member, grouped(coordinates), np)[0], expected)
+    np.testing.assert_allclose(on_host(place, member, grouped(coordinates))[0], expected, rtol=1e-5)
+    assert not np.allclose(on_host(0 * place, member, grouped(coordinates))[0], expected)
 
 
 def test_a_group_has_lapses_of_its_own():
@@ -276,10 +283,10 @@ def test_a_group_has_lapses_of_its_own():
     place[:, DIMENSION:] = 0
     more = place.copy()
     more[:, PARAMETERS.index("lapse")] += v * member.group_lapse_sd / member.lapse_sd
-    plain, lapsing = (rates(one, member, grouped(coordinates), np)[0] for one in (place, more))
+    plain, lapsing = (on_host(one, member, grouped(coordinates))[0] for one in (place, more))
     place[:, DIMENSION + 5] = v
     expected = np.where(np.arange(K) % 2, lapsing, plain)
-    np.testing.assert_allclose(rates(place, member, grouped(coordinates), np)[0], expected, rtol=1e-5)
+    np.testing.assert_allclose(on_host(place, member, grouped(coordinates))[0], expected, rtol=1e-5)
     assert not np.allclose(plain, lapsing)
 
 
@@ -292,7 +299,7 @@ def test_the_program_knows_effects_of_groups():
     values |= {"deviation": place[0, len(PARAMETERS) : DIMENSION]} | effects
     told = numpyro.handlers.substitute(program, {name: jnp.asarray(value) for name, value in values.items()})
     trace = numpyro.handlers.trace(told).get_trace(grouped(coordinates), RATES[0], jnp.asarray(n), jnp.asarray(k))
-    share, strength = rates(place, RATES[0], grouped(coordinates), np)
+    share, strength = on_host(place, RATES[0], grouped(coordinates))
     np.testing.assert_allclose(trace["curve"]["value"], share[0], rtol=1e-4)  # 32-bit log odds
     np.testing.assert_allclose(trace["nu"]["value"], strength[0], rtol=64 * EPS)
 

@@ -12,8 +12,8 @@ from functools import lru_cache, partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy import stats
 
+from bayes_assess._tools.lazy import stats
 from bayes_assess.models._numerics.special import log_rising
 
 N_POINTS, N_NODES = 64, 7

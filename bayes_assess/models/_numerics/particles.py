@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int
+
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 
 _N_MOVES = 13  # the first one only looks where the particles are
 _PERSISTENCE = np.array([0.5, 0.8, 0.95], np.float32)  # of autoregressive steps
@@ -57,21 +57,21 @@ def start(rng: np.random.Generator, shape: tuple[int, int, int]) -> Particles:
 def observe(particles: Particles, log_probability: Float[Array, "B S"]) -> Particles:
     """Weigh particles by the log probability that each gives to what was seen, whose mean is the models' evidence."""
     weight = particles.log_weight + log_probability
-    gained = jax.nn.logsumexp(weight, 1) - jax.nn.logsumexp(particles.log_weight, 1)
+    gained = engine.logsumexp(weight, 1) - engine.logsumexp(particles.log_weight, 1)
     return particles._replace(log_weight=weight, log_evidence=particles.log_evidence + gained)
 
 
 def log_joint_weight(particles: Particles, log_prior: Float[Array, " B"]) -> Float[Array, "B S"]:
     """Return the log weight of every particle among those of all models; the weights sum to 1."""
-    within = jax.nn.log_softmax(particles.log_weight, 1)
-    return jax.nn.log_softmax(log_prior + particles.log_evidence)[:, None] + within
+    within = engine.log_softmax(particles.log_weight, 1)
+    return engine.log_softmax(log_prior + particles.log_evidence)[:, None] + within
 
 
 def uneven(particles: Particles, log_prior: Float[Array, " B"]) -> Bool[Array, " B"]:
     """Tell which models' particles are to be resampled and moved."""
-    weight = jax.nn.softmax(particles.log_weight, 1)
+    weight = engine.softmax(particles.log_weight, 1)
     effective = 1 / (weight**2).sum(1)
-    counts = jax.nn.softmax(log_prior + particles.log_evidence) > _NEGLIGIBLE
+    counts = engine.softmax(log_prior + particles.log_evidence) > _NEGLIGIBLE
     return counts & (effective < _UNEVEN * weight.shape[1])
 
 
@@ -80,12 +80,12 @@ def resampled(offset: Any, log_weight: Float[Array, " S"], n: int) -> Int[Array,
 
     `offset` is uniform in [0, 1), or 1/2 where it need not be random.
     """
-    weight = jnp.exp(log_weight - log_weight.max())
-    places = jnp.arange(len(weight))
+    weight = xp.exp(log_weight - log_weight.max())
+    places = xp.arange(len(weight))
     # A cumulative sum, in one operation instead of the dozen that `cumsum` compiles to.
-    upto = jnp.matmul((places[:, None] >= places).astype(weight.dtype), weight, precision="highest")
-    wanted = (offset + jnp.arange(n, dtype=weight.dtype)) * (upto[-1] / n)
-    return jnp.minimum((upto <= wanted[:, None]).sum(1), len(weight) - 1)
+    upto = xp.matmul((places[:, None] >= places).astype(weight.dtype), weight, precision="highest")
+    wanted = (offset + xp.arange(n, dtype=weight.dtype)) * (upto[-1] / n)
+    return xp.minimum((upto <= wanted[:, None]).sum(1), len(weight) - 1)
 
 
 def n_random(n_particles: int, dimension: int) -> int:
@@ -121,8 +121,8 @@ def moved(
     centre, factor, whiten = _gaussians(place[::-1])
     random = uniform[1:].reshape(_N_MOVES, 2, n // 2, dimension + 1)
     # Before the loop: within it the compiler would compute them anew for every cell of the likelihood.
-    noise = jnp.einsum("mhse,hde->mhsd", jax.scipy.special.ndtri(random[..., 1:]), factor)
-    threshold = jnp.log(random[..., 0])
+    noise = xp.einsum("mhse,hde->mhsd", engine.ndtri(random[..., 1:]), factor)
+    threshold = xp.log(random[..., 0])
     constants = (
         np.arange(_N_MOVES),
         np.resize(np.repeat(_PERSISTENCE, 2), _N_MOVES),
@@ -133,19 +133,19 @@ def moved(
         place, value, depth = carry
         i, rho, width, noise, threshold = inputs
         autoregressive = i % 2 == 1
-        towards = centre + rho * (place - centre) + jnp.sqrt(1 - rho**2) * noise
-        proposed = jnp.where(autoregressive, towards, place + width * noise)
-        proposed = jnp.where(i == 0, place, proposed)  # where they are: their likelihood is not known yet
+        towards = centre + rho * (place - centre) + xp.sqrt(1 - rho**2) * noise
+        proposed = xp.where(autoregressive, towards, place + width * noise)
+        proposed = xp.where(i == 0, place, proposed)  # where they are: their likelihood is not known yet
         far = 0.5 * (((proposed - centre) @ whiten) ** 2).sum(-1)
         log_density = log_likelihood(proposed.reshape(n, dimension)).reshape(2, n // 2) - 0.5 * (proposed**2).sum(-1)
-        gain = log_density - value + jnp.where(autoregressive, far - depth, 0.0)
+        gain = log_density - value + xp.where(autoregressive, far - depth, 0.0)
         accepted = (threshold < gain) | (i == 0)
-        kept = jnp.where(accepted[..., None], proposed, place)
-        return (kept, jnp.where(accepted, log_density, value), jnp.where(accepted, far, depth)), None
+        kept = xp.where(accepted[..., None], proposed, place)
+        return (kept, xp.where(accepted, log_density, value), xp.where(accepted, far, depth)), None
 
-    nothing = jnp.zeros((2, n // 2), place.dtype)
+    nothing = xp.zeros((2, n // 2), place.dtype)
     start = place, nothing, nothing
-    return lax.scan(step, start, (*constants, noise, threshold))[0][0].reshape(n, dimension)
+    return engine.scan(step, start, (*constants, noise, threshold))[0][0].reshape(n, dimension)
 
 
 def _gaussians(
@@ -154,7 +154,7 @@ def _gaussians(
     """Fit Gaussians: their means, the Cholesky factors L of their covariances, and L^-T."""
     centre = place.mean(1, keepdims=True)
     far = place - centre
-    eye = jnp.eye(place.shape[2], dtype=place.dtype)
-    factor = jnp.linalg.cholesky(jnp.einsum("hsd,hse->hde", far, far) / place.shape[1] + _RIDGE * eye)
-    inverse = jax.vmap(lambda factor: jax.scipy.linalg.solve_triangular(factor, eye, lower=True))(factor)
+    eye = xp.eye(place.shape[2], dtype=place.dtype)
+    factor = xp.linalg.cholesky(xp.einsum("hsd,hse->hde", far, far) / place.shape[1] + _RIDGE * eye)
+    inverse = engine.solve_lower(factor, eye)
     return centre, factor, inverse.mT

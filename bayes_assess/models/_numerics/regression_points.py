@@ -16,8 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Float
-from scipy import special, stats
+from scipy import special
 
+from bayes_assess._tools.lazy import stats
 from bayes_assess.models._numerics.special import log_rising
 
 N_POINTS = 64

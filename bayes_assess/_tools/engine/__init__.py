@@ -1,0 +1,46 @@
+"""Two ways to run one step: compiled by JAX, or eager on NumPy.
+
+A step of a design is a pure function of arrays. Simulated campaigns run it a million times, which earns back what
+compiling costs; a session runs it a hundred times, and compiling would take most of its time. Steps are therefore
+written once, against the array namespace `xp` and the control flow and random bits here, and run on either engine:
+
+- compiled, the default: `xp` is `jax.numpy`, `cond` and `fori_loop` are JAX's, `jit` compiles;
+- eager, inside ``with eager():``: `xp` is NumPy, `cond` and `fori_loop` are Python's, `jit` does nothing.
+
+Random bits are those of Threefry in both, so that both engines take the same decisions up to rounding.
+"""
+
+from bayes_assess._tools.engine import random
+from bayes_assess._tools.engine._arrays import at, block, cummax, fetched, flattened, put, tree_map, xp
+from bayes_assess._tools.engine._control import cond, fori_loop, jit, mapped, scan, vmap, while_loop
+from bayes_assess._tools.engine._current import compiled, eager, is_eager
+from bayes_assess._tools.engine._functions import log_softmax, logsumexp, ndtr, ndtri, softmax, solve_lower, xlogy
+
+__all__ = [
+    "at",
+    "block",
+    "compiled",
+    "cond",
+    "cummax",
+    "eager",
+    "fetched",
+    "flattened",
+    "fori_loop",
+    "is_eager",
+    "jit",
+    "log_softmax",
+    "logsumexp",
+    "mapped",
+    "ndtr",
+    "ndtri",
+    "put",
+    "random",
+    "scan",
+    "softmax",
+    "solve_lower",
+    "tree_map",
+    "vmap",
+    "while_loop",
+    "xlogy",
+    "xp",
+]

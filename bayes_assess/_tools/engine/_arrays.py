@@ -1,0 +1,143 @@
+"""The array namespace of the engine that runs, and what its arrays cannot do alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayes_assess._tools.engine._current import is_eager
+
+if TYPE_CHECKING:
+    import jax.numpy as xp
+else:
+
+    class _Namespace:
+        """`numpy` in eager steps, `jax.numpy` in compiled ones."""
+
+        def __getattr__(self, name: str) -> Any:
+            if is_eager():
+                return _NUMPY[name]
+            import jax.numpy
+
+            return getattr(jax.numpy, name)
+
+    xp = _Namespace()
+
+
+def _einsum(subscripts: str, *operands: Any, precision: Any = None) -> Any:
+    return np.einsum(subscripts, *operands)
+
+
+def _matmul(a: Any, b: Any, precision: Any = None) -> Any:
+    return np.matmul(a, b)
+
+
+_NUMPY = {**vars(np), "einsum": _einsum, "matmul": _matmul}
+
+
+class _Place:
+    """Elements of an array, see `at`."""
+
+    def __init__(self, array: Any, index: Any):
+        self._array, self._index = array, index
+
+    def set(self, values: Any) -> Any:
+        if not is_eager():
+            return _of_jax(self._array)[self._index].set(values)
+        changed = np.array(self._array)
+        changed[self._index] = values
+        return changed
+
+    def add(self, values: Any) -> Any:
+        if not is_eager():
+            return _of_jax(self._array)[self._index].add(values)
+        changed = np.array(self._array)
+        np.add.at(changed, self._index, np.asarray(values).astype(changed.dtype))
+        return changed
+
+    def max(self, values: Any) -> Any:
+        if not is_eager():
+            return _of_jax(self._array)[self._index].max(values)
+        changed = np.array(self._array)
+        np.maximum.at(changed, self._index, values)
+        return changed
+
+
+class _Places:
+    def __init__(self, array: Any):
+        self._array = array
+
+    def __getitem__(self, index: Any) -> _Place:
+        return _Place(self._array, index)
+
+
+def at(array: Any) -> _Places:
+    """Return an array's elements by index, to be changed in a copy; an index that occurs twice is added to twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_assess._tools.engine import at, eager
+    >>> with eager():
+    ...     at(np.zeros(3))[np.array([0, 0, 2])].add(1.0)
+    array([2., 0., 1.])
+    """
+    return _Places(array)
+
+
+def _of_jax(array: Any) -> Any:
+    import jax.numpy
+
+    return jax.numpy.asarray(array).at
+
+
+def put(tree: Any) -> Any:
+    """Put arrays where steps run: on the device, or nowhere else in eager steps."""
+    if is_eager():
+        return tree
+    import jax
+
+    return jax.device_put(tree)
+
+
+def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """Apply a function to the arrays of trees of one shape."""
+    import jax
+
+    return jax.tree.map(function, tree, *others)
+
+
+def fetched(tree: Any) -> Any:
+    """Return trees of NumPy arrays."""
+    if is_eager():
+        return tree
+    import jax
+
+    return jax.device_get(tree)
+
+
+def flattened(tree: Any) -> tuple[list[Any], Any]:
+    """Take a tree of arrays apart, and return what puts it together again by ``unflatten``."""
+    import jax
+
+    return jax.tree.flatten(tree)
+
+
+def block(array: Any, start: Any, size: int) -> Any:
+    """Return so many rows of an array from one on."""
+    if is_eager():
+        return array[start : start + size]
+    from jax import lax
+
+    return lax.dynamic_slice_in_dim(array, start, size)
+
+
+def cummax(values: Any) -> Any:
+    """Return the greatest value so far."""
+    if is_eager():
+        return np.maximum.accumulate(values)
+    from jax import lax
+
+    return lax.cummax(values)

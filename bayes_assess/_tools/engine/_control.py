@@ -1,0 +1,120 @@
+"""Control flow: JAX's in compiled steps, Python's in eager ones. Signatures are those of `jax.lax`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._tools.engine._current import is_eager
+
+
+def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
+    """Call one of two functions."""
+    if is_eager():
+        return then(*operands) if condition else otherwise(*operands)
+    from jax import lax
+
+    return lax.cond(condition, then, otherwise, *operands)
+
+
+def fori_loop(start: Any, stop: Any, body: Callable[[Any, Any], Any], carry: Any) -> Any:
+    """Carry something through a loop over integers."""
+    if is_eager():
+        for i in range(int(start), int(stop)):
+            carry = body(i, carry)
+        return carry
+    from jax import lax
+
+    return lax.fori_loop(start, stop, body, carry)
+
+
+def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any) -> Any:
+    """Carry something through a loop as long as a condition holds."""
+    if is_eager():
+        while condition(carry):
+            carry = body(carry)
+        return carry
+    from jax import lax
+
+    return lax.while_loop(condition, body, carry)
+
+
+def scan(body: Callable[[Any, Any], tuple[Any, Any]], carry: Any, inputs: Any) -> tuple[Any, Any]:
+    """Carry something along the first axis of arrays, and stack what each step returns beside it."""
+    if not is_eager():
+        from jax import lax
+
+        return lax.scan(body, carry, inputs)
+    found = []
+    for one in _rows(inputs):
+        carry, out = body(carry, one)
+        found.append(out)
+    return carry, _stacked(found)
+
+
+def mapped(function: Callable[[Any], Any], inputs: Any) -> Any:
+    """Apply a function to the rows of arrays, one after the other."""
+    if not is_eager():
+        from jax import lax
+
+        return lax.map(function, inputs)
+    return _stacked([function(one) for one in _rows(inputs)])
+
+
+def vmap(function: Callable[..., Any], in_axes: Any = 0) -> Callable[..., Any]:
+    """Make a function of arrays with one axis more, which comes first in what it returns.
+
+    `in_axes` is one axis of all arguments, or one for each: None for those that have no such axis.
+    """
+
+    @wraps(function)
+    def over_rows(*arguments: Any) -> Any:
+        if not is_eager():
+            import jax
+
+            return jax.vmap(function, in_axes)(*arguments)
+        axes = in_axes if isinstance(in_axes, Sequence) else [in_axes] * len(arguments)
+        columns = [None if axis is None else _rows(x, axis) for x, axis in zip(arguments, axes, strict=True)]
+        n = next(len(column) for column in columns if column is not None)
+        calls = ([x if c is None else c[i] for x, c in zip(arguments, columns, strict=True)] for i in range(n))
+        return _stacked([function(*call) for call in calls])
+
+    return over_rows
+
+
+def jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
+    """Compile a function where steps are compiled; `options` are those of `jax.jit`."""
+    if function is None:
+        return lambda function: jit(function, **options)
+    kept: list[Any] = []
+
+    @wraps(function)
+    def either(*arguments: Any) -> Any:
+        if is_eager():
+            return function(*arguments)
+        if not kept:
+            import jax
+
+            kept.append(jax.jit(function, **options))
+        return kept[0](*arguments)
+
+    return either
+
+
+def _rows(tree: Any, axis: int = 0) -> list[Any]:
+    """Take trees of arrays apart along an axis."""
+    import jax
+
+    leaves, shape = jax.tree.flatten(tree)
+    columns = [np.moveaxis(np.asarray(leaf), axis, 0) for leaf in leaves]
+    return [shape.unflatten(row) for row in zip(*columns, strict=True)]
+
+
+def _stacked(trees: Sequence[Any]) -> Any:
+    """Put trees of arrays together along a new first axis."""
+    import jax
+
+    return jax.tree.map(lambda *rows: np.stack(rows), *trees)

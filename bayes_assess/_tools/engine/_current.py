@@ -1,0 +1,43 @@
+"""Which engine runs the steps of this thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+
+_EAGER: ContextVar[bool] = ContextVar("bayes_assess_eager", default=False)
+
+
+def is_eager() -> bool:
+    """Tell whether steps run on NumPy now."""
+    return _EAGER.get()
+
+
+@contextmanager
+def eager(on: bool = True) -> Iterator[None]:
+    """Run the steps inside on NumPy; on the compiled engine with ``on=False``.
+
+    Divisions by zero and logarithms of it are no errors there, as they are none in compiled steps.
+
+    Examples
+    --------
+    >>> with eager():
+    ...     is_eager()
+    True
+    >>> is_eager()
+    False
+    """
+    token = _EAGER.set(on)
+    try:
+        with np.errstate(all="ignore" if on else None):
+            yield
+    finally:
+        _EAGER.reset(token)
+
+
+def compiled() -> AbstractContextManager[None]:
+    """Run the steps inside on the compiled engine; see `eager`."""
+    return eager(False)

@@ -1,0 +1,108 @@
+"""Random bits by a counter: those of `jax.random`, and the same ones computed by NumPy in eager steps.
+
+Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and Shaw 2011) turns a key and a counter into bits; a key is two
+32-bit words. JAX numbers the elements of an array in their order (its partitionable form), which is done here, too.
+Eager keys are arrays (2,) of 32-bit words, compiled ones are JAX's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._tools.engine._current import is_eager
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = np.uint32(0x1BD11BDA)
+
+
+def key(seed: int) -> Any:
+    """Return the key of a seed in [0, 2^63)."""
+    words = np.array([seed >> 32, seed & 0xFFFFFFFF], np.uint32)
+    return words if is_eager() else _of_jax(words)
+
+
+def as_key(words: Any) -> Any:
+    """Return the key of two 32-bit words, or of a key of either engine."""
+    if is_eager():
+        return words if isinstance(words, np.ndarray) else _words(words)
+    return _of_jax(words) if isinstance(words, np.ndarray) else words
+
+
+def fold_in(key: Any, data: Any) -> Any:
+    """Return the key of a key and a whole number."""
+    if not is_eager():
+        import jax
+
+        return jax.random.fold_in(as_key(key), data)
+    zero = np.zeros(1, np.uint32)
+    first, second = _threefry(as_key(key), zero, np.asarray(int(data) & 0xFFFFFFFF, np.uint32).reshape(1))
+    return np.concatenate([first, second])
+
+
+def split(key: Any, n: int = 2) -> Any:
+    """Return n keys of a key."""
+    if not is_eager():
+        import jax
+
+        return jax.random.split(as_key(key), n)
+    return np.stack(_threefry(as_key(key), *_counters(n)), axis=-1)
+
+
+def bits(key: Any, shape: tuple[int, ...] = ()) -> Any:
+    """Draw 32 random bits for every element."""
+    if not is_eager():
+        import jax
+
+        return jax.random.bits(as_key(key), shape, np.uint32)
+    first, second = _threefry(as_key(key), *_counters(int(np.prod(shape, dtype=int))))
+    return (first ^ second).reshape(shape)
+
+
+def uniform(key: Any, shape: tuple[int, ...] = (), dtype: Any = np.float64) -> Any:
+    """Draw numbers from [0, 1), of 64 bits by default."""
+    if not is_eager():
+        import jax
+
+        return jax.random.uniform(as_key(key), shape, dtype)
+    n = int(np.prod(shape, dtype=int))
+    first, second = _threefry(as_key(key), *_counters(n))
+    if dtype == np.float32:
+        drawn = (((first ^ second) >> np.uint32(9)) | np.uint32(0x3F800000)).view(np.float32) - np.float32(1)
+    else:
+        both = (first.astype(np.uint64) << np.uint64(32)) | second
+        drawn = ((both >> np.uint64(12)) | np.uint64(0x3FF0000000000000)).view(np.float64) - 1.0
+    return drawn.reshape(shape)
+
+
+def _counters(n: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros(n, np.uint32), np.arange(n, dtype=np.uint32)
+
+
+def _threefry(key: np.ndarray, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    keys = key[0], key[1], key[0] ^ key[1] ^ _PARITY
+    x, y = first + keys[0], second + keys[1]
+    high = np.empty_like(y)
+    for i in range(5):
+        for turn in _ROTATIONS[i % 2]:  # in place, as a round's numbers are many
+            x += y
+            np.left_shift(y, np.uint32(turn), out=high)
+            np.right_shift(y, np.uint32(32 - turn), out=y)
+            y |= high
+            y ^= x
+        x += keys[(i + 1) % 3]
+        y += keys[(i + 2) % 3] + np.uint32(i + 1)
+    return x, y
+
+
+def _of_jax(words: Any) -> Any:
+    import jax
+
+    return jax.random.wrap_key_data(words)
+
+
+def _words(key: Any) -> np.ndarray:
+    import jax
+
+    return np.asarray(jax.random.key_data(key))

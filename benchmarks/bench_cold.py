@@ -1,0 +1,97 @@
+"""First answers in fresh processes without a cache of compiled programs: processor seconds, by question and engine.
+
+    python benchmarks/bench_cold.py [--repeats 3] [--questions f1 accuracy] [--csv cold.csv]
+
+Every figure is the least of some processes, each of which imports the package, makes a pool of 20,000 items, asks for
+25, learns their labels and prints a summary. Beside them stands ``import sklearn.metrics``, as a yardstick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = """
+import sys, time
+import numpy as np
+import bayes_assess as ba
+
+question, engine = sys.argv[1:]
+rng = np.random.default_rng(0)
+n = 20_000
+labels = (rng.random(n) < 0.05).astype(int)
+evidence = rng.normal(2.0 * labels, 1.0)
+binary = ba.Pool(scores=1 / (1 + np.exp(4 - 2.5 * evidence)), groups={"site": rng.integers(0, 8, n)})
+classes = rng.integers(0, 5, n)
+found = np.where(rng.random(n) < 0.8, classes, (classes + 1) % 5)
+several = ba.Pool(predictions=found, confidence=rng.beta(5, 1, n), groups={"site": rng.integers(0, 8, n)})
+pool, labels, asked = {
+    "f1": (binary, labels, lambda: ba.Metric("f1")),
+    "f1 by group": (binary, labels, lambda: ba.Metric("f1", by="site")),
+    "curve": (binary, labels, lambda: ba.PRCurve()),
+    "accuracy": (several, classes, lambda: ba.Metric("accuracy")),
+    "macro f1": (several, classes, lambda: ba.Metric("f1_macro")),
+    "groups": (several, classes, lambda: ba.GroupAccuracy(by="site")),
+    "worst group": (several, classes, lambda: ba.LeastAccurate(by="site")),
+    "confusion": (several, classes, lambda: ba.ConfusionMatrix()),
+    "calibration": (several, classes, lambda: ba.Calibration(by="site")),
+}[question]
+a = ba.assess(pool, asked(), seed=0, engine=engine or None)
+queries = a.ask(25)
+a.tell(queries.ids, labels[queries.ids])
+a.result().summary()
+print(time.process_time())
+"""
+ENGINES = {
+    "f1": ("eager", "compiled"),
+    "f1 by group": ("eager", "compiled"),
+    "curve": ("eager", "compiled"),
+    "accuracy": ("eager", "compiled"),
+    "macro f1": ("eager", "compiled"),
+    "groups": ("compiled",),
+    "worst group": ("compiled",),
+    "confusion": ("compiled",),
+    "calibration": ("compiled",),
+}
+YARDSTICK = "import sklearn.metrics, time; print(time.process_time())"
+
+
+def seconds(code: str, *arguments: str, repeats: int) -> float:
+    """Return the least processor time of some processes."""
+    root = str(Path(__file__).parents[1])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": path}
+    environment.pop("JAX_COMPILATION_CACHE_DIR", None)
+    command = [sys.executable, "-c", code, *arguments]
+    found = [
+        float(subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout)
+        for _ in range(repeats)
+    ]
+    return min(found)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--questions", nargs="*", default=list(ENGINES))
+    parser.add_argument("--csv")
+    options = parser.parse_args()
+    rows = []
+    for question in options.questions:
+        for engine in ENGINES[question]:
+            taken = seconds(SCRIPT, question, engine if len(ENGINES[question]) > 1 else "", repeats=options.repeats)
+            rows.append((question, engine, round(taken, 2)))
+            print(f"{question:12}  {engine:8}  {taken:5.2f} s", flush=True)
+    print(f"import sklearn.metrics  {seconds(YARDSTICK, repeats=options.repeats):5.2f} s")
+    if options.csv:
+        with open(options.csv, "w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([("question", "engine", "seconds"), *rows])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""What eager steps compute with is what compiled ones compute with."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import random, xp
+
+words = st.integers(0, 2**32 - 1)
+
+
+@settings(deadline=None)  # the first call compiles
+@given(words, words, words)
+def test_random_bits_are_those_of_jax(first, second, data):
+    key = jax.random.wrap_key_data(np.array([first, second], np.uint32))
+    with engine.eager():
+        ours = random.fold_in(random.as_key(key), data)
+        several, bits = random.split(ours, 3), random.bits(ours, (4, 2))
+        wide, narrow = random.uniform(ours, (7,)), random.uniform(ours, (5, 3), np.float32)
+    with jax.enable_x64(True):
+        theirs = jax.random.fold_in(key, data)
+        np.testing.assert_array_equal(ours, jax.random.key_data(theirs))
+        np.testing.assert_array_equal(several, jax.random.key_data(jax.random.split(theirs, 3)))
+        np.testing.assert_array_equal(bits, jax.random.bits(theirs, (4, 2), np.uint32))
+        np.testing.assert_array_equal(wide, jax.random.uniform(theirs, (7,)))
+        np.testing.assert_array_equal(narrow, jax.random.uniform(theirs, (5, 3), np.float32))
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**40 + 3, 2**63 - 1])
+def test_a_seed_has_one_key_on_both_engines(seed):
+    with engine.eager():
+        eager = random.key(seed)
+    np.testing.assert_array_equal(eager, jax.random.key_data(random.key(seed)))
+    np.testing.assert_array_equal(eager, [seed >> 32, seed % 2**32])
+
+
+def steps(values):
+    """Use everything that steps use, on arrays of 64 bits."""
+    twice = engine.at(values)[xp.asarray([0, 0, 2])].add(1.5)
+    total = engine.fori_loop(0, 3, lambda i, total: total + twice[i], xp.zeros(()))
+    halved = engine.while_loop(lambda x: x > 1, lambda x: x / 2, total)
+    carry, each = engine.scan(lambda carry, x: (carry + x, {"square": x**2}), xp.zeros(()), values)
+    rows = xp.stack([values, 2 * values])
+    lower = xp.asarray([[[2.0, 0.0], [1.0, 3.0]]])
+    return {
+        "put": engine.at(values)[1].set(-1.0),
+        "most": engine.at(values)[xp.asarray([1, 1])].max(xp.asarray([0.5, 5.0])),
+        "either": engine.cond(total > 0, lambda x: x, lambda x: -x, total),
+        "halved": halved,
+        "carried": carry,
+        "each": each,
+        "mapped": engine.mapped(lambda row: row.sum(), rows),
+        "over": engine.vmap(lambda row, by: row.max() * by, in_axes=(1, None))(rows, 3.0),
+        "logsumexp": engine.logsumexp(rows, 1),
+        "softmax": engine.softmax(rows),
+        "log_softmax": engine.log_softmax(rows),
+        "ndtr": engine.ndtr(values),
+        "ndtri": engine.ndtri(xp.asarray([0.1, 0.5, 0.999])),
+        "xlogy": engine.xlogy(xp.asarray([0.0, 2.0]), xp.asarray([0.0, 3.0])),
+        "solved": engine.solve_lower(lower, xp.eye(2)),
+        "block": engine.block(rows, 1, 1),
+        "cummax": engine.cummax(values),
+    }
+
+
+def test_steps_are_alike_on_both_engines():
+    values = np.array([0.3, -2.0, 1.7, 0.1])
+    with engine.eager():
+        eager = steps(values)
+    assert all(isinstance(leaf, np.ndarray | np.generic) for leaf in jax.tree.leaves(eager))
+    with jax.enable_x64(True):
+        compiled = jax.jit(steps)(jnp.asarray(values))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-15), eager, jax.device_get(compiled))
+
+
+def test_an_array_that_is_changed_is_a_copy():
+    values = np.zeros(3)
+    with engine.eager():
+        engine.at(values)[0].set(1.0)
+    assert values.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_the_engine_is_back_after_an_error():
+    with pytest.raises(ZeroDivisionError), engine.eager():
+        raise ZeroDivisionError
+    assert not engine.is_eager()
+    with engine.eager(), engine.compiled():
+        assert not engine.is_eager()
