@@ -93,7 +93,7 @@ def audit_plan(
 
     Examples
     --------
-    >>> with jax.enable_x64(True):
+    >>> with engine.eager():
     ...     share, doublings = audit_plan(0.05, 0.3, np.array([900, 100]), np.array([[0.0], [1.0]]))
     >>> share.tolist(), doublings.tolist()  # 5 of 6 from the second cell, an item 45 times as often
     (0.3, [0, 11])

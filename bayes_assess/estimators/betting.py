@@ -222,7 +222,7 @@ def update(
     --------
     >>> f, g = np.array([[0.0, 1.0]]), np.ones((1, 2))
     >>> counts, sizes, believed = np.array([[0, 0]]), np.array([1000]), np.array([[0.9, 0.1]])
-    >>> with jax.enable_x64(True):
+    >>> with engine.eager():
     ...     state = start()
     ...     for _ in range(30):
     ...         state = update(state, f, g, counts, sizes - counts.sum(1), believed, 0, 0)
@@ -260,7 +260,7 @@ def certain_bounds(
     Examples
     --------
     >>> f, g = np.array([[0.0, 1.0]]), np.ones((1, 2))
-    >>> with jax.enable_x64(True):
+    >>> with engine.eager():
     ...     certain_bounds(f, g, np.array([[1, 2]]), np.array([1])).tolist()
     [0.5, 0.75]
     """
