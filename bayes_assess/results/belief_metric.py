@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bayes_assess._tools.arrays import is_share, listing, show
+from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
@@ -268,8 +269,10 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
             observed["events"] = counts[:, 1]
             if parameters:
                 posterior = {**posterior, "rate": self.posterior, "strength": self.found.strength}
+        # They come particle by particle, which diagnostics would take for a chain that hardly moves.
+        order = generator(self.seed, "order of draws").permutation(len(self.found.draws))
         return to_arviz(
-            posterior,
+            {name: draws[order] for name, draws in posterior.items()},
             dims=dims | {name: ["cell"] for name in ("rate", "strength", "labels", "events")},
             coords=coords | {"cell": self.cells.names},
             observed_data=observed,

@@ -114,3 +114,16 @@ def test_arviz_gets_the_measure_by_its_name_and_parameters_on_wish_without_warni
     assert table.index.tolist() == ["f1"]
     assert not table.astype(float).isna().to_numpy().any()
     assert list(result.to_arviz(parameters=True)["posterior"].data_vars) == ["f1", "rate", "strength"]
+
+
+def test_draws_come_in_no_order():
+    """Draws of one particle stand side by side in the belief, and would look like a chain that hardly moves."""
+    rng = np.random.default_rng(0)
+    labels = (rng.random(500) < 0.3).astype(int)
+    a = ba.assess(ba.Pool(scores=1 / (1 + np.exp(-rng.normal(2 * labels - 1, 1.0)))), ba.Metric("f1"), seed=0)
+    ids = a.ask(30).ids
+    a.tell(ids, labels[ids])
+    draws = np.asarray(a.result().to_arviz()["posterior"]["f1"]).ravel()
+    centred = draws - draws.mean()
+    # Of n independent draws the autocorrelation has a standard error of 1 / sqrt(n).
+    assert abs((centred[1:] * centred[:-1]).mean() / draws.var()) < 4 / np.sqrt(len(draws))
