@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
+from bayes_assess.designs.variance_reduction import gains
+from bayes_assess.measures import Measure
 
 N = 2_000
 
@@ -24,7 +29,15 @@ def made(n_classes: int) -> tuple[ba.Pool, np.ndarray]:
     return ba.Pool(scores=scores, groups=groups, systems={"old": old}), labels
 
 
+OWN = Measure(  # written by a user, in JAX
+    loss=lambda y, f: jnp.stack([y * f, y, f]),
+    g=lambda r: jnp.where(r[1] * r[2] > 0, r[0] / jnp.sqrt(jnp.where(r[1] * r[2] > 0, r[1] * r[2], 1.0)), 0.0),
+    name="own",
+    binary=True,
+    bounded=True,
+)
 CASES = {
+    "ranking": (2, ba.Metric(["roc_auc", "average_precision"])),
     "f1": (2, ba.Metric("f1")),
     "precision and recall": (2, ba.Metric(["precision", "recall", "matthews_corrcoef"])),
     "f1 by group": (2, ba.Metric("f1", by="site")),
@@ -36,9 +49,9 @@ CASES = {
 }
 
 
-def played(pool, labels, question, engine):
+def played(pool, labels, question, runs_on):
     """Play a campaign of 30 labels, of which one is told late and one item was never asked for."""
-    a = ba.assess(pool, question, design="variance_reduction", seed=0, engine=engine)
+    a = ba.assess(pool, question, design="variance_reduction", seed=0, engine=runs_on)
     asked = []
     for n in (12, 1, 17):
         ids = a.ask(n).ids
@@ -68,6 +81,30 @@ def test_both_engines_ask_and_answer_alike(case):
     np.testing.assert_allclose(eager.design_interval, compiled.design_interval, atol=1e-6)
 
 
+@pytest.mark.parametrize("case", [*CASES, "a measure of one's own"])
+def test_of_one_belief_both_engines_expect_the_same_gains(case):
+    n_classes, question = CASES.get(case, (2, ba.Metric(OWN)))
+    pool, labels = made(n_classes)
+    a = ba.assess(pool, question, design="variance_reduction", seed=0, engine="eager")
+    ids = a.ask(12).ids
+    a.tell(ids[3:], labels[ids[3:]])  # three are pending
+    with engine.eager():
+        eager = gains(a._state)
+    with jax.enable_x64(True):
+        compiled = gains(jax.tree.map(jnp.asarray, a.design.compiled_state(a._state)))
+    assert isinstance(eager, np.ndarray)
+    assert 0 < eager.max()
+    np.testing.assert_allclose(eager, compiled, rtol=1e-3, atol=1e-5 * eager.max())  # of 32 bits
+
+
+def test_a_measure_of_ones_own_is_exact_in_64_bits():
+    pool, labels = made(2)
+    a = ba.assess(pool, ba.Metric(OWN), seed=0)
+    a.tell(np.arange(N), labels)
+    assert a.engine == "eager"
+    assert float(a.result().estimate) == pytest.approx(float(a.question.truth(pool, labels)), rel=1e-14)
+
+
 def test_small_pools_are_eager_and_journals_say_so(tmp_path):
     pool, labels = made(2)
     a = ba.assess(pool, ba.Metric("f1"), seed=0, journal=tmp_path / "run.db")
@@ -94,7 +131,6 @@ def test_designs_without_eager_steps_are_compiled():
 def test_an_eager_session_compiles_nothing_while_it_asks_and_learns(monkeypatch):
     pool, labels = made(2)
     a = ba.assess(pool, ba.Metric("f1"), seed=0)
-    import jax
 
     def refuse(*arguments, **options):
         raise AssertionError("a step was compiled")
