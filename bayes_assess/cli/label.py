@@ -47,6 +47,7 @@ def label(
     talk to this one. It ends by Ctrl-C; what was answered is in the run by then.
     """
     from bayes_assess.cli import files, live
+    from bayes_assess.web.acts import Acts
     from bayes_assess.web.cards import Pictures
     from bayes_assess.web.desk import Desk
     from bayes_assess.web.needs import need_server
@@ -61,15 +62,8 @@ def label(
     with progress("Reading"):
         assessment = files.reopen(run, pool, shown_columns(show))
         desk = Desk(assessment, pictures=pictures, overlap=overlap)
-    page = Page(
-        desk,
-        title=run.stem,
-        show_answer=show_answer,
-        width=width,
-        level=level,
-        pictures=pictures,
-        commands=live.runner(run.resolve(), assessment),
-    )
+    acts = Acts(desk, title=run.stem, show_answer=show_answer, width=width, level=level)
+    page = Page(acts, pictures=pictures, commands=live.runner(run.resolve(), assessment))
     serve(page, run.resolve(), host, port, pictures, say, _open if open else None)
 
 

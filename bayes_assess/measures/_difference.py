@@ -34,9 +34,7 @@ class Difference:
     range: tuple[float, float]
 
     def __call__(self, risk: Float[Array, " D"]) -> Float[Array, ""]:
-        first, second = (xp.asarray(self.of(half)) for half in self.halves(risk))
-        if not first.shape == () and risk.ndim == 1:
-            first, second = first.ravel()[0], second.ravel()[0]
+        first, second = (xp.asarray(self.of(half)).reshape(risk.shape[1:]) for half in self.halves(risk))
         return xp.where(xp.isfinite(first), first, 0.0) - xp.where(xp.isfinite(second), second, 0.0)
 
     def halves(self, risk: Any) -> tuple[Any, Any]:

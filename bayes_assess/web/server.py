@@ -23,7 +23,6 @@ from starlette.routing import Route
 from bayes_assess.errors import BayesAssessError, OutputError
 from bayes_assess.web.acts import ANSWERING, Acts
 from bayes_assess.web.cards import PICTURES, Pictures
-from bayes_assess.web.desk import Desk
 from bayes_assess.web.guard import COMMAND, Guard, is_loopback
 from bayes_assess.web.notice import Notice, noticed
 
@@ -42,30 +41,16 @@ class Page:
 
     Parameters
     ----------
-    desk : Desk
-    title : str
-    show_answer : bool
-        Whether the answer so far can be seen.
-    width, level : float, optional
-        See `standing`.
+    acts : Acts
+        What the page can do at its desk.
     pictures : Pictures
     commands : function, optional
         Runs a command of the command line on the desk's session.
     """
 
-    def __init__(
-        self,
-        desk: Desk,
-        *,
-        title: str = "",
-        show_answer: bool = False,
-        width: float | None = None,
-        level: float | None = None,
-        pictures: Pictures | None = None,
-        commands: Commands | None = None,
-    ):
-        self.desk, self.show_answer = desk, show_answer
-        self._acts = Acts(desk, title=title, show_answer=show_answer, width=width, level=level)
+    def __init__(self, acts: Acts, *, pictures: Pictures | None = None, commands: Commands | None = None):
+        self.desk, self.show_answer = acts.desk, acts.show_answer
+        self._acts = acts
         self._pictures = pictures or Pictures()
         self._commands = commands
         self._at_desk = ThreadPoolExecutor(1, thread_name_prefix="desk")  # one after the other

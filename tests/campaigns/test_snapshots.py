@@ -75,6 +75,7 @@ def test_a_session_goes_on_from_a_snapshot_as_if_it_had_followed_all(case, tmp_p
     assert_same(a, b)
     assert b.disagreements(resolved=True).ids.tolist() == a.disagreements(resolved=True).ids.tolist()
     assert a._annotators.labels == b._annotators.labels
+    assert a._annotators.first == b._annotators.first  # whose labels count when they are put right
     shutil.copy(path, tmp_path / "copy.db")
     assert a.ask(3).ids.tolist() == ba.resume(tmp_path / "copy.db", pool).ask(3).ids.tolist()
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from bayes_assess.web.acts import Acts
 from bayes_assess.web.desk import Desk
 from bayes_assess.web.server import Page, Service
 
@@ -152,7 +153,8 @@ def served(session: Any, **options: Any) -> Iterator[str]:
     """Serve a page from a thread, and return its address."""
     pictures = options.get("pictures")
     desk = Desk(session, pictures=pictures, overlap=options.pop("overlap", 0.0))
-    service = Service(Page(desk, **options), port=0, pictures=pictures)
+    for_page = {name: options.pop(name) for name in ("pictures", "commands") if name in options}
+    service = Service(Page(Acts(desk, **options), **for_page), port=0, pictures=pictures)
     thread = threading.Thread(target=service.run)
     thread.start()
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import bayes_assess as ba
+from bayes_assess.web.acts import Acts
 from bayes_assess.web.cards import Pictures
 from bayes_assess.web.desk import Desk
 from bayes_assess.web.server import STATIC, Page
@@ -159,7 +160,7 @@ def inside(tmp_path):
     pool = ba.Pool(predictions=["cat", "dog"], show={"photo": ["a cat.png", "<script>alert(1)</script>"]})
     pictures = Pictures.of(str(folder))
     session = ba.assess(pool, ba.GroupAccuracy(), design="random")
-    browser = Browser(Page(Desk(session, pictures=pictures), pictures=pictures).app())
+    browser = Browser(Page(Acts(Desk(session, pictures=pictures)), pictures=pictures).app())
     browser.come_in()
     return browser
 
