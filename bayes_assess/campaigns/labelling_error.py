@@ -150,7 +150,11 @@ class LabellingError:
         labelled, size = self._sizes(result, draws.shape[1:])
         # In the labels themselves as many are wrong as chance has it.
         moved = rng.normal(size=draws.shape) * np.sqrt(labelled * w * (1 - w)) / np.maximum(size, 1)
-        p = np.clip((draws + moved - same * w) / (1 - w - same * w), 0.0, 1.0)
+        informative = 1 - w - same * w
+        # Labels that are right no more often than chance leave the share open.
+        p = rng.random(draws.shape)
+        np.divide(draws + moved - same * w, informative, out=p, where=np.broadcast_to(informative > 0, p.shape))
+        p = np.clip(p, 0.0, 1.0)
         tails = [(1 - result.level) / 2, (1 + result.level) / 2]
         estimate, interval = p.mean(0), np.moveaxis(np.quantile(p, tails, axis=0), 0, -1)
         if np.ndim(result.estimate) == 0:

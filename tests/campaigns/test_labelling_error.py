@@ -97,3 +97,36 @@ def test_what_cannot_be_counted_on_is_refused():
     many, _, _ = campaign(2, rate=0.4)
     with pytest.raises(ba.LabelError, match="too many, or too few items"):
         many.labelling_error().adjusted(many.result())
+
+
+def of_all_labelled(n=400, right=320):
+    """Return the accuracy of a pool whose items are all labelled, which labels taken for the truth make exact."""
+    a = ba.assess(ba.Pool(predictions=["cat"] * n, classes=["cat", "dog"]), ba.GroupAccuracy())
+    a.tell(range(n), ["cat"] * right + ["dog"] * (n - right))
+    assert np.ptp(a.result().draws[:, 0]) == 0  # of the other class nothing is predicted
+    return a.result()
+
+
+def spread_of(draws):
+    """Return the standard deviation and its standard error, from draws whose fourth moment may be large."""
+    far = draws - draws.mean()
+    return draws.std(), np.sqrt((far**4).mean() - draws.var() ** 2) / (2 * draws.std() * np.sqrt(len(draws)))
+
+
+def test_chance_in_the_labels_themselves_widens_an_exact_answer():
+    known = LabellingError(differing=180_000.0, shared=1_000_000, n_classes=2, kinds=((1, 0, 400),))
+    sd, error = spread_of(known.adjusted(of_all_labelled()).draws[:, 0])
+    # 400 labels are wrong at e = .1 each: the number of wrong ones is binomial, and the answer divides by 1 - 2 e.
+    assert abs(sd - np.sqrt(0.1 * 0.9 / 400) / 0.8) < 4 * error
+
+
+def test_few_labels_by_two_annotators_leave_open_how_many_are_wrong():
+    few = LabellingError(differing=3.0, shared=20, n_classes=2, kinds=((1, 0, 400),))
+    sd, error = spread_of(few.adjusted(of_all_labelled()).draws[:, 0])
+    # The same by other draws: 2 e (1 - e) ~ Beta(3.5, 17.5), p = (.8 - e) / (1 - 2 e), and the binomial part.
+    rng = np.random.default_rng(5)
+    e = (1 - np.sqrt(np.maximum(1 - 2 * rng.beta(3.5, 17.5, 200_000), 0))) / 2
+    q = 0.8 + rng.normal(size=len(e)) * np.sqrt(e * (1 - e) / 400)
+    p = np.where(e < 0.5, (q - e) / np.where(e < 0.5, 1 - 2 * e, 1), rng.random(len(e)))  # at 1/2 labels say nothing
+    expected, expected_error = spread_of(np.clip(p, 0, 1))
+    assert abs(sd - expected) < 4 * np.hypot(error, expected_error)
