@@ -16,7 +16,8 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Key
 from numpy import ndarray
 
-from bayes_assess._tools.engine._current import is_eager
+from bayes_assess._tools.engine._current import eager, is_chosen, is_eager
+from bayes_assess._tools.pytrees import leaves
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,6 +51,38 @@ def x64(function: Callable[P, T]) -> Callable[P, T]:
             return jax.tree.map(_to_numpy, function(*args, **kwargs))
 
     return scoped
+
+
+def any_engine(function: Callable[P, T]) -> Callable[P, T]:
+    """Run `function`, which is written against the namespace `xp`, on what its caller runs on.
+
+    That is the engine of the steps that call it; on NumPy where it is called on the host with arrays of NumPy, which
+    answers at once; and as `x64` does where it is called with arrays of JAX, or inside compiled code.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_assess._tools.engine import xp
+    >>> any_engine(lambda x: xp.log(x))(np.ones(2))
+    array([0., 0.])
+    """
+    scoped = x64(function)
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        if is_chosen() or jax.config.read("jax_enable_x64") or any(map(_is_of_jax, leaves((args, kwargs)))):
+            return scoped(*args, **kwargs)
+        with eager():
+            return function(*args, **kwargs)
+
+    return run
+
+
+def _is_of_jax(leaf: Any) -> bool:
+    """Whether a value is an array of JAX; keys are not, unless they are traced."""
+    if not isinstance(leaf, jax.Array):
+        return False
+    return isinstance(leaf, Tracer) or not jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _to_numpy(leaf: Any) -> Any:

@@ -1,13 +1,15 @@
-"""Classes that JAX takes apart into arrays: pytrees."""
+"""Classes that are taken apart into arrays: pytrees, of JAX and without it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from jax.tree_util import GetAttrKey, register_pytree_with_keys
 
 C = TypeVar("C", bound=type)
+
+_FIELDS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}  # those with arrays, and the others
 
 
 def register_dataclass(cls: C, data_fields: Sequence[str], meta_fields: Sequence[str]) -> C:
@@ -41,7 +43,7 @@ def register_dataclass(cls: C, data_fields: Sequence[str], meta_fields: Sequence
     >>> jax.tree.map(lambda x: 10 * x, Sum([1, 2]))
     Sum(values=[10, 20])
     """
-    data_fields, meta_fields = tuple(data_fields), tuple(meta_fields)
+    data_fields, meta_fields = _FIELDS[cls] = tuple(data_fields), tuple(meta_fields)
     keys = tuple(map(GetAttrKey, data_fields))
 
     def flatten(node: Any) -> tuple[tuple[Any, ...], Any]:
@@ -56,3 +58,55 @@ def register_dataclass(cls: C, data_fields: Sequence[str], meta_fields: Sequence
 
     register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
     return cls
+
+
+def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """Apply a function to the leaves of trees of one shape, without JAX: of our classes, tuples, lists and dicts.
+
+    Examples
+    --------
+    >>> tree_map(lambda x, y: x + y, {"a": (1, [2])}, {"a": (10, [20])})
+    {'a': (11, [22])}
+    """
+    apart = _taken_apart(tree)
+    if apart is None:
+        return function(tree, *others)
+    children, together = apart
+    rest = [_taken_apart(other)[0] for other in others]  # type: ignore[index] - of the same shape
+    return together([tree_map(function, *nodes) for nodes in zip(children, *rest, strict=True)])
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    """Yield the leaves of a tree, as `tree_map` finds them.
+
+    Examples
+    --------
+    >>> list(leaves({"a": (1, [2]), "b": None}))
+    [1, 2]
+    """
+    apart = _taken_apart(tree)
+    if apart is None:
+        yield tree
+        return
+    for child in apart[0]:
+        yield from leaves(child)
+
+
+def _taken_apart(node: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
+    """Return the children of a node and what makes a node of others; None of a leaf."""
+    kind = type(node)
+    if node is None:
+        return [], lambda _: None
+    if kind in _FIELDS:
+        data, meta = _FIELDS[kind]
+        kept = {name: getattr(node, name) for name in meta}
+        made = lambda found: kind(**dict(zip(data, found, strict=True)), **kept)  # noqa: E731
+        return [getattr(node, name) for name in data], made
+    if isinstance(node, tuple):
+        return list(node), (lambda found: kind(*found)) if hasattr(node, "_fields") else kind
+    if kind is list:
+        return node, list
+    if kind is dict:
+        names = sorted(node)
+        return [node[name] for name in names], lambda found: dict(zip(names, found, strict=True))
+    return None

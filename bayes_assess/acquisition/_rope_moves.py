@@ -11,10 +11,10 @@ converges geometrically, whether the distribution is nearly normal or has a long
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 from bayes_assess.models._numerics.special import log_beta
 
 _NODES = 64
@@ -43,11 +43,11 @@ def rope_moves(a: Float[Array, " 2"], b: Float[Array, " 2"], eps: Float[Array, "
     >>> round(float(moves[0, 1, 2]), 4)  # an agreement in group 1: P(D > 0) from 1/2 to 2/3
     0.1667
     """
-    both_ways = jax.vmap(_line_integrals, (0, 0, 0, 0, None))  # compiles faster than two calls
+    both_ways = engine.vmap(_line_integrals, (0, 0, 0, 0, None))  # compiles faster than two calls
     (above_1, below_2), (above_2, below_1) = both_ways(a, b, a[::-1], b[::-1], eps)
-    above = jnp.stack([jnp.stack([-above_1 / b[0], above_1 / a[0]]), jnp.stack([above_2 / b[1], -above_2 / a[1]])])
-    below = jnp.stack([jnp.stack([below_1 / b[0], -below_1 / a[0]]), jnp.stack([-below_2 / b[1], below_2 / a[1]])])
-    return jnp.stack([below, -(below + above), above], axis=-1)
+    above = xp.stack([xp.stack([-above_1 / b[0], above_1 / a[0]]), xp.stack([above_2 / b[1], -above_2 / a[1]])])
+    below = xp.stack([xp.stack([below_1 / b[0], -below_1 / a[0]]), xp.stack([-below_2 / b[1], below_2 / a[1]])])
+    return xp.stack([below, -(below + above), above], axis=-1)
 
 
 def _line_integrals(a1, b1, a2, b2, eps) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -55,19 +55,19 @@ def _line_integrals(a1, b1, a2, b2, eps) -> tuple[Float[Array, ""], Float[Array,
     rest = 1 - eps
     center, width = _peak(a1 - 0.5, b1 + 0.5, a2 + 0.5, b2 - 0.5, eps)
     # The slowest decay on either side is that of t^a2 and (1 - t)^b1.
-    left = jnp.arcsinh(_CUT / (a2 * width) + 8)
-    right = jnp.arcsinh(_CUT / (b1 * width) + 8)
+    left = xp.arcsinh(_CUT / (a2 * width) + 8)
+    right = xp.arcsinh(_CUT / (b1 * width) + 8)
     step = (left + right) / (_NODES - 1)
-    u = -left + step * jnp.arange(_NODES)
-    up = jnp.exp(u)
+    u = -left + step * xp.arange(_NODES)
+    up = xp.exp(u)
     down = 1 / up
     z = center + 0.5 * width * (up - down)  # c + w sinh(u)
     t, s, log_1p = _logistic(z)
-    log_t, log_s = jnp.minimum(z, 0.0) - log_1p, jnp.minimum(-z, 0.0) - log_1p
+    log_t, log_s = xp.minimum(z, 0.0) - log_1p, xp.minimum(-z, 0.0) - log_1p
     x, v = eps + rest * t, eps + rest * s  # v = 1 - y
-    log_x = jnp.where(eps > 0, jnp.log(x), log_t)
-    log_v = jnp.where(eps > 0, jnp.log(v), log_s)
-    log_rest = jnp.log(rest)
+    log_x = xp.where(eps > 0, xp.log(x), log_t)
+    log_v = xp.where(eps > 0, xp.log(v), log_s)
+    log_rest = xp.log(rest)
     # f_1(x) f_2(y) dx/dz, with 1 - x = rest * s and y = rest * t
     log_product = (
         (a1 - 1) * log_x
@@ -80,15 +80,15 @@ def _line_integrals(a1, b1, a2, b2, eps) -> tuple[Float[Array, ""], Float[Array,
         - log_beta(a1, b1)
         - log_beta(a2, b2)
     )
-    weight = jnp.exp(log_product) * (0.5 * step * width * rest * (up + down))  # dz / du = w cosh(u)
+    weight = xp.exp(log_product) * (0.5 * step * width * rest * (up + down))  # dz / du = w cosh(u)
     return (weight * x * s).sum(), (weight * t * v).sum()
 
 
 def _logistic(z: Float[Array, "*n"]) -> tuple[Float[Array, "*n"], Float[Array, "*n"], Float[Array, "*n"]]:
     """Return t = 1 / (1 + exp(-z)) and 1 - t, both to full precision, and log(1 + exp(-|z|))."""
-    q = jnp.exp(-jnp.abs(z))
+    q = xp.exp(-xp.abs(z))
     small, large = q / (1 + q), 1 / (1 + q)
-    return jnp.where(z > 0, large, small), jnp.where(z > 0, small, large), jnp.log1p(q)
+    return xp.where(z > 0, large, small), xp.where(z > 0, small, large), xp.log1p(q)
 
 
 def _peak(p_x, p_s, p_t, p_v, eps) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -102,13 +102,13 @@ def _peak(p_x, p_s, p_t, p_v, eps) -> tuple[Float[Array, ""], Float[Array, ""]]:
         x1, v1 = rest * s * t / x, rest * s * t / v
         slope = p_t * s - p_s * t + p_x * x1 - p_v * v1
         bend = -(p_t + p_s) * q + p_x * x1 * (s - t - x1) - p_v * v1 * (s - t + v1)
-        return slope, jnp.minimum(bend, -1e-3 * (p_t + p_s) * jnp.maximum(q, 1e-3))
+        return slope, xp.minimum(bend, -1e-3 * (p_t + p_s) * xp.maximum(q, 1e-3))
 
     def newton(_, z):
         slope, bend = slopes(z)
-        return z + jnp.clip(-slope / bend, -2.0, 2.0)
+        return z + xp.clip(-slope / bend, -2.0, 2.0)
 
-    start = jnp.log(p_t + jnp.maximum(p_x, 0.0)) - jnp.log(p_s + jnp.maximum(p_v, 0.0))
-    center = jax.lax.fori_loop(0, _NEWTON_STEPS, newton, start)
+    start = xp.log(p_t + xp.maximum(p_x, 0.0)) - xp.log(p_s + xp.maximum(p_v, 0.0))
+    center = engine.fori_loop(0, _NEWTON_STEPS, newton, start)
     _, bend = slopes(center)
-    return center, jnp.minimum(1 / jnp.sqrt(-bend), 2.0)
+    return center, xp.minimum(1 / xp.sqrt(-bend), 2.0)

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 from bayes_assess.models._numerics.beta_kernel import log_beta_kernel
 
 _ORDER = 16  # nodes of a panel
@@ -72,50 +72,50 @@ def exceedance(
     >>> round(float(p.now), 10)
     0.125
     """
-    log_eps, log_rest = jnp.log(eps), jnp.log1p(-eps)
+    log_eps, log_rest = xp.log(eps), xp.log1p(-eps)
     edges = _panel_edges(a1, b1, a2, b2, eps)
-    width = jnp.diff(edges)
-    z = edges[:-1, None] + width[:, None] * jnp.asarray(_NODES)
-    log_t, log_u = jax.nn.log_sigmoid(z), jax.nn.log_sigmoid(-z)
+    width = xp.diff(edges)
+    z = edges[:-1, None] + width[:, None] * xp.asarray(_NODES)
+    log_t, log_u = engine.log_sigmoid(z), engine.log_sigmoid(-z)
     log_low, log_high = log_rest + log_t, log_rest + log_u
     # theta_1, 1 - theta_1, theta_2 and 1 - theta_2, each to full relative precision.
-    log_x, log_1mx = jnp.logaddexp(log_eps, log_low), log_high
-    log_y, log_1my = log_low, jnp.logaddexp(log_eps, log_high)
+    log_x, log_1mx = xp.logaddexp(log_eps, log_low), log_high
+    log_y, log_1my = log_low, xp.logaddexp(log_eps, log_high)
     # The kernels are x (1 - x) f(x); x and y move by (1 - eps) t (1 - t) per unit of z.
     log_step = log_low + log_u
-    kernel_1 = jnp.exp(log_beta_kernel(log_x, log_1mx, a1, b1))
-    kernel_2 = jnp.exp(log_beta_kernel(log_y, log_1my, a2, b2))
-    step_1, step_2 = jnp.exp(log_step - log_x - log_1mx), jnp.exp(log_step - log_y - log_1my)
+    kernel_1 = xp.exp(log_beta_kernel(log_x, log_1mx, a1, b1))
+    kernel_2 = xp.exp(log_beta_kernel(log_y, log_1my, a2, b2))
+    step_1, step_2 = xp.exp(log_step - log_x - log_1mx), xp.exp(log_step - log_y - log_1my)
     h1 = kernel_1 * step_1 * width[:, None]
     h2 = kernel_2 * step_2 * width[:, None]
-    weights = jnp.asarray(_WEIGHTS)
+    weights = xp.asarray(_WEIGHTS)
     mass = h2 @ weights
-    below = jnp.cumsum(mass) - mass
-    inside = h2 @ jnp.asarray(_CUMULATE).T
-    now = jnp.sum((h1 * (below[:, None] + inside)) @ weights)
-    first = jnp.sum((kernel_1 * h2) @ weights)  # int x (1 - x) f_1(x) dF_2
-    second = jnp.sum((kernel_2 * h1) @ weights)
-    return Exceedance(now, jnp.stack([-first / b1, first / a1]), jnp.stack([second / b2, -second / a2]))
+    below = xp.cumsum(mass) - mass
+    inside = h2 @ xp.asarray(_CUMULATE).T
+    now = xp.sum((h1 * (below[:, None] + inside)) @ weights)
+    first = xp.sum((kernel_1 * h2) @ weights)  # int x (1 - x) f_1(x) dF_2
+    second = xp.sum((kernel_2 * h1) @ weights)
+    return Exceedance(now, xp.stack([-first / b1, first / a1]), xp.stack([second / b2, -second / a2]))
 
 
 def _panel_edges(a1, b1, a2, b2, eps) -> Float[Array, " P"]:
-    log_eps = jnp.log(eps)
-    turn = jnp.asarray(_TURN)
+    log_eps = xp.log(eps)
+    turn = xp.asarray(_TURN)
     around_1, around_2 = _peak_edges(a1, b1), _peak_edges(a2, b2)
     # theta_1 to t = (theta_1 - eps) / (1 - eps), theta_2 to t = theta_2 / (1 - eps); outside (0, 1) to an end.
-    z1 = _log_or_end(jax.nn.sigmoid(around_1) - eps) - jax.nn.log_sigmoid(-around_1)
-    z2 = jax.nn.log_sigmoid(around_2) - _log_or_end(jax.nn.sigmoid(-around_2) - eps)
+    z1 = _log_or_end(engine.sigmoid(around_1) - eps) - engine.log_sigmoid(-around_1)
+    z2 = engine.log_sigmoid(around_2) - _log_or_end(engine.sigmoid(-around_2) - eps)
     # Without a rope both are the logit itself, however near to 0 or 1.
-    z1, z2 = jnp.where(eps > 0, z1, around_1), jnp.where(eps > 0, z2, around_2)
-    edges = jnp.concatenate([jnp.asarray(_EDGES), log_eps + turn, turn - log_eps, z1, z2])
-    return jnp.sort(jnp.clip(edges, -_LAST, _LAST))
+    z1, z2 = xp.where(eps > 0, z1, around_1), xp.where(eps > 0, z2, around_2)
+    edges = xp.concatenate([xp.asarray(_EDGES), log_eps + turn, turn - log_eps, z1, z2])
+    return xp.sort(xp.clip(edges, -_LAST, _LAST))
 
 
 def _log_or_end(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    return jnp.where(x > 0, jnp.log(jnp.where(x > 0, x, 1.0)), -_LAST)
+    return xp.where(x > 0, xp.log(xp.where(x > 0, x, 1.0)), -_LAST)
 
 
 def _peak_edges(a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, " E"]:
     # Where a < 1 the density on the logit scale is flat on one side; what must be resolved is its fall on the other.
-    center = jnp.log(jnp.maximum(a, 1.0)) - jnp.log(jnp.maximum(b, 1.0))
-    return center + jnp.minimum(jnp.sqrt(1 / a + 1 / b), 1.0) * jnp.asarray(_PEAK)
+    center = xp.log(xp.maximum(a, 1.0)) - xp.log(xp.maximum(b, 1.0))
+    return center + xp.minimum(xp.sqrt(1 / a + 1 / b), 1.0) * xp.asarray(_PEAK)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bayes_assess._tools.axes import x64
+from bayes_assess._tools.axes import any_engine
+from bayes_assess._tools.engine import xp
 from bayes_assess.models.calibration_bins import expected_calibration_error
 
 
-@x64
+@any_engine
 def calibration_reward(
     theta: Float[Array, "*batch G B"], score: Float[Array, "G B"], weight: Float[Array, "G B"]
 ) -> Float[Array, "*batch G"]:
@@ -36,4 +36,4 @@ def calibration_reward(
     >>> calibration_reward(theta, score, weight).round(3).tolist()
     [0.05, 0.15]
     """
-    return jnp.asarray(expected_calibration_error(theta, score, weight))
+    return xp.asarray(expected_calibration_error(theta, score, weight))

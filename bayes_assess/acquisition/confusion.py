@@ -9,17 +9,16 @@ is the cost sum_j c_kj theta~_kj.
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Float, Int
 
-from bayes_assess._tools.axes import x64
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import any_engine
+from bayes_assess._tools.engine import xp
 from bayes_assess.errors import QuestionError
 from bayes_assess.models._numerics.dirichlet_sampling import others
 
 
-@x64
+@any_engine
 def dirichlet_variance_reduction(
     theta: Float[Array, "*batch K C"], alpha: Float[Array, "*batch K C"], weight: Float[Array, "*batch K"]
 ) -> Float[Array, "*batch K"]:
@@ -50,7 +49,7 @@ def dirichlet_variance_reduction(
     >>> round(float(reward[0]), 4)  # twice 1/12 - 1/18: both components shrink
     0.0556
     """
-    theta, alpha, weight = (jnp.asarray(x, jnp.float64) for x in (theta, alpha, weight))
+    theta, alpha, weight = (xp.asarray(x, xp.float64) for x in (theta, alpha, weight))
     total = alpha.sum(-1)
     rest = others(alpha)
     spread = (alpha * rest).sum(-1)
@@ -60,7 +59,7 @@ def dirichlet_variance_reduction(
     return weight * numerator / ((total + 1) * (total + 1) * (total + 2))
 
 
-@x64
+@any_engine
 def nested_variance_reduction(
     theta: Float[Array, "*batch K O"],
     a: Float[Array, "*batch K"],
@@ -104,8 +103,8 @@ def nested_variance_reduction(
     >>> bool(jnp.isclose(nested, dirichlet_variance_reduction(jnp.full((1, 3), 1 / 3), jnp.ones((1, 3)), 1.0))[0])
     True
     """
-    theta, a, b, alpha, weight = (jnp.asarray(x, jnp.float64) for x in (theta, a, b, alpha, weight))
-    agrees = jnp.arange(alpha.shape[-1]) == jnp.asarray(own)[:, None]
+    theta, a, b, alpha, weight = (xp.asarray(x, xp.float64) for x in (theta, a, b, alpha, weight))
+    agrees = xp.arange(alpha.shape[-1]) == xp.asarray(own)[:, None]
     total, rest = alpha.sum(-1), others(alpha)
     spread = (alpha * rest).sum(-1)
 
@@ -116,11 +115,11 @@ def nested_variance_reduction(
         return of_agreement * (2 - share) + (of_agreement + (1 - mean) ** 2) * share / (total + 1)
 
     after = variance(a[..., None], b[..., None] + 1, total[..., None] + 1, spread[..., None] + 2 * rest)
-    after = jnp.where(agrees, variance(a + 1, b, total, spread)[..., None], after)
+    after = xp.where(agrees, variance(a + 1, b, total, spread)[..., None], after)
     return weight * (theta * (variance(a, b, total, spread)[..., None] - after)).sum(-1)
 
 
-@x64
+@any_engine
 def sample_dirichlet_variance_reduction(
     theta: Float[Array, "K C"],
     draws: Float[Array, "S K C"],
@@ -156,12 +155,12 @@ def sample_dirichlet_variance_reduction(
     >>> abs(float(reward[0]) - 2 / 36) < 2e-3
     True
     """
-    theta, draws, weight = (jnp.asarray(x, jnp.float64) for x in (theta, draws, weight))
-    ones = jnp.ones(len(draws)) if importance is None else jnp.asarray(importance, jnp.float64)
+    theta, draws, weight = (xp.asarray(x, xp.float64) for x in (theta, draws, weight))
+    ones = xp.ones(len(draws)) if importance is None else xp.asarray(importance, xp.float64)
     return weight * _reduction(theta, draws, ones / ones.sum())
 
 
-@x64
+@any_engine
 def cost_reward(theta: Float[Array, "*batch K C"], cost: Float[Array, "K C"]) -> Float[Array, "*batch K"]:
     """Compute every predicted class's cost sum_j c_kj theta_kj under confusion matrices `theta`.
 
@@ -188,7 +187,7 @@ def cost_reward(theta: Float[Array, "*batch K C"], cost: Float[Array, "K C"]) ->
     >>> cost_reward(theta, [[0, 1], [10, 0]]).tolist()
     [0.25, 5.0]
     """
-    theta = jnp.asarray(theta, jnp.float64)
+    theta = xp.asarray(theta, xp.float64)
     return (theta * _checked_cost(cost, theta.shape)).sum(-1)
 
 
@@ -200,7 +199,7 @@ def _checked_cost(cost: Float[Array, "K C"], shape: tuple[int, ...]) -> Float[Ar
     QuestionError
         If it has another shape; a square matrix the wrong way round cannot be told.
     """
-    matrix = jnp.asarray(cost, jnp.float64)
+    matrix = xp.asarray(cost, xp.float64)
     if matrix.shape != tuple(shape[-2:]):
         raise QuestionError(
             "A cost matrix has a row per predicted class and a column per label, "
@@ -209,7 +208,7 @@ def _checked_cost(cost: Float[Array, "K C"], shape: tuple[int, ...]) -> Float[Ar
     return matrix
 
 
-@jax.jit  # `map` would compile anew at every call
+@engine.jit  # `map` would compile anew at every call
 def _reduction(
     theta: Float[Array, "K C"], draws: Float[Array, "S K C"], importance: Float[Array, " S"]
 ) -> Float[Array, " K"]:
@@ -222,8 +221,8 @@ def _reduction(
         likelihood = importance[:, None] * draws_k
         total = likelihood.sum(0)
         # Where no draw leaves a label any chance, its weight in the reward is zero; any finite value serves.
-        share = likelihood / jnp.where(total > 0, total, 1.0)  # (S, C): the draws' weights after every label
+        share = likelihood / xp.where(total > 0, total, 1.0)  # (S, C): the draws' weights after every label
         after = square @ share - ((share.T @ deviation) ** 2).sum(-1)
         return square @ importance - theta_k @ after
 
-    return lax.map(of_row, (theta, draws.swapaxes(0, 1)))
+    return engine.mapped(of_row, (theta, draws.swapaxes(0, 1)))

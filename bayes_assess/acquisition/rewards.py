@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import ndtr
 from jaxtyping import Array, Float, Int
 
-from bayes_assess._tools.axes import Scalar, x64
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import Scalar, any_engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.acquisition._rope_moves import rope_moves
 from bayes_assess.acquisition.calibration import calibration_reward
@@ -86,15 +86,15 @@ class VarianceReduction(Reward):
     n_outcomes: int = 2
     most_borrowed: float = math.inf
 
-    @x64
+    @any_engine
     def deciding(self, component: Belief, counts: Int[Array, "K O"]) -> Belief:
         """Let what other cells have taught count as few labels."""
         marginals = beta_marginals(component)
         if marginals is None or self.most_borrowed == math.inf:
             return component
         told = counts[..., 1], counts[..., 0]
-        a, b = (jnp.maximum(found - labels, _LEAST) for found, labels in zip(marginals, told, strict=True))
-        share = jnp.minimum(1.0, self.most_borrowed / (a + b))
+        a, b = (xp.maximum(found - labels, _LEAST) for found, labels in zip(marginals, told, strict=True))
+        share = xp.minimum(1.0, self.most_borrowed / (a + b))
         return BetaBernoulli(a * share + told[0], b * share + told[1])
 
     def __call__(self, theta, belief, weight):
@@ -106,7 +106,7 @@ class VarianceReduction(Reward):
             (_, wrong), (_, right) = _after_label(belief)
             return weight * (belief.variance - (1 - theta) * wrong - theta * right)
         sampled = as_draws(belief)
-        return sample_variance_reduction(theta, jnp.asarray(sampled.draws), weight, sampled.importance)
+        return sample_variance_reduction(theta, xp.asarray(sampled.draws), weight, sampled.importance)
 
 
 @partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
@@ -152,10 +152,10 @@ class ConfusionVarianceReduction(Reward):
         if marginals is not None:
             return dirichlet_variance_reduction(theta, marginals[0], weight)
         if isinstance(belief, NestedDirichlet):
-            a, b, alpha, own = (jnp.asarray(x) for x in (belief.a, belief.b, belief.alpha, belief.own))
+            a, b, alpha, own = (xp.asarray(x) for x in (belief.a, belief.b, belief.alpha, belief.own))
             return nested_variance_reduction(theta, a, b, alpha, own, weight)
         sampled = as_draws(belief)
-        return sample_dirichlet_variance_reduction(theta, jnp.asarray(sampled.draws), weight, sampled.importance)
+        return sample_dirichlet_variance_reduction(theta, xp.asarray(sampled.draws), weight, sampled.importance)
 
 
 @partial(register_dataclass, data_fields=["cost"], meta_fields=_COUNTS)
@@ -177,7 +177,7 @@ class Cost(Reward):
 
     def __call__(self, theta, belief, weight):
         """Cost of every predicted class."""
-        return cost_reward(theta, jnp.asarray(self.cost))
+        return cost_reward(theta, xp.asarray(self.cost))
 
 
 @partial(register_dataclass, data_fields=["score", "weight"], meta_fields=[*_COUNTS, "cells_per_arm"])
@@ -203,8 +203,8 @@ class CalibrationError(Reward):
 
     def __call__(self, theta, belief, weight):
         """Compute the expected calibration error of every group."""
-        score, share = jnp.asarray(self.score), jnp.asarray(self.weight)
-        return calibration_reward(theta.reshape(score.shape), score, share)
+        score, share = xp.asarray(self.score), xp.asarray(self.weight)
+        return calibration_reward(theta.reshape(*theta.shape[:-1], *score.shape), score, share)
 
 
 @partial(register_dataclass, data_fields=["arms", "rope", "masses"], meta_fields=_COUNTS)
@@ -242,21 +242,21 @@ class ExpectedLambda(Reward):
             value = (1 - two) * wrong + two * right
         elif marginals is None:
             sampled = as_draws(belief)
-            value = sample_expected_lambda(two, jnp.asarray(sampled.draws)[:, self.arms], self.rope, sampled.importance)
+            value = sample_expected_lambda(two, xp.asarray(sampled.draws)[:, self.arms], self.rope, sampled.importance)
         else:
             # Pending items have narrowed the belief but not moved the masses: they cancel between the two groups.
-            a, b = (jnp.asarray(parameter)[self.arms] for parameter in marginals)
+            a, b = (xp.asarray(parameter)[self.arms] for parameter in marginals)
             after = (self.masses + rope_moves(a, b, self.rope)).max(-1)
             value = (1 - two) * after[:, 0] + two * after[:, 1]
-        return jnp.zeros(len(theta)).at[self.arms].set(value)
+        return engine.at(xp.zeros(len(theta)))[self.arms].set(value)
 
     def updated(self, posterior, cell, outcome):
         """Move the masses by what the label has added."""
         marginals = beta_marginals(posterior)
         if marginals is None or self.masses is None:
             return self
-        own = (self.arms == cell).astype(jnp.float64)
-        a, b = (jnp.asarray(parameter)[self.arms] for parameter in marginals)
+        own = (self.arms == cell).astype(xp.float64)
+        a, b = (xp.asarray(parameter)[self.arms] for parameter in marginals)
         moves = rope_moves(a - own * outcome, b - own * (1 - outcome), self.rope)
         return replace(self, masses=self.masses + (own[:, None] * moves[:, outcome]).sum(0))
 
@@ -282,9 +282,9 @@ class PairwiseLambda(Reward):
             _verdict_probability(m[:, None], v[:, None], mean.T, variance.T, self.rope) for m, v in _after_label(belief)
         )
         used = weight > 0
-        pairs = used[:, None] & used[None, :] & ~jnp.eye(len(theta), dtype=bool)
+        pairs = used[:, None] & used[None, :] & ~xp.eye(len(theta), dtype=bool)
         gain = theta[:, None] * right + (1 - theta[:, None]) * wrong - now
-        return jnp.where(pairs, gain, 0.0).sum(-1)
+        return xp.where(pairs, gain, 0.0).sum(-1)
 
 
 @partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
@@ -297,16 +297,16 @@ class Indifferent(Reward):
 
     def __call__(self, theta, belief, weight):
         """Nothing for every arm."""
-        return jnp.zeros(len(theta))
+        return xp.zeros(len(theta))
 
 
 def _verdict_probability(mean, variance, other_mean, other_variance, rope) -> Float[Array, "*shape"]:
     """Lambda of differences that are normal: the greatest of the masses below, within and above the rope."""
     difference = mean - other_mean
     # Draws may have no spread at all; then the difference lies surely on one side.
-    scale = jnp.maximum(jnp.sqrt(variance + other_variance), 1e-9)
-    below, above = ndtr((-rope - difference) / scale), ndtr((difference - rope) / scale)
-    return jnp.maximum(jnp.maximum(below, above), 1 - below - above)
+    scale = xp.maximum(xp.sqrt(variance + other_variance), 1e-9)
+    below, above = engine.ndtr((-rope - difference) / scale), engine.ndtr((difference - rope) / scale)
+    return xp.maximum(xp.maximum(below, above), 1 - below - above)
 
 
 def _after_label(belief: Belief) -> Any:
@@ -319,7 +319,7 @@ def _after_label(belief: Belief) -> Any:
     if closed is not None:
         return closed
     sampled = as_draws(belief)
-    draws, importance = jnp.asarray(sampled.draws), sampled.importance
+    draws, importance = xp.asarray(sampled.draws), sampled.importance
     return tuple(_sample_moments(draws, importance[:, None] * chance) for chance in (1 - draws, draws))
 
 
@@ -328,7 +328,7 @@ def _sample_moments(
 ) -> tuple[Float[Array, " G"], Float[Array, " G"]]:
     """Mean and variance of weighted draws; equal weights where no draw has any."""
     total = weight.sum(0)
-    weight = jnp.where(total > 0, weight / jnp.where(total > 0, total, 1.0), 1 / len(draws))
+    weight = xp.where(total > 0, weight / xp.where(total > 0, total, 1.0), 1 / len(draws))
     mean = (weight * draws).sum(0)
     return mean, (weight * (draws - mean) ** 2).sum(0)
 

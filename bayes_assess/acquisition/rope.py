@@ -12,15 +12,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.axes import Scalar, x64
+from bayes_assess._tools.axes import Scalar, any_engine, x64
+from bayes_assess._tools.engine import xp
 from bayes_assess.acquisition._rope_quadrature import exceedance
 from bayes_assess.errors import QuestionError
 
@@ -36,7 +34,7 @@ class Verdict(NamedTuple):
     probability: Float[Array, "*batch"]  # lambda, the mass of that event
 
 
-@x64
+@any_engine
 def rope_masses_beta(
     a1: FloatBatch,
     b1: FloatBatch,
@@ -71,7 +69,7 @@ def rope_masses_beta(
     return _masses(*_broadcast(a1, b1, a2, b2), checked_rope(rope))
 
 
-@x64
+@any_engine
 def rope_masses_samples(
     theta1: Float[Array, "S *batch"] | Float[np.ndarray, "S *batch"],
     theta2: Float[Array, "S *batch"] | Float[np.ndarray, "S *batch"],
@@ -98,12 +96,12 @@ def rope_masses_samples(
     [0.25, 0.25, 0.5]
     """
     rope = checked_rope(rope)
-    d = jnp.asarray(theta1, jnp.float64) - jnp.asarray(theta2, jnp.float64)
-    w = jnp.ones(d.shape) if weights is None else jnp.asarray(weights, jnp.float64)
-    w = jnp.broadcast_to(w.reshape(w.shape + (1,) * (d.ndim - w.ndim)), d.shape)
+    d = xp.asarray(theta1, xp.float64) - xp.asarray(theta2, xp.float64)
+    w = xp.ones(d.shape) if weights is None else xp.asarray(weights, xp.float64)
+    w = xp.broadcast_to(w.reshape(w.shape + (1,) * (d.ndim - w.ndim)), d.shape)
     total = w.sum(0)
-    w = jnp.where(total > 0, w / jnp.where(total > 0, total, 1.0), 1 / d.shape[0])
-    return _complete(jnp.where(d < -rope, w, 0.0).sum(0), jnp.where(d > rope, w, 0.0).sum(0))
+    w = xp.where(total > 0, w / xp.where(total > 0, total, 1.0), 1 / d.shape[0])
+    return _complete(xp.where(d < -rope, w, 0.0).sum(0), xp.where(d > rope, w, 0.0).sum(0))
 
 
 @x64
@@ -128,10 +126,10 @@ def all_pairs_rope(draws: Float[Array, "S G"], rope: float = 0.05) -> Float[Arra
     >>> masses[0, 1].tolist(), masses[1, 2].tolist()
     ([0.0, 0.0, 1.0], [0.5, 0.5, 0.0])
     """
-    return _all_pairs(jnp.asarray(draws, jnp.float64), checked_rope(rope))
+    return _all_pairs(xp.asarray(draws, xp.float64), checked_rope(rope))
 
 
-@x64
+@any_engine
 def verdict(mu: Float[Array, "*batch 3"]) -> Verdict:
     """Return eta, the most probable of the three events, and its probability lambda ([ABA] "Comparison").
 
@@ -142,11 +140,11 @@ def verdict(mu: Float[Array, "*batch 3"]) -> Verdict:
     >>> int(eta), float(probability)  # the first group is worse
     (0, 0.9)
     """
-    mu = jnp.asarray(mu, jnp.float64)
-    return Verdict(jnp.argmax(mu, axis=-1), mu.max(-1))
+    mu = xp.asarray(mu, xp.float64)
+    return Verdict(xp.argmax(mu, axis=-1), mu.max(-1))
 
 
-@x64
+@any_engine
 def beta_expected_lambda(
     theta: Float[Array, "*batch 2"], a: Float[Array, "*batch 2"], b: Float[Array, "*batch 2"], rope: float = 0.05
 ) -> Float[Array, "*batch 2"]:
@@ -175,12 +173,12 @@ def beta_expected_lambda(
     >>> beta_expected_lambda(np.array([0.5, 0.5]), a, b).round(2).tolist()  # the second group has few labels
     [0.42, 0.56]
     """
-    theta, a, b = (jnp.asarray(x, jnp.float64) for x in (theta, a, b))
+    theta, a, b = (xp.asarray(x, xp.float64) for x in (theta, a, b))
     masses = _masses_after(*_broadcast(a[..., 0], b[..., 0], a[..., 1], b[..., 1]), checked_rope(rope))
     return _expectation(theta, masses.max(-1))
 
 
-@x64
+@any_engine
 def sample_expected_lambda(
     theta: Float[Array, " 2"],
     draws: Float[Array, "S 2"],
@@ -213,13 +211,13 @@ def sample_expected_lambda(
     >>> bool(abs(value - beta_expected_lambda(belief.mean, a, b)).max() < 0.01)
     True
     """
-    theta, draws = jnp.asarray(theta, jnp.float64), jnp.asarray(draws, jnp.float64)
-    likelihood = jnp.stack([1 - draws, draws], axis=-1).reshape(-1, 4)  # columns: group, then outcome
+    theta, draws = xp.asarray(theta, xp.float64), xp.asarray(draws, xp.float64)
+    likelihood = xp.stack([1 - draws, draws], axis=-1).reshape(-1, 4)  # columns: group, then outcome
     if importance is not None:
-        likelihood = likelihood * jnp.asarray(importance, jnp.float64)[:, None]
-    d = jnp.broadcast_to((draws[:, 0] - draws[:, 1])[:, None], likelihood.shape)
-    masses = rope_masses_samples(d, jnp.zeros(()), rope, likelihood)
-    return _expectation(theta, jnp.asarray(masses).reshape(2, 2, 3).max(-1))
+        likelihood = likelihood * xp.asarray(importance, xp.float64)[:, None]
+    d = xp.broadcast_to((draws[:, 0] - draws[:, 1])[:, None], likelihood.shape)
+    masses = rope_masses_samples(d, xp.zeros(()), rope, likelihood)
+    return _expectation(theta, xp.asarray(masses).reshape(2, 2, 3).max(-1))
 
 
 def checked_rope(rope: Scalar, below: float = 1.0) -> Scalar:
@@ -235,7 +233,7 @@ def checked_rope(rope: Scalar, below: float = 1.0) -> Scalar:
     >>> checked_rope(0.05)
     0.05
     """
-    if isinstance(rope, Tracer):
+    if engine.is_traced(rope):
         return rope
     try:
         value = float(rope)
@@ -251,44 +249,44 @@ def checked_rope(rope: Scalar, below: float = 1.0) -> Scalar:
 
 
 def _broadcast(*parameters: FloatBatch) -> list[Float[Array, "*batch"]]:
-    return list(jnp.broadcast_arrays(*(jnp.asarray(x, jnp.float64) for x in parameters)))
+    return list(xp.broadcast_arrays(*(xp.asarray(x, xp.float64) for x in parameters)))
 
 
 def _complete(below: Float[Array, "*batch"], above: Float[Array, "*batch"]) -> Float[Array, "*batch 3"]:
     """Return the masses with the middle one as the rest, so that they sum to 1."""
-    below, above = jnp.clip(below, 0.0, 1.0), jnp.clip(above, 0.0, 1.0)
-    total = jnp.maximum(below + above, 1.0)
+    below, above = xp.clip(below, 0.0, 1.0), xp.clip(above, 0.0, 1.0)
+    total = xp.maximum(below + above, 1.0)
     below, above = below / total, above / total
-    return jnp.stack([below, jnp.maximum(1 - below - above, 0.0), above], axis=-1)
+    return xp.stack([below, xp.maximum(1 - below - above, 0.0), above], axis=-1)
 
 
 def _complete_beta(below, above, rope: Scalar) -> Float[Array, "*batch 3"]:
     # Without a rope nothing lies inside it, and what quadrature leaves over goes to the two sides.
-    scale = jnp.where(rope > 0, 1.0, 1 / (below + above))
+    scale = xp.where(rope > 0, 1.0, 1 / (below + above))
     masses = _complete(below * scale, above * scale)
-    return masses.at[..., 1].set(jnp.where(rope > 0, masses[..., 1], 0.0))
+    return engine.at(masses)[..., 1].set(xp.where(rope > 0, masses[..., 1], 0.0))
 
 
-@jax.jit
+@engine.jit
 def _masses(a1, b1, a2, b2, rope: Scalar) -> Float[Array, "*batch 3"]:
     def of_pair(a1, b1, a2, b2):
-        eps = jnp.asarray(rope, jnp.float64)
+        eps = xp.asarray(rope, xp.float64)
         above, below = exceedance(a1, b1, a2, b2, eps), exceedance(a2, b2, a1, b1, eps)
         return _complete_beta(below.now, above.now, eps)
 
     return _over_pairs(of_pair, a1, b1, a2, b2)
 
 
-@jax.jit
+@engine.jit
 def _masses_after(a1, b1, a2, b2, rope: Scalar) -> Float[Array, "*batch 2 2 3"]:
     """Masses after one label more: axes group, outcome, event."""
 
     def of_pair(a1, b1, a2, b2):
-        eps = jnp.asarray(rope, jnp.float64)
+        eps = xp.asarray(rope, xp.float64)
         above, below = exceedance(a1, b1, a2, b2, eps), exceedance(a2, b2, a1, b1, eps)
         # `below` has the groups in the other order.
-        change_above = jnp.stack([above.label_of_first, above.label_of_second])
-        change_below = jnp.stack([below.label_of_second, below.label_of_first])
+        change_above = xp.stack([above.label_of_first, above.label_of_second])
+        change_below = xp.stack([below.label_of_second, below.label_of_first])
         return _complete_beta(below.now + change_below, above.now + change_above, eps)
 
     return _over_pairs(of_pair, a1, b1, a2, b2)
@@ -299,7 +297,7 @@ def _over_pairs(of_pair, *parameters):
     shape = parameters[0].shape
     if not shape:
         return of_pair(*parameters)
-    flat = lax.map(lambda pair: of_pair(*pair), tuple(x.ravel() for x in parameters), batch_size=_BATCH)
+    flat = engine.mapped(lambda pair: of_pair(*pair), tuple(x.ravel() for x in parameters), _BATCH)
     return flat.reshape(*shape, *flat.shape[1:])
 
 
@@ -307,13 +305,13 @@ def _expectation(theta: Float[Array, "*batch 2"], after: Float[Array, "*batch 2 
     return (1 - theta) * after[..., 0] + theta * after[..., 1]
 
 
-@jax.jit
+@engine.jit
 def _all_pairs(draws: Float[Array, "S G"], rope: Scalar) -> Float[Array, "G G 3"]:
     def count(greater, theta):
         return greater + (theta[:, None] - theta[None, :] > rope), None
 
     n_groups = draws.shape[1]
-    greater, _ = lax.scan(count, jnp.zeros((n_groups, n_groups), jnp.int32), draws, unroll=8)
+    greater, _ = engine.scan(count, xp.zeros((n_groups, n_groups), xp.int32), draws)
     below, above = greater.T, greater
     inside = draws.shape[0] - below - above
-    return jnp.stack([below, inside, above], axis=-1).astype(jnp.float64) / draws.shape[0]
+    return xp.stack([below, inside, above], axis=-1).astype(xp.float64) / draws.shape[0]

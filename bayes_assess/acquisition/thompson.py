@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import jax
-import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
+from bayes_assess._tools.engine import xp
 
 MAX_REDRAWS = 32  # of top-two sampling
 
@@ -38,11 +37,11 @@ def best_arm(key: PRNGKey, reward: Float[Array, " G"], available: Bool[Array, " 
     >>> int(best_arm(jax.random.key(0), jnp.array([0.3, 0.9, 0.5]), jnp.array([True, False, True])))
     2
     """
-    reward = jnp.where(available, reward, -jnp.inf)
+    reward = xp.where(available, reward, -xp.inf)
     tied = available & (reward == reward.max())
     # +1 keeps a tied arm above the others when its random bits happen to be zero.
-    priority = jax.random.bits(key, reward.shape, jnp.uint32) // 2 + 1
-    return jnp.argmax(jnp.where(tied, priority, 0))
+    priority = engine.random.bits(key, reward.shape, xp.uint32) // 2 + 1
+    return xp.argmax(xp.where(tied, priority, 0))
 
 
 def best_arms(key: PRNGKey, reward: Float[Array, " G"], available: Bool[Array, " G"], m: int) -> Int[Array, " m"]:
@@ -70,10 +69,10 @@ def best_arms(key: PRNGKey, reward: Float[Array, " G"], available: Bool[Array, "
     """
     if m == 1:
         arm = best_arm(key, reward, available)
-        return jnp.where(available.any(), arm, -1)[None]
-    shuffle = jax.random.permutation(key, reward.shape[0])  # top_k prefers the first of equals
-    value, place = lax.top_k(jnp.where(available, reward, -jnp.inf)[shuffle], m)
-    return jnp.where(value > -jnp.inf, shuffle[place], -1)
+        return xp.where(available.any(), arm, -1)[None]
+    shuffle = engine.random.permutation(key, reward.shape[0])  # top_k prefers the first of equals
+    value, place = engine.top_k(xp.where(available, reward, -xp.inf)[shuffle], m)
+    return xp.where(value > -xp.inf, shuffle[place], -1)
 
 
 def top_two(
@@ -109,19 +108,19 @@ def top_two(
     >>> int(top_two(jax.random.key(3), draw_winner, jnp.ones(3, bool))) in (0, 1, 2)
     True
     """
-    key_coin, key_leader, key_redraw, key_others = jax.random.split(key, 4)
+    key_coin, key_leader, key_redraw, key_others = engine.random.split(key, 4)
     leader = draw_winner(key_leader, available)
-    others = available & (jnp.arange(available.shape[0]) != leader)
-    challenge = (jax.random.uniform(key_coin) < beta) & others.any()
+    others = available & (xp.arange(available.shape[0]) != leader)
+    challenge = (engine.random.uniform(key_coin) < beta) & others.any()
 
     def redraw(carry):
         tries, _ = carry
-        return tries + 1, draw_winner(jax.random.fold_in(key_redraw, tries), available)
+        return tries + 1, draw_winner(engine.random.fold_in(key_redraw, tries), available)
 
     def undecided(carry):
         tries, winner = carry
         return challenge & (winner == leader) & (tries < MAX_REDRAWS)
 
-    _, winner = lax.while_loop(undecided, redraw, (0, leader))
-    winner = jnp.where(winner == leader, draw_winner(key_others, others), winner)
-    return jnp.where(challenge, winner, leader)
+    _, winner = engine.while_loop(undecided, redraw, (0, leader))
+    winner = xp.where(winner == leader, draw_winner(key_others, others), winner)
+    return xp.where(challenge, winner, leader)

@@ -7,13 +7,13 @@ re-weights the draws by theta^z (1 - theta)^(1 - z).
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bayes_assess._tools.axes import x64
+from bayes_assess._tools.axes import any_engine
+from bayes_assess._tools.engine import xp
 
 
-@x64
+@any_engine
 def beta_variance_reduction(
     theta: Float[Array, "*batch G"],
     a: Float[Array, "*batch G"],
@@ -45,7 +45,7 @@ def beta_variance_reduction(
     >>> round(float(reward[0]), 4)
     0.0278
     """
-    theta, a, b, weight = (jnp.asarray(x, jnp.float64) for x in (theta, a, b, weight))
+    theta, a, b, weight = (xp.asarray(x, xp.float64) for x in (theta, a, b, weight))
     total = a + b
     now = a * b / (total * total * (total + 1))
     scale = 1 / ((total + 1) * (total + 1) * (total + 2))
@@ -54,7 +54,7 @@ def beta_variance_reduction(
     return weight * (now - theta * after_agreement - (1 - theta) * after_disagreement)
 
 
-@x64
+@any_engine
 def sample_variance_reduction(
     theta: Float[Array, " G"],
     draws: Float[Array, "S G"],
@@ -87,9 +87,9 @@ def sample_variance_reduction(
     >>> abs(float(reward[0]) - 1 / 36) < 1e-3
     True
     """
-    theta, draws, weight = (jnp.asarray(x, jnp.float64) for x in (theta, draws, weight))
-    ones = jnp.ones((len(draws), 1)) if importance is None else jnp.asarray(importance, jnp.float64)[:, None]
-    now = _weighted_variance(draws, jnp.broadcast_to(ones, draws.shape))
+    theta, draws, weight = (xp.asarray(x, xp.float64) for x in (theta, draws, weight))
+    ones = xp.ones((len(draws), 1)) if importance is None else xp.asarray(importance, xp.float64)[:, None]
+    now = _weighted_variance(draws, xp.broadcast_to(ones, draws.shape))
     after_agreement = _weighted_variance(draws, ones * draws)
     after_disagreement = _weighted_variance(draws, ones * (1 - draws))
     return weight * (now - theta * after_agreement - (1 - theta) * after_disagreement)
@@ -98,6 +98,6 @@ def sample_variance_reduction(
 def _weighted_variance(draws: Float[Array, "S G"], likelihood: Float[Array, "S G"]) -> Float[Array, " G"]:
     total = likelihood.sum(0)
     # Where no draw leaves the outcome any chance, its weight in the reward is zero; any finite value serves.
-    share = likelihood / jnp.where(total > 0, total, 1.0)
+    share = likelihood / xp.where(total > 0, total, 1.0)
     mean = (share * draws).sum(0)
     return (share * (draws - mean) ** 2).sum(0)

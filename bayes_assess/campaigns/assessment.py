@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.engine import eager
 from bayes_assess.campaigns.adjudication import Adjudication
 from bayes_assess.campaigns.annotators import UNNAMED, Told, for_whom
 from bayes_assess.campaigns.plan import Planning
@@ -342,12 +343,16 @@ class Assessment(Planning, Adjudication):
 
     def _believing(self, posterior: Any) -> CellState:
         """Return the state with another posterior in the place of the prior and the labels told."""
-        belief = jax_ready(self._other_belief(posterior))
+        other = self._other_belief(posterior)
         assert isinstance(self.design, ArmDesign)  # others have been refused
-        reward = self.question.reward(self.cells, belief)
-        state = replace(self._state, prior=belief, counts=np.zeros_like(self._state.counts), memory=(), reward=reward)
-        state = replace(state, carried=carried(belief))
-        return replace(state, memory=self.design.init_memory(state))
+        reward = self.question.reward(self.cells, other)
+        on_numpy = self.design.is_eager(self._state) and self.design.can_be_eager(other)
+        with eager(on_numpy):
+            belief = jax_ready(other)
+            nothing = np.zeros_like(np.asarray(self._state.counts))
+            state = replace(self._state, prior=belief, counts=nothing, memory=(), reward=reward, eager=on_numpy)
+            state = replace(state, carried=carried(belief), prior_class=type(belief))
+            return replace(state, memory=self.design.init_memory(state))
 
     def _queries(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
         pool, cells = self.pool, self._items.cells_of(items)

@@ -220,7 +220,9 @@ def _start(pool, question, design, prior, prior_strength, seed, oracle, engine) 
     pool, _ = question.posed(pool)
     setting = question.setting(pool, seed, design.strata_of(pool), prior, prior_strength)
     setting = setting.of_draws() if draws else setting
-    return _session(pool, question, design, setting, seed, find_engine(engine, design, setting.cells.n_cells))
+    return _session(
+        pool, question, design, setting, seed, find_engine(engine, design, setting.cells.n_cells, setting.prior)
+    )
 
 
 def _session(pool: Any, question: Any, design: Design, setting: Any, seed: int, engine: str) -> Any:

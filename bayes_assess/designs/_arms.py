@@ -13,17 +13,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.designs._base import Design, Draw, reserve
-from bayes_assess.models.belief import Belief, is_mixture, jax_ready
+from bayes_assess.models.belief import Belief, is_mixture, jax_ready, runs_on_numpy
 from bayes_assess.pool.cells import Cells
 
 _DATA = [
@@ -54,7 +53,7 @@ class Carried(NamedTuple):
     @property
     def due(self) -> Bool[Array, ""]:
         """Whether so many labels have come that the points are to be placed anew."""
-        upto, placed = ((jnp.asarray(_REFRESH_AT) <= n).sum() for n in (self.n_labels, self.n_placed))
+        upto, placed = ((xp.asarray(_REFRESH_AT) <= n).sum() for n in (self.n_labels, self.n_placed))
         return upto > placed
 
     def dues(self, n_told: Sequence[int]) -> list[bool]:
@@ -75,7 +74,7 @@ class Carried(NamedTuple):
         return self._replace(posterior=self.posterior.refreshed(), n_placed=self.n_labels)
 
 
-@partial(register_dataclass, data_fields=_DATA, meta_fields=["prior_class"])
+@partial(register_dataclass, data_fields=_DATA, meta_fields=["prior_class", "eager"])
 @dataclass(frozen=True)
 class CellState:
     """Everything a campaign knows, cell by cell; 64-bit, of fixed shape."""
@@ -92,6 +91,7 @@ class CellState:
     reward: Reward  # what a label is worth
     carried: Carried | None = None  # the posterior, where it is a mixture
     prior_class: type = object  # tells beliefs apart that users registered; see `register_dataclass`
+    eager: bool = False  # whether steps run on NumPy
 
     @property
     def posterior(self) -> Belief:
@@ -127,6 +127,19 @@ class ArmDesign(Design):
     """
 
     asks_commute: ClassVar[bool] = True
+    eager_up_to: ClassVar[int] = 1000
+
+    def can_be_eager(self, prior: Any) -> bool:
+        """Whether steps on a belief can run on NumPy."""
+        return runs_on_numpy(prior)
+
+    def is_eager(self, state: CellState) -> bool:
+        """Whether steps of a state run on NumPy: it was started so."""
+        return state.eager
+
+    def compiled_state(self, state: CellState) -> CellState:
+        """Return the state as compiled steps take it, whichever engine it was started on."""
+        return replace(state, eager=False)
 
     @x64
     def init(
@@ -154,17 +167,18 @@ class ArmDesign(Design):
         remaining = size if playable is None else np.where(playable, size, 0)
         state = CellState(
             prior=prior,
-            counts=jnp.asarray(np.zeros((cells.n_cells, reward.n_outcomes), np.int64)),
-            pending=jnp.asarray(np.zeros_like(size)),
-            remaining=jnp.asarray(remaining),
-            size=jnp.asarray(size),
-            weight=jnp.asarray(size / size.sum()),
-            playable=jnp.asarray(np.flatnonzero(remaining)),
-            queue=jnp.asarray(np.full(self.arms_per_round(reward), -1, np.int64)),
+            counts=xp.asarray(np.zeros((cells.n_cells, reward.n_outcomes), np.int64)),
+            pending=xp.asarray(np.zeros_like(size)),
+            remaining=xp.asarray(remaining),
+            size=xp.asarray(size),
+            weight=xp.asarray(size / size.sum()),
+            playable=xp.asarray(np.flatnonzero(remaining)),
+            queue=xp.asarray(np.full(self.arms_per_round(reward), -1, np.int64)),
             memory=(),
             reward=reward,
             carried=carried(prior) if self.learns else None,
             prior_class=type(prior),
+            eager=engine.is_eager(),
         )
         return replace(state, memory=self.init_memory(state))
 
@@ -180,25 +194,25 @@ class ArmDesign(Design):
             The item is now pending.
         """
         arms_are_cells = state.reward.cells_per_arm == 1
-        key_play, key_cell = (key, key) if arms_are_cells else jax.random.split(key)
+        key_play, key_cell = (key, key) if arms_are_cells else engine.random.split(key)
         waiting = (state.queue >= 0) & state.available[state.queue]
-        queue = lax.cond(
+        queue = engine.cond(
             waiting.any(),
-            lambda: jnp.where(waiting, state.queue, -1),
-            lambda: self.play(key_play, state).astype(jnp.int64),
+            lambda: xp.where(waiting, state.queue, -1),
+            lambda: self.play(key_play, state).astype(xp.int64),
         )
-        slot = jnp.argmax(queue >= 0)
+        slot = xp.argmax(queue >= 0)
         arm = queue[slot]
         cell = arm if arms_are_cells else _random_cell(key_cell, state, arm)
-        draw = Draw(weight=jnp.ones(()), p_new=jnp.ones(()), p_pending=jnp.zeros(()))
-        return cell, draw, reserve(replace(state, queue=queue.at[slot].set(-1)), cell)
+        draw = Draw(weight=xp.ones(()), p_new=xp.ones(()), p_pending=xp.zeros(()))
+        return cell, draw, reserve(replace(state, queue=engine.at(queue)[slot].set(-1)), cell)
 
     def update(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> CellState:
         """Learn the outcome of one pending item of a cell: for accuracies, 1 if label and prediction agree, else 0."""
         state = replace(
             state,
-            counts=state.counts.at[cell, outcome].add(1),
-            pending=state.pending.at[cell].add(-1),
+            counts=engine.at(state.counts)[cell, outcome].add(1),
+            pending=engine.at(state.pending)[cell].add(-1),
             carried=None if state.carried is None else state.carried.learned(cell, outcome),
         )
         state = replace(state, reward=state.reward.updated(state.posterior, cell, outcome))
@@ -244,6 +258,6 @@ class ArmDesign(Design):
 def _random_cell(key: PRNGKey, state: CellState, arm: Int[Array, ""]) -> Int[Array, ""]:
     """Cell of an item drawn uniformly from those that remain in an arm."""
     n_cells = state.reward.cells_per_arm
-    upto = jnp.cumsum(lax.dynamic_slice_in_dim(state.remaining, arm * n_cells, n_cells))
-    item = jax.random.randint(key, (), 0, upto[-1])
+    upto = xp.cumsum(engine.block(state.remaining, arm * n_cells, n_cells))
+    item = engine.random.randint(key, (), 0, upto[-1])
     return arm * n_cells + (upto <= item).sum()

@@ -59,6 +59,10 @@ class Design(ABC):
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # whose labels it can draw
     learns: ClassVar[bool] = True  # whether prior or labels have a say in what a campaign chooses or records
 
+    def can_be_eager(self, prior: Any) -> bool:
+        """Whether steps on what is believed before any label can run on NumPy, where those of the design can."""
+        return True
+
     def is_eager(self, state: State) -> bool:
         """Whether steps of a state run on NumPy, as `init` started it within `engine.eager`; not of most designs."""
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.suggestions import did_you_mean
@@ -75,26 +76,30 @@ def find_design(design: str | Design, m: int = 1, serving: Sequence[str] | None 
 EAGER, COMPILED = "eager", "compiled"
 
 
-def find_engine(engine: str | None, design: Design, n_cells: int) -> str:
+def find_engine(engine: str | None, design: Design, n_cells: int, prior: Any = None) -> str:
     """Return what runs the steps of a session: what was asked for, or what answers soonest.
 
     Raises
     ------
     DesignError
-        If there is no such engine, or the design has no eager steps.
+        If there is no such engine, or the design has no eager steps, or none on such a prior.
 
     Examples
     --------
-    >>> find_engine(None, DESIGNS["variance_reduction"](), n_cells=129), find_engine(None, DESIGNS["thompson"](), 129)
+    >>> find_engine(None, DESIGNS["variance_reduction"](), n_cells=129), find_engine(None, DESIGNS["oasis"](), 129)
     ('eager', 'compiled')
     """
     able = design.eager_up_to > 0 and DESIGNS.get(design.name) is type(design)
     if engine is None:
-        return EAGER if able and n_cells <= design.eager_up_to else COMPILED
+        return EAGER if able and design.can_be_eager(prior) and n_cells <= design.eager_up_to else COMPILED
     if engine not in (EAGER, COMPILED):
         raise DesignError(f"An engine is {EAGER!r} or {COMPILED!r}; found {show(engine)}.")
     if engine == EAGER and not able:
         raise DesignError(f"Steps of design {design.name!r} are always compiled; leave out the engine.")
+    if engine == EAGER and not design.can_be_eager(prior):
+        raise DesignError(
+            f"Steps on a prior of your own, {type(prior).__name__}, are compiled; leave out the engine."
+        )
     return engine
 
 

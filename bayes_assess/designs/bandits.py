@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey
+from bayes_assess._tools.engine import xp
 from bayes_assess.acquisition.extreme_draws import extreme_arms, grid_cdf, update_grid_cdf
 from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy
 from bayes_assess.acquisition.thompson import best_arms, top_two
@@ -42,10 +42,10 @@ class _PosteriorSampling(ArmDesign):
         posterior = state.posterior
         marginals = beta_marginals(posterior)
         if isinstance(state.memory, tuple) or marginals is None:
-            key_draw, key_tie = jax.random.split(key)
+            key_draw, key_tie = engine.random.split(key)
             part, belief = posterior, state.belief
             if state.carried is not None:
-                key_part, key_draw = jax.random.split(key_draw)
+                key_part, key_draw = engine.random.split(key_draw)
                 part = state.reward.deciding(drawn_component(key_part, posterior), state.counts)
                 belief = part.update_at_mean(state.pending)
             theta = _draw(key_draw, part, state.playable)
@@ -146,11 +146,11 @@ class EpsilonGreedy(ArmDesign):
 
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
         """Greedy or random groups."""
-        key_coin, key_random, key_tie = jax.random.split(key, 3)
+        key_coin, key_random, key_tie = engine.random.split(key, 3)
         greedy = state.reward(state.posterior.mean, state.belief, state.weight)
-        random = jax.random.uniform(key_random, greedy.shape, greedy.dtype)
-        explore = jax.random.uniform(key_coin) < self.epsilon
-        return best_arms(key_tie, jnp.where(explore, random, greedy), state.available, state.reward.m)
+        random = engine.random.uniform(key_random, greedy.shape, greedy.dtype)
+        explore = engine.random.uniform(key_coin) < self.epsilon
+        return best_arms(key_tie, xp.where(explore, random, greedy), state.available, state.reward.m)
 
 
 @dataclass(frozen=True)
@@ -184,10 +184,10 @@ class BayesUCB(ArmDesign):
         if state.reward.of_each:
             optimistic = state.reward(state.memory, state.belief, state.weight).max(0)
             return best_arms(key, optimistic, state.available, state.reward.m)
-        key_draws, key_tie = jax.random.split(key)
+        key_draws, key_tie = engine.random.split(key)
         draws = state.posterior.sample(key_draws, _DRAWS)
-        rewards = jax.vmap(lambda theta: state.reward(theta, state.belief, state.weight))(draws)
-        return best_arms(key_tie, jnp.quantile(rewards, self.quantile, axis=0), state.available, state.reward.m)
+        rewards = state.reward(draws, state.belief, state.weight)
+        return best_arms(key_tie, xp.quantile(rewards, self.quantile, axis=0), state.available, state.reward.m)
 
     def init_memory(self, state: CellState) -> Float[Array, "2 K"] | tuple[()]:
         """Lower and upper quantile of every group, where they decide."""
@@ -203,11 +203,11 @@ class BayesUCB(ArmDesign):
         if marginals is None:
             return state.posterior.quantile(self._levels)
         a, b = (parameter[cell] for parameter in marginals)
-        return old.at[:, cell].set(beta_quantile(self._levels, a, b, old[:, cell]))
+        return engine.at(old)[:, cell].set(beta_quantile(self._levels, a, b, old[:, cell]))
 
     @property
     def _levels(self) -> Float[Array, " 2"]:
-        return jnp.array([1 - self.quantile, self.quantile])
+        return xp.array([1 - self.quantile, self.quantile])
 
 
 def _draw(key: PRNGKey, posterior: Belief, playable: Int[Array, " P"]) -> Float[Array, "K *O"]:
@@ -217,8 +217,8 @@ def _draw(key: PRNGKey, posterior: Belief, playable: Int[Array, " P"]) -> Float[
     """
     if beta_marginals(posterior) is None or not len(playable):
         return posterior.sample(key, 1)[0]
-    some: Any = jax.tree.map(lambda parameter: parameter[playable], posterior)
-    return posterior.mean.at[playable].set(some.sample(key, 1, dtype=jnp.float32)[0])
+    some: Any = engine.tree_map(lambda parameter: parameter[playable], posterior)
+    return engine.at(posterior.mean)[playable].set(some.sample(key, 1, dtype=xp.float32)[0])
 
 
 def _check_probability(design: str, option: str, value: float) -> None:

@@ -10,7 +10,6 @@ from functools import partial, wraps
 from inspect import signature
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Array, Bool, Int, Key
 
@@ -93,7 +92,7 @@ def _outcome(endless: bool, key: PRNGKey, left: Array, cell: Int[Array, ""]) -> 
     if endless:  # an item of the cell, then a label of the item: a label in proportion to the expected numbers
         outcome = (upto <= upto[-1] * engine.random.uniform(key, dtype=xp.float64)).sum()
         return xp.minimum(outcome, xp.max(xp.where(left[cell] > 0, xp.arange(len(upto)), 0))), left  # rounding
-    outcome = (upto <= jax.random.randint(key, (), 0, upto[-1])).sum()
+    outcome = (upto <= engine.random.randint(key, (), 0, upto[-1])).sum()
     return outcome, engine.at(left)[cell, outcome].add(-1)
 
 
@@ -140,7 +139,7 @@ def choose_batch(
     draws : Draw of arrays (n,)
     state : State
     """
-    state = refreshed(design, state)
+    state, key = refreshed(design, state), engine.random.as_key(key)
     parts = []
     for piece in _pieces(design, n):
         size = piece.stop - piece.start

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
+from bayes_assess._tools.engine import xp
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.acquisition.thompson import best_arm
 from bayes_assess.designs._arms import ArmDesign, CellState
@@ -34,9 +34,9 @@ class RandomItem(ArmDesign):
 
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " 1"]:
         """Arm of an item drawn uniformly from all that remain."""
-        upto = jnp.cumsum(state.left)
-        item = jax.random.randint(key, (1,), 0, upto[-1])
-        return jnp.searchsorted(upto, item, side="right")
+        upto = xp.cumsum(state.left)
+        item = engine.random.randint(key, (1,), 0, upto[-1])
+        return xp.searchsorted(upto, item, side="right")
 
 
 @dataclass(frozen=True)
@@ -58,4 +58,4 @@ class RandomGroup(ArmDesign):
 
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " 1"]:
         """Draw a group; all are tied."""
-        return best_arm(key, jnp.zeros(state.available.shape), state.available)[None]
+        return best_arm(key, xp.zeros(state.available.shape), state.available)[None]

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 from scipy import special
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess.acquisition.pool_rope import pool_rope_masses
 from bayes_assess.acquisition.rope import rope_masses_beta, rope_masses_samples
 from bayes_assess.estimators.intervals import beta_interval, pool_interval, pool_mean
-from bayes_assess.models.belief import Belief, beta_marginals
+from bayes_assess.models.belief import Belief, beta_marginals, runs_on_numpy
 
 Sizes = Int[np.ndarray, " K"] | None  # items of every cell, for a pool; None for the population it was drawn from
 
@@ -56,9 +56,9 @@ def value_draws(
     >>> draws.shape, draws[:, 0].min()  # the only item of the first cell is known
     ((100, 2), np.float64(1.0))
     """
-    key = jax_key(seed, "draws")
     for i, rows in enumerate(_blocks(n, int(np.prod(np.shape(posterior.mean))))):
-        part = jax.random.fold_in(key, i)
+        with engine.eager(runs_on_numpy(posterior)):  # others take keys of JAX
+            part = engine.random.fold_in(jax_key(seed, "draws"), i)
         if sizes is None:
             block = np.asarray(posterior.sample(part, rows.step))
         else:

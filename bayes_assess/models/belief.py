@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import PRNGKey
 from bayes_assess.errors import PriorError
 
 
@@ -148,6 +149,19 @@ def drawn_component(key: PRNGKey, belief: Belief) -> Belief:
     return belief
 
 
+def runs_on_numpy(belief: Any) -> bool:
+    """Say whether a belief is written for either engine, as ours are; others are for JAX.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_assess.models import BetaBernoulli
+    >>> runs_on_numpy(BetaBernoulli(np.ones(2), np.ones(2)))
+    True
+    """
+    return getattr(belief, "on_any_engine", False)
+
+
 def is_belief(value: Any) -> bool:
     """Say whether a value has all members of a `Belief`, computing none of them.
 
@@ -197,10 +211,10 @@ def check_belief(prior: Any, shape: tuple[int, ...], what: str, possible: Any = 
 
 def host_generator(key: PRNGKey) -> np.random.Generator:
     """Return NumPy's generator for a key: draws on the host need no compiling."""
-    return np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())
+    with engine.eager():
+        return np.random.default_rng(engine.random.as_key(key).tolist())
 
 
-@x64
 def pool_shares(
     key: PRNGKey,
     theta: Float[np.ndarray, "S *shape"],
@@ -241,13 +255,15 @@ def merge_columns(
 
 
 def jax_ready(belief: Belief) -> Belief:
-    """Return a belief with JAX arrays for leaves.
+    """Return a belief with arrays of the engine for leaves.
 
     Raises
     ------
     PriorError
         If it is no pytree, so that no compiled step could update it.
     """
+    if engine.is_eager():
+        return engine.tree_map(np.asarray, belief)
     leaves = jax.tree.leaves(belief)
     if any(leaf is belief for leaf in leaves):
         raise PriorError(

@@ -11,17 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import xlog1py, xlogy
-from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
+from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, any_engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import PriorError
@@ -59,9 +57,9 @@ def program(
     ((2,), (3,))
     """
     with numpyro.plate("group", len(a)):
-        theta = numpyro.sample("theta", dist.Beta(jnp.asarray(a), jnp.asarray(b)))
+        theta = numpyro.sample("theta", dist.Beta(xp.asarray(a), xp.asarray(b)))
     with numpyro.plate("label", len(groups)):
-        numpyro.sample("agreement", dist.Bernoulli(probs=jnp.asarray(theta)[groups]), obs=agreements)
+        numpyro.sample("agreement", dist.Bernoulli(probs=xp.asarray(theta)[groups]), obs=agreements)
 
 
 @partial(register_dataclass, data_fields=["a", "b"], meta_fields=[])
@@ -85,8 +83,10 @@ class BetaBernoulli:
     a: FloatGroups
     b: FloatGroups
 
+    on_any_engine: ClassVar[bool] = True
+
     @classmethod
-    @x64
+    @any_engine
     def from_prior(
         cls, strength: float = 2.0, *, mean_score: FloatGroups | None = None, n_groups: int | None = None
     ) -> BetaBernoulli:
@@ -117,12 +117,12 @@ class BetaBernoulli:
         if (mean_score is None) == (n_groups is None):
             raise PriorError("Pass either `mean_score` (informative prior) or `n_groups` (uninformative prior).")
         if mean_score is None:
-            half = jnp.full(n_groups, strength / 2, jnp.float64)
+            half = xp.full(n_groups, strength / 2, xp.float64)
             return cls(half, half)
-        score = jnp.asarray(np.clip(mean_scores(mean_score), _SCORE_MARGIN, 1 - _SCORE_MARGIN))
+        score = xp.asarray(np.clip(mean_scores(mean_score), _SCORE_MARGIN, 1 - _SCORE_MARGIN))
         return cls(strength * score, strength * (1 - score))
 
-    @x64
+    @any_engine
     def update(self, successes: IntGroups, trials: IntGroups) -> BetaBernoulli:
         """Add sufficient statistics: `successes` agreements among `trials` labels, each (..., G).
 
@@ -134,7 +134,7 @@ class BetaBernoulli:
         r, n = _floats(successes), _floats(trials)
         return replace(self, a=self.a + r, b=self.b + (n - r))
 
-    @x64
+    @any_engine
     def update_counts(self, counts: IntGroups) -> BetaBernoulli:
         """Add counts (..., G, 2) of outcomes: column 0 disagreements, column 1 agreements.
 
@@ -146,26 +146,26 @@ class BetaBernoulli:
         counts = _floats(counts)
         return replace(self, a=self.a + counts[..., 1], b=self.b + counts[..., 0])
 
-    @x64
+    @any_engine
     def update_at_mean(self, n: IntGroups) -> BetaBernoulli:
         """Imagine `n` more labels of every group, (..., G), that come back at the posterior mean."""
         mean = self.mean
         return replace(self, a=self.a + n * mean, b=self.b + n * (1 - mean))
 
     @property
-    @x64
+    @any_engine
     def mean(self) -> FloatGroups:
         """Posterior mean a / (a + b), (..., G)."""
         return self.a / (self.a + self.b)
 
     @property
-    @x64
+    @any_engine
     def variance(self) -> FloatGroups:
         """Posterior variance a b / ((a + b)^2 (a + b + 1)), (..., G)."""
         total = self.a + self.b
         return (self.a / total) * (self.b / total) / (total + 1)
 
-    @x64
+    @any_engine
     def quantile(self, level: Any) -> FloatGroups:
         """Quantile of every accuracy at one level, (..., G), or at (L,) of them, (L, ..., G).
 
@@ -174,23 +174,24 @@ class BetaBernoulli:
         >>> BetaBernoulli.from_prior(n_groups=2).quantile(0.75).round(6).tolist()
         [0.75, 0.75]
         """
-        level = jnp.asarray(level, jnp.float64)
+        level = xp.asarray(level, xp.float64)
         return beta_quantile(level.reshape(level.shape + (1,) * np.ndim(self.a)), self.a, self.b)
 
     def beta_marginals(self) -> tuple[FloatGroups, FloatGroups]:
         """Return the parameters themselves; see `belief.beta_marginals`."""
         return self.a, self.b
 
+    @any_engine
     def pool_draws(
         self, key: PRNGKey, n: int, counts: IntGroups, sizes: Int[np.ndarray, " G"]
     ) -> Float[np.ndarray, "S *batch G"]:
         """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` (..., G, 2) are labelled."""
-        key_theta, key_rest = jax.random.split(key)
+        key_theta, key_rest = engine.random.split(key)
         a, b = np.asarray(self.a), np.asarray(self.b)
         return pool_shares(key_rest, host_generator(key_theta).beta(a, b, (n, *a.shape)), counts, sizes)
 
-    @x64
-    def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch G"]:
+    @any_engine
+    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch G"]:
         """Draw `n` independent vectors of accuracies, shape (n, ..., G).
 
         Draws of `dtype` 32-bit floats cost less than half. They do for ranking groups: accuracies are told apart by
@@ -202,16 +203,16 @@ class BetaBernoulli:
         >>> BetaBernoulli.from_prior(n_groups=3).sample(jax.random.key(0), 5).shape
         (5, 3)
         """
-        a, b = (jnp.asarray(parameter, dtype) for parameter in (self.a, self.b))
+        a, b = (xp.asarray(parameter, dtype) for parameter in (self.a, self.b))
         return _sample(key, n, a, b)
 
-    @x64
+    @any_engine
     def log_prob(self, theta: FloatGroups) -> FloatGroups:
         """Log density at accuracies `theta` (..., G)."""
-        theta = jnp.asarray(theta, jnp.float64)
-        return xlogy(self.a - 1, theta) + xlog1py(self.b - 1, -theta) - log_beta(self.a, self.b)
+        theta = xp.asarray(theta, xp.float64)
+        return engine.xlogy(self.a - 1, theta) + engine.xlog1py(self.b - 1, -theta) - log_beta(self.a, self.b)
 
-    @x64
+    @any_engine
     def log_marginal(self, successes: IntGroups, trials: IntGroups) -> FloatGroups:
         """Log probability of a sequence of labels with these counts, theta integrated out: log B(a', b') / B(a, b).
 
@@ -252,11 +253,11 @@ def statistics(
     return np.bincount(hits, minlength=n_groups), np.bincount(groups, minlength=n_groups)
 
 
-@partial(jax.jit, static_argnums=1)
+@partial(engine.jit, static_argnums=1)
 def _sample(key: PRNGKey, n: int, a: Float[Array, "*batch G"], b: Float[Array, "*batch G"]):
     shape = (n, *a.shape)
-    return standard_beta(key, jnp.broadcast_to(a, shape), jnp.broadcast_to(b, shape))
+    return standard_beta(key, xp.broadcast_to(a, shape), xp.broadcast_to(b, shape))
 
 
 def _floats(counts: IntGroups) -> Float[Array, "*batch G"]:
-    return jnp.asarray(counts).astype(jnp.float64)
+    return xp.asarray(counts).astype(xp.float64)

@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.axes import PRNGKey, any_engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.models import beta_bernoulli
@@ -50,7 +50,7 @@ def program(cells: Int[Array, " N"], agreements: Int[Array, " N"] | None = None,
     >>> trace["theta"]["value"].shape, trace["agreement"]["value"].shape
     ((2, 3), (2,))
     """
-    a, b = jnp.asarray(a), jnp.asarray(b)
+    a, b = xp.asarray(a), xp.asarray(b)
     with numpyro.plate("bin", a.shape[-1], dim=-1):
         if a.ndim == 1:
             theta = numpyro.sample("theta", dist.Beta(a, b))
@@ -58,7 +58,7 @@ def program(cells: Int[Array, " N"], agreements: Int[Array, " N"] | None = None,
             with numpyro.plate("group", a.shape[0], dim=-2):
                 theta = numpyro.sample("theta", dist.Beta(a, b))
     with numpyro.plate("label", len(cells)):
-        numpyro.sample("agreement", dist.Bernoulli(probs=jnp.ravel(jnp.asarray(theta))[cells]), obs=agreements)
+        numpyro.sample("agreement", dist.Bernoulli(probs=xp.ravel(xp.asarray(theta))[cells]), obs=agreements)
 
 
 @partial(register_dataclass, data_fields=["accuracy", "score", "weight"], meta_fields=[])
@@ -90,7 +90,7 @@ class CalibrationBins:
     weight: FloatBins
 
     @classmethod
-    @x64
+    @any_engine
     def from_prior(
         cls, strength: float = 2.0, *, score: FloatBins, size: IntBins, informative: bool = True
     ) -> CalibrationBins:
@@ -123,12 +123,12 @@ class CalibrationBins:
         score, size = binned_scores(score, size)
         accuracy = BetaBernoulli.from_prior(strength, mean_score=score)
         if not informative:
-            half = jnp.full(score.shape, strength / 2, jnp.float64)
+            half = xp.full(score.shape, strength / 2, xp.float64)
             accuracy = BetaBernoulli(half, half)
         weight = size / np.maximum(size.sum(-1, keepdims=True), 1)
-        return cls(accuracy, jnp.asarray(score), jnp.asarray(weight, jnp.float64))
+        return cls(accuracy, xp.asarray(score), xp.asarray(weight, xp.float64))
 
-    @x64
+    @any_engine
     def update(self, successes: IntBins, trials: IntBins) -> CalibrationBins:
         """Add sufficient statistics: `successes` agreements among `trials` labels, each (..., G, B).
 
@@ -145,24 +145,24 @@ class CalibrationBins:
         return BetaBernoulli(np.ravel(self.accuracy.a), np.ravel(self.accuracy.b))
 
     @property
-    @x64
+    @any_engine
     def mean(self) -> FloatBins:
         """Posterior mean of every bin's accuracy, (..., G, B)."""
         return self.accuracy.mean
 
     @property
-    @x64
+    @any_engine
     def variance(self) -> FloatBins:
         """Posterior variance of every bin's accuracy, (..., G, B)."""
         return self.accuracy.variance
 
     @property
-    @x64
+    @any_engine
     def gap(self) -> FloatBins:
         """Posterior mean accuracy less mean confidence, (..., G, B): positive where the system is under-confident."""
         return self.accuracy.mean - self.score
 
-    @x64
+    @any_engine
     def calibration_error(self, theta: FloatBins) -> FloatGroupsOfBins:
         """Compute ECE_g = sum_b p_gb |theta_gb - s_gb| of accuracies (..., G, B), as (..., G).
 
@@ -174,23 +174,23 @@ class CalibrationBins:
         """
         return expected_calibration_error(theta, self.score, self.weight)
 
-    @x64
+    @any_engine
     def sample(self, key: PRNGKey, n: int) -> Float[Array, "S *batch B"]:
         """Draw `n` independent arrays of accuracies, shape (n, ..., G, B)."""
         return self.accuracy.sample(key, n)
 
-    @x64
+    @any_engine
     def log_prob(self, theta: FloatBins) -> FloatBins:
         """Log density at accuracies `theta` (..., G, B), bin by bin."""
         return self.accuracy.log_prob(theta)
 
-    @x64
+    @any_engine
     def log_marginal(self, successes: IntBins, trials: IntBins) -> FloatBins:
         """Log probability of a sequence of labels with these counts, bin by bin, theta integrated out."""
         return self.accuracy.log_marginal(successes, trials)
 
 
-@x64
+@any_engine
 def expected_calibration_error(theta: FloatBins, score: FloatBins, weight: FloatBins) -> FloatGroupsOfBins:
     """Compute ECE = sum_b p_b |theta_b - s_b| ([ABA] "Calibration").
 
@@ -210,8 +210,8 @@ def expected_calibration_error(theta: FloatBins, score: FloatBins, weight: Float
     >>> round(float(expected_calibration_error([0.5, 0.7], [0.6, 0.9], [0.3, 0.7])), 3)
     0.17
     """
-    theta, score, weight = (jnp.asarray(x, jnp.float64) for x in (theta, score, weight))
-    return (weight * jnp.abs(theta - score)).sum(-1)
+    theta, score, weight = (xp.asarray(x, xp.float64) for x in (theta, score, weight))
+    return (weight * xp.abs(theta - score)).sum(-1)
 
 
 def statistics(

@@ -14,17 +14,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import xlogy
-from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.axes import PRNGKey, any_engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import LabelError, PriorError
@@ -68,9 +66,9 @@ def program(
     ((2, 4), (3,))
     """
     with numpyro.plate("prediction", len(alpha)):
-        theta = numpyro.sample("theta", dist.Dirichlet(jnp.asarray(alpha)))
+        theta = numpyro.sample("theta", dist.Dirichlet(xp.asarray(alpha)))
     with numpyro.plate("item", len(predictions)):
-        numpyro.sample("label", dist.CategoricalProbs(jnp.asarray(theta)[predictions]), obs=labels)
+        numpyro.sample("label", dist.CategoricalProbs(xp.asarray(theta)[predictions]), obs=labels)
 
 
 @partial(register_dataclass, data_fields=["alpha"], meta_fields=[])
@@ -93,8 +91,10 @@ class DirichletConfusion:
 
     alpha: FloatMatrix
 
+    on_any_engine: ClassVar[bool] = True
+
     @classmethod
-    @x64
+    @any_engine
     def from_prior(
         cls,
         strength: float = 1.0,
@@ -136,10 +136,10 @@ class DirichletConfusion:
                 "(uninformative prior)."
             )
         if mean_scores is None:
-            return cls(jnp.full(sizes, strength / sizes[1], jnp.float64))
-        return cls(jnp.asarray(strength * row_shares(mean_scores)))
+            return cls(xp.full(sizes, strength / sizes[1], xp.float64))
+        return cls(xp.asarray(strength * row_shares(mean_scores)))
 
-    @x64
+    @any_engine
     def update(self, counts: IntMatrix) -> DirichletConfusion:
         """Add sufficient statistics: `counts` (..., K, C), items predicted k (rows) and labelled j (columns).
 
@@ -148,13 +148,13 @@ class DirichletConfusion:
         >>> DirichletConfusion.from_prior(2, n_predictions=1, n_classes=2).update([[0, 3]]).alpha.tolist()
         [[1.0, 4.0]]
         """
-        return replace(self, alpha=self.alpha + jnp.asarray(counts).astype(jnp.float64))
+        return replace(self, alpha=self.alpha + xp.asarray(counts).astype(xp.float64))
 
     def update_counts(self, counts: IntMatrix) -> DirichletConfusion:
         """Add counts (..., K, C) of outcomes: `update`, as outcomes are labels here."""
         return self.update(counts)
 
-    @x64
+    @any_engine
     def update_at_mean(self, n: Int[Array, "*batch K"]) -> DirichletConfusion:
         """Imagine `n` more labels of every predicted class, (..., K), that come back at the posterior mean.
 
@@ -163,45 +163,46 @@ class DirichletConfusion:
         >>> DirichletConfusion.from_prior(4, n_predictions=1, n_classes=2).update_at_mean([6]).alpha.tolist()
         [[5.0, 5.0]]
         """
-        return replace(self, alpha=self.alpha + jnp.asarray(n, jnp.float64)[..., None] * self.mean)
+        return replace(self, alpha=self.alpha + xp.asarray(n, xp.float64)[..., None] * self.mean)
 
     @property
-    @x64
+    @any_engine
     def mean(self) -> FloatMatrix:
         """Posterior mean m_kj = alpha_kj / A_k with A_k = sum_j alpha_kj, (..., K, C)."""
         return self.alpha / self.alpha.sum(-1, keepdims=True)
 
     @property
-    @x64
+    @any_engine
     def variance(self) -> FloatMatrix:
         """Posterior variance m_kj (1 - m_kj) / (A_k + 1) of every component, (..., K, C)."""
-        alpha = jnp.asarray(self.alpha)
+        alpha = xp.asarray(self.alpha)
         total = alpha.sum(-1, keepdims=True)
         return (alpha / total) * (others(alpha) / total) / (total + 1)
 
-    @x64
+    @any_engine
     def quantile(self, level: Any) -> FloatMatrix:
         """Quantile of every probability at one level, (..., K, C), or at (L,) of them, (L, ..., K, C).
 
         Each probability is of a Beta distribution, with parameters alpha_j and the sum of the others.
         """
-        level = jnp.asarray(level, jnp.float64)
+        level = xp.asarray(level, xp.float64)
         return beta_quantile(level.reshape(level.shape + (1,) * np.ndim(self.alpha)), *self.beta_marginals())
 
-    @x64
+    @any_engine
     def beta_marginals(self) -> tuple[FloatMatrix, FloatMatrix]:
         """Return alpha_j and the sum of the others; see `belief.beta_marginals`."""
-        alpha = jnp.asarray(self.alpha)
+        alpha = xp.asarray(self.alpha)
         return alpha, others(alpha)
 
+    @any_engine
     def pool_draws(
         self, key: PRNGKey, n: int, counts: IntMatrix, sizes: Int[np.ndarray, "*cells"]
     ) -> Float[np.ndarray, "S *shape"]:
         """Draw `n` times the shares of outcomes in a pool of `sizes` items, `counts` (..., K, C) of them labelled."""
-        key_theta, key_rest = jax.random.split(key)
+        key_theta, key_rest = engine.random.split(key)
         return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
 
-    @x64
+    @any_engine
     def merged(self, level: Int[np.ndarray, "K C"], n_levels: int) -> DirichletConfusion:
         """Count labels of equal level as one outcome, row by row; (..., K, U), by the aggregation property.
 
@@ -213,8 +214,8 @@ class DirichletConfusion:
         """
         return DirichletConfusion(merge_columns(np.asarray(self.alpha), level, n_levels))
 
-    @x64
-    def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch K C"]:
+    @any_engine
+    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch K C"]:
         """Draw `n` independent confusion matrices, shape (n, ..., K, C).
 
         Draws of `dtype` 32-bit floats cost less than half, and do for ranking rows (see `BetaBernoulli.sample`).
@@ -225,15 +226,15 @@ class DirichletConfusion:
         >>> DirichletConfusion.from_prior(n_predictions=3, n_classes=4).sample(jax.random.key(0), 5).shape
         (5, 3, 4)
         """
-        return sample_dirichlet(key, n, jnp.asarray(self.alpha, dtype))
+        return sample_dirichlet(key, n, xp.asarray(self.alpha, dtype))
 
-    @x64
+    @any_engine
     def log_prob(self, theta: FloatMatrix) -> FloatRows:
         """Log density at confusion matrices `theta` (..., K, C), with respect to the first C - 1 entries of a row."""
-        alpha, theta = jnp.asarray(self.alpha), jnp.asarray(theta, jnp.float64)
-        return xlogy(alpha - 1, theta).sum(-1) - log_multivariate_beta(alpha)
+        alpha, theta = xp.asarray(self.alpha), xp.asarray(theta, xp.float64)
+        return engine.xlogy(alpha - 1, theta).sum(-1) - log_multivariate_beta(alpha)
 
-    @x64
+    @any_engine
     def log_marginal(self, counts: IntMatrix) -> FloatRows:
         """Log probability of a sequence of labels with these counts, theta integrated out, (..., K).
 
@@ -246,8 +247,8 @@ class DirichletConfusion:
         >>> round(math.exp(prior.log_marginal([[1, 1, 0]])[0]), 6)  # 1/3 * 1/4
         0.083333
         """
-        posterior = jnp.asarray(self.update(counts).alpha)
-        return log_multivariate_beta(posterior) - log_multivariate_beta(jnp.asarray(self.alpha))
+        posterior = xp.asarray(self.update(counts).alpha)
+        return log_multivariate_beta(posterior) - log_multivariate_beta(xp.asarray(self.alpha))
 
 
 def statistics(

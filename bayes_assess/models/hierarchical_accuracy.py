@@ -26,15 +26,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
-from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, any_engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import PriorError
@@ -91,15 +90,15 @@ def program(
     >>> trace["theta"]["value"].shape, trace["agreement"]["value"].shape
     ((3,), (3,))
     """
-    covariates = jnp.asarray(covariates)
+    covariates = xp.asarray(covariates)
     with numpyro.plate("covariate", covariates.shape[1]):
-        coefficient = numpyro.sample("coefficient", dist.Normal(jnp.asarray(location), jnp.asarray(scale)))
-    strength = jnp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
-    expected = jax.nn.sigmoid(covariates @ jnp.asarray(coefficient))
+        coefficient = numpyro.sample("coefficient", dist.Normal(xp.asarray(location), xp.asarray(scale)))
+    strength = xp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
+    expected = engine.sigmoid(covariates @ xp.asarray(coefficient))
     with numpyro.plate("group", len(covariates)):
         theta = numpyro.sample("theta", dist.Beta(strength * expected, strength * (1 - expected)))
     with numpyro.plate("label", len(groups)):
-        numpyro.sample("agreement", dist.Bernoulli(probs=jnp.asarray(theta)[groups]), obs=agreements)
+        numpyro.sample("agreement", dist.Bernoulli(probs=xp.asarray(theta)[groups]), obs=agreements)
 
 
 _DATA = ["covariates", "location", "scale", "agreements", "labels", "coefficients", "log_strength", "log_weight"]
@@ -140,8 +139,10 @@ class HierarchicalAccuracy:
     log_strength: Float[Array, "*batch H"] | Float[np.ndarray, "*batch H"]
     log_weight: Float[Array, "*batch H"] | Float[np.ndarray, "*batch H"]
 
+    on_any_engine: ClassVar[bool] = True
+
     @classmethod
-    @x64
+    @any_engine
     def from_prior(
         cls,
         *,
@@ -202,7 +203,7 @@ class HierarchicalAccuracy:
         nothing = np.zeros(len(design))
         return cls(design, location, scale, nothing, nothing, points[:, 1:], points[:, 0], np.zeros(N_POINTS))
 
-    @x64
+    @any_engine
     def update(self, successes: IntGroups, trials: IntGroups) -> HierarchicalAccuracy:
         """Add `successes` agreements among `trials` labels, each (..., G), and place the points anew."""
         agreements, labels = self.agreements + _floats(successes), self.labels + _floats(trials)
@@ -213,24 +214,25 @@ class HierarchicalAccuracy:
         counts = np.asarray(counts) if isinstance(counts, list | tuple) else counts
         return self.update(counts[..., 1], counts.sum(-1))
 
-    @x64
+    @any_engine
     def observe(self, group: Int[Array, ""], outcome: Int[Array, ""]) -> HierarchicalAccuracy:
         """Learn one label, 1 if it agrees, at the cost O(H): points stay, their weights move. Not for batches."""
-        expected, strength = expected_accuracy(self.coefficients @ self.covariates[group]), jnp.exp(self.log_strength)
+        expected, strength = expected_accuracy(self.coefficients @ self.covariates[group]), xp.exp(self.log_strength)
         r, n = self.agreements[group], self.labels[group]
-        agreeing = jnp.where(outcome == 1, strength * expected + r, strength * (1 - expected) + n - r)
+        agreeing = xp.where(outcome == 1, strength * expected + r, strength * (1 - expected) + n - r)
         return replace(
             self,
-            agreements=jnp.asarray(self.agreements).at[group].add(outcome == 1),
-            labels=jnp.asarray(self.labels).at[group].add(1),
-            log_weight=self.log_weight + jnp.log(agreeing / (strength + n)),
+            agreements=engine.at(self.agreements)[group].add(outcome == 1),
+            labels=engine.at(self.labels)[group].add(1),
+            log_weight=self.log_weight + xp.log(agreeing / (strength + n)),
         )
 
+    @any_engine
     def refreshed(self) -> HierarchicalAccuracy:
         """Place the points anew where the labels learned by `observe` have carried the hyperposterior."""
-        return self.update(jnp.zeros_like(self.labels), jnp.zeros_like(self.labels))
+        return self.update(xp.zeros_like(self.labels), xp.zeros_like(self.labels))
 
-    @x64
+    @any_engine
     def component(self, key: PRNGKey) -> BetaBernoulli:
         """Draw one part of the mixture by its weight; labels that are imagined then leave the others alone.
 
@@ -243,43 +245,43 @@ class HierarchicalAccuracy:
         return BetaBernoulli(*_component(key, self))
 
     @property
-    @x64
+    @any_engine
     def after_label(self) -> tuple[tuple[FloatGroups, FloatGroups], tuple[FloatGroups, FloatGroups]]:
         """Mean and variance of every group after one more label of it: if that disagrees, and if it agrees."""
         return _after_label(self)
 
-    @x64
+    @any_engine
     def update_at_mean(self, n: IntGroups) -> HierarchicalAccuracy:
         """Imagine `n` more labels of every group, (..., G), that come back at the posterior mean of that group."""
         n = _floats(n)
         return replace(self, agreements=self.agreements + n * self.mean, labels=self.labels + n)
 
     @property
-    @x64
+    @any_engine
     def weight(self) -> Float[Array, "*batch H"]:
         """Probability of every point, (..., H)."""
-        return jax.nn.softmax(self.log_weight, axis=-1)
+        return engine.softmax(self.log_weight, axis=-1)
 
     @property
-    @x64
+    @any_engine
     def parts(self) -> tuple[Float[Array, "*batch H G"], Float[Array, "*batch H G"]]:
         """Beta parameters of every part of the mixture, (..., H, G) each."""
         return _parts(self)
 
     @property
-    @x64
+    @any_engine
     def mean(self) -> FloatGroups:
         """Posterior mean of every group, (..., G)."""
         return _moments(self)[0]
 
     @property
-    @x64
+    @any_engine
     def variance(self) -> FloatGroups:
         """Posterior variance of every group, (..., G)."""
         return _moments(self)[1]
 
-    @x64
-    def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch G"]:
+    @any_engine
+    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch G"]:
         """Draw `n` vectors of accuracies, (n, ..., G): a point for each, then Beta variables.
 
         Examples
@@ -288,9 +290,9 @@ class HierarchicalAccuracy:
         >>> HierarchicalAccuracy.from_prior(n_groups=3).sample(jax.random.key(0), 5).shape
         (5, 3)
         """
-        return _sample(key, n, self, jnp.dtype(dtype).name)
+        return _sample(key, n, self, np.dtype(dtype).name)
 
-    @x64
+    @any_engine
     def quantile(self, level: Any) -> Float[Array, "*levels_batch G"]:
         """Quantile of every accuracy at one level, (..., G), or at (L,) of them, (L, ..., G).
 
@@ -300,13 +302,14 @@ class HierarchicalAccuracy:
         >>> bool(0.6 < prior.quantile(0.5)[0] < 0.8)
         True
         """
-        return _quantile(self, jnp.asarray(level, jnp.float64))
+        return _quantile(self, xp.asarray(level, xp.float64))
 
+    @any_engine
     def pool_draws(
         self, key: PRNGKey, n: int, counts: IntGroups, sizes: Int[np.ndarray, " G"]
     ) -> Float[np.ndarray, "S *batch G"]:
         """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` (..., G, 2) are labelled."""
-        key_theta, key_rest = jax.random.split(key)
+        key_theta, key_rest = engine.random.split(key)
         rng = host_generator(key_theta)
         weight, parts = np.asarray(self.weight), [np.asarray(part) for part in self.parts]
         upto = np.cumsum(weight / weight.sum(-1, keepdims=True), axis=-1)
@@ -315,10 +318,10 @@ class HierarchicalAccuracy:
         a, b = (np.take_along_axis(np.broadcast_to(part, (n, *part.shape)), point, -2)[..., 0, :] for part in parts)
         return pool_shares(key_rest, rng.beta(a, b), counts, sizes)
 
-    @x64
+    @any_engine
     def log_evidence(self) -> Float[Array, "*batch"]:
         """Log probability of the labels as a sequence, everything integrated out, from the points."""
-        return jax.nn.logsumexp(self.log_weight, axis=-1) - math.log(N_POINTS)
+        return engine.logsumexp(self.log_weight, axis=-1) - math.log(N_POINTS)
 
 
 def _numbers(what: str, values: Any, n_groups: int | None) -> Float[np.ndarray, " G"]:
@@ -336,7 +339,7 @@ def _standardised(column: Float[np.ndarray, " G"]) -> Float[np.ndarray, " G"]:
 
 
 def _floats(counts: Any) -> Float[Array, "*batch G"]:
-    return jnp.asarray(counts).astype(jnp.float64)
+    return xp.asarray(counts).astype(xp.float64)
 
 
 def _with_points(covariates, location, scale, agreements, labels) -> HierarchicalAccuracy:
@@ -345,17 +348,17 @@ def _with_points(covariates, location, scale, agreements, labels) -> Hierarchica
 
 
 def _expected(belief: HierarchicalAccuracy) -> Float[Array, "*batch H G"]:
-    return expected_accuracy(jnp.asarray(belief.coefficients) @ jnp.asarray(belief.covariates).T)
+    return expected_accuracy(xp.asarray(belief.coefficients) @ xp.asarray(belief.covariates).T)
 
 
-@jax.jit
+@engine.jit
 def _parts(belief: HierarchicalAccuracy):
-    expected, strength = _expected(belief), jnp.exp(belief.log_strength)[..., None]
-    r, n = (jnp.asarray(x)[..., None, :] for x in (belief.agreements, belief.labels))
+    expected, strength = _expected(belief), xp.exp(belief.log_strength)[..., None]
+    r, n = (xp.asarray(x)[..., None, :] for x in (belief.agreements, belief.labels))
     return strength * expected + r, strength * (1 - expected) + n - r
 
 
-@jax.jit
+@engine.jit
 def _moments(belief: HierarchicalAccuracy):
     a, b = _parts(belief)
     total, w = a + b, belief.weight[..., None]
@@ -365,14 +368,14 @@ def _moments(belief: HierarchicalAccuracy):
     return mean, (w * (within + (means - mean[..., None, :]) ** 2)).sum(-2)
 
 
-@jax.jit
+@engine.jit
 def _quantile(belief: HierarchicalAccuracy, level: Float[Array, "*levels"]):
     a, b = _parts(belief)
     level = level.reshape(level.shape + (1,) * belief.agreements.ndim)
-    return mixture_quantile(level, a, b, jnp.asarray(belief.weight))
+    return mixture_quantile(level, a, b, xp.asarray(belief.weight))
 
 
-@jax.jit
+@engine.jit
 def _after_label(belief: HierarchicalAccuracy):
     """Moments under the parts weighted by what they give the outcome: E[theta^j (1 - theta)] and E[theta^(j + 1)]."""
     a, b = _parts(belief)
@@ -380,26 +383,32 @@ def _after_label(belief: HierarchicalAccuracy):
     first = a / total
     second = first * (a + 1) / (total + 1)
     third = second * (a + 2) / (total + 2)
-    powers = [(w * power).sum(-2) for power in (jnp.ones_like(first), first, second, third)]
+    powers = [(w * power).sum(-2) for power in (xp.ones_like(first), first, second, third)]
     after = []
     for zeroth, one, two in ([low - high for low, high in pairwise(powers)], powers[1:]):
         mean = one / zeroth
-        after.append((mean, jnp.maximum(two / zeroth - mean**2, 0.0)))
+        after.append((mean, xp.maximum(two / zeroth - mean**2, 0.0)))
     return tuple(after)
 
 
-@jax.jit
+@engine.jit
 def _component(key: PRNGKey, belief: HierarchicalAccuracy):
     """Beta parameters (..., G) of one point for every campaign."""
-    point = jax.random.categorical(key, belief.log_weight)[..., None]
-    strength = jnp.exp(jnp.take_along_axis(jnp.asarray(belief.log_strength), point, -1))
-    beta = jnp.take_along_axis(jnp.asarray(belief.coefficients), point[..., None], -2)[..., 0, :]
-    m = expected_accuracy(beta @ jnp.asarray(belief.covariates).T)
+    return _at_point(belief, engine.random.categorical(key, belief.log_weight))
+
+
+def _at_point(belief: HierarchicalAccuracy, point: Int[Array, "*S *batch"]):
+    """Beta parameters (..., G) at points."""
+    batch = xp.indices(point.shape, sparse=True)[point.ndim - belief.log_weight.ndim + 1 :]
+    strength = xp.exp(xp.asarray(belief.log_strength)[(*batch, point)])[..., None]
+    beta = xp.asarray(belief.coefficients)[(*batch, point)]
+    m = expected_accuracy(beta @ xp.asarray(belief.covariates).T)
     return strength * m + belief.agreements, strength * (1 - m) + belief.labels - belief.agreements
 
 
-@partial(jax.jit, static_argnums=(1, 3))
+@partial(engine.jit, static_argnums=(1, 3))
 def _sample(key: PRNGKey, n: int, belief: HierarchicalAccuracy, dtype: str):
-    key_point, key_beta = jax.random.split(key)
-    a, b = jax.vmap(lambda key: _component(key, belief))(jax.random.split(key_point, n))
+    key_point, key_beta = engine.random.split(key)
+    point = engine.random.categorical(key_point, belief.log_weight, (n, *belief.log_weight.shape[:-1]))
+    a, b = _at_point(belief, point)
     return standard_beta(key_beta, a.astype(dtype), b.astype(dtype))

@@ -30,15 +30,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
-from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, x64
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, any_engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.models._mean_scores import binned_scores, logits
@@ -79,23 +78,23 @@ def program(cells: Int[Array, " N"], agreements: Int[Array, " N"] | None = None,
     >>> trace["group_effect"]["value"].shape, trace["theta"]["value"].shape, trace["agreement"]["value"].shape
     ((2, 1), (2, 3), (2,))
     """
-    x = jnp.asarray(x)
-    departure = dist.Normal(jnp.asarray(CALIBRATED), jnp.outer(jnp.asarray(DEPARTURES), jnp.asarray(UNITS)))
-    alike = dist.Categorical(probs=jnp.full(len(DEPARTURES), 1 / len(DEPARTURES)))
+    x = xp.asarray(x)
+    departure = dist.Normal(xp.asarray(CALIBRATED), xp.outer(xp.asarray(DEPARTURES), xp.asarray(UNITS)))
+    alike = dist.Categorical(probs=xp.full(len(DEPARTURES), 1 / len(DEPARTURES)))
     curve = dist.MixtureSameFamily(alike, departure.to_event(1))
-    coefficients = jnp.asarray(numpyro.sample("coefficients", curve))
+    coefficients = xp.asarray(numpyro.sample("coefficients", curve))
     logit = coefficients[0] + coefficients[1] * x
-    strength = jnp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
+    strength = xp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
     groups = numpyro.plate("group", x.shape[0], dim=-2)
     if x.shape[0] > 1:
-        spread = jnp.exp(numpyro.sample("log_spread", dist.Normal(*LOG_SPREAD)))
+        spread = xp.exp(numpyro.sample("log_spread", dist.Normal(*LOG_SPREAD)))
         with groups:
             logit = logit + spread * numpyro.sample("group_effect", dist.Normal(0.0, 1.0))
     expected = probability(logit)
     with groups, numpyro.plate("bin", x.shape[1], dim=-1):
         theta = numpyro.sample("theta", dist.Beta(strength * expected, strength * (1 - expected)))
     with numpyro.plate("label", len(cells)):
-        numpyro.sample("agreement", dist.Bernoulli(probs=jnp.ravel(jnp.asarray(theta))[cells]), obs=agreements)
+        numpyro.sample("agreement", dist.Bernoulli(probs=xp.ravel(xp.asarray(theta))[cells]), obs=agreements)
 
 
 _DATA = [
@@ -144,8 +143,10 @@ class HierarchicalCalibration:
     shift: Float[Array, "*batch H G Q"] | Float[np.ndarray, "*batch H G Q"]
     log_node: Float[Array, "*batch H G Q"] | Float[np.ndarray, "*batch H G Q"]
 
+    on_any_engine: ClassVar[bool] = True
+
     @classmethod
-    @x64
+    @any_engine
     def from_prior(cls, *, score: Any, size: Any) -> HierarchicalCalibration:
         """Build the prior; it has no strength to choose, since that is learned.
 
@@ -171,7 +172,7 @@ class HierarchicalCalibration:
         return cls.fit(logits(np.atleast_2d(score)), np.zeros(score.size), np.zeros(score.size))
 
     @classmethod
-    @x64
+    @any_engine
     def fit(cls, logit_score: Any, agreements: Any, labels: Any) -> HierarchicalCalibration:
         """Place points and nodes for these agreements and labels, (..., K) each: the same ones for the same counts.
 
@@ -186,12 +187,12 @@ class HierarchicalCalibration:
         batch = agreements.shape[:-1]
         return cls(x, agreements, labels, *(leaf.reshape(*batch, *leaf.shape[1:]) for leaf in points))
 
-    @x64
+    @any_engine
     def refreshed(self) -> HierarchicalCalibration:
         """Place points and nodes anew for the labels observed, so that their weights are even again."""
         return self.fit(self.logit_score, self.agreements, self.labels)
 
-    @x64
+    @any_engine
     def update(self, successes: IntGroups, trials: IntGroups) -> HierarchicalCalibration:
         """Add `successes` agreements among `trials` labels, each (..., K), and place points and nodes anew."""
         agreements, labels = self.agreements + _floats(successes), self.labels + _floats(trials)
@@ -202,65 +203,65 @@ class HierarchicalCalibration:
         counts = np.asarray(counts) if isinstance(counts, list | tuple) else counts
         return self.update(counts[..., 1], counts.sum(-1))
 
-    @x64
+    @any_engine
     def observe(self, cell: Int[Array, ""], outcome: Int[Array, ""]) -> HierarchicalCalibration:
         """Learn one label, 1 if it agrees, at the cost O(H Q): points and nodes stay, weights move. Not for batches."""
-        x = jnp.asarray(self.logit_score)
-        group, log_node = cell // x.shape[1], jnp.asarray(self.log_node)
-        strength = jnp.exp(jnp.asarray(self.log_strength))[:, None]
-        intercept, slope = jnp.asarray(self.coefficients).T
+        x = xp.asarray(self.logit_score)
+        group, log_node = cell // x.shape[1], xp.asarray(self.log_node)
+        strength = xp.exp(xp.asarray(self.log_strength))[:, None]
+        intercept, slope = xp.asarray(self.coefficients).T
         curve = (intercept + slope * x.ravel()[cell])[:, None]
-        expected = probability(curve + jnp.asarray(self.shift)[:, group])
-        r, n = jnp.asarray(self.agreements)[cell], jnp.asarray(self.labels)[cell]
-        seen = jnp.where(outcome == 1, strength * expected + r, strength * (1 - expected) + n - r) / (strength + n)
-        moved = log_node[:, group] + jnp.log(seen)
-        gain = jax.nn.logsumexp(moved, axis=-1)
+        expected = probability(curve + xp.asarray(self.shift)[:, group])
+        r, n = xp.asarray(self.agreements)[cell], xp.asarray(self.labels)[cell]
+        seen = xp.where(outcome == 1, strength * expected + r, strength * (1 - expected) + n - r) / (strength + n)
+        moved = log_node[:, group] + xp.log(seen)
+        gain = engine.logsumexp(moved, axis=-1)
         return replace(
             self,
-            agreements=jnp.asarray(self.agreements).at[cell].add(outcome == 1),
-            labels=jnp.asarray(self.labels).at[cell].add(1),
+            agreements=engine.at(self.agreements)[cell].add(outcome == 1),
+            labels=engine.at(self.labels)[cell].add(1),
             log_weight=self.log_weight + gain,
-            log_node=log_node.at[:, group].set(moved - gain[:, None]),
+            log_node=engine.at(log_node)[:, group].set(moved - gain[:, None]),
         )
 
-    @x64
+    @any_engine
     def update_at_mean(self, n: IntGroups) -> HierarchicalCalibration:
         """Imagine `n` more labels of every cell, (..., K), that come back at the posterior mean of that cell."""
         n = _floats(n)
         return replace(self, agreements=self.agreements + n * self.mean, labels=self.labels + n)
 
-    @x64
+    @any_engine
     def uncalibrated(self) -> HierarchicalCalibration:
         """Return the posterior under a prior that does not take systems to be about calibrated: departure 2 alone.
 
         Points stay, and their weights follow the ratio of both priors of (a, slope).
         """
-        departures = jnp.array(DEPARTURES)
-        standard = (jnp.asarray(self.coefficients) - jnp.array(CALIBRATED)) / jnp.array(UNITS)
+        departures = xp.array(DEPARTURES)
+        standard = (xp.asarray(self.coefficients) - xp.array(CALIBRATED)) / xp.array(UNITS)
         standard = standard[..., None] / departures  # (..., H, 2, J)
-        log_density = -0.5 * (standard**2).sum(-2) - 2 * jnp.log(departures)
-        moved = log_density[..., 0] - jax.nn.logsumexp(log_density, axis=-1)
+        log_density = -0.5 * (standard**2).sum(-2) - 2 * xp.log(departures)
+        moved = log_density[..., 0] - engine.logsumexp(log_density, axis=-1)
         return replace(self, log_weight=self.log_weight + moved)
 
     @property
-    @x64
+    @any_engine
     def weight(self) -> Float[Array, "*batch H"]:
         """Probability of every point, (..., H)."""
-        return jax.nn.softmax(jnp.asarray(self.log_weight), axis=-1)
+        return engine.softmax(xp.asarray(self.log_weight), axis=-1)
 
     @property
-    @x64
+    @any_engine
     def mean(self) -> FloatGroups:
         """Posterior mean of every cell, (..., K)."""
         return _moments(self)[0]
 
     @property
-    @x64
+    @any_engine
     def variance(self) -> FloatGroups:
         """Posterior variance of every cell, (..., K)."""
         return _moments(self)[1]
 
-    @x64
+    @any_engine
     def component(self, key: PRNGKey) -> BetaBernoulli:
         """Draw a point and a node for every group by their weights, and return the posterior given these, over (K,).
 
@@ -268,8 +269,8 @@ class HierarchicalCalibration:
         """
         return BetaBernoulli(*(parameter[0] for parameter in _components(key, 1, self)))
 
-    @x64
-    def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch K"]:
+    @any_engine
+    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch K"]:
         """Draw `n` vectors of accuracies, (n, ..., K): a point for each, a node for every group, then Beta variables.
 
         Examples
@@ -278,9 +279,9 @@ class HierarchicalCalibration:
         >>> HierarchicalCalibration.from_prior(score=[0.6, 0.9], size=[1, 2]).sample(jax.random.key(0), 5).shape
         (5, 2)
         """
-        return _sample(key, n, self, jnp.dtype(dtype).name)
+        return _sample(key, n, self, np.dtype(dtype).name)
 
-    @x64
+    @any_engine
     def quantile(self, level: Any) -> Float[Array, "*levels_batch K"]:
         """Quantile of every accuracy at one level, (..., K), or at (L,) of them, (L, ..., K).
 
@@ -293,48 +294,49 @@ class HierarchicalCalibration:
         >>> bool(0.4 < prior.quantile(0.5)[0] < 0.6)
         True
         """
-        level = jnp.asarray(level, jnp.float64)
-        return _quantile(self, level.ravel()).reshape(*level.shape, *jnp.shape(self.agreements))
+        level = xp.asarray(level, xp.float64)
+        return _quantile(self, level.ravel()).reshape(*level.shape, *xp.shape(self.agreements))
 
+    @any_engine
     def pool_draws(
         self, key: PRNGKey, n: int, counts: IntGroups, sizes: Int[np.ndarray, " K"]
     ) -> Float[np.ndarray, "S *batch K"]:
         """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` (..., K, 2) are labelled."""
-        key_theta, key_rest = jax.random.split(key)
+        key_theta, key_rest = engine.random.split(key)
         return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
 
-    @x64
+    @any_engine
     def log_evidence(self) -> Float[Array, "*batch"]:
         """Log probability of the labels as a sequence, everything integrated out, from the points."""
-        return jax.nn.logsumexp(jnp.asarray(self.log_weight), axis=-1) - math.log(N_POINTS)
+        return engine.logsumexp(xp.asarray(self.log_weight), axis=-1) - math.log(N_POINTS)
 
 
 def _floats(counts: Any) -> Float[Array, "*batch K"]:
-    return jnp.asarray(counts).astype(jnp.float64)
+    return xp.asarray(counts).astype(xp.float64)
 
 
 def _each(function: Callable[[Any], Any], belief: HierarchicalCalibration) -> Any:
     """Apply a function of one campaign to all of them, one after the other, so that memory stays that of one."""
-    batch = jnp.shape(belief.log_weight)[:-1]
+    batch = xp.shape(belief.log_weight)[:-1]
     if not batch:
         return function(belief)
-    varying = {field.name: jnp.asarray(getattr(belief, field.name)) for field in fields(belief)}
+    varying = {field.name: xp.asarray(getattr(belief, field.name)) for field in fields(belief)}
     x = varying.pop("logit_score")
     flat = {
-        name: jnp.broadcast_to(leaf, (*batch, *leaf.shape[len(batch) :])).reshape(-1, *leaf.shape[len(batch) :])
+        name: xp.broadcast_to(leaf, (*batch, *leaf.shape[len(batch) :])).reshape(-1, *leaf.shape[len(batch) :])
         for name, leaf in varying.items()
     }
-    found = jax.lax.map(lambda one: function(HierarchicalCalibration(x, **one)), flat)
-    return jax.tree.map(lambda leaf: leaf.reshape(*batch, *leaf.shape[1:]), found)
+    found = engine.mapped(lambda one: function(HierarchicalCalibration(x, **one)), flat)
+    return engine.tree_map(lambda leaf: leaf.reshape(*batch, *leaf.shape[1:]), found)
 
 
 def _given_point(belief: HierarchicalCalibration):
     """Mean and variance of every cell given every point, (H, K) each; one campaign."""
-    x, node = jnp.asarray(belief.logit_score), jnp.exp(jnp.asarray(belief.log_node))
-    intercept, slope = (c[:, None, None] for c in jnp.asarray(belief.coefficients).T)
-    m = probability((intercept + slope * x)[:, :, None] + jnp.asarray(belief.shift)[..., None])  # (H, G, Q, B)
-    strength = jnp.exp(jnp.asarray(belief.log_strength))[:, None, None]
-    r, n = (jnp.asarray(count).reshape(x.shape) for count in (belief.agreements, belief.labels))
+    x, node = xp.asarray(belief.logit_score), xp.exp(xp.asarray(belief.log_node))
+    intercept, slope = (c[:, None, None] for c in xp.asarray(belief.coefficients).T)
+    m = probability((intercept + slope * x)[:, :, None] + xp.asarray(belief.shift)[..., None])  # (H, G, Q, B)
+    strength = xp.exp(xp.asarray(belief.log_strength))[:, None, None]
+    r, n = (xp.asarray(count).reshape(x.shape) for count in (belief.agreements, belief.labels))
     total = strength + n
     expected = (node[..., None] * m).sum(2)
     scatter = (node[..., None] * (m - expected[:, :, None]) ** 2).sum(2)
@@ -344,7 +346,7 @@ def _given_point(belief: HierarchicalCalibration):
     return tuple(value.reshape(len(value), -1) for value in (mean, within + between))
 
 
-@jax.jit
+@engine.jit
 def _moments(belief: HierarchicalCalibration):
     def one(belief):
         means, variances = _given_point(belief)
@@ -355,36 +357,36 @@ def _moments(belief: HierarchicalCalibration):
     return _each(one, belief)
 
 
-@jax.jit
+@engine.jit
 def _quantile(belief: HierarchicalCalibration, level: Float[Array, " L"]):
     """Take the quantiles of draws, (L, ..., K), one campaign after the other."""
-    key, n = jax.random.key(0), int(np.clip(_NUMBERS // belief.agreements.shape[-1], _FEWEST_DRAWS, _MOST_DRAWS))
+    key, n = engine.random.key(0), int(np.clip(_NUMBERS // belief.agreements.shape[-1], _FEWEST_DRAWS, _MOST_DRAWS))
 
     def one(belief):
-        key_component, key_beta = jax.random.split(key)
-        return jnp.quantile(standard_beta(key_beta, *_components(key_component, n, belief)), level, axis=0)
+        key_component, key_beta = engine.random.split(key)
+        return xp.quantile(standard_beta(key_beta, *_components(key_component, n, belief)), level, axis=0)
 
-    return jnp.moveaxis(_each(one, belief), -2, 0)
+    return xp.moveaxis(_each(one, belief), -2, 0)
 
 
 def _components(key: PRNGKey, n: int, belief: HierarchicalCalibration):
     """Beta parameters of all cells, (n, ..., K), given points and nodes drawn by their weights."""
-    key_point, key_node = jax.random.split(key)
-    x, log_weight = jnp.asarray(belief.logit_score), jnp.asarray(belief.log_weight)
+    key_point, key_node = engine.random.split(key)
+    x, log_weight = xp.asarray(belief.logit_score), xp.asarray(belief.log_weight)
     batch = log_weight.shape[:-1]
-    point = jax.random.categorical(key_point, log_weight, shape=(n, *batch))
-    place = (*jnp.indices(point.shape, sparse=True)[1:], point)
-    log_node = jnp.asarray(belief.log_node)[place]  # (n, ..., G, Q)
-    node = jax.random.categorical(key_node, log_node)
-    shift = jnp.take_along_axis(jnp.asarray(belief.shift)[place], node[..., None], -1)
-    beta, strength = jnp.asarray(belief.coefficients)[place], jnp.exp(jnp.asarray(belief.log_strength)[place])
+    point = engine.random.categorical(key_point, log_weight, shape=(n, *batch))
+    place = (*xp.indices(point.shape, sparse=True)[1:], point)
+    log_node = xp.asarray(belief.log_node)[place]  # (n, ..., G, Q)
+    node = engine.random.categorical(key_node, log_node)
+    shift = xp.take_along_axis(xp.asarray(belief.shift)[place], node[..., None], -1)
+    beta, strength = xp.asarray(belief.coefficients)[place], xp.exp(xp.asarray(belief.log_strength)[place])
     m = probability(beta[..., :1, None] + beta[..., 1:, None] * x + shift).reshape(n, *batch, -1)
     a = strength[..., None] * m + belief.agreements
     return a, strength[..., None] * (1 - m) + belief.labels - belief.agreements
 
 
-@partial(jax.jit, static_argnums=(1, 3))
+@partial(engine.jit, static_argnums=(1, 3))
 def _sample(key: PRNGKey, n: int, belief: HierarchicalCalibration, dtype: str):
-    key_component, key_beta = jax.random.split(key)
+    key_component, key_beta = engine.random.split(key)
     a, b = _components(key_component, n, belief)
     return standard_beta(key_beta, a.astype(dtype), b.astype(dtype))

@@ -25,16 +25,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.axes import PRNGKey, any_engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import PriorError
@@ -90,24 +89,24 @@ def program(
     >>> trace["theta"]["value"].shape, trace["label"]["value"].shape
     ((3, 3), (3,))
     """
-    covariates, own, told, even = (jnp.asarray(x) for x in (covariates, own, told, even))
+    covariates, own, told, even = (xp.asarray(x) for x in (covariates, own, told, even))
     with numpyro.plate("covariate", covariates.shape[1]):
-        coefficient = numpyro.sample("coefficient", dist.Normal(jnp.asarray(location), jnp.asarray(scale)))
-    strength = jnp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
-    kappa = jnp.exp(numpyro.sample("log_kappa", dist.Normal(*CONCENTRATION)))
-    mix = jax.nn.sigmoid(numpyro.sample("logit_mix", dist.Normal(*MIX)))
-    expected = jax.nn.sigmoid(covariates @ jnp.asarray(coefficient))
+        coefficient = numpyro.sample("coefficient", dist.Normal(xp.asarray(location), xp.asarray(scale)))
+    strength = xp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
+    kappa = xp.exp(numpyro.sample("log_kappa", dist.Normal(*CONCENTRATION)))
+    mix = engine.sigmoid(numpyro.sample("logit_mix", dist.Normal(*MIX)))
+    expected = engine.sigmoid(covariates @ xp.asarray(coefficient))
     n_rows, n_outcomes = told.shape
-    place = (own[:, None] + 1 + jnp.arange(n_outcomes - 1)) % n_outcomes  # columns of the errors
-    q = jnp.take_along_axis((1 - mix) * told + mix * even, place, axis=1)
+    place = (own[:, None] + 1 + xp.arange(n_outcomes - 1)) % n_outcomes  # columns of the errors
+    q = xp.take_along_axis((1 - mix) * told + mix * even, place, axis=1)
     with numpyro.plate("prediction", n_rows):
         agreement = numpyro.sample("agreement", dist.Beta(strength * expected, strength * (1 - expected)))
         share = numpyro.sample("error_share", dist.Dirichlet(kappa * q))
-    agreement, row = jnp.asarray(agreement), jnp.arange(n_rows)
-    theta = jnp.zeros(told.shape).at[row[:, None], place].set((1 - agreement[:, None]) * jnp.asarray(share))
-    theta = numpyro.deterministic("theta", theta.at[row, own].set(agreement))
+    agreement, row = xp.asarray(agreement), xp.arange(n_rows)
+    theta = engine.at(xp.zeros(told.shape))[row[:, None], place].set((1 - agreement[:, None]) * xp.asarray(share))
+    theta = numpyro.deterministic("theta", engine.at(theta)[row, own].set(agreement))
     with numpyro.plate("item", len(predictions)):
-        numpyro.sample("label", dist.CategoricalProbs(jnp.asarray(theta)[predictions]), obs=labels)
+        numpyro.sample("label", dist.CategoricalProbs(xp.asarray(theta)[predictions]), obs=labels)
 
 
 _TABLES = ("told", "even", "counts")
@@ -151,8 +150,10 @@ class HierarchicalConfusion:
     logit_mix: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"]
     log_weight: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"]
 
+    on_any_engine: ClassVar[bool] = True
+
     @classmethod
-    @x64
+    @any_engine
     def from_prior(cls, *, mean_scores: Any = None, n_classes: int | None = None) -> HierarchicalConfusion:
         """Build the prior; it has no strength to choose, since that is learned.
 
@@ -194,60 +195,60 @@ class HierarchicalConfusion:
             right[~predicted] = right[predicted].mean()
         return _with_points(HierarchicalAccuracy.from_prior(mean_score=right), np.arange(n), told, even)
 
-    @x64
+    @any_engine
     def update_counts(self, counts: IntMatrix) -> HierarchicalConfusion:
         """Add counts (..., K, O) of outcomes, and place the points anew."""
-        counts = jnp.asarray(counts).astype(jnp.float64)
+        counts = xp.asarray(counts).astype(xp.float64)
         right, _ = split_counts(counts, self.own)
         agreement = self.agreement.update(right, counts.sum(-1))
         return _with_points(agreement, self.own, self.told, self.even, self.counts + counts)
 
-    @x64
+    @any_engine
     def refreshed(self) -> HierarchicalConfusion:
         """Place the points anew, after `observe` or `update_at_mean` has moved their weights or the counts alone."""
-        return self.update_counts(jnp.zeros_like(self.counts))
+        return self.update_counts(xp.zeros_like(self.counts))
 
-    @x64
+    @any_engine
     def observe(self, cell: Int[Array, ""], outcome: Int[Array, ""]) -> HierarchicalConfusion:
         """Learn one label at the cost O(H + J + O): points stay, their weights move. Not for batches."""
-        own, told, even, counts = (jnp.asarray(x) for x in (self.own, self.told, self.even, self.counts))
+        own, told, even, counts = (xp.asarray(x) for x in (self.own, self.told, self.even, self.counts))
         _, errors = split_counts(counts[cell][None], own[cell][None])
         agrees = outcome == own[cell]
-        kappa, mix = jnp.exp(self.log_kappa), jax.nn.sigmoid(jnp.asarray(self.logit_mix))
+        kappa, mix = xp.exp(self.log_kappa), engine.sigmoid(xp.asarray(self.logit_mix))
         chance = kappa * ((1 - mix) * told[cell, outcome] + mix * even[cell, outcome]) + errors[0, outcome]
-        likelihood = jnp.where(agrees, 1.0, chance / (kappa + errors.sum()))
+        likelihood = xp.where(agrees, 1.0, chance / (kappa + errors.sum()))
         return replace(
             self,
-            agreement=jax.tree.map(jnp.asarray, self.agreement).observe(cell, agrees),
-            counts=counts.at[cell, outcome].add(1),
-            log_weight=self.log_weight + jnp.log(likelihood),
+            agreement=engine.tree_map(xp.asarray, self.agreement).observe(cell, agrees),
+            counts=engine.at(counts)[cell, outcome].add(1),
+            log_weight=self.log_weight + xp.log(likelihood),
         )
 
-    @x64
+    @any_engine
     def update_at_mean(self, n: Int[Array, "*batch K"]) -> HierarchicalConfusion:
         """Imagine `n` more labels of every predicted class, (..., K), that come back at the posterior mean."""
-        n = jnp.asarray(n, jnp.float64)
+        n = xp.asarray(n, xp.float64)
         return replace(self, agreement=self.agreement.update_at_mean(n), counts=self.counts + n[..., None] * self.mean)
 
     @property
-    @x64
+    @any_engine
     def weight(self) -> Float[Array, "*batch J"]:
         """Probability of every point, (..., J)."""
-        return jax.nn.softmax(self.log_weight, axis=-1)
+        return engine.softmax(self.log_weight, axis=-1)
 
     @property
-    @x64
+    @any_engine
     def mean(self) -> FloatMatrix:
         """Posterior mean of every outcome, (..., K, O)."""
         return _moments(self)[0]
 
     @property
-    @x64
+    @any_engine
     def variance(self) -> FloatMatrix:
         """Posterior variance of every outcome, (..., K, O)."""
         return _moments(self)[1]
 
-    @x64
+    @any_engine
     def component(self, key: PRNGKey) -> NestedDirichlet:
         """Draw one part of the mixture: the belief as it would be if the hyperparameters were known.
 
@@ -259,8 +260,8 @@ class HierarchicalConfusion:
         """
         return _component(key, self)
 
-    @x64
-    def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch K O"]:
+    @any_engine
+    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch K O"]:
         """Draw `n` confusion matrices, (n, ..., K, O): hyperparameters for each, then its rows.
 
         Examples
@@ -269,24 +270,25 @@ class HierarchicalConfusion:
         >>> HierarchicalConfusion.from_prior(n_classes=3).sample(jax.random.key(0), 5).shape
         (5, 3, 3)
         """
-        return _sample(key, n, self, jnp.dtype(dtype).name)
+        return _sample(key, n, self, np.dtype(dtype).name)
 
-    @x64
+    @any_engine
     def quantile(self, level: Any) -> Float[Array, "*levels_batch K O"]:
         """Quantile of every outcome at one level, (..., K, O), or at (L,) of them, (L, ..., K, O).
 
         It is that of 4,000 draws, always the same ones, or of fewer where the matrix is large, but never below 500.
         """
-        return _quantile(self, jnp.asarray(level, jnp.float64))
+        return _quantile(self, xp.asarray(level, xp.float64))
 
+    @any_engine
     def pool_draws(
         self, key: PRNGKey, n: int, counts: IntMatrix, sizes: Int[np.ndarray, " K"]
     ) -> Float[np.ndarray, "S *batch K O"]:
         """Draw `n` times the shares of outcomes in a pool of `sizes` items, `counts` (..., K, O) of them labelled."""
-        key_theta, key_rest = jax.random.split(key)
+        key_theta, key_rest = engine.random.split(key)
         return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
 
-    @x64
+    @any_engine
     def merged(self, level: Int[np.ndarray, "K C"], n_levels: int) -> HierarchicalConfusion:
         """Count errors of equal level as one outcome, row by row; (..., K, U), by the aggregation property.
 
@@ -307,92 +309,92 @@ class HierarchicalConfusion:
         tables = {name: merge_columns(np.asarray(getattr(self, name)), level, n_levels) for name in _TABLES}
         return replace(self, own=own, **tables)
 
-    @x64
+    @any_engine
     def log_evidence(self) -> Float[Array, "*batch"]:
         """Log probability of the labels as a sequence, everything integrated out, from the points."""
-        return self.agreement.log_evidence() + jax.nn.logsumexp(self.log_weight, axis=-1)
+        return self.agreement.log_evidence() + engine.logsumexp(self.log_weight, axis=-1)
 
 
 def _with_points(agreement: HierarchicalAccuracy, own, told, even, counts=None) -> HierarchicalConfusion:
-    own, told, even = (jnp.asarray(x) for x in (own, told, even))
-    counts = jnp.zeros(told.shape) if counts is None else counts
+    own, told, even = (xp.asarray(x) for x in (own, told, even))
+    counts = xp.zeros(told.shape) if counts is None else counts
     points = weighted_points(told, even, split_counts(counts, own)[1])
     return HierarchicalConfusion(agreement, own, told, even, counts, *points)
 
 
-@jax.jit
+@engine.jit
 def _moments(belief: HierarchicalConfusion):
     """Moments of the mixture.
 
     Under every point the mean of phi is linear in (told, even, errors), with coefficients that rows alone have, so that
     no K x O x J array is ever made.
     """
-    _, errors = split_counts(jnp.asarray(belief.counts), belief.own)
-    kappa, mix = jnp.exp(belief.log_kappa)[..., None, :], jax.nn.sigmoid(belief.logit_mix)[..., None, :]
+    _, errors = split_counts(xp.asarray(belief.counts), belief.own)
+    kappa, mix = xp.exp(belief.log_kappa)[..., None, :], engine.sigmoid(belief.logit_mix)[..., None, :]
     total, w = kappa + errors.sum(-1)[..., None], belief.weight[..., None, :]  # (..., K, J), (..., 1, J)
-    part = jnp.stack([kappa * (1 - mix) / total, kappa * mix / total, 1 / total], axis=-1)  # (..., K, J, 3)
-    basis = jnp.stack([*(jnp.broadcast_to(x, errors.shape) for x in (belief.told, belief.even)), errors], axis=-1)
+    part = xp.stack([kappa * (1 - mix) / total, kappa * mix / total, 1 / total], axis=-1)  # (..., K, J, 3)
+    basis = xp.stack([*(xp.broadcast_to(x, errors.shape) for x in (belief.told, belief.even)), errors], axis=-1)
     center = (w[..., None] * part).sum(-2)
     off, narrow = part - center[..., None, :], w / (total + 1)
     linear = (narrow[..., None] * part).sum(-2)
-    square = jnp.einsum("...j,...jp,...jq->...pq", w, off, off)
-    square -= jnp.einsum("...j,...jp,...jq->...pq", narrow, part, part)
-    share = jnp.einsum("...kop,...kp->...ko", basis, center)
-    variance = jnp.einsum("...kop,...kp->...ko", basis, linear)
-    variance += jnp.einsum("...kop,...kpq,...koq->...ko", basis, square, basis)
+    square = xp.einsum("...j,...jp,...jq->...pq", w, off, off)
+    square -= xp.einsum("...j,...jp,...jq->...pq", narrow, part, part)
+    share = xp.einsum("...kop,...kp->...ko", basis, center)
+    variance = xp.einsum("...kop,...kp->...ko", basis, linear)
+    variance += xp.einsum("...kop,...kpq,...koq->...ko", basis, square, basis)
     agreement = belief.agreement
-    return joined_moments(belief.own, agreement.mean, agreement.variance, share, jnp.maximum(variance, 0))
+    return joined_moments(belief.own, agreement.mean, agreement.variance, share, xp.maximum(variance, 0))
 
 
 def _parameters(belief: HierarchicalConfusion, point: Int[Array, "*S *batch"]) -> Float[Array, "*S *batch K O"]:
     """Dirichlet parameters of the errors at chosen points."""
-    _, errors = split_counts(jnp.asarray(belief.counts), belief.own)
+    _, errors = split_counts(xp.asarray(belief.counts), belief.own)
     log_kappa, logit_mix = (_taken(x, point)[..., None, None] for x in (belief.log_kappa, belief.logit_mix))
-    kappa, mix = jnp.exp(log_kappa), jax.nn.sigmoid(logit_mix)
-    return kappa * ((1 - mix) * jnp.asarray(belief.told) + mix * jnp.asarray(belief.even)) + errors
+    kappa, mix = xp.exp(log_kappa), engine.sigmoid(logit_mix)
+    return kappa * ((1 - mix) * xp.asarray(belief.told) + mix * xp.asarray(belief.even)) + errors
 
 
 def _taken(values: Any, point: Int[Array, "*S *batch"]) -> Float[Array, "*S *batch"]:
     """Values (..., J) at one point for every draw of every batch."""
-    values = jnp.broadcast_to(values, (*point.shape, np.shape(values)[-1]))
-    return jnp.take_along_axis(values, point[..., None], axis=-1)[..., 0]
+    values = xp.broadcast_to(values, (*point.shape, np.shape(values)[-1]))
+    return xp.take_along_axis(values, point[..., None], axis=-1)[..., 0]
 
 
-@jax.jit
+@engine.jit
 def _component(key: PRNGKey, belief: HierarchicalConfusion) -> NestedDirichlet:
-    key_agreement, key_errors = jax.random.split(key)
+    key_agreement, key_errors = engine.random.split(key)
     a, b = belief.agreement.parts
-    point = jax.random.categorical(key_agreement, belief.agreement.log_weight)[..., None, None]
-    a, b = (jnp.take_along_axis(x, point, axis=-2)[..., 0, :] for x in (a, b))
-    alpha = _parameters(belief, jax.random.categorical(key_errors, belief.log_weight))
-    return NestedDirichlet(a, b, alpha, jnp.asarray(belief.own))
+    point = engine.random.categorical(key_agreement, belief.agreement.log_weight)[..., None, None]
+    a, b = (xp.take_along_axis(x, point, axis=-2)[..., 0, :] for x in (a, b))
+    alpha = _parameters(belief, engine.random.categorical(key_errors, belief.log_weight))
+    return NestedDirichlet(a, b, alpha, xp.asarray(belief.own))
 
 
-@partial(jax.jit, static_argnums=(1, 3))
+@partial(engine.jit, static_argnums=(1, 3))
 def _sample(key: PRNGKey, n: int, belief: HierarchicalConfusion, dtype: str):
-    key_agreement, key_point, key_errors = jax.random.split(key, 3)
-    point = jax.random.categorical(key_point, belief.log_weight, shape=(n, *belief.log_weight.shape[:-1]))
+    key_agreement, key_point, key_errors = engine.random.split(key, 3)
+    point = engine.random.categorical(key_point, belief.log_weight, shape=(n, *belief.log_weight.shape[:-1]))
     agreement = belief.agreement.sample(key_agreement, n, dtype=dtype)
-    return joined_draws(key_errors, jnp.asarray(agreement), _parameters(belief, point).astype(dtype), belief.own)
+    return joined_draws(key_errors, xp.asarray(agreement), _parameters(belief, point).astype(dtype), belief.own)
 
 
-@jax.jit
+@engine.jit
 def _quantile(belief: HierarchicalConfusion, level: Float[Array, "*levels"]):
     shape = belief.counts.shape
-    counts = jnp.asarray(belief.counts).reshape(-1, 1, shape[-1])
+    counts = xp.asarray(belief.counts).reshape(-1, 1, shape[-1])
     n, n_rows = n_quantile_draws(counts.shape), shape[-2]
     log_kappa, logit_mix, log_weight = (
-        jnp.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (belief.log_kappa, belief.logit_mix, belief.log_weight)
+        xp.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (belief.log_kappa, belief.logit_mix, belief.log_weight)
     )
-    key_agreement, key_errors = jax.random.split(jax.random.key(0))
-    agreement = jnp.asarray(belief.agreement.sample(key_agreement, n)).reshape(n, -1)
+    key_agreement, key_errors = engine.random.split(engine.random.key(0))
+    agreement = xp.asarray(belief.agreement.sample(key_agreement, n)).reshape(n, -1)
 
     def draw(row):
-        key_point, key_share = jax.random.split(jax.random.fold_in(key_errors, row))
-        own, told, even = (jnp.asarray(x)[row % n_rows][None] for x in (belief.own, belief.told, belief.even))
+        key_point, key_share = engine.random.split(engine.random.fold_in(key_errors, row))
+        own, told, even = (xp.asarray(x)[row % n_rows][None] for x in (belief.own, belief.told, belief.even))
         points = (x[row // n_rows] for x in (log_kappa, logit_mix, log_weight))
         alone = HierarchicalConfusion(belief.agreement, own, told, even, counts[row], *points)
-        alpha = _parameters(alone, jax.random.categorical(key_point, alone.log_weight, shape=(n,)))
+        alpha = _parameters(alone, engine.random.categorical(key_point, alone.log_weight, shape=(n,)))
         return joined_draws(key_share, agreement[:, row][:, None], alpha, own)[:, 0]
 
     return row_quantiles(level, len(counts), draw).reshape(*level.shape, *shape)

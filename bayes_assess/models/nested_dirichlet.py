@@ -18,15 +18,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int
 
-from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import PRNGKey, any_engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics.beta_sampling import standard_beta
@@ -67,48 +66,51 @@ class NestedDirichlet:
     alpha: FloatMatrix
     own: Own
 
-    @x64
+    on_any_engine: ClassVar[bool] = True
+
+    @any_engine
     def update_counts(self, counts: IntMatrix) -> NestedDirichlet:
         """Add counts (..., K, O) of outcomes."""
-        counts = jnp.asarray(counts).astype(jnp.float64)
+        counts = xp.asarray(counts).astype(xp.float64)
         right, errors = split_counts(counts, self.own)
         return replace(self, a=self.a + right, b=self.b + errors.sum(-1), alpha=self.alpha + errors)
 
-    @x64
+    @any_engine
     def update_at_mean(self, n: Int[Array, "*batch K"]) -> NestedDirichlet:
         """Imagine `n` more labels of every predicted class, (..., K), that come back at the posterior mean."""
-        return self.update_counts(jnp.asarray(n, jnp.float64)[..., None] * self.mean)
+        return self.update_counts(xp.asarray(n, xp.float64)[..., None] * self.mean)
 
     @property
-    @x64
+    @any_engine
     def mean(self) -> FloatMatrix:
         """Posterior mean of every outcome, (..., K, O)."""
         return _moments(self)[0]
 
     @property
-    @x64
+    @any_engine
     def variance(self) -> FloatMatrix:
         """Posterior variance of every outcome, (..., K, O)."""
         return _moments(self)[1]
 
-    @x64
-    def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch K O"]:
+    @any_engine
+    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch K O"]:
         """Draw `n` confusion matrices, (n, ..., K, O)."""
-        return _sample(key, n, self, jnp.dtype(dtype).name)
+        return _sample(key, n, self, np.dtype(dtype).name)
 
-    @x64
+    @any_engine
     def quantile(self, level: Any) -> Float[Array, "*levels_batch K O"]:
         """Quantile of every outcome at one level, (..., K, O), or at (L,) of them, (L, ..., K, O); from draws."""
-        return _quantile(self, jnp.asarray(level, jnp.float64))
+        return _quantile(self, xp.asarray(level, xp.float64))
 
+    @any_engine
     def pool_draws(
         self, key: PRNGKey, n: int, counts: IntMatrix, sizes: Int[np.ndarray, " K"]
     ) -> Float[np.ndarray, "S *batch K O"]:
         """Draw `n` times the shares of outcomes in a pool of `sizes` items, `counts` (..., K, O) of them labelled."""
-        key_theta, key_rest = jax.random.split(key)
+        key_theta, key_rest = engine.random.split(key)
         return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
 
-    @x64
+    @any_engine
     def merged(self, level: Int[np.ndarray, "K C"], n_levels: int) -> NestedDirichlet:
         """Count errors of equal level as one outcome, row by row; (..., K, U), by the aggregation property.
 
@@ -123,13 +125,13 @@ class NestedDirichlet:
 
 def is_own(own: Own, n_outcomes: int) -> Bool[Array, "K O"]:
     """Say which entry of every row is the agreement."""
-    return jnp.arange(n_outcomes) == jnp.asarray(own)[:, None]
+    return xp.arange(n_outcomes) == xp.asarray(own)[:, None]
 
 
 def split_counts(counts: FloatMatrix, own: Own) -> tuple[Float[Array, "*batch K"], Float[Array, "*batch K O"]]:
     """Split counts of outcomes into agreements and errors, the latter 0 in the agreement's column."""
     diagonal = is_own(own, counts.shape[-1])
-    return jnp.where(diagonal, counts, 0).sum(-1), jnp.where(diagonal, 0, counts)
+    return xp.where(diagonal, counts, 0).sum(-1), xp.where(diagonal, 0, counts)
 
 
 def joined_moments(
@@ -137,11 +139,11 @@ def joined_moments(
 ) -> tuple[FloatMatrix, FloatMatrix]:
     """Moments of the rows, from those of the agreements (..., K) and of the errors' shares (..., K, O)."""
     diagonal = is_own(own, share_mean.shape[-1])
-    mean, variance = jnp.asarray(mean)[..., None], jnp.asarray(variance)[..., None]
+    mean, variance = xp.asarray(mean)[..., None], xp.asarray(variance)[..., None]
     square = variance + (1 - mean) ** 2
     return (
-        jnp.where(diagonal, mean, (1 - mean) * share_mean),
-        jnp.where(diagonal, variance, square * share_variance + variance * share_mean**2),
+        xp.where(diagonal, mean, (1 - mean) * share_mean),
+        xp.where(diagonal, variance, square * share_variance + variance * share_mean**2),
     )
 
 
@@ -149,13 +151,13 @@ def joined_draws(
     key: PRNGKey, agreement: Float[Array, "*batch K"], alpha: Float[Array, "*batch K O"], own: Own
 ) -> Float[Array, "*batch K O"]:
     """Rows, from draws of the agreements and the parameters of the errors' shares, 0 for what is impossible."""
-    gamma, boost = standard_gamma(key, jnp.where(alpha > 0, alpha, 1))
-    boost = jnp.where(alpha > 0, boost, -jnp.inf)
+    gamma, boost = standard_gamma(key, xp.where(alpha > 0, alpha, 1))
+    boost = xp.where(alpha > 0, boost, -xp.inf)
     # The greatest boost taken out, one term at least is of an ordinary size: the sum is never 0.
-    weight = gamma * jnp.exp(boost - boost.max(-1, keepdims=True))
+    weight = gamma * xp.exp(boost - boost.max(-1, keepdims=True))
     share = weight / weight.sum(-1, keepdims=True)
     agreement = agreement[..., None]
-    return jnp.where(is_own(own, alpha.shape[-1]), agreement, (1 - agreement) * share)
+    return xp.where(is_own(own, alpha.shape[-1]), agreement, (1 - agreement) * share)
 
 
 def merged_own(level: Int[np.ndarray, "K C"], own: Own, possible: Bool[np.ndarray, "K C"]) -> Int[np.ndarray, " K"]:
@@ -187,39 +189,39 @@ def row_quantiles(
     level: Float[Array, "*levels"], n_rows: int, draw: Callable[[Any], Float[Array, "S O"]]
 ) -> Float[Array, "*levels R O"]:
     """Quantiles of every row's draws, row after row so that memory holds those of one."""
-    found = jax.lax.map(lambda row: jnp.quantile(draw(row), level, axis=0), jnp.arange(n_rows))
-    return jnp.moveaxis(found, 0, -2)
+    found = engine.mapped(lambda row: xp.quantile(draw(row), level, axis=0), xp.arange(n_rows))
+    return xp.moveaxis(found, 0, -2)
 
 
-@jax.jit
+@engine.jit
 def _moments(belief: NestedDirichlet):
-    a, b, alpha = (jnp.asarray(x) for x in (belief.a, belief.b, belief.alpha))
+    a, b, alpha = (xp.asarray(x) for x in (belief.a, belief.b, belief.alpha))
     total, errors = a + b, alpha.sum(-1, keepdims=True)
     mean, share = a / total, alpha / errors
     share_variance = share * (others(alpha) / errors) / (errors + 1)
     return joined_moments(belief.own, mean, mean * (b / total) / (total + 1), share, share_variance)
 
 
-@partial(jax.jit, static_argnums=(1, 3))
+@partial(engine.jit, static_argnums=(1, 3))
 def _sample(key: PRNGKey, n: int, belief: NestedDirichlet, dtype: str):
-    key_agreement, key_errors = jax.random.split(key)
+    key_agreement, key_errors = engine.random.split(key)
     a, b, alpha = (
-        jnp.broadcast_to(jnp.asarray(x).astype(dtype), (n, *x.shape)) for x in (belief.a, belief.b, belief.alpha)
+        xp.broadcast_to(xp.asarray(x).astype(dtype), (n, *x.shape)) for x in (belief.a, belief.b, belief.alpha)
     )
     return joined_draws(key_errors, standard_beta(key_agreement, a, b), alpha, belief.own)
 
 
-@jax.jit
+@engine.jit
 def _quantile(belief: NestedDirichlet, level: Float[Array, "*levels"]):
     shape = belief.alpha.shape
-    a, b = (jnp.asarray(x).ravel() for x in (belief.a, belief.b))
-    alpha, own = jnp.asarray(belief.alpha).reshape(-1, 1, shape[-1]), jnp.asarray(belief.own)
+    a, b = (xp.asarray(x).ravel() for x in (belief.a, belief.b))
+    alpha, own = xp.asarray(belief.alpha).reshape(-1, 1, shape[-1]), xp.asarray(belief.own)
     n = n_quantile_draws(alpha.shape)
 
     def draw(row):
-        key_agreement, key_errors = jax.random.split(jax.random.fold_in(jax.random.key(0), row))
-        agreement = standard_beta(key_agreement, jnp.full((n, 1), a[row]), jnp.full((n, 1), b[row]))
-        parameters = jnp.broadcast_to(alpha[row], (n, 1, shape[-1]))
+        key_agreement, key_errors = engine.random.split(engine.random.fold_in(engine.random.key(0), row))
+        agreement = standard_beta(key_agreement, xp.full((n, 1), a[row]), xp.full((n, 1), b[row]))
+        parameters = xp.broadcast_to(alpha[row], (n, 1, shape[-1]))
         return joined_draws(key_errors, agreement, parameters, own[row % shape[-2]][None])[:, 0]
 
     return row_quantiles(level, len(alpha), draw).reshape(*level.shape, *shape)

@@ -17,17 +17,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import xlogy
-from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.axes import PRNGKey, any_engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import PriorError
@@ -62,12 +60,12 @@ def program(groups: Int[Array, " N"], outcomes: Int[Array, " N"] | None = None, 
     >>> trace["theta"]["value"].shape, trace["outcome"]["value"].shape
     ((4,), (5,))
     """
-    alpha = jnp.asarray(alpha)
+    alpha = xp.asarray(alpha)
     if alpha.ndim == 1:
-        theta = jnp.asarray(numpyro.sample("theta", dist.Dirichlet(alpha)))[None]
+        theta = xp.asarray(numpyro.sample("theta", dist.Dirichlet(alpha)))[None]
     else:
         with numpyro.plate("group", len(alpha)):
-            theta = jnp.asarray(numpyro.sample("theta", dist.Dirichlet(alpha)))
+            theta = xp.asarray(numpyro.sample("theta", dist.Dirichlet(alpha)))
     with numpyro.plate("label", len(groups)):
         numpyro.sample("outcome", dist.CategoricalProbs(theta[groups]), obs=outcomes)
 
@@ -93,8 +91,10 @@ class PairedOutcomes:
 
     alpha: FloatOutcomes
 
+    on_any_engine: ClassVar[bool] = True
+
     @classmethod
-    @x64
+    @any_engine
     def from_prior(cls, strength: float = 1.0, *, n_groups: int | None = None) -> PairedOutcomes:
         """Build a prior worth `strength` labels, spread evenly over the four outcomes.
 
@@ -118,7 +118,7 @@ class PairedOutcomes:
         if not (np.isfinite(strength) and strength > 0):
             raise PriorError(f"A prior's strength is a positive number of labels; found {show(strength)}.")
         shape = (4,) if n_groups is None else (n_groups, 4)
-        return cls(jnp.full(shape, strength / 4, jnp.float64))
+        return cls(xp.full(shape, strength / 4, xp.float64))
 
     def conditional(self, possible: np.ndarray) -> PairedOutcomes:
         """Return the distributions of items on which some outcomes alone are possible, as strong as this one.
@@ -135,7 +135,7 @@ class PairedOutcomes:
         alpha = np.asarray(self.alpha)
         return PairedOutcomes(alpha.sum() * possible * alpha / (possible * alpha).sum(-1, keepdims=True))
 
-    @x64
+    @any_engine
     def update(self, counts: IntOutcomes) -> PairedOutcomes:
         """Add sufficient statistics: labelled items with every outcome, (..., 4).
 
@@ -144,13 +144,13 @@ class PairedOutcomes:
         >>> PairedOutcomes.from_prior().update([1, 0, 0, 2]).alpha.tolist()
         [1.25, 0.25, 0.25, 2.25]
         """
-        return replace(self, alpha=self.alpha + jnp.asarray(counts).astype(jnp.float64))
+        return replace(self, alpha=self.alpha + xp.asarray(counts).astype(xp.float64))
 
     def update_counts(self, counts: IntOutcomes) -> PairedOutcomes:
         """Add counts (..., 4) of outcomes: `update`."""
         return self.update(counts)
 
-    @x64
+    @any_engine
     def update_at_mean(self, n: Int[Array, "*batch"]) -> PairedOutcomes:
         """Imagine `n` more labels of every group, (...), that come back at the posterior mean.
 
@@ -159,48 +159,49 @@ class PairedOutcomes:
         >>> PairedOutcomes.from_prior(4.0).update_at_mean(8).alpha.tolist()
         [3.0, 3.0, 3.0, 3.0]
         """
-        return replace(self, alpha=self.alpha + jnp.asarray(n, jnp.float64)[..., None] * self.mean)
+        return replace(self, alpha=self.alpha + xp.asarray(n, xp.float64)[..., None] * self.mean)
 
     @property
-    @x64
+    @any_engine
     def mean(self) -> FloatOutcomes:
         """Posterior mean alpha / A of every outcome's probability, A the sum of alpha, (..., 4)."""
         return self.alpha / self.alpha.sum(-1, keepdims=True)
 
     @property
-    @x64
+    @any_engine
     def variance(self) -> FloatOutcomes:
         """Posterior variance m (1 - m) / (A + 1) of every outcome's probability, (..., 4)."""
         total = self.alpha.sum(-1, keepdims=True)
         return (self.alpha / total) * ((total - self.alpha) / total) / (total + 1)
 
-    @x64
+    @any_engine
     def quantile(self, level: Any) -> FloatOutcomes:
         """Quantile of every probability at one level, (..., 4), or at (L,) of them, (L, ..., 4).
 
         Each probability is of a Beta distribution, with parameters alpha_j and the sum of the others.
         """
-        level = jnp.asarray(level, jnp.float64)
-        a, b = (jnp.asarray(parameter) for parameter in self.beta_marginals())
+        level = xp.asarray(level, xp.float64)
+        a, b = (xp.asarray(parameter) for parameter in self.beta_marginals())
         level = level.reshape(level.shape + (1,) * a.ndim)
-        inside = beta_quantile(level, jnp.where(a > 0, a, 1.0), jnp.where(b > 0, b, 1.0))
-        return jnp.where(a > 0, jnp.where(b > 0, inside, 1.0), 0.0)  # impossible and certain outcomes
+        inside = beta_quantile(level, xp.where(a > 0, a, 1.0), xp.where(b > 0, b, 1.0))
+        return xp.where(a > 0, xp.where(b > 0, inside, 1.0), 0.0)  # impossible and certain outcomes
 
-    @x64
+    @any_engine
     def beta_marginals(self) -> tuple[FloatOutcomes, FloatOutcomes]:
         """Return alpha_j and the sum of the others; see `belief.beta_marginals`."""
-        alpha = jnp.asarray(self.alpha)
+        alpha = xp.asarray(self.alpha)
         return alpha, others(alpha)
 
+    @any_engine
     def pool_draws(
         self, key: PRNGKey, n: int, counts: IntOutcomes, sizes: Int[np.ndarray, "*cells"]
     ) -> Float[np.ndarray, "S *shape"]:
         """Draw `n` times the shares of outcomes in a pool of `sizes` items, of which `counts` (..., 4) are labelled."""
-        key_theta, key_rest = jax.random.split(key)
+        key_theta, key_rest = engine.random.split(key)
         return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
 
-    @x64
-    def sample(self, key: PRNGKey, n: int, *, dtype: DTypeLike = jnp.float64) -> Float[Array, "S *batch 4"]:
+    @any_engine
+    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch 4"]:
         """Draw `n` independent distributions of the outcomes, shape (n, ..., 4).
 
         Draws of `dtype` 32-bit floats cost less than half, and do for ranking groups (see `BetaBernoulli.sample`).
@@ -211,16 +212,16 @@ class PairedOutcomes:
         >>> PairedOutcomes.from_prior().sample(jax.random.key(0), 5).shape
         (5, 4)
         """
-        return sample_dirichlet(key, n, jnp.asarray(self.alpha, dtype))
+        return sample_dirichlet(key, n, xp.asarray(self.alpha, dtype))
 
-    @x64
+    @any_engine
     def log_prob(self, theta: FloatOutcomes) -> FloatBatch:
         """Log density at probabilities `theta` (..., 4) that sum to 1, as (...)."""
-        return xlogy(self.alpha - 1, jnp.asarray(theta, jnp.float64)).sum(-1) - log_multivariate_beta(
-            jnp.asarray(self.alpha)
+        return engine.xlogy(self.alpha - 1, xp.asarray(theta, xp.float64)).sum(-1) - log_multivariate_beta(
+            xp.asarray(self.alpha)
         )
 
-    @x64
+    @any_engine
     def log_marginal(self, counts: IntOutcomes) -> FloatBatch:
         """Log probability of a sequence of labels with these counts (..., 4), theta integrated out, as (...).
 
@@ -231,7 +232,7 @@ class PairedOutcomes:
         0.25
         """
         posterior = self.update(counts)
-        return log_multivariate_beta(jnp.asarray(posterior.alpha)) - log_multivariate_beta(jnp.asarray(self.alpha))
+        return log_multivariate_beta(xp.asarray(posterior.alpha)) - log_multivariate_beta(xp.asarray(self.alpha))
 
 
 def outcomes_of(first: np.ndarray, second: np.ndarray, labels: np.ndarray) -> Int[np.ndarray, " N"]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import PRNGKey, any_engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.models.belief import Belief, merge_columns, pool_shares
 
@@ -47,73 +47,76 @@ class SampledBelief:
     draws: Float[Array, "S K *O"] | Float[np.ndarray, "S K *O"]
     log_weight: Float[Array, "*batch S"] | Float[np.ndarray, "*batch S"]
 
+    on_any_engine: ClassVar[bool] = True
+
     @property
-    @x64
+    @any_engine
     def importance(self) -> Float[Array, "*batch S"]:
         """Importance weights of the draws, summing to 1."""
-        return jax.nn.softmax(jnp.asarray(self.log_weight), axis=-1)
+        return engine.softmax(xp.asarray(self.log_weight), axis=-1)
 
     @property
-    @x64
+    @any_engine
     def mean(self) -> Float[Array, "*batch K *O"]:
         """Posterior mean of every cell, (..., K) or (..., K, O)."""
-        return jnp.tensordot(self.importance, jnp.asarray(self.draws), 1)
+        return xp.tensordot(self.importance, xp.asarray(self.draws), 1)
 
     @property
-    @x64
+    @any_engine
     def variance(self) -> Float[Array, "*batch K *O"]:
         """Posterior variance of every cell, (..., K) or (..., K, O)."""
-        draws = jnp.asarray(self.draws)
+        draws = xp.asarray(self.draws)
         center = draws.mean(0)  # so that little cancels
-        square = jnp.tensordot(self.importance, (draws - center) ** 2, 1)
-        return jnp.maximum(square - (self.mean - center) ** 2, 0.0)
+        square = xp.tensordot(self.importance, (draws - center) ** 2, 1)
+        return xp.maximum(square - (self.mean - center) ** 2, 0.0)
 
-    @x64
+    @any_engine
     def update_counts(self, counts: Int[Array, "*batch K O"]) -> SampledBelief:
         """Learn counts of outcomes (..., K, O): every draw is weighted by their likelihood under it."""
-        counts = jnp.asarray(counts, jnp.float64)
+        counts = xp.asarray(counts, xp.float64)
         if self.draws.ndim == 2:
             return self._reweighted(counts[..., 1], counts[..., 0])
-        draws = jnp.asarray(self.draws)
-        gain = jnp.tensordot(counts, _safe_log(draws), ((-2, -1), (1, 2)))
+        draws = xp.asarray(self.draws)
+        gain = xp.tensordot(counts, _safe_log(draws), ((-2, -1), (1, 2)))
         return replace(self, log_weight=self.log_weight + gain)
 
-    @x64
+    @any_engine
     def update_at_mean(self, n: Int[Array, "*batch K"]) -> SampledBelief:
         """Imagine `n` more labels of every cell, (..., K), that come back at the posterior mean."""
-        n, mean = jnp.asarray(n, jnp.float64), jnp.asarray(self.mean)
+        n, mean = xp.asarray(n, xp.float64), xp.asarray(self.mean)
         if self.draws.ndim == 2:
             return self._reweighted(n * mean, n * (1 - mean))
         return self.update_counts(n[..., None] * mean)
 
-    @x64
+    @any_engine
     def quantile(self, level: Any) -> Float[Array, "*levels_batch K *O"]:
         """Quantile of every cell's draws by their weights, at one level or at (L,) of them."""
-        level, draws = jnp.asarray(level, jnp.float64), jnp.asarray(self.draws)
+        level, draws = xp.asarray(level, xp.float64), xp.asarray(self.draws)
         axis = -draws.ndim  # that of the draws, before the cells
-        order = jnp.argsort(draws, axis=0)
-        ordered = jnp.take_along_axis(draws, order, axis=0)
-        upto = jnp.cumsum(self.importance[..., order], axis=axis)
+        order = xp.argsort(draws, axis=0)
+        ordered = xp.take_along_axis(draws, order, axis=0)
+        upto = xp.cumsum(self.importance[..., order], axis=axis)
         enough = upto >= level.reshape(level.shape + (1,) * upto.ndim) * (1 - 1e-12)
-        first = jnp.expand_dims(jnp.argmax(enough, axis=axis), axis)
-        return jnp.take_along_axis(jnp.broadcast_to(ordered, enough.shape), first, axis).squeeze(axis)
+        first = xp.expand_dims(xp.argmax(enough, axis=axis), axis)
+        return xp.take_along_axis(xp.broadcast_to(ordered, enough.shape), first, axis).squeeze(axis)
 
-    @x64
+    @any_engine
     def sample(self, key: PRNGKey, n: int) -> Float[Array, "N *batch K *O"]:
         """Draw `n` of the draws by their weights, with replacement."""
-        upto = jnp.cumsum(self.importance, axis=-1)
+        upto = xp.cumsum(self.importance, axis=-1)
         flat = upto.reshape(-1, upto.shape[-1])
-        u = jax.random.uniform(key, (len(flat), n), jnp.float64)
+        u = engine.random.uniform(key, (len(flat), n), xp.float64)
         # A uniform variable can round up to the last sum, which lies behind all draws.
-        chosen = jax.vmap(lambda row, u: jnp.searchsorted(row, row[-1] * u, side="right"))(flat, u)
-        chosen = jnp.minimum(chosen, flat.shape[-1] - 1).T.reshape(n, *upto.shape[:-1])
-        return jnp.asarray(self.draws)[chosen]
+        chosen = engine.vmap(lambda row, u: xp.searchsorted(row, row[-1] * u, side="right"))(flat, u)
+        chosen = xp.minimum(chosen, flat.shape[-1] - 1).T.reshape(n, *upto.shape[:-1])
+        return xp.asarray(self.draws)[chosen]
 
+    @any_engine
     def pool_draws(
         self, key: PRNGKey, n: int, counts: Int[np.ndarray, "*batch K O"], sizes: Int[np.ndarray, " K"]
     ) -> Float[np.ndarray, "N *batch K *O"]:
         """Draw `n` of the draws, and what the unlabelled items of the cells show under them."""
-        key_theta, key_rest = jax.random.split(key)
+        key_theta, key_rest = engine.random.split(key)
         return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
 
     def merged(self, level: Int[np.ndarray, "K C"], n_levels: int) -> SampledBelief:
@@ -121,13 +124,13 @@ class SampledBelief:
         return replace(self, draws=merge_columns(np.asarray(self.draws), level, n_levels))
 
     def _reweighted(self, agreements: Float[Array, "*batch K"], others: Float[Array, "*batch K"]) -> SampledBelief:
-        draws = jnp.asarray(self.draws)
-        gain = jnp.tensordot(agreements, _safe_log(draws), ((-1,), (1,)))
-        gain = gain + jnp.tensordot(others, _safe_log(1 - draws), ((-1,), (1,)))
+        draws = xp.asarray(self.draws)
+        gain = xp.tensordot(agreements, _safe_log(draws), ((-1,), (1,)))
+        gain = gain + xp.tensordot(others, _safe_log(1 - draws), ((-1,), (1,)))
         return replace(self, log_weight=self.log_weight + gain)
 
 
-@x64
+@any_engine
 def as_draws(belief: Belief) -> SampledBelief:
     """Return a belief as weighted draws: its own where it consists of them, else some of always the same key.
 
@@ -140,9 +143,9 @@ def as_draws(belief: Belief) -> SampledBelief:
     """
     if isinstance(belief, SampledBelief):
         return belief
-    return SampledBelief(belief.sample(jax.random.key(0), _DRAWS), jnp.zeros(_DRAWS))
+    return SampledBelief(belief.sample(engine.random.key(0), _DRAWS), xp.zeros(_DRAWS))
 
 
 def _safe_log(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """Logarithm, finite at 0: no draw's weight is lost for good to a label that none of them allows."""
-    return jnp.log(jnp.maximum(x, _LEAST))
+    return xp.log(xp.maximum(x, _LEAST))

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from bayes_assess._tools.engine import compiled
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.errors import QuestionError
@@ -251,12 +252,14 @@ class Question(ABC):
     def study_estimates(self, campaigns: Any) -> np.ndarray:
         """Compute the estimates of simulated campaigns, (R, B, *answer)."""
         estimate = partial(self.estimate, campaigns.cells, campaigns.prior)
-        return np.concatenate([estimate(counts) for counts in _blocks(campaigns)])
+        with compiled():  # of very many counts
+            return np.concatenate([estimate(counts) for counts in _blocks(campaigns)])
 
     def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
         """Compute the intervals of simulated campaigns, (R, B, *answer, 2)."""
         interval = partial(self.interval, campaigns.cells, campaigns.prior)
-        return np.concatenate([interval(counts, level) for counts in _blocks(campaigns)])
+        with compiled():
+            return np.concatenate([interval(counts, level) for counts in _blocks(campaigns)])
 
     def study_design_intervals(self, campaigns: Any) -> np.ndarray | None:
         """Return intervals that lean on random items alone, (R, B, *answer, 2); None where there are none."""
@@ -264,9 +267,10 @@ class Question(ABC):
 
     def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns."""
-        blocks = [
-            self.evaluate(campaigns.cells, campaigns.prior, counts, campaigns.full) for counts in _blocks(campaigns)
-        ]
+        with compiled():
+            blocks = [
+                self.evaluate(campaigns.cells, campaigns.prior, counts, campaigns.full) for counts in _blocks(campaigns)
+            ]
         return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
     def cell_draws(

@@ -87,7 +87,7 @@ def test_that_of_agreement_and_errors_equals_enumerating_every_outcome(theta):
     np.testing.assert_allclose(found, exact, rtol=1e-10)
     with jax.enable_x64(True):
         rewarded = ConfusionVarianceReduction(4)(theta, NESTED, WEIGHT)
-    np.testing.assert_array_equal(rewarded, found)
+    np.testing.assert_allclose(rewarded, found, rtol=1e-12)
 
 
 def test_rows_of_two_stages_that_are_dirichlet_have_its_reduction():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,8 +11,11 @@ import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
+from bayes_assess.designs import ARMS
 from bayes_assess.designs.variance_reduction import gains
 from bayes_assess.measures import Measure
+from questions.asked import LABELS, POOL, QUESTIONS
 
 N = 2_000
 
@@ -65,6 +70,8 @@ def played(pool, labels, question, runs_on):
 
 # What takes long to compile is left to the slow tests.
 QUICK = ("f1", "accuracy")
+SOON = {("thompson", "accuracy"), ("top_two", "two_groups"), ("random", "all_pairs"), ("random_group", "confusion")}
+SOON |= {("epsilon_greedy", "least_calibrated"), ("bayes_ucb", "least_accurate")}
 
 
 @pytest.mark.parametrize("case", [pytest.param(c, marks=[] if c in QUICK else [pytest.mark.slow]) for c in CASES])
@@ -119,27 +126,148 @@ def test_small_pools_are_eager_and_journals_say_so(tmp_path):
     assert again.ask(3).ids.tolist() == without.ask(3).ids.tolist()
 
 
+# Every design that plays arms on every question that it serves.
+PLAYED = [
+    pytest.param(design, name, id=f"{design}-{name}", marks=[] if (design, name) in SOON else [pytest.mark.slow])
+    for design, kind in ARMS.items()
+    for name, question in QUESTIONS.items()
+    if design in (question.designs or ARMS) and (kind.max_round is None or question.n_sought <= kind.max_round)
+]
+
+
+@pytest.mark.parametrize("prior", [None, "informative"])
+@pytest.mark.parametrize(("design", "name"), PLAYED)
+def test_both_engines_ask_alike_for_groups(design, name, prior):
+    question, found = QUESTIONS[name], []
+    if name == "two_systems" and prior is not None:
+        pytest.skip("has one prior")
+    for runs_on in ("eager", "compiled"):
+        a = ba.assess(POOL, question, design=design, prior=prior, seed=0, engine=runs_on)
+        assert a.engine == runs_on
+        asked = []
+        for n in (12, 1, 17):
+            ids = a.ask(n).ids
+            asked += ids.tolist()
+            a.tell(ids[1:], LABELS[ids[1:]])
+        unseen = [item for item in range(len(LABELS)) if item not in asked][:1]
+        a.tell(unseen, LABELS[unseen])
+        a.skip(a.pending)
+        result = a.result()
+        found.append((asked, result.estimate, result.interval))
+    (asked, estimate, interval), (asked_compiled, estimate_compiled, interval_compiled) = found
+    assert asked == asked_compiled
+    np.testing.assert_allclose(estimate, estimate_compiled, atol=1e-9)
+    np.testing.assert_allclose(interval, interval_compiled, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "most_costly", "least_calibrated", "all_pairs"])
+def test_beliefs_and_rewards_are_alike_on_both_engines(name):
+    question, rng = QUESTIONS[name], np.random.default_rng(0)
+    cells, prior, reward, _ = question.setting(POOL)
+    counts = rng.integers(0, 6, (cells.n_cells, reward.n_outcomes))
+
+    def computed(belief, counts, words):
+        key = engine.random.as_key(words)
+        seen = belief.update_counts(counts)
+        part = seen.observe(1, 1).component(key)
+        theta = part.sample(key, 1)[0]
+        pending = part.update_at_mean(xp.arange(cells.n_cells) % 3)
+        value = reward(theta, pending, xp.asarray(cells.weights))
+        return seen.mean, seen.variance, seen.quantile(xp.asarray([0.1, 0.5])), seen.sample(key, 7), part.mean, value
+
+    words = np.array([3, 7], np.uint32)
+    with engine.eager():
+        eager = computed(prior, counts, words)
+    with jax.enable_x64(True), engine.compiled():
+        compiled = jax.jit(computed)(prior, jnp.asarray(counts), words)
+    for one, other in zip(eager, compiled, strict=True):
+        assert isinstance(one, np.ndarray)
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+
+
+class Own(NamedTuple):
+    """A belief of a user's own, written in JAX: one accuracy for all groups alike."""
+
+    a: Any
+    b: Any
+
+    @property
+    def mean(self):
+        return jnp.asarray(self.a) / (self.a + jnp.asarray(self.b))
+
+    @property
+    def variance(self):
+        return self.mean * (1 - self.mean) / (jnp.asarray(self.a) + self.b + 1)
+
+    def update_counts(self, counts):
+        return Own(self.a + jnp.asarray(counts)[..., 1], self.b + jnp.asarray(counts)[..., 0])
+
+    def update_at_mean(self, n):
+        return Own(self.a + n * self.mean, self.b + n * (1 - self.mean))
+
+    def quantile(self, level):
+        return jnp.broadcast_to(self.mean, (*jnp.shape(level), *jnp.shape(self.a)))
+
+    def sample(self, key, n):
+        return jax.random.beta(key, jnp.asarray(self.a), jnp.asarray(self.b), (n, *jnp.shape(self.a)))
+
+    def pool_draws(self, key, n, counts, sizes):
+        return np.asarray(self.sample(key, n))
+
+
+def test_beliefs_of_ones_own_are_compiled_and_drawn_from_by_keys_of_jax():
+    own = Own(np.full(3, 4.0), np.full(3, 2.0))
+    question = ba.LeastAccurate(by="site")
+    a = ba.assess(POOL, question, prior=own, seed=0)
+    assert a.engine == "compiled"
+    a.tell(ids := a.ask(2).ids, LABELS[ids])
+    assert a.result().interval.shape == (3, 2)
+    with pytest.raises(ba.DesignError, match="prior of your own, Own, are compiled"):
+        ba.assess(POOL, question, prior=own, engine="eager")
+    b = ba.assess(POOL, question, seed=0)
+    assert b.engine == "eager"
+    assert len(b.ask(3, posterior=own).ids) == 3
+    assert len(b.ask(3, posterior=np.full((5, 3), 0.5)).ids) == 3
+    b.tell(b.pending, LABELS[b.pending])
+    assert b.labels_used == 6
+
+
 def test_designs_without_eager_steps_are_compiled():
     pool, _ = made(2)
-    assert ba.assess(pool, ba.GroupAccuracy(by="site"), seed=0).engine == "compiled"
+    assert ba.assess(pool, ba.Metric("f1"), design="oasis", seed=0).engine == "compiled"
     with pytest.raises(ba.DesignError, match="always compiled"):
-        ba.assess(pool, ba.GroupAccuracy(by="site"), engine="eager")
+        ba.assess(pool, ba.Metric("f1"), design="oasis", engine="eager")
     with pytest.raises(ba.DesignError, match="'eager' or 'compiled'"):
         ba.assess(pool, ba.Metric("f1"), engine="numpy")
 
 
-def test_an_eager_session_compiles_nothing_while_it_asks_and_learns(monkeypatch):
+@pytest.mark.parametrize(
+    "question",
+    [
+        ba.Metric("f1"),
+        ba.GroupAccuracy(by="site"),
+        ba.LeastAccurate(by="site"),
+        ba.ConfusionMatrix(),
+        ba.Calibration(bins=3, by="site"),
+        ba.Compare(0, 1, by="site"),
+    ],
+    ids=lambda question: question.name,
+)
+def test_an_eager_session_computes_nothing_with_jax(question, monkeypatch):
     pool, labels = made(2)
-    a = ba.assess(pool, ba.Metric("f1"), seed=0)
+    a = ba.assess(pool, question, seed=0)
+    assert a.engine == "eager"
 
     def refuse(*arguments, **options):
-        raise AssertionError("a step was compiled")
+        raise AssertionError("JAX computes")
 
+    for name in ("asarray", "where", "zeros", "exp", "log"):
+        monkeypatch.setattr(jnp, name, refuse)
     monkeypatch.setattr(jax, "jit", refuse)
     for _ in range(3):
         ids = a.ask(10).ids
         a.tell(ids, labels[ids])
-    assert 0 < a.result().estimate < 1
+    assert "30 of 2,000 items labelled" in a.result().summary()
 
 
 def test_what_is_planned_from_an_eager_session_is_compiled():

@@ -23,6 +23,11 @@ def test_random_bits_are_those_of_jax(first, second, data):
         ours = random.fold_in(random.as_key(key), data)
         several, bits = random.split(ours, 3), random.bits(ours, (4, 2))
         wide, narrow = random.uniform(ours, (7,)), random.uniform(ours, (5, 3), np.float32)
+        long, normal = random.bits(ours, (3,), np.uint64), random.normal(ours, (6,))
+        whole = random.randint(ours, (4,), -3, data + 1), random.randint(ours, (), 0, 2**62 + 5)
+        order, large = random.permutation(ours, 17), random.permutation(ours, 2_000)
+        logits = np.log(np.arange(12.0).reshape(3, 4) + 0.01)
+        one, many = random.categorical(ours, logits), random.categorical(ours, logits, (50, 3))
     with jax.enable_x64(True):
         theirs = jax.random.fold_in(key, data)
         np.testing.assert_array_equal(ours, jax.random.key_data(theirs))
@@ -30,6 +35,14 @@ def test_random_bits_are_those_of_jax(first, second, data):
         np.testing.assert_array_equal(bits, jax.random.bits(theirs, (4, 2), np.uint32))
         np.testing.assert_array_equal(wide, jax.random.uniform(theirs, (7,)))
         np.testing.assert_array_equal(narrow, jax.random.uniform(theirs, (5, 3), np.float32))
+        np.testing.assert_array_equal(long, jax.random.bits(theirs, (3,), np.uint64))
+        np.testing.assert_allclose(normal, jax.random.normal(theirs, (6,)), rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(whole[0], jax.random.randint(theirs, (4,), -3, data + 1))
+        np.testing.assert_array_equal(whole[1], jax.random.randint(theirs, (), 0, 2**62 + 5))
+        np.testing.assert_array_equal(order, jax.random.permutation(theirs, 17))
+        np.testing.assert_array_equal(large, jax.random.permutation(theirs, 2_000))
+        np.testing.assert_array_equal(one, jax.random.categorical(theirs, logits))
+        np.testing.assert_array_equal(many, jax.random.categorical(theirs, logits, shape=(50, 3)))
 
 
 @pytest.mark.parametrize("seed", [0, 7, 2**40 + 3, 2**63 - 1])
@@ -55,7 +68,7 @@ def steps(values):
         "halved": halved,
         "carried": carry,
         "each": each,
-        "mapped": engine.mapped(lambda row: row.sum(), rows),
+        "mapped": engine.mapped(lambda row: row.sum(), rows, at_once=2),
         "over": engine.vmap(lambda row, by: row.max() * by, in_axes=(1, None))(rows, 3.0),
         "logsumexp": engine.logsumexp(rows, 1),
         "softmax": engine.softmax(rows),
@@ -63,6 +76,13 @@ def steps(values):
         "ndtr": engine.ndtr(values),
         "ndtri": engine.ndtri(xp.asarray([0.1, 0.5, 0.999])),
         "xlogy": engine.xlogy(xp.asarray([0.0, 2.0]), xp.asarray([0.0, 3.0])),
+        "betainc": engine.betainc(2.0, xp.asarray([0.5, 3.0]), 0.3),
+        "gammaln": engine.gammaln(xp.asarray([0.5, 3.0])),
+        "erf_inv": engine.erf_inv(xp.asarray([-0.5, 0.3])),
+        "sigmoid": engine.sigmoid(values),
+        "log_sigmoid": engine.log_sigmoid(40 * values),
+        "xlog1py": engine.xlog1py(xp.asarray([0.0, 2.0]), xp.asarray([-1.0, 3.0])),
+        "top": engine.top_k(xp.asarray([2.0, 5.0, 5.0, 1.0]), 3),
         "solved": engine.solve_lower(lower, xp.eye(2)),
         "block": engine.block(rows, 1, 1),
         "cummax": engine.cummax(values),

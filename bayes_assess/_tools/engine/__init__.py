@@ -11,23 +11,44 @@ Random bits are those of Threefry in both, so that both engines take the same de
 """
 
 from bayes_assess._tools.engine import random
-from bayes_assess._tools.engine._arrays import at, block, cummax, fetched, flattened, put, tree_map, xp
+from bayes_assess._tools.engine._arrays import at, block, cummax, fetched, flattened, is_traced, put, tree_map, xp
 from bayes_assess._tools.engine._control import cond, fori_loop, jit, mapped, scan, vmap, while_loop
-from bayes_assess._tools.engine._current import compiled, eager, is_eager
-from bayes_assess._tools.engine._functions import log_softmax, logsumexp, ndtr, ndtri, softmax, solve_lower, xlogy
+from bayes_assess._tools.engine._current import compiled, eager, is_chosen, is_eager
+from bayes_assess._tools.engine._functions import (
+    betainc,
+    erf_inv,
+    gammaln,
+    log_sigmoid,
+    log_softmax,
+    logsumexp,
+    ndtr,
+    ndtri,
+    sigmoid,
+    softmax,
+    solve_lower,
+    top_k,
+    xlog1py,
+    xlogy,
+)
 
 __all__ = [
     "at",
+    "betainc",
     "block",
     "compiled",
     "cond",
     "cummax",
     "eager",
+    "erf_inv",
     "fetched",
     "flattened",
     "fori_loop",
+    "gammaln",
+    "is_chosen",
     "is_eager",
+    "is_traced",
     "jit",
+    "log_sigmoid",
     "log_softmax",
     "logsumexp",
     "mapped",
@@ -36,11 +57,14 @@ __all__ = [
     "put",
     "random",
     "scan",
+    "sigmoid",
     "softmax",
     "solve_lower",
+    "top_k",
     "tree_map",
     "vmap",
     "while_loop",
+    "xlog1py",
     "xlogy",
     "xp",
 ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess._tools import pytrees
 from bayes_assess._tools.engine._current import is_eager
 
 if TYPE_CHECKING:
@@ -104,6 +106,8 @@ def put(tree: Any) -> Any:
 
 def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """Apply a function to the arrays of trees of one shape."""
+    if is_eager():
+        return pytrees.tree_map(function, tree, *others)
     import jax
 
     return jax.tree.map(function, tree, *others)
@@ -116,6 +120,15 @@ def fetched(tree: Any) -> Any:
     import jax
 
     return jax.device_get(tree)
+
+
+def is_traced(*values: Any) -> bool:
+    """Tell whether any of some values is not known yet, as inside compiled code."""
+    if "jax" not in sys.modules:
+        return False
+    from jax.core import Tracer
+
+    return any(isinstance(value, Tracer) for value in values)
 
 
 def flattened(tree: Any) -> tuple[list[Any], Any]:

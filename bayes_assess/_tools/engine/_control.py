@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.engine._current import is_eager
+from bayes_assess._tools.pytrees import leaves, tree_map
 
 
 def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
@@ -55,12 +56,12 @@ def scan(body: Callable[[Any, Any], tuple[Any, Any]], carry: Any, inputs: Any) -
     return carry, _stacked(found)
 
 
-def mapped(function: Callable[[Any], Any], inputs: Any) -> Any:
-    """Apply a function to the rows of arrays, one after the other."""
+def mapped(function: Callable[[Any], Any], inputs: Any, at_once: int | None = None) -> Any:
+    """Apply a function to the rows of arrays, one after the other; compiled, so many of them side by side."""
     if not is_eager():
         from jax import lax
 
-        return lax.map(function, inputs)
+        return lax.map(function, inputs, batch_size=at_once)
     return _stacked([function(one) for one in _rows(inputs)])
 
 
@@ -106,15 +107,11 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[
 
 def _rows(tree: Any, axis: int = 0) -> list[Any]:
     """Take trees of arrays apart along an axis."""
-    import jax
-
-    leaves, shape = jax.tree.flatten(tree)
-    columns = [np.moveaxis(np.asarray(leaf), axis, 0) for leaf in leaves]
-    return [shape.unflatten(row) for row in zip(*columns, strict=True)]
+    columns = tree_map(lambda leaf: np.moveaxis(np.asarray(leaf), axis, 0), tree)
+    n = len(next(leaves(columns)))
+    return [tree_map(lambda column, i=i: column[i], columns) for i in range(n)]
 
 
 def _stacked(trees: Sequence[Any]) -> Any:
     """Put trees of arrays together along a new first axis."""
-    import jax
-
-    return jax.tree.map(lambda *rows: np.stack(rows), *trees)
+    return tree_map(lambda *rows: np.stack(rows), *trees)

@@ -8,12 +8,17 @@ from contextvars import ContextVar
 
 import numpy as np
 
-_EAGER: ContextVar[bool] = ContextVar("bayes_assess_eager", default=False)
+_EAGER: ContextVar[bool | None] = ContextVar("bayes_assess_eager", default=None)
 
 
 def is_eager() -> bool:
     """Tell whether steps run on NumPy now."""
-    return _EAGER.get()
+    return bool(_EAGER.get())
+
+
+def is_chosen() -> bool:
+    """Tell whether `eager` or `compiled` has said what steps run on; nobody has on the host, outside of steps."""
+    return _EAGER.get() is not None
 
 
 @contextmanager

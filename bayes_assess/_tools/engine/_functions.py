@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from bayes_assess._tools.engine._current import is_eager
 
@@ -47,8 +48,6 @@ def ndtr(x: Any) -> Any:
         import jax
 
         return jax.scipy.special.ndtr(x)
-    from scipy import special
-
     return special.ndtr(x)
 
 
@@ -58,8 +57,6 @@ def ndtri(p: Any) -> Any:
         import jax
 
         return jax.scipy.special.ndtri(p)
-    from scipy import special
-
     return special.ndtri(p)
 
 
@@ -69,8 +66,6 @@ def xlogy(x: Any, y: Any) -> Any:
         import jax
 
         return jax.scipy.special.xlogy(x, y)
-    from scipy import special
-
     return special.xlogy(x, y)
 
 
@@ -82,3 +77,67 @@ def solve_lower(factor: Any, right: Any) -> Any:
         solve = lambda one: jax.scipy.linalg.solve_triangular(one, right, lower=True)  # noqa: E731
         return jax.vmap(solve)(factor)
     return np.linalg.solve(factor, right)
+
+
+def xlog1py(x: Any, y: Any) -> Any:
+    """Compute x log(1 + y), 0 where x is 0."""
+    if not is_eager():
+        import jax
+
+        return jax.scipy.special.xlog1py(x, y)
+    return special.xlog1py(x, y)
+
+
+def sigmoid(x: Any) -> Any:
+    """Compute 1 / (1 + exp(-x))."""
+    if not is_eager():
+        import jax
+
+        return jax.nn.sigmoid(x)
+    return special.expit(x)
+
+
+def log_sigmoid(x: Any) -> Any:
+    """Compute the logarithm of `sigmoid`."""
+    if not is_eager():
+        import jax
+
+        return jax.nn.log_sigmoid(x)
+    return special.log_expit(x)
+
+
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """Compute the distribution function of Beta(a, b) at x."""
+    if not is_eager():
+        import jax
+
+        return jax.scipy.special.betainc(a, b, x)
+    return special.betainc(a, b, x)
+
+
+def gammaln(x: Any) -> Any:
+    """Compute the logarithm of the Gamma function."""
+    if not is_eager():
+        import jax
+
+        return jax.scipy.special.gammaln(x)
+    return special.gammaln(x)
+
+
+def erf_inv(x: Any) -> Any:
+    """Compute the inverse of the error function."""
+    if not is_eager():
+        import jax
+
+        return jax.lax.erf_inv(x)
+    return special.erfinv(x)
+
+
+def top_k(values: Any, k: int) -> tuple[Any, Any]:
+    """Return the k greatest values of an array and their places, the first of equals first."""
+    if not is_eager():
+        import jax
+
+        return jax.lax.top_k(values, k)
+    places = np.argsort(-values, kind="stable")[:k]
+    return values[places], places

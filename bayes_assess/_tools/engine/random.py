@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from bayes_assess._tools.engine._current import is_eager
 
@@ -50,14 +51,15 @@ def split(key: Any, n: int = 2) -> Any:
     return np.stack(_threefry(as_key(key), *_counters(n)), axis=-1)
 
 
-def bits(key: Any, shape: tuple[int, ...] = ()) -> Any:
-    """Draw 32 random bits for every element."""
+def bits(key: Any, shape: tuple[int, ...] = (), dtype: Any = np.uint32) -> Any:
+    """Draw random bits for every element, 32 by default, or 64."""
     if not is_eager():
         import jax
 
-        return jax.random.bits(as_key(key), shape, np.uint32)
+        return jax.random.bits(as_key(key), shape, dtype)
     first, second = _threefry(as_key(key), *_counters(int(np.prod(shape, dtype=int))))
-    return (first ^ second).reshape(shape)
+    drawn = first ^ second if dtype == np.uint32 else (first.astype(np.uint64) << np.uint64(32)) | second
+    return drawn.reshape(shape)
 
 
 def uniform(key: Any, shape: tuple[int, ...] = (), dtype: Any = np.float64) -> Any:
@@ -66,14 +68,60 @@ def uniform(key: Any, shape: tuple[int, ...] = (), dtype: Any = np.float64) -> A
         import jax
 
         return jax.random.uniform(as_key(key), shape, dtype)
-    n = int(np.prod(shape, dtype=int))
-    first, second = _threefry(as_key(key), *_counters(n))
     if dtype == np.float32:
-        drawn = (((first ^ second) >> np.uint32(9)) | np.uint32(0x3F800000)).view(np.float32) - np.float32(1)
-    else:
-        both = (first.astype(np.uint64) << np.uint64(32)) | second
-        drawn = ((both >> np.uint64(12)) | np.uint64(0x3FF0000000000000)).view(np.float64) - 1.0
-    return drawn.reshape(shape)
+        words = (bits(key, shape) >> np.uint32(9)) | np.uint32(0x3F800000)
+        return words.view(np.float32) - np.float32(1)
+    words = (bits(key, shape, np.uint64) >> np.uint64(12)) | np.uint64(0x3FF0000000000000)
+    return words.view(np.float64) - 1.0
+
+
+def normal(key: Any, shape: tuple[int, ...] = ()) -> Any:
+    """Draw standard normal variables of 64 bits."""
+    if not is_eager():
+        import jax
+
+        return jax.random.normal(as_key(key), shape, np.float64)
+    least = np.nextafter(-1.0, 0.0)
+    return np.sqrt(2.0) * special.erfinv(np.maximum(least, uniform(key, shape) * (1 - least) + least))
+
+
+def randint(key: Any, shape: tuple[int, ...], start: Any, stop: Any) -> Any:
+    """Draw whole numbers of 64 bits from [start, stop)."""
+    if not is_eager():
+        import jax
+
+        return jax.random.randint(as_key(key), shape, start, stop, np.int64)
+    high, low = (bits(one, shape, np.uint64) for one in split(key))
+    span = np.maximum(np.asarray(stop, np.int64) - np.asarray(start, np.int64), 1).astype(np.uint64)
+    half = np.uint64(2**32) % span
+    # Twice as many bits as the numbers have, so that hardly any number is preferred; products may pass 64 bits.
+    offset = ((high % span) * (half * half % span) + low % span) % span
+    return np.asarray(start, np.int64) + offset.astype(np.int64)
+
+
+def permutation(key: Any, n: int) -> Any:
+    """Return the numbers 0 to n - 1 in random order."""
+    if not is_eager():
+        import jax
+
+        return jax.random.permutation(as_key(key), n)
+    order = np.arange(n)
+    for _ in range(int(np.ceil(3 * np.log(max(1, n)) / np.log(2**32 - 1)))):
+        key, now = split(key)
+        order = order[np.argsort(bits(now, (n,)), kind="stable")]
+    return order
+
+
+def categorical(key: Any, log_weight: Any, shape: tuple[int, ...] | None = None) -> Any:
+    """Draw places on the last axis by weights, as many as the other axes have, or an array of them before these."""
+    if not is_eager():
+        import jax
+
+        return jax.random.categorical(as_key(key), log_weight, shape=shape)
+    shape = log_weight.shape if shape is None else (*shape, log_weight.shape[-1])
+    tiny = np.finfo(log_weight.dtype).tiny
+    drawn = np.maximum(tiny, uniform(key, shape, log_weight.dtype) + tiny)
+    return np.argmax(log_weight - np.log(-np.log(drawn)), axis=-1)
 
 
 def _counters(n: int) -> tuple[np.ndarray, np.ndarray]:

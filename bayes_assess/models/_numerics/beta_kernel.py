@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from bayes_assess._tools.engine import xp
 from bayes_assess.models._numerics.special import HALF_LOG_2PI, stirling_rest
 
 
@@ -25,21 +25,21 @@ def log_beta_kernel(
     --------
     >>> import jax
     >>> with jax.enable_x64(True):
-    ...     log_half = -jnp.log(2.0)
-    ...     round(float(jnp.exp(log_beta_kernel(log_half, log_half, jnp.float64(1), jnp.float64(1)))), 9)
+    ...     log_half, one = -jax.numpy.log(2.0), jax.numpy.float64(1)
+    ...     round(float(jax.numpy.exp(log_beta_kernel(log_half, log_half, one, one))), 9)
     0.25
     """
     total = a + b
     mean, rest = a / total, b / total
-    log_mean, log_rest = -jnp.log1p(b / a), -jnp.log1p(a / b)
-    d = jnp.where(mean < 0.5, jnp.exp(log_x) - mean, rest - jnp.exp(log_1mx))
+    log_mean, log_rest = -xp.log1p(b / a), -xp.log1p(a / b)
+    d = xp.where(mean < 0.5, xp.exp(log_x) - mean, rest - xp.exp(log_1mx))
     main = a * _log_ratio(d / mean, log_x - log_mean) + b * _log_ratio(-d / rest, log_1mx - log_rest)
     # log(1 / B(a, b)) is -a log_mean - b log_rest, taken into `main` already, and what follows.
-    scale = 0.5 * (jnp.log(a) + jnp.log(b) - jnp.log(total)) - HALF_LOG_2PI
+    scale = 0.5 * (xp.log(a) + xp.log(b) - xp.log(total)) - HALF_LOG_2PI
     return main + scale + stirling_rest(total) - stirling_rest(a) - stirling_rest(b)
 
 
 def _log_ratio(excess: Float[Array, "*shape"], far: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """Return log(1 + excess), which is `far` where the excess is not small."""
-    near = jnp.abs(excess) < 0.5
-    return jnp.where(near, jnp.log1p(jnp.where(near, excess, 0.0)), far)
+    near = xp.abs(excess) < 0.5
+    return xp.where(near, xp.log1p(xp.where(near, excess, 0.0)), far)

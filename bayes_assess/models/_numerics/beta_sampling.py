@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from bayes_assess._tools.axes import PRNGKey
+from bayes_assess._tools.engine import xp
 from bayes_assess.models._numerics.gamma_sampling import standard_gamma
 
 
@@ -22,5 +22,5 @@ def standard_beta(key: PRNGKey, a: Float[Array, "*shape"], b: Float[Array, "*sha
     -------
     Array of the same shape and type, in [0, 1].
     """
-    gamma, boost = standard_gamma(key, jnp.stack([a, b]))
-    return 1 / (1 + gamma[1] / gamma[0] * jnp.exp(boost[1] - boost[0]))
+    gamma, boost = standard_gamma(key, xp.stack([a, b]))
+    return 1 / (1 + gamma[1] / gamma[0] * xp.exp(boost[1] - boost[0]))

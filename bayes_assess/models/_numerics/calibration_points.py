@@ -7,12 +7,13 @@ One campaign: counts (G, B) of agreements r and labels n, and the logits x of th
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
+from functools import lru_cache
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import x64
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import stats
 from bayes_assess.models._numerics.special import log_rising
 
@@ -42,7 +43,7 @@ _TEMPER, _LEAST_VARIANCE = 0.5, 0.01  # being tempered, since few points may hav
 def probability(logit):
     """Return the probability of a logit, never 0 or 1."""
     # An accuracy expected at 0 or 1 to the last digit would leave Beta(0, nu).
-    return jnp.clip(jax.nn.sigmoid(logit), 1e-12, 1 - 1e-12)
+    return xp.clip(engine.sigmoid(logit), 1e-12, 1 - 1e-12)
 
 
 @lru_cache
@@ -65,20 +66,21 @@ def weighted_points(x, agreements, labels):
     -------
     coefficients (N, H, 2), log nu (N, H), tau (N, H), log weights (N, H), shifts and their log weights (N, H, G, Q)
     """
-    return _weighted_points(x, agreements, labels, jnp.asarray(_uniform_points()))
+    with engine.eager(engine.is_eager() and len(agreements) == 1):  # many are there sooner if they are compiled
+        return x64(_weighted_points)(*(xp.asarray(part) for part in (x, agreements, labels, _uniform_points())))
 
 
-@jax.jit
+@engine.jit
 def _weighted_points(x, agreements, labels, uniform):
-    return jax.lax.map(lambda counts: _points(x, counts[0], counts[1], uniform), (agreements, labels))
+    return engine.mapped(lambda counts: _points(x, counts[0], counts[1], uniform), (agreements, labels))
 
 
 def _points(x, r, n, uniform):
     """Place the points of the hyperposterior and the nodes of every group, and weigh them; one campaign (G, B)."""
     grouped = x.shape[0] > 1
-    location = jnp.array([LOG_STRENGTH[0], LOG_SPREAD[0]])
-    reach = _REACH * jnp.array([LOG_STRENGTH[1], LOG_SPREAD[1] if grouped else 0.0])
-    near = _scored(x, r, n, location, (jnp.array(CALIBRATED), jnp.zeros(x.shape[0])), _STEPS)[:2]
+    location = xp.array([LOG_STRENGTH[0], LOG_SPREAD[0]])
+    reach = _REACH * xp.array([LOG_STRENGTH[1], LOG_SPREAD[1] if grouped else 0.0])
+    near = _scored(x, r, n, location, (xp.array(CALIBRATED), xp.zeros(x.shape[0])), _STEPS)[:2]
 
     def zoom(_, state):
         log_mass, low, high, near = state
@@ -86,83 +88,92 @@ def _points(x, r, n, uniform):
         log_mass, near = _on_grid(x, r, n, low, high, near)
         return log_mass, low, high, near
 
-    flat = jnp.zeros((_GRID, _GRID if grouped else 1))  # the first grid is as wide as the prior
-    log_mass, low, high, near = jax.lax.fori_loop(0, 1 + _ZOOMS, zoom, (flat, location - reach, location + reach, near))
+    flat = xp.zeros((_GRID, _GRID if grouped else 1))  # the first grid is as wide as the prior
+    log_mass, low, high, near = engine.fori_loop(0, 1 + _ZOOMS, zoom, (flat, location - reach, location + reach, near))
     place, log_proposal = _from_histogram(log_mass, low, high, uniform[:, :2])
-    fits = jax.vmap(lambda place: _scored(x, r, n, place, near, _MORE_STEPS))(place)
-    normal = jax.scipy.special.ndtri(uniform[:, 2:4])
-
-    def weighed(moments, place, fit, log_proposal, choice, standard):
-        mode, effect, precision, curvature, cross = fit
-        beta, log_density = _drawn(mode, precision, choice, standard, *moments)
-        center = effect - (cross * (beta - mode)[:, None]).sum(0) / curvature
-        shift, log_node = _nodes(x, r, n, place, beta, center, 1 / jnp.sqrt(curvature))
-        total = jax.nn.logsumexp(log_node, axis=-1)
-        log_weight = total.sum() + _log_prior(place, beta, grouped) - log_proposal - log_density
-        spread = jnp.exp(place[1]) if grouped else jnp.zeros(())
-        return beta, place[0], spread, log_weight, shift, log_node - total[:, None]
+    mode, effect, precision, curvature, cross = _scored(x, r, n, place, near, _MORE_STEPS)
+    normal = engine.ndtri(uniform[:, 2:4])
 
     def propose(moments, _):
         """Draw standardised (a, slope) around these moments, weigh, and learn from the weights better moments."""
         mean, root = moments
         standard = mean + normal @ root.T
-        found = jax.vmap(partial(weighed, moments))(place, fits, log_proposal, uniform[:, 4], standard)
-        weight = jax.nn.softmax(_TEMPER * found[3])
+        beta, log_density = _drawn(mode, precision, uniform[:, 4], standard, mean, root)
+        center = effect - (cross * (beta - mode)[:, :, None]).sum(1) / curvature
+        shift, log_node = _nodes(x, r, n, place, beta, center, 1 / xp.sqrt(curvature))
+        total = engine.logsumexp(log_node, axis=-1)
+        log_weight = total.sum(-1) + _log_prior(place, beta, grouped) - log_proposal - log_density
+        spread = xp.exp(place[:, 1]) if grouped else xp.zeros(len(place))
+        weight = engine.softmax(_TEMPER * log_weight)
         mean = weight @ standard
         off = standard - mean
-        covariance = (weight * off.T) @ off + _LEAST_VARIANCE * jnp.eye(2)
-        return (mean, jnp.linalg.cholesky(covariance)), found
+        covariance = (weight * off.T) @ off + _LEAST_VARIANCE * xp.eye(2)
+        found = beta, place[:, 0], spread, log_weight, shift, log_node - total[..., None]
+        return (mean, xp.linalg.cholesky(covariance)), found
 
-    _, rounds = jax.lax.scan(propose, (jnp.zeros(2), _INFLATION * jnp.eye(2)), length=_ROUNDS)
-    return jax.tree.map(lambda leaf: leaf[-1], rounds)
+    _, rounds = engine.scan(propose, (xp.zeros(2), _INFLATION * xp.eye(2)), xp.arange(_ROUNDS))
+    return tuple(leaf[-1] for leaf in rounds)
 
 
 def _scored(x, r, n, place, start, steps):
-    """Mode of the quasi-likelihood of (a, slope) and the groups' effects at one (log nu, log tau), and its curvature.
+    """Mode of the quasi-likelihood of (a, slope) and the groups' effects at (log nu, log tau), and its curvature.
 
     The variance of r given n labels is n m (1 - m) (nu + n) / (nu + 1), that of the beta-binomial distribution. With
     the Hessian [[A, C], [C', D]], D being diagonal, the precision of (a, slope) is A - C D^-1 C'.
 
+    Parameters
+    ----------
+    place : (..., 2)
+    start : (2,) and (G,)
+        Mode and effects to start from.
+
     Returns
     -------
-    mode (2,), effects (G,), precision (3,) as [00, 01, 11], D (G,), C (2, G)
+    mode (..., 2), effects (..., G), precision (..., 3) as [00, 01, 11], D (..., G), C (..., 2, G)
     """
-    strength = jnp.exp(place[0])
-    count = (strength + 1) / (strength + jnp.maximum(n, 1)) * n
-    agreeing = (strength + 1) / (strength + jnp.maximum(n, 1)) * r
+    strength = xp.exp(place[..., 0])[..., None, None]
+    shrink = (strength + 1) / (strength + xp.maximum(n, 1))
+    count, agreeing = shrink * n, shrink * r
     grouped = x.shape[0] > 1
-    between = jnp.exp(-2 * place[1]) if grouped else jnp.inf
-    center, scale = jnp.array(CALIBRATED), DEPARTURES[0] * jnp.array(UNITS)
+    between = xp.exp(-2 * place[..., 1])[..., None] if grouped else xp.inf
+    center, scale = xp.array(CALIBRATED), DEPARTURES[0] * xp.array(UNITS)
+
+    def expected(beta, effect):
+        return engine.sigmoid(beta[..., 0, None, None] + beta[..., 1, None, None] * x + effect[..., None])
 
     def curvature(m):
         w = count * m * (1 - m)
         wx = w * x
-        cross = jnp.stack([w.sum(-1), wx.sum(-1)])
-        d = cross[0] + between
-        a = jnp.stack([w.sum() + scale[0] ** -2, wx.sum(), (wx * x).sum() + scale[1] ** -2])
-        taken = jnp.stack([cross[0] * cross[0], cross[0] * cross[1], cross[1] * cross[1]]) / d
+        cross = xp.stack([w.sum(-1), wx.sum(-1)], axis=-2)
+        d = cross[..., 0, :] + between
+        squares = [(w.sum((-2, -1))), wx.sum((-2, -1)), (wx * x).sum((-2, -1))]
+        a = xp.stack([squares[0] + scale[0] ** -2, squares[1], squares[2] + scale[1] ** -2], axis=-1)
+        first, second = cross[..., 0, :], cross[..., 1, :]
+        taken = xp.stack([first * first, first * second, second * second], axis=-2) / d[..., None, :]
         return a - taken.sum(-1), d, cross
 
     def step(_, state):
         beta, effect = state
-        m = jax.nn.sigmoid(beta[0] + beta[1] * x + effect[:, None])
+        m = expected(beta, effect)
         precision, d, cross = curvature(m)
         off = agreeing - count * m
-        score = jnp.stack([off.sum(), (off * x).sum()]) - (beta - center) / scale**2
+        score = xp.stack([off.sum((-2, -1)), (off * x).sum((-2, -1))], axis=-1) - (beta - center) / scale**2
         pull = off.sum(-1) - (between * effect if grouped else 0.0)
-        move = _solved(precision, score - (cross * (pull / d)).sum(-1))
-        moves = (pull - (cross * move[:, None]).sum(0)) / d
-        largest = jnp.maximum(1, jnp.maximum(jnp.abs(move).max(), jnp.abs(moves).max()))
+        move = _solved(precision, score - (cross * (pull / d)[..., None, :]).sum(-1))
+        moves = (pull - (cross * move[..., None]).sum(-2)) / d
+        largest = xp.maximum(1, xp.maximum(xp.abs(move).max(-1), xp.abs(moves).max(-1)))[..., None]
         return beta + move / largest, effect + moves / largest
 
-    beta, effect = jax.lax.fori_loop(0, steps, step, start)
-    return beta, effect, *curvature(jax.nn.sigmoid(beta[0] + beta[1] * x + effect[:, None]))
+    start = tuple(xp.broadcast_to(part, (*place.shape[:-1], len(part))) for part in start)
+    beta, effect = engine.fori_loop(0, steps, step, start)
+    return beta, effect, *curvature(expected(beta, effect))
 
 
 def _solved(precision, score):
     """Solve [[p, q], [q, s]] y = score."""
-    p, q, s = precision
-    return jnp.stack([s * score[0] - q * score[1], p * score[1] - q * score[0]]) / (p * s - q * q)
+    p, q, s = (precision[..., i] for i in range(3))
+    first, second = score[..., 0], score[..., 1]
+    return xp.stack([s * first - q * second, p * second - q * first], axis=-1) / (p * s - q * q)[..., None]
 
 
 def _departures(mode, precision):
@@ -173,38 +184,42 @@ def _departures(mode, precision):
 
     Returns
     -------
-    means (J, 2), precisions (J, 3), logarithms of the evidence over that of the first (J,)
+    means (..., J, 2), precisions (..., J, 3), logarithms of the evidence over that of the first (..., J)
     """
-    units, departures = jnp.array(UNITS), jnp.array(DEPARTURES)
+    units, departures = xp.array(UNITS), xp.array(DEPARTURES)
     prior = (departures[:, None] * units) ** -2  # (J, 2)
     more = prior - prior[0]
-    precisions = precision + jnp.stack([more[:, 0], jnp.zeros(len(more)), more[:, 1]], axis=-1)
-    off = mode - jnp.array(CALIBRATED)
-    pull = jnp.stack([precision[0] * off[0] + precision[1] * off[1], precision[1] * off[0] + precision[2] * off[1]])
-    means = jax.vmap(_solved, (0, None))(precisions, pull)
-    determinants = precisions[:, 0] * precisions[:, 2] - precisions[:, 1] ** 2
-    evidence = 0.5 * (jnp.log(prior).sum(-1) - jnp.log(determinants) + means @ pull)
-    return means + jnp.array(CALIBRATED), precisions, evidence - evidence[0]
+    more = xp.stack([more[:, 0], xp.zeros(len(more)), more[:, 1]], axis=-1)
+    precisions = precision[..., None, :] + more
+    off = mode - xp.array(CALIBRATED)
+    sides = precision[..., :2] * off[..., :1] + precision[..., 1:] * off[..., 1:]
+    pull = sides[..., None, :]
+    means = _solved(precisions, pull)
+    determinants = precisions[..., 0] * precisions[..., 2] - precisions[..., 1] ** 2
+    evidence = 0.5 * (xp.log(prior).sum(-1) - xp.log(determinants) + (means * pull).sum(-1))
+    return means + xp.array(CALIBRATED), precisions, evidence - evidence[..., :1]
 
 
 def _drawn(mode, precision, choice, standard, mean, root):
-    """Turn a uniform number and standardised ones (2,) into a draw of (a, slope), and the draws' log density there.
+    """Turn uniform numbers and standardised ones (..., 2) into draws of (a, slope), and the draws' log densities there.
 
     A departure is chosen; inside it the standardised numbers have that mean and that root of the covariance.
     """
     means, precisions, evidence = _departures(mode, precision)
-    share = jax.nn.softmax(evidence)
-    chosen = jnp.clip(jnp.searchsorted(jnp.cumsum(share), choice), 0, len(share) - 1)
-    p, q, s = precisions.T
-    left = jnp.sqrt(s - q * q / p)
-    second = standard[1] / left[chosen]
-    beta = means[chosen] + jnp.stack([standard[0] / jnp.sqrt(p[chosen]) - (q / p)[chosen] * second, second])
-    first, second = (beta - means).T
-    back = jnp.stack([jnp.sqrt(p) * (first + q / p * second), left * second]) - mean[:, None]
+    share = engine.softmax(evidence)
+    chosen = xp.minimum((xp.cumsum(share, axis=-1) < choice[..., None]).sum(-1), share.shape[-1] - 1)[..., None]
+    p, q, s = (precisions[..., i] for i in range(3))
+    left = xp.sqrt(s - q * q / p)
+    at_p, at_q, at_left = (xp.take_along_axis(part, chosen, -1)[..., 0] for part in (p, q / p, left))
+    second = standard[..., 1] / at_left
+    away = xp.stack([standard[..., 0] / xp.sqrt(at_p) - at_q * second, second], axis=-1)
+    beta = xp.take_along_axis(means, chosen[..., None], -2)[..., 0, :] + away
+    first, second = (beta[..., None, i] - means[..., i] for i in range(2))
+    back = xp.sqrt(p) * (first + q / p * second) - mean[0], left * second - mean[1]
     lower = back[0] / root[0, 0], (back[1] - root[1, 0] / root[0, 0] * back[0]) / root[1, 1]
-    log_densities = -0.5 * (lower[0] ** 2 + lower[1] ** 2) + 0.5 * jnp.log(p) + jnp.log(left)
-    log_density = jax.nn.logsumexp(log_densities + jnp.log(share)) - math.log(2 * math.pi)
-    return beta, log_density - jnp.log(root[0, 0] * root[1, 1])
+    log_densities = -0.5 * (lower[0] ** 2 + lower[1] ** 2) + 0.5 * xp.log(p) + xp.log(left)
+    log_density = engine.logsumexp(log_densities + xp.log(share), axis=-1) - math.log(2 * math.pi)
+    return beta, log_density - xp.log(root[0, 0] * root[1, 1])
 
 
 def _on_grid(x, r, n, low, high, near):
@@ -213,95 +228,103 @@ def _on_grid(x, r, n, low, high, near):
     Also returns the mean of the fits, near which others are sought.
     """
     across = _GRID if x.shape[0] > 1 else 1
-    width = (high - low) / jnp.array([_GRID, across])
-    rows, columns = jnp.meshgrid(jnp.arange(_GRID), jnp.arange(across), indexing="ij")
-    places = low + width * (jnp.stack([rows.ravel(), columns.ravel()], axis=-1) + 0.5)
-
-    def log_mass(place):
-        beta, effect, precision, curvature, _cross = _scored(x, r, n, place, near, _MORE_STEPS)
-        strength = jnp.exp(place[0])
-        m = probability(beta[0] + beta[1] * x + effect[:, None])
-        gain = log_rising(strength * m, r) + log_rising(strength * (1 - m), n - r) - log_rising(strength, n)
-        density = gain.sum() + _log_prior_of_place(place, across > 1)
-        density += jax.nn.logsumexp(_departures(beta, precision)[2])
-        density -= 0.5 * jnp.log(precision[0] * precision[2] - precision[1] ** 2)
-        density -= 0.5 * (((beta - jnp.array(CALIBRATED)) / jnp.array(UNITS) / DEPARTURES[0]) ** 2).sum()
-        if across > 1:
-            standard = effect * jnp.exp(-place[1])
-            density -= 0.5 * (standard**2 + jnp.log(curvature) + 2 * place[1]).sum()
-        return density, beta, effect
-
-    density, beta, effect = jax.vmap(log_mass)(places)
-    weight = jax.nn.softmax(density)
+    width = (high - low) / xp.array([_GRID, across])
+    rows, columns = xp.meshgrid(xp.arange(_GRID), xp.arange(across), indexing="ij")
+    place = low + width * (xp.stack([rows.ravel(), columns.ravel()], axis=-1) + 0.5)
+    beta, effect, precision, curvature, _cross = _scored(x, r, n, place, near, _MORE_STEPS)
+    strength = xp.exp(place[:, 0])[:, None, None]
+    m = probability(beta[:, 0, None, None] + beta[:, 1, None, None] * x + effect[..., None])
+    gain = log_rising(strength * m, r) + log_rising(strength * (1 - m), n - r) - log_rising(strength, n)
+    density = gain.sum((-2, -1)) + _log_prior_of_place(place, across > 1)
+    density = density + engine.logsumexp(_departures(beta, precision)[2], axis=-1)
+    density = density - 0.5 * xp.log(precision[:, 0] * precision[:, 2] - precision[:, 1] ** 2)
+    density = density - 0.5 * (((beta - xp.array(CALIBRATED)) / xp.array(UNITS) / DEPARTURES[0]) ** 2).sum(-1)
+    if across > 1:
+        log_spread = place[:, 1, None]
+        density = density - 0.5 * ((effect * xp.exp(-log_spread)) ** 2 + xp.log(curvature) + 2 * log_spread).sum(-1)
+    weight = engine.softmax(density)
     return density.reshape(_GRID, across), (weight @ beta, weight @ effect)
 
 
 def _zoomed(log_mass, low, high):
     """Narrow a grid to where its mass is."""
-    mass = jnp.exp(log_mass - jax.nn.logsumexp(log_mass))
+    mass = xp.exp(log_mass - engine.logsumexp(log_mass))
     ends = []
     for axis in range(2):
         share, n_cells = mass.sum(1 - axis), log_mass.shape[axis]
         width = (high[axis] - low[axis]) / n_cells
-        middle = low[axis] + width * (jnp.arange(n_cells) + 0.5)
+        middle = low[axis] + width * (xp.arange(n_cells) + 0.5)
         mean = share @ middle
-        reach = _REACH * jnp.sqrt(share @ (middle - mean) ** 2 + width**2 / 12)
-        ends.append((jnp.maximum(low[axis], mean - reach), jnp.minimum(high[axis], mean + reach)))
-    return tuple(jnp.stack(end) for end in zip(*ends, strict=True))
+        reach = _REACH * xp.sqrt(share @ (middle - mean) ** 2 + width**2 / 12)
+        ends.append((xp.maximum(low[axis], mean - reach), xp.minimum(high[axis], mean + reach)))
+    return tuple(xp.stack(end) for end in zip(*ends, strict=True))
+
+
+@lru_cache
+def _interpolation(n: int, n_fine: int) -> np.ndarray:
+    """Return the weights of n numbers on a line in the n_fine numbers between them (Keys 1981, cubic convolution)."""
+    place = (np.arange(n_fine)[:, None] + 0.5) * n / n_fine - 0.5
+    away = np.abs(place - np.arange(n))
+    near, far = (1.5 * away - 2.5) * away**2 + 1, ((-0.5 * away + 2.5) * away - 4) * away + 2
+    weight = np.where(away < 1, near, np.where(away < 2, far, 0.0))
+    return weight / weight.sum(1, keepdims=True)  # at the ends neighbours are missing
 
 
 def _from_histogram(log_mass, low, high, uniform):
     """Turn uniform numbers (H, 2) into draws from a histogram, the grid being interpolated, and their log density."""
     fine = tuple(cells * _FINER if cells > 1 else 1 for cells in log_mass.shape)
-    log_mass = jax.image.resize(log_mass, fine, "cubic")
-    mass = jnp.exp(log_mass - jax.nn.logsumexp(log_mass))
+    rows, columns = (_interpolation(*cells) for cells in zip(log_mass.shape, fine, strict=True))
+    log_mass = xp.asarray(rows) @ log_mass @ xp.asarray(columns).T
+    mass = xp.exp(log_mass - engine.logsumexp(log_mass))
     mass = (1 - _FLOOR) * mass + _FLOOR / mass.size
     n_rows, n_columns = mass.shape
-    rows = jnp.concatenate([jnp.zeros(1), jnp.cumsum(mass.sum(1))])
-    first = jnp.interp(uniform[:, 0] * rows[-1], rows, jnp.arange(n_rows + 1.0))
-    row = jnp.clip(first.astype(int), 0, n_rows - 1)
-    columns = jnp.concatenate([jnp.zeros((n_rows, 1)), jnp.cumsum(mass, axis=1)], axis=1)[row]
-    second = jax.vmap(jnp.interp, (0, 0, None))(uniform[:, 1] * columns[:, -1], columns, jnp.arange(n_columns + 1.0))
-    column = jnp.clip(second.astype(int), 0, n_columns - 1)
-    width = (high - low) / jnp.array(mass.shape)
+    rows = xp.concatenate([xp.zeros(1), xp.cumsum(mass.sum(1))])
+    first = xp.interp(uniform[:, 0] * rows[-1], rows, xp.arange(n_rows + 1.0))
+    row = xp.clip(first.astype(int), 0, n_rows - 1)
+    columns = xp.concatenate([xp.zeros((n_rows, 1)), xp.cumsum(mass, axis=1)], axis=1)[row]
+    place = xp.arange(n_columns + 1.0)
+    second = engine.vmap(lambda u, upto: xp.interp(u, upto, place))(uniform[:, 1] * columns[:, -1], columns)
+    column = xp.clip(second.astype(int), 0, n_columns - 1)
+    width = (high - low) / xp.array(mass.shape)
     area = width[0] if n_columns == 1 else width[0] * width[1]
-    return low + width * jnp.stack([first, second], axis=-1), jnp.log(mass[row, column] / area)
+    return low + width * xp.stack([first, second], axis=-1), xp.log(mass[row, column] / area)
 
 
 def _nodes(x, r, n, place, beta, center, width):
-    """Effects of every group at its nodes, (G, Q), and log v_q times the probability of the group's labels there.
+    """Effects of every group at its nodes, (H, G, Q), and log v_q times the probability of the group's labels there.
 
     int f(u) N(u; 0, tau^2) du = sum_q v_q f(u_q) with u_q = center + width y_q and
     v_q = w_q width N(u_q; 0, tau^2) / N(y_q; 0, 1), where sum_q w_q f(y_q) integrates over a standard normal variable.
     """
-    strength = jnp.exp(place[0])
+    strength = xp.exp(place[:, 0])[:, None, None]
     whole = log_rising(strength, n).sum(-1)
     if x.shape[0] == 1:
-        shift = log_node = jnp.zeros((1, 1))
+        shift = log_node = xp.zeros((len(place), 1, 1))
     else:
-        node, log_node = (jnp.asarray(value) for value in _hermite())
-        shift = center[:, None] + width[:, None] * node
-        log_node = log_node + 0.5 * node**2 - 0.5 * (shift * jnp.exp(-place[1])) ** 2
-        log_node += jnp.log(width)[:, None] - place[1]
-    m = probability((beta[0] + beta[1] * x)[:, None] + shift[..., None])  # (G, Q, B)
-    r, n = r[:, None], n[:, None]
+        node, log_node = (xp.asarray(value) for value in _hermite())
+        log_spread = place[:, 1, None, None]
+        shift = center[..., None] + width[..., None] * node
+        log_node = log_node + 0.5 * node**2 - 0.5 * (shift * xp.exp(-log_spread)) ** 2
+        log_node = log_node + xp.log(width)[..., None] - log_spread
+    m = probability((beta[:, :1, None] + beta[:, 1:, None] * x)[:, :, None] + shift[..., None])  # (H, G, Q, B)
+    r, n, strength = r[:, None], n[:, None], strength[..., None]
     gain = log_rising(strength * m, r) + log_rising(strength * (1 - m), n - r)
-    return shift, log_node + gain.sum(-1) - whole[:, None]
+    return shift, log_node + gain.sum(-1) - whole[..., None]
 
 
 def _log_prior(place, beta, grouped: bool):
-    """Log prior density of (log nu, log tau, a, slope)."""
-    departures = jnp.array(DEPARTURES)
-    standard = (beta - jnp.array(CALIBRATED)) / jnp.array(UNITS) / departures[:, None]
-    log_densities = -0.5 * (standard**2).sum(-1) - 2 * jnp.log(departures)
+    """Log prior density of (log nu, log tau, a, slope), (H,)."""
+    departures = xp.array(DEPARTURES)
+    standard = ((beta - xp.array(CALIBRATED)) / xp.array(UNITS))[:, None] / departures[:, None]
+    log_densities = -0.5 * (standard**2).sum(-1) - 2 * xp.log(departures)
     constant = math.log(2 * math.pi * UNITS[0] * UNITS[1] * len(DEPARTURES))
-    return _log_prior_of_place(place, grouped) + jax.nn.logsumexp(log_densities) - constant
+    return _log_prior_of_place(place, grouped) + engine.logsumexp(log_densities, axis=-1) - constant
 
 
 def _log_prior_of_place(place, grouped: bool):
     """Log prior density of (log nu, log tau)."""
     priors = [LOG_STRENGTH, LOG_SPREAD] if grouped else [LOG_STRENGTH]
     return sum(
-        -0.5 * ((place[i] - mean) / scale) ** 2 - math.log(scale) - 0.5 * math.log(2 * math.pi)
+        -0.5 * ((place[..., i] - mean) / scale) ** 2 - math.log(scale) - 0.5 * math.log(2 * math.pi)
         for i, (mean, scale) in enumerate(priors)
     )

@@ -17,12 +17,11 @@ import math
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 from bayes_assess.models._numerics.special import log_rising
 
 # Of (log kappa, logit lambda), from the errors in public pools of 10 to 1,000 classes: kappa of 5 to 16 around uniform
@@ -59,7 +58,7 @@ def weighted_points(
 
 
 def _is_one_matrix(errors: Any) -> bool:
-    return errors.ndim == 2 and not isinstance(errors, Tracer)
+    return errors.ndim == 2 and not engine.is_traced(errors)
 
 
 def _all(told, even, errors):
@@ -79,10 +78,10 @@ def _seen(told, even, errors):
         length *= 4
     filled = np.zeros((3, length))
     filled[:, : len(place)] = [np.asarray(x).ravel()[place] for x in (told, even, flat)]
-    return tuple(jnp.asarray(x) for x in filled)
+    return tuple(xp.asarray(x) for x in filled)
 
 
-@jax.jit
+@engine.jit
 def _points(
     told: Float[Array, " N"],
     even: Float[Array, " N"],
@@ -93,41 +92,41 @@ def _points(
     if errors.ndim == 1:
         return _placed(told, even, errors, total)
     flat = (x.reshape(-1, x.shape[-1]) for x in (errors, total))
-    found = jax.lax.map(lambda one: _placed(told, even, *one), tuple(flat))
-    return jax.tree.map(lambda x: x.reshape(*errors.shape[:-1], x.shape[-1]), found)
+    found = engine.mapped(lambda one: _placed(told, even, *one), tuple(flat))
+    return engine.tree_map(lambda x: x.reshape(*errors.shape[:-1], x.shape[-1]), found)
 
 
 def _placed(told, even, errors, total):
     """Place a grid over the prior, then, by its mean and covariance, over what has most of the posterior."""
-    axis = jnp.linspace(-_REACH, _REACH, _SIDE)
+    axis = xp.linspace(-_REACH, _REACH, _SIDE)
     step = 2 * _REACH / (_SIDE - 1)
-    grid = jnp.stack(jnp.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    grid = xp.stack(xp.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     density = partial(_log_density, told, even, errors, total)
     block = 2 ** int(math.log2(max(1, min(len(grid), _NUMBERS // told.size))))  # a divisor of the number of points
 
     def weighed(center, root):
         points = center + grid @ root.T
-        return points, jax.lax.map(density, points, batch_size=block) + jnp.log(jnp.diagonal(root)).sum()
+        return points, engine.mapped(density, points, block) + xp.log(xp.diagonal(root)).sum()
 
     def narrower(_, carry):
         center, root = carry
         points, log_weight = weighed(center, root)
-        w = jax.nn.softmax(log_weight)
+        w = engine.softmax(log_weight)
         center = w @ points
         off = points - center
         # The posterior within the area of a point counts as uniform.
         covariance = (w[:, None] * off).T @ off + root @ root.T * step**2 / 12
-        return center, jnp.linalg.cholesky(covariance)
+        return center, xp.linalg.cholesky(covariance)
 
-    start = jnp.asarray(_LOCATION), jnp.diag(jnp.asarray(_SCALE))
-    points, log_weight = weighed(*jax.lax.fori_loop(0, _PASSES, narrower, start))
+    start = xp.asarray(_LOCATION), xp.diag(xp.asarray(_SCALE))
+    points, log_weight = weighed(*engine.fori_loop(0, _PASSES, narrower, start))
     return points[:, 0], points[:, 1], log_weight + 2 * math.log(step)
 
 
 def _log_density(told, even, errors, total, point):
     """Log posterior density of (log kappa, logit lambda) up to the evidence: Dirichlet-multinomial errors, prior."""
-    kappa, mix = jnp.exp(point[0]), jax.nn.sigmoid(point[1])
-    expected = jnp.where(even > 0, kappa * ((1 - mix) * told + mix * even), 1.0)
+    kappa, mix = xp.exp(point[0]), engine.sigmoid(point[1])
+    expected = xp.where(even > 0, kappa * ((1 - mix) * told + mix * even), 1.0)
     gain = log_rising(expected, errors).sum() - log_rising(kappa, total).sum()
     standard = (point - _LOCATION) / _SCALE
     return gain - 0.5 * (standard**2).sum() - math.log(2 * math.pi * float(_SCALE.prod()))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from bayes_assess._tools.axes import PRNGKey
+from bayes_assess._tools.engine import jit, xp
 from bayes_assess.models._numerics.gamma_sampling import standard_gamma
 from bayes_assess.models._numerics.special import HALF_LOG_2PI, stirling_rest
 
@@ -28,17 +27,17 @@ def standard_dirichlet(key: PRNGKey, alpha: Float[Array, "*batch C"]) -> Float[A
     """
     gamma, boost = standard_gamma(key, alpha)
     # The greatest boost taken out, one term at least is of an ordinary size: the sum is never 0.
-    weight = gamma * jnp.exp(boost - boost.max(-1, keepdims=True))
+    weight = gamma * xp.exp(boost - boost.max(-1, keepdims=True))
     return weight / weight.sum(-1, keepdims=True)
 
 
-@partial(jax.jit, static_argnums=1)
+@partial(jit, static_argnums=1)
 def sample_dirichlet(key: PRNGKey, n: int, alpha: Float[Array, "*batch C"]) -> Float[Array, "S *batch C"]:
     """Draw `n` Dirichlet(alpha) vectors per row; to be called under 64-bit types."""
-    return standard_dirichlet(key, jnp.broadcast_to(alpha, (n, *alpha.shape)))
+    return standard_dirichlet(key, xp.broadcast_to(alpha, (n, *alpha.shape)))
 
 
-@jax.jit
+@jit
 def others(alpha: Float[Array, "*batch C"]) -> Float[Array, "*batch C"]:
     """Return sum_{i != j} alpha_i for every j, without cancellation where one alpha_j is nearly the whole sum.
 
@@ -46,16 +45,16 @@ def others(alpha: Float[Array, "*batch C"]) -> Float[Array, "*batch C"]:
     --------
     >>> import jax
     >>> with jax.enable_x64(True):
-    ...     print(others(jnp.array([1e20, 1.0, 2.0])))
+    ...     print(others(jax.numpy.array([1e20, 1.0, 2.0])))
     [3.e+00 1.e+20 1.e+20]
     """
     total = alpha.sum(-1, keepdims=True)
     # All but the greatest are at most half of the sum: there the difference keeps its digits.
-    greatest = jnp.arange(alpha.shape[-1]) == alpha.argmax(-1, keepdims=True)
-    return jnp.where(greatest, jnp.where(greatest, 0.0, alpha).sum(-1, keepdims=True), total - alpha)
+    greatest = xp.arange(alpha.shape[-1]) == alpha.argmax(-1, keepdims=True)
+    return xp.where(greatest, xp.where(greatest, 0.0, alpha).sum(-1, keepdims=True), total - alpha)
 
 
-@jax.jit
+@jit
 def log_multivariate_beta(alpha: Float[Array, "*batch C"]) -> Float[Array, "*batch"]:
     """Return sum_j log Gamma(alpha_j) - log Gamma(sum_j alpha_j); under 64-bit types.
 
@@ -65,13 +64,13 @@ def log_multivariate_beta(alpha: Float[Array, "*batch C"]) -> Float[Array, "*bat
     --------
     >>> import jax
     >>> with jax.enable_x64(True):
-    ...     round(float(jnp.exp(-log_multivariate_beta(jnp.array([1.0, 2.0, 3.0])))), 9)  # 5! / (0! 1! 2!)
+    ...     round(float(jax.numpy.exp(-log_multivariate_beta(jax.numpy.array([1.0, 2.0, 3.0])))), 9)  # 5! / (0! 1! 2!)
     60.0
     """
     total = alpha.sum(-1)
     rest = others(alpha)
     share = alpha / (alpha + rest)
     # log(alpha_j / A), from the side on which it keeps its digits.
-    log_share = jnp.where(share > 0.5, -jnp.log1p(rest / alpha), jnp.log(share))
-    per_class = alpha * log_share - 0.5 * jnp.log(alpha) + HALF_LOG_2PI + stirling_rest(alpha)
-    return per_class.sum(-1) + 0.5 * jnp.log(total) - HALF_LOG_2PI - stirling_rest(total)
+    log_share = xp.where(share > 0.5, -xp.log1p(rest / alpha), xp.log(share))
+    per_class = alpha * log_share - 0.5 * xp.log(alpha) + HALF_LOG_2PI + stirling_rest(alpha)
+    return per_class.sum(-1) + 0.5 * xp.log(total) - HALF_LOG_2PI - stirling_rest(total)

@@ -15,13 +15,12 @@ ones is exact, up to rounding.
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Bool, Float
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
+from bayes_assess._tools.engine import xp
 
 _ROW = 64  # elements of a row, at most: as many as bits
 # Smaller parameters count as this one: below it U^(1/alpha) leaves the range of floats even in logarithms.
@@ -45,35 +44,35 @@ def standard_gamma(
         The variable is x exp(boost), x > 0 of an ordinary size. Far below alpha = 1 it underflows, so that ratios
         of such variables must be taken with the difference of their boosts.
     """
-    alpha = jnp.maximum(alpha, _LEAST_ALPHA[alpha.dtype])
+    alpha = xp.maximum(alpha, _LEAST_ALPHA[alpha.dtype])
     small = alpha < 1
-    d = jnp.where(small, alpha + 1, alpha) - 1 / 3
+    d = xp.where(small, alpha + 1, alpha) - 1 / 3
     t, u = _gamma_cube_root(key, d)
     # Gamma(alpha) = Gamma(alpha + 1) U^(1/alpha); 1 - u > 0 keeps the logarithm finite.
-    return d * t**3, jnp.where(small, jnp.log1p(-u) / alpha, 0.0)
+    return d * t**3, xp.where(small, xp.log1p(-u) / alpha, 0.0)
 
 
 def _gamma_cube_root(key: PRNGKey, d: Float[Array, ...]) -> tuple[Float[Array, ...], Float[Array, ...]]:
     """Return t with d t^3 ~ Gamma(d + 1/3, 1), and an independent uniform variable in [0, 1)."""
     n_rows = max(1, -(-d.size // _ROW))
     width = -(-d.size // n_rows)
-    rows = jnp.pad(d.ravel(), (0, n_rows * width - d.size), constant_values=1.0).reshape(n_rows, width)
-    key_first, key_again = jax.random.split(key)
+    rows = xp.pad(d.ravel(), (0, n_rows * width - d.size), constant_values=1.0).reshape(n_rows, width)
+    key_first, key_again = engine.random.split(key)
     t, u, accepted = _propose(key_first, rows)
-    one, row = jnp.uint64(1), jnp.arange(n_rows)
-    rejected = jnp.where(accepted, 0, one << jnp.arange(width, dtype=jnp.uint64)).sum(1)  # a bit per element
+    one, row = xp.uint64(1), xp.arange(n_rows)
+    rejected = xp.where(accepted, xp.uint64(0), one << xp.arange(width, dtype=xp.uint64)).sum(1)  # a bit per element
 
     def serve_one_per_row(carry):
         i, t, u, rejected = carry
-        lowest = rejected & -rejected
-        element = lax.population_count(lowest - one).astype(int)  # 64 where none is left
-        d_try = rows.at[row, element].get(mode="fill", fill_value=1.0)
-        t_try, u_try, accepted = _propose(jax.random.fold_in(key_again, i), d_try)
-        place = jnp.where(accepted, element, width)
-        t, u = (x.at[row, place].set(x_try, mode="drop") for x, x_try in ((t, t_try), (u, u_try)))
-        return i + 1, t, u, jnp.where(accepted, rejected ^ lowest, rejected)
+        lowest = rejected & (~rejected + one)
+        element = xp.where(rejected > 0, xp.bitwise_count(lowest - one), 0).astype(int)
+        t_try, u_try, accepted = _propose(engine.random.fold_in(key_again, i), rows[row, element])
+        accepted = accepted & (rejected > 0)
+        t = engine.at(t)[row, element].set(xp.where(accepted, t_try, t[row, element]))
+        u = engine.at(u)[row, element].set(xp.where(accepted, u_try, u[row, element]))
+        return i + 1, t, u, xp.where(accepted, rejected ^ lowest, rejected)
 
-    _, t, u, _ = lax.while_loop(lambda carry: carry[3].any(), serve_one_per_row, (0, t, u, rejected))
+    _, t, u, _ = engine.while_loop(lambda carry: carry[3].any(), serve_one_per_row, (0, t, u, rejected))
     return t.ravel()[: d.size].reshape(d.shape), u.ravel()[: d.size].reshape(d.shape)
 
 
@@ -83,27 +82,27 @@ def _propose(key: PRNGKey, d: Float[Array, ...]) -> tuple[Float[Array, ...], Flo
     t, acceptance = _acceptance(x, d)
     accepted = u < acceptance
     # Given acceptance, u is uniform below `acceptance`: their ratio is a fresh uniform, independent of x.
-    return t, jnp.where(accepted, u / jnp.where(accepted, acceptance, 1.0), 0.0), accepted
+    return t, xp.where(accepted, u / xp.where(accepted, acceptance, 1.0), 0.0), accepted
 
 
 def _acceptance(x: Float[Array, ...], d: Float[Array, ...]) -> tuple[Float[Array, ...], Float[Array, ...]]:
     """Return t of normal variables, and the probability of taking it."""
-    e = x * lax.rsqrt(9 * d)
+    e = x / xp.sqrt(9 * d)
     t = 1 + e
-    closed = 0.5 * x * x + d * (1 - t**3 + 3 * jnp.log1p(jnp.maximum(e, -1 + 1e-12)))
-    series = -3 * d * e**4 * jnp.polyval(jnp.array(_SERIES[::-1], d.dtype), e)
-    near = jnp.abs(e) < (0.01 if d.dtype == jnp.float64 else 0.1)
-    return t, jnp.where(t > 0, jnp.exp(jnp.minimum(jnp.where(near, series, closed), 0.0)), 0.0)
+    closed = 0.5 * x * x + d * (1 - t**3 + 3 * xp.log1p(xp.maximum(e, -1 + 1e-12)))
+    series = -3 * d * e**4 * xp.polyval(xp.array(_SERIES[::-1], d.dtype), e)
+    near = xp.abs(e) < (0.01 if d.dtype == xp.float64 else 0.1)
+    return t, xp.where(t > 0, xp.exp(xp.minimum(xp.where(near, series, closed), 0.0)), 0.0)
 
 
 def _normal_and_uniform(key: PRNGKey, d: Float[Array, ...]) -> tuple[Float[Array, ...], Float[Array, ...]]:
     """One standard normal and one uniform variable in [0, 1) per element of `d`, of its precision."""
-    if d.dtype == jnp.float64:
-        key_normal, key_uniform = jax.random.split(key)
-        return jax.random.normal(key_normal, d.shape, d.dtype), jax.random.uniform(key_uniform, d.shape, d.dtype)
-    bits = jax.random.bits(key, d.shape, jnp.uint64)  # costs the generator no more than 32 of them
-    signed = lax.bitcast_convert_type((bits >> 32).astype(jnp.uint32), jnp.int32)
-    least = jnp.finfo(d.dtype).eps / 2
-    centred = jnp.clip((signed.astype(d.dtype) + 0.5) * 2.0**-31, -1 + least, 1 - least)
-    uniform = ((bits & 0xFFFFFFFF) >> 8).astype(d.dtype) * 2.0**-24
-    return np.sqrt(2).astype(d.dtype) * lax.erf_inv(centred), uniform
+    if d.dtype == xp.float64:
+        key_normal, key_uniform = engine.random.split(key)
+        return engine.random.normal(key_normal, d.shape), engine.random.uniform(key_uniform, d.shape)
+    bits = engine.random.bits(key, d.shape, xp.uint64)  # costs the generator no more than 32 of them
+    signed = (bits >> xp.uint64(32)).astype(xp.uint32).view(xp.int32)
+    least = xp.finfo(d.dtype).eps / 2
+    centred = xp.clip((signed.astype(d.dtype) + 0.5) * 2.0**-31, -1 + least, 1 - least)
+    uniform = ((bits & xp.uint64(0xFFFFFFFF)) >> xp.uint64(8)).astype(d.dtype) * 2.0**-24
+    return np.sqrt(2).astype(d.dtype) * engine.erf_inv(centred), uniform

@@ -1,7 +1,6 @@
 """Where the points of a beta-binomial regression's hyperposterior lie, and their weights; see `HierarchicalAccuracy`.
 
-Points are (beta, log nu). Written for NumPy, which answers at once, and for JAX, inside compiled campaigns: `xp` is
-either module. Arrays over J points of a grid have J first.
+Points are (beta, log nu). Arrays over J points of a grid have J first.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Float
 from scipy import special
 
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import x64
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import stats
 from bayes_assess.models._numerics.special import log_rising
 
@@ -37,7 +36,7 @@ def normal_points(dimension: int) -> Float[np.ndarray, "H P"]:
     return special.ndtri(sobol.random(N_POINTS))
 
 
-def expected_accuracy(logit: Any, xp: Any = jnp) -> Any:
+def expected_accuracy(logit: Any) -> Any:
     """Return the accuracy that a regression expects, never quite 0 or 1."""
     return xp.clip(0.5 * (1 + xp.tanh(0.5 * logit)), _LEAST, 1 - _LEAST)
 
@@ -50,40 +49,38 @@ def weighted_points(covariates: Any, location: Any, scale: Any, agreements: Any,
     coefficients (..., H, P), log nu (..., H), logarithms of the weights (..., H)
     """
     normal = normal_points(covariates.shape[1] + 1)
-    fixed, counts = (covariates, location, scale), (agreements, labels)
-    if isinstance(agreements, Tracer) or isinstance(labels, Tracer):
-        place = partial(_points, *(jnp.asarray(x) for x in fixed), jnp.asarray(normal), xp=jnp)
-        batch = agreements.shape[:-1]
-        return place(*counts) if not batch else _of_many(place, counts)
-    if agreements.ndim == 1:
-        with np.errstate(under="ignore"):
-            return _points(*(np.asarray(x) for x in (*fixed, normal, *counts)), xp=np)
-    return _compiled(*(jnp.asarray(x) for x in (*fixed, normal, *counts)))
+    arrays = covariates, location, scale, normal, agreements, labels
+    if engine.is_traced(*arrays):
+        return _placed(*(xp.asarray(x) for x in arrays))
+    # One campaign's are there sooner on NumPy, those of many if they are compiled, whatever else runs.
+    with engine.eager(agreements.ndim == 1):
+        return x64(_placed)(*(np.asarray(x) for x in arrays))
 
 
-@jax.jit
-def _compiled(covariates, location, scale, normal, agreements, labels):
-    return _of_many(partial(_points, covariates, location, scale, normal, xp=jnp), (agreements, labels))
+@engine.jit
+def _placed(covariates, location, scale, normal, agreements, labels):
+    place = partial(_points, covariates, location, scale, normal)
+    return place(agreements, labels) if agreements.ndim == 1 else _of_many(place, (agreements, labels))
 
 
 def _of_many(place: Callable[..., Any], counts: Any) -> Any:
     """Place the points of many campaigns, a few at a time."""
     batch = counts[0].shape[:-1]
     flat = tuple(x.reshape(-1, x.shape[-1]) for x in counts)
-    found = jax.lax.map(lambda one: place(*one), flat, batch_size=_AT_ONCE)
-    return jax.tree.map(lambda x: x.reshape(*batch, *x.shape[1:]), found)
+    found = engine.mapped(lambda one: place(*one), flat, at_once=_AT_ONCE)
+    return engine.tree_map(lambda x: x.reshape(*batch, *x.shape[1:]), found)
 
 
-def _points(covariates, location, scale, normal, agreements, labels, *, xp):
+def _points(covariates, location, scale, normal, agreements, labels):
     """Place and weigh the points of one campaign, counts (G,)."""
-    model = partial(_log_density, xp, covariates, location, scale, agreements, labels)
+    model = partial(_log_density, covariates, location, scale, agreements, labels)
 
     def moments(found):
         """Mean and covariance of (log nu, beta) by Laplace's method on an even grid in log nu, placed by the last."""
         center, covariance = found
         spacing = xp.sqrt(covariance[0, 0]) * (2 * _REACH / (_GRID - 1))
         grid = center[0] + spacing * (xp.arange(_GRID) - (_GRID - 1) / 2)
-        beta, inverse, log_volume = _scored(xp, covariates, location, scale, agreements, labels, grid)
+        beta, inverse, log_volume = _scored(covariates, location, scale, agreements, labels, grid)
         log_mass = model(grid, beta) + log_volume
         w = xp.exp(log_mass - log_mass.max())
         w = w / w.sum()
@@ -96,7 +93,7 @@ def _points(covariates, location, scale, normal, agreements, labels, *, xp):
 
     n = len(location) + 1
     start = xp.asarray([LOG_STRENGTH[0], *[0.0] * (n - 1)]), LOG_STRENGTH[1] ** 2 * xp.eye(n)
-    center, covariance = _repeated(xp, 2, moments, start)
+    center, covariance = _repeated(2, moments, start)
     root = _INFLATION * xp.linalg.cholesky(covariance)
     points = center + normal @ root.T
     log_proposal = -0.5 * (normal**2).sum(-1) - xp.log(xp.diagonal(root)).sum() - 0.5 * n * math.log(2 * math.pi)
@@ -104,7 +101,7 @@ def _points(covariates, location, scale, normal, agreements, labels, *, xp):
     return beta, log_strength, model(log_strength, beta) - log_proposal
 
 
-def _scored(xp, covariates, location, scale, agreements, labels, log_strength):
+def _scored(covariates, location, scale, agreements, labels, log_strength):
     """Modes (J, P) of the quasi-likelihood of beta at every nu, covariances, and half their log determinants.
 
     The variance of r given n labels is n m (1 - m) (nu + n) / (nu + 1), that of the beta-binomial distribution.
@@ -115,20 +112,20 @@ def _scored(xp, covariates, location, scale, agreements, labels, log_strength):
 
     def step(carry):
         beta, *_ = carry
-        m = expected_accuracy(beta @ covariates.T, xp)
+        m = expected_accuracy(beta @ covariates.T)
         weight = shrink * labels * m * (1 - m)
         precision = xp.einsum("jg,gp,gq->jpq", weight, covariates, covariates) + prior
         score = (shrink * (agreements - labels * m)) @ covariates - (beta - location) / scale**2
-        inverse, log_volume = _inverse(xp, precision)
+        inverse, log_volume = _inverse(precision)
         move = (inverse * score[:, None]).sum(-1)
         return beta + move / xp.maximum(1, xp.abs(move).max(-1, keepdims=True)), inverse, log_volume
 
     n = len(log_strength)
     start = xp.tile(location, (n, 1)), xp.zeros((n, *prior.shape)), xp.zeros(n)
-    return _repeated(xp, _STEPS, step, start)
+    return _repeated(_STEPS, step, start)
 
 
-def _inverse(xp, matrix: Any) -> tuple[Any, Any]:
+def _inverse(matrix: Any) -> tuple[Any, Any]:
     """Invert positive definite matrices (J, P, P); also half the logarithm of the inverse's determinant.
 
     Covariates, of which there are few, are eliminated one after the other (Gauss-Jordan): that compiles in a fifth of
@@ -146,21 +143,17 @@ def _inverse(xp, matrix: Any) -> tuple[Any, Any]:
     return matrix, log_volume
 
 
-def _log_density(xp, covariates, location, scale, agreements, labels, log_strength, beta):
+def _log_density(covariates, location, scale, agreements, labels, log_strength, beta):
     """Log posterior density of J points (beta, log nu) up to the evidence: beta-binomial labels times the prior."""
     strength = xp.exp(log_strength)[:, None]
-    m = expected_accuracy(beta @ covariates.T, xp)
-    gain = log_rising(strength * m, agreements, xp) + log_rising(strength * (1 - m), labels - agreements, xp)
-    gain = gain - log_rising(strength, labels, xp)
+    m = expected_accuracy(beta @ covariates.T)
+    gain = log_rising(strength * m, agreements) + log_rising(strength * (1 - m), labels - agreements)
+    gain = gain - log_rising(strength, labels)
     squares = (((beta - location) / scale) ** 2).sum(-1) + ((log_strength - LOG_STRENGTH[0]) / LOG_STRENGTH[1]) ** 2
     constant = xp.log(scale).sum() + math.log(LOG_STRENGTH[1]) + 0.5 * (len(location) + 1) * math.log(2 * math.pi)
     return gain.sum(-1) - 0.5 * squares - constant
 
 
-def _repeated(xp, n: int, step: Callable[[Any], Any], carry: Any) -> Any:
-    """Do a step `n` times; in a loop of JAX it is compiled once."""
-    if xp is not np:
-        return jax.lax.fori_loop(0, n, lambda _, carry: step(carry), carry)
-    for _ in range(n):
-        carry = step(carry)
-    return carry
+def _repeated(n: int, step: Callable[[Any], Any], carry: Any) -> Any:
+    """Do a step `n` times."""
+    return engine.fori_loop(0, n, lambda _, carry: step(carry), carry)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import jax.numpy as jnp
-from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 from bayes_assess._tools.axes import FloatGroups
+from bayes_assess._tools.engine import gammaln, xp
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 # Stirling's series: log Gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + sum_j c_j / x^(2 j - 1).
@@ -27,15 +26,15 @@ def log_beta(a: FloatGroups, b: FloatGroups) -> Float[Array, "*shape"]:
     --------
     >>> import jax
     >>> with jax.enable_x64(True):
-    ...     round(float(jnp.exp(-log_beta(2.0, 3.0))), 9)
+    ...     round(float(jax.numpy.exp(-log_beta(2.0, 3.0))), 9)
     12.0
     """
-    a, b = jnp.asarray(a, jnp.float64), jnp.asarray(b, jnp.float64)
+    a, b = xp.asarray(a, xp.float64), xp.asarray(b, xp.float64)
     total = a + b
-    main = -a * jnp.log1p(b / a) - b * jnp.log1p(a / b)
+    main = -a * xp.log1p(b / a) - b * xp.log1p(a / b)
     return (
         main
-        + 0.5 * (jnp.log(total) - jnp.log(a) - jnp.log(b))
+        + 0.5 * (xp.log(total) - xp.log(a) - xp.log(b))
         + HALF_LOG_2PI
         + stirling_rest(a)
         + stirling_rest(b)
@@ -45,27 +44,27 @@ def log_beta(a: FloatGroups, b: FloatGroups) -> Float[Array, "*shape"]:
 
 def stirling_rest(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """Return log Gamma(x) less Stirling's formula."""
-    large = jnp.maximum(x, _SERIES_FROM)
+    large = xp.maximum(x, _SERIES_FROM)
     inverse_square = 1 / (large * large)
-    series = jnp.zeros_like(large)
+    series = xp.zeros_like(large)
     for coefficient in reversed(_STIRLING):
         series = series * inverse_square + coefficient
-    small = jnp.minimum(x, _SERIES_FROM)
-    direct = gammaln(small) - ((small - 0.5) * jnp.log(small) - small + HALF_LOG_2PI)
-    return jnp.where(x >= _SERIES_FROM, series / large, direct)
+    small = xp.minimum(x, _SERIES_FROM)
+    direct = gammaln(small) - ((small - 0.5) * xp.log(small) - small + HALF_LOG_2PI)
+    return xp.where(x >= _SERIES_FROM, series / large, direct)
 
 
-def log_rising(x: Any, n: Any, xp: Any = jnp) -> Any:
+def log_rising(x: Any, n: Any) -> Any:
     """Return log Gamma(x + n) - log Gamma(x), the logarithm of x (x + 1) ... (x + n - 1); under 64-bit types.
 
     Both arguments are shifted by x (x + 1) ... (x + 7), so that Stirling's series serves everywhere: three logarithms,
-    and no branch, however small x is. `xp` is the module of the arrays, JAX's or NumPy.
+    and no branch, however small x is.
 
     Examples
     --------
     >>> import jax
     >>> with jax.enable_x64(True):
-    ...     round(float(jnp.exp(log_rising(0.5, jnp.float64(3.0)))), 9)  # 0.5 * 1.5 * 2.5
+    ...     round(float(jax.numpy.exp(log_rising(0.5, jax.numpy.float64(3.0)))), 9)  # 0.5 * 1.5 * 2.5
     1.875
     """
     below, above = x, x + n
