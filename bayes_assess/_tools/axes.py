@@ -82,7 +82,7 @@ def _is_of_jax(leaf: Any) -> bool:
     """Whether a value is an array of JAX; keys are not, unless they are traced."""
     if not isinstance(leaf, jax.Array):
         return False
-    return isinstance(leaf, Tracer) or not jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return isinstance(leaf, Tracer) or not jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _to_numpy(leaf: Any) -> Any:

@@ -97,9 +97,7 @@ def find_engine(engine: str | None, design: Design, n_cells: int, prior: Any = N
     if engine == EAGER and not able:
         raise DesignError(f"Steps of design {design.name!r} are always compiled; leave out the engine.")
     if engine == EAGER and not design.can_be_eager(prior):
-        raise DesignError(
-            f"Steps on a prior of your own, {type(prior).__name__}, are compiled; leave out the engine."
-        )
+        raise DesignError(f"Steps on a prior of your own, {type(prior).__name__}, are compiled; leave out the engine.")
     return engine
 
 

@@ -61,7 +61,7 @@ class Part:
         """Number of values of g."""
         if self.derivative is not None:  # written for either engine
             with engine.eager():
-                return len(self.value(np.full(self.size, 0.5)))
+                return len(self.value(xp.full(self.size, 0.5)))
         with engine.compiled(), jax.enable_x64(True):
             return jax.eval_shape(self.value, jax.ShapeDtypeStruct((self.size,), np.float64)).shape[0]
 

@@ -202,8 +202,8 @@ def test_labels_one_by_one_come_to_what_counts_do():
     mean, variance = shares(POSTERIOR)
     # The points of the prior, weighted, against points placed anew: both leave out as much.
     assert (np.abs(shares(belief)[0] - mean)[OFF] < 4 * LEFT_OUT * np.sqrt(variance[OFF])).all()
-    np.testing.assert_array_equal(belief.refreshed().log_weight, POSTERIOR.log_weight)
-    np.testing.assert_array_equal(belief.refreshed().mean, POSTERIOR.mean)
+    np.testing.assert_allclose(belief.refreshed().log_weight, POSTERIOR.log_weight, rtol=1e-12)
+    np.testing.assert_allclose(belief.refreshed().mean, POSTERIOR.mean, rtol=1e-12)
 
 
 def test_entries_without_errors_have_nothing_to_say_of_the_points(monkeypatch):

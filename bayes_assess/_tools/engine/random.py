@@ -118,9 +118,9 @@ def categorical(key: Any, log_weight: Any, shape: tuple[int, ...] | None = None)
         import jax
 
         return jax.random.categorical(as_key(key), log_weight, shape=shape)
-    shape = log_weight.shape if shape is None else (*shape, log_weight.shape[-1])
+    all_shape = log_weight.shape if shape is None else (*shape, log_weight.shape[-1])
     tiny = np.finfo(log_weight.dtype).tiny
-    drawn = np.maximum(tiny, uniform(key, shape, log_weight.dtype) + tiny)
+    drawn = np.maximum(tiny, uniform(key, all_shape, log_weight.dtype) + tiny)
     return np.argmax(log_weight - np.log(-np.log(drawn)), axis=-1)
 
 
