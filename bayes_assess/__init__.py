@@ -48,7 +48,7 @@ _OWNERS = {
     "ConvergenceWarning": "models.nuts",
     "InferenceError": "errors",
     "fit": "models.nuts",
-    "posterior_draws": "models.nuts",
+    "posterior_draws": "models.posterior_draws",
     "Calibration": "questions",
     "Compare": "questions",
     "ConfusionMatrix": "questions",

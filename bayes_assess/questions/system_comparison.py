@@ -10,10 +10,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayes_assess._tools.arrays import values_of
+from bayes_assess.acquisition.equivalence import rope_masses_samples
 from bayes_assess.acquisition.paired_rope import paired_rope_masses
 from bayes_assess.acquisition.pool_rope import paired_pool_rope_masses
 from bayes_assess.acquisition.rewards import Indifferent, Reward
-from bayes_assess.acquisition.rope import rope_masses_samples
 from bayes_assess.errors import LabelError, PartitionError, PoolError, PriorError, QuestionError
 from bayes_assess.estimators.finite_pool import value_draws, value_mean
 from bayes_assess.models import PairedOutcomes

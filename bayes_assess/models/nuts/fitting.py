@@ -28,7 +28,6 @@ from bayes_assess.models.nuts.program_sites import (
     as_array,
     check_latent,
     check_signature,
-    listed,
     name_axes,
     observed_data,
     trace_sites,
@@ -143,42 +142,6 @@ def fit(
         "tuning_steps": warmup,
     }
     return to_arviz(**run.groups, dims=run.dims, coords=run.coords, attrs=attrs, chains=True)
-
-
-def posterior_draws(data: Any, site: str) -> np.ndarray:
-    """Posterior draws of one site with all chains in a row, as the functions of `acquisition` take them.
-
-    Parameters
-    ----------
-    data : arviz.InferenceData or xarray.DataTree
-        From `fit`, or from any other sampler.
-    site : str
-        Name of a variable in the posterior.
-
-    Returns
-    -------
-    (S, ...) array, chain after chain
-
-    Raises
-    ------
-    InferenceError
-        If the object has no such site in its posterior.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> data = to_arviz({"theta": np.zeros((4, 100, 3))}, chains=True)
-    >>> posterior_draws(data, "theta").shape
-    (400, 3)
-    """
-    try:
-        posterior = data["posterior"]
-    except (KeyError, IndexError, TypeError) as error:
-        raise InferenceError(f"Expected an ArviZ object with a posterior; found {type(data).__name__}.") from error
-    if site not in posterior.data_vars:
-        raise InferenceError(f"The posterior has no {site!r}; it has {listed(posterior.data_vars)}.")
-    values = posterior[site].transpose("chain", "draw", ...).values
-    return values.reshape(-1, *values.shape[2:])
 
 
 @dataclass(frozen=True)

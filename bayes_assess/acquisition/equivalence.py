@@ -107,7 +107,11 @@ def rope_masses_samples(
 
 
 @x64
-def all_pairs_rope(draws: Float[Array, "S G"], rope: float = 0.05) -> Float[Array, "G G 3"]:
+def all_pairs_rope(
+    draws: Float[Array, "S G"] | Float[np.ndarray, "S G"],
+    rope: float = 0.05,
+    weights: Float[Array, " S"] | Float[np.ndarray, " S"] | None = None,
+) -> Float[Array, "G G 3"]:
     """Compute the three masses of theta_g - theta_h for all pairs of groups, from joint posterior draws.
 
     Draws stream past a (G, G) table of counts; nothing of the size S x G x G exists.
@@ -116,6 +120,8 @@ def all_pairs_rope(draws: Float[Array, "S G"], rope: float = 0.05) -> Float[Arra
     ----------
     draws : (S, G)
     rope : float in [0, 1)
+    weights : (S,) non-negative, optional
+        Weights of the draws, not all 0, equal if left out; only their ratios matter.
 
     Returns
     -------
@@ -128,7 +134,9 @@ def all_pairs_rope(draws: Float[Array, "S G"], rope: float = 0.05) -> Float[Arra
     >>> masses[0, 1].tolist(), masses[1, 2].tolist()
     ([0.0, 0.0, 1.0], [0.5, 0.5, 0.0])
     """
-    return _all_pairs(jnp.asarray(draws, jnp.float64), checked_rope(rope))
+    draws = jnp.asarray(draws, jnp.float64)
+    w = jnp.ones(len(draws)) if weights is None else jnp.asarray(weights, jnp.float64)
+    return _all_pairs(draws, w, checked_rope(rope))
 
 
 @x64
@@ -308,12 +316,13 @@ def _expectation(theta: Float[Array, "*batch 2"], after: Float[Array, "*batch 2 
 
 
 @jax.jit
-def _all_pairs(draws: Float[Array, "S G"], rope: Scalar) -> Float[Array, "G G 3"]:
-    def count(greater, theta):
-        return greater + (theta[:, None] - theta[None, :] > rope), None
+def _all_pairs(draws: Float[Array, "S G"], weights: Float[Array, " S"], rope: Scalar) -> Float[Array, "G G 3"]:
+    def add(greater, draw):
+        theta, weight = draw
+        return greater + weight * (theta[:, None] - theta[None, :] > rope), None
 
     n_groups = draws.shape[1]
-    greater, _ = lax.scan(count, jnp.zeros((n_groups, n_groups), jnp.int32), draws, unroll=8)
-    below, above = greater.T, greater
-    inside = draws.shape[0] - below - above
-    return jnp.stack([below, inside, above], axis=-1).astype(jnp.float64) / draws.shape[0]
+    greater, _ = lax.scan(add, jnp.zeros((n_groups, n_groups)), (draws, weights), unroll=8)
+    total = weights.sum()
+    inside = jnp.maximum(total - greater.T - greater, 0.0)
+    return jnp.stack([greater.T, inside, greater], axis=-1) / total
