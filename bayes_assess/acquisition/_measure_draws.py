@@ -118,4 +118,4 @@ def _measure_reduction(found: BelievedMeasure) -> Float[Array, " K"]:
 
 def _risk(found: BelievedMeasure, pi: Float[Array, "K C"]) -> Float[Array, " D"]:
     unlabelled = (found.on.size - found.known.sum(-1))[:, None]
-    return found.on.risk((0 * found.known + unlabelled * pi) / found.on.size.sum())
+    return found.on.risk((found.known + unlabelled * pi) / found.on.size.sum())
