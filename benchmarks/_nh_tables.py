@@ -20,9 +20,9 @@ their sizes, without replacement, and collapses strata without labels with their
 leaves out. **IS** is static importance sampling by the scores (here averaged over the items of a stratum
 with the same prediction). **OASIS** serves the F1 score alone. **Ours-8** and **Ours-1** adapt the proposal to a
 Dirichlet tree of depth 8 and 1. **Ours-1, blockwise** gives all items of a block the same probability, labelled or not,
-as [NH]'s published code does where its partition is flat (which squares mean norms where this averages squares). There
-are 256 strata at most, by the cumulated square root of frequencies, and of equal width for curves. Labels count
-items, each once; an item drawn again is free.
+as [NH]'s published code does where its partition is flat (which takes the norm of mean losses, not the mean of squared
+norms). There are 256 strata at most, by the cumulated square root of frequencies, and of equal width for curves. Labels
+count items, each once; an item drawn again is free.
 
 MSE is the mean of squared errors over campaigns, ± its standard error; bands are the percentiles 2.5 and 97.5 of
 1,000 bootstrap samples. Bias is the mean error. Coverage is that of nominal 95 % intervals (an interval of a
