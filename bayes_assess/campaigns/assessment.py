@@ -357,7 +357,7 @@ class Assessment(Planning, Adjudication):
             weights=weights,
             groups=self.cells.names[cells],
             predictions=pool.prediction_names(items),
-            scores=None if pool.multilabel or pool.confidence is None else pool.confidence[items],
+            scores=None if pool.multilabel or pool.confidence is None else self.cells.source.confidence_of(items),
             show={name: values[items] for name, values in pool.show.items()},
             choices=pool.label_space.choices,
             label_space=pool.label_space,

@@ -79,7 +79,7 @@ class Campaign(TakesTurns):
         self._annotators = AnnotatorBook()
         self._steps = OpenSteps(self.cells.n_items) if design.settles else None
         self._rounds = RoundBook(pool.n_items, self.cells.n_cells) if pool.multilabel else None
-        self._snapshots = Snapshots()
+        self._snapshots = Snapshots(lasting=pool.in_memory)
 
     @property
     def labels_used(self) -> int:
@@ -109,7 +109,7 @@ class Campaign(TakesTurns):
     @property
     def pending(self) -> np.ndarray:
         """Ids of the items handed out and not labelled yet, in pool order."""
-        return self.pool.ids[self._items.pending]
+        return self.pool.ids[np.flatnonzero(self._items.pending)]
 
     @property
     def labelled(self) -> tuple[np.ndarray, np.ndarray]:
@@ -120,7 +120,7 @@ class Campaign(TakesTurns):
     @property
     def skipped(self) -> np.ndarray:
         """Ids of the items set aside, in pool order."""
-        return self.pool.ids[self._items.skipped]
+        return self.pool.ids[np.flatnonzero(self._items.skipped)]
 
     def _follow_others(self, events: Sequence[Event]) -> None:
         # What a corrected label has led to starts where it was told.

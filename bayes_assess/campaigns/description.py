@@ -108,10 +108,7 @@ def read_description(
     """
     meta = book.meta
     if meta["pool"] != pool.fingerprint():
-        raise JournalError(
-            f"The journal {str(book.path)!r} belongs to another pool: predictions, scores, ids, classes and groups "
-            "must be the same as when it was started."
-        )
+        raise JournalError(f"The journal {str(book.path)!r} belongs to {pool.differs_from(meta['pool'])}.")
     asked = meta["question"]
     if asked["question"] == "Compare" and asked.get("measure", "accuracy") == "accuracy":
         # Always about the population, before there was a choice; measures are about the pool.

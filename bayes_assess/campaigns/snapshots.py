@@ -133,10 +133,10 @@ class InJournal:
 
 
 class Snapshots:
-    """When to take snapshots of one session, and where from to go on."""
+    """When to take snapshots of one session, and where from to go on; in its journal, if they are `lasting`."""
 
-    def __init__(self) -> None:
-        self._memory = InMemory()
+    def __init__(self, lasting: bool = True) -> None:
+        self._memory, self._lasting = InMemory(), lasting
         self._at = self._labels = 0  # events and labels at the last one
         self._start: np.ndarray | None = None  # digest
 
@@ -193,7 +193,8 @@ class Snapshots:
         return 0
 
     def _store(self, journal: Journal | None) -> SnapshotStore:
-        return self._memory if journal is None else InJournal(journal)
+        # Items of an engine's table are numbered as they were met, by every process anew.
+        return InJournal(journal) if journal is not None and self._lasting else self._memory
 
     def _digest(self, campaign: Any) -> np.ndarray:
         if self._start is None:

@@ -111,6 +111,8 @@ class Pool:
     """
 
     multilabel: bool = False
+    in_memory: bool = True  # False where the items are rows of a table of an engine
+    multiplicity: np.ndarray | None = None  # items per row of the arrays below, int64; None: a row is an item
     scores: np.ndarray | None
     margins: np.ndarray | None = None
     predictions: np.ndarray
@@ -224,6 +226,27 @@ class Pool:
         return len(self.predictions)
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows of scores, predictions, confidence, groups and systems: M, unless they have a multiplicity."""
+        return self.n_items
+
+    def rows_of(self, items: Any) -> Any:
+        """Return the rows of scores, predictions, confidence, groups and systems that hold what is known of items."""
+        return items
+
+    def check_in_memory(self, what: str) -> None:
+        """Raise PoolError if the items are not in memory; `what` needs them, the beginning of a sentence."""
+
+    def source_of(self, codes: np.ndarray, sizes: np.ndarray, seed: int) -> Any:
+        """Return where the items of cells are, see `ItemSource`: those of the rows with these codes, (R,)."""
+        from bayes_assess.pool.source import ArraySource  # which imports this module
+
+        return ArraySource.shuffled(self, codes, sizes, seed)
+
+    def check_bins(self, n_bins: int) -> None:
+        """Raise PartitionError if rows of these arrays do not lie within one of so many bins of equal width."""
+
+    @property
     def n_classes(self) -> int:
         """Number of classes, C."""
         return len(self.classes)
@@ -310,7 +333,7 @@ class Pool:
 
     def prediction_names(self, items: Any) -> np.ndarray:
         """Return the names of what is predicted of items, (n,)."""
-        return self.classes[self.predictions[items]]
+        return self.classes[self.predictions[self.rows_of(items)]]
 
     def label_codes(self, labels: Any, ids: Any = None) -> np.ndarray:
         """Return labels as codes into ``classes``.
@@ -476,6 +499,10 @@ class Pool:
             return None
         names = once_inferred(self.classes, (self.predictions, *self._systems.values()))
         return None if names is None else self._recoded(names, self.classes.astype(np.int32))
+
+    def differs_from(self, fingerprint: str) -> str:
+        """Say of what pool a fingerprint is that is not this one's, the end of a sentence."""
+        return "another pool: predictions, scores, ids, classes and groups must be the same as when it was started"
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of the pool's values, the same in every process and for every kind of array.

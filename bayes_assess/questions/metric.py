@@ -33,6 +33,7 @@ from bayes_assess.measures import (
     table_for,
 )
 from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.counting import add_up
 from bayes_assess.pool.groups import Partition, block_means, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
@@ -361,6 +362,11 @@ class Metric(Question):
         return len(table.outputs) == 1 and not isinstance(self.measure, list | tuple)
 
     @property
+    def of_tables(self) -> bool:  # type: ignore[override]
+        """Whether items need not be in memory: unless thresholds or orders of scores tell every item from the next."""
+        return not self.is_curve and not self.is_of_order
+
+    @property
     def is_of_order(self) -> bool:
         """Whether what is measured is the order of all scores."""
         return any(isinstance(one, Measure) and one.ranking is not None for one in combine(self.measure))
@@ -380,7 +386,7 @@ class Metric(Question):
             return None
         scores, positive = curve_scores(pool, self.positive)
         hit = np.where(labels < 0, -1, labels == positive)
-        return score_order(scores, self.losses(pool)[0], _cell_of_items(cells).astype(np.int64), hit)
+        return score_order(scores, self.losses(pool)[0], cells.source.row_cells, hit)
 
     @x64
     def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, "..."]:
@@ -437,30 +443,26 @@ def _binary(specs: Sequence[Any]) -> bool:
     return any(isinstance(one, Measure) and one.binary for one in specs)
 
 
-def _cell_of_items(cells: Cells) -> Int[np.ndarray, " M"]:
-    return cells.source.cells_of(np.arange(cells.n_items))
-
-
 def _blocks(pool: Pool, strata: Any) -> Partition:
     """Cut the pool into strata, or leave it whole where no design asks for them."""
     if strata is None:
-        return Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
+        return Partition(np.zeros(pool.n_rows, np.uint8), np.array(["all"]), "one stratum")
     return partition(pool, strata)
 
 
 def _mean_scores(pool: Pool, cells: Cells) -> Float[np.ndarray, "K C"]:
     """Mean probability of every label in every cell, as the scores have it."""
-    cell = _cell_of_items(cells)
+    cell, times = cells.source.row_cells, pool.multiplicity
     groups = Partition(cell, cells.names, cells.description)
     if pool.scores is not None:
-        means = block_means(groups, pool.scores)
+        means = block_means(groups, pool.scores, times)
         means = np.stack([1 - means, means], axis=-1) if means.ndim == 1 else means
         return means / means.sum(-1, keepdims=True)
     confidence = np.zeros((cells.n_cells, pool.n_classes))
     assert pool.confidence is not None
     pairs = cell * pool.n_classes + pool.predictions
-    rest = np.bincount(cell, weights=1 - pool.confidence, minlength=cells.n_cells)
-    own = np.bincount(pairs, weights=pool.confidence, minlength=confidence.size).reshape(confidence.shape)
-    own_rest = np.bincount(pairs, weights=1 - pool.confidence, minlength=confidence.size).reshape(confidence.shape)
+    rest = add_up(cell, 1 - pool.confidence, cells.n_cells, times)
+    own = add_up(pairs, pool.confidence, confidence.size, times).reshape(confidence.shape)
+    own_rest = add_up(pairs, 1 - pool.confidence, confidence.size, times).reshape(confidence.shape)
     spread = (rest[:, None] - own_rest) / max(pool.n_classes - 1, 1)
     return (own + spread) / np.maximum(cells.sizes, 1)[:, None]
