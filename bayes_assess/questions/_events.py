@@ -151,7 +151,7 @@ def subject_of(
         alike = pool.scores is None and not systems and pool.n_classes <= MOST_RATINGS  # a rating's items
         ranked = None if alike else RankedScore(opinions[0], times=times)
         return Subject(pool.predictions, RATINGS, decides, group, opinions=opinions), ranked
-    if _about_agreement(specs) or not decides:
+    if (_about_agreement(specs) and not _ranks_positives(pool)) or not decides:
         if pool.margins is not None and pool.confidence is None:
             ranked = RankedScore(margins_of(pool.margins, pool.predictions), times=times)
             return Subject(pool.predictions, AGREEMENT, decides), ranked
@@ -178,6 +178,11 @@ def subject_of(
     members = POSITIVES if scored else VERDICTS
     ranked = RankedScore(score, announced, np.array(others) if others else None, times=times)
     return Subject(event, members, scored=scored), ranked
+
+
+def _ranks_positives(pool: Pool) -> bool:
+    """Tell whether some score ranks the items by one of two classes: right and wrong are then known by its curve."""
+    return pool.n_classes == 2 and any(given is not None for given in (pool.scores, pool.margins, pool.confidence))
 
 
 def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:
