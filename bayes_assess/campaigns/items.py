@@ -43,6 +43,7 @@ class ItemBook:
         self.n_skipped = 0
         self._next = np.zeros(cells.n_cells, np.int64)  # place in every cell's order before which all are taken
         self._ahead: dict[int, Int[np.ndarray, " n"]] = {}  # by cell, sorted: later places of items that are taken
+        self._volunteered = np.zeros(0, np.int64)  # items that nobody asked for, sorted
         self._weight: Float[np.ndarray, " M"] | None = None  # of items handed out, once one of them is not 1
 
     @property
@@ -113,6 +114,11 @@ class ItemBook:
         """Take note of items that nobody asked for, over which their cells' orders pass from now on."""
         self._pass_over(items)
         self.n_volunteered += len(items)
+        self._volunteered = np.union1d(self._volunteered, items)
+
+    def volunteered(self, items: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Whether items are labelled, or about to be, without anybody having asked for them."""
+        return np.isin(items, self._volunteered)
 
     def skip(self, items: Int[np.ndarray, " n"]) -> None:
         """Set items aside that are pending or unseen."""
@@ -144,6 +150,7 @@ class ItemBook:
             "items": items,
             "label": self.label[items],
             "n": np.array([self.n_asked, self.n_volunteered]),
+            "volunteered": self._volunteered,
             "next": self._next,
             "ahead_of": np.array(list(self._ahead), np.int64),
             "n_ahead": np.array([len(places) for places in ahead], np.int64),
@@ -155,6 +162,7 @@ class ItemBook:
         """Take over what `arrays` returned, into a book of the same cells that is new."""
         items, self.label[arrays["items"]] = arrays["items"], arrays["label"]
         self.n_asked, self.n_volunteered = arrays["n"].tolist()
+        self._volunteered = arrays["volunteered"]
         self.n_labelled = int((arrays["label"] >= 0).sum())
         self.n_pending, self.n_skipped = (int((arrays["label"] == what).sum()) for what in (_PENDING, _SKIPPED))
         self._next = arrays["next"].copy()

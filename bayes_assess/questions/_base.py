@@ -61,6 +61,7 @@ class Question(ABC):
     low_is_worst: ClassVar[bool] = False
     interval_needs_draws: ClassVar[bool] = True  # False where it has a closed form
     multilabel: ClassVar[bool] = False  # True: of items that may have several labels each
+    numeric: ClassVar[bool] = False  # True: of labels that are numbers as they are told
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # of the labels that it can be answered from
     labels_each: ClassVar[int] = 1  # labels that an item of a cell takes: two where that is a pair
 
@@ -94,6 +95,16 @@ class Question(ABC):
                 f"{self.name} is asked of items with one label each, and those of a multi-label pool may have several; "
                 "ask of them Metric('f1_micro'), or other measures of several labels, by design 'poisson' or 'passive'."
             )
+
+        if pool.numeric and not self.numeric:
+            raise QuestionError(
+                f"{self.name} is asked of labels that are classes, or numbers within finite bounds, such as "
+                "bounds=(0, 100); of this pool ask Metric('mae'), 'mse', 'r2', or other measures of regression."
+            )
+
+    def labelled_pool(self, pool: Pool) -> Pool:
+        """Return the pool whose labels the question takes: that pool, unless it takes them in another form."""
+        return pool
 
     def for_pool(self, pool: Pool) -> Question:
         """Return the question as it is asked of this pool, itself unless it has a form of its own there.
