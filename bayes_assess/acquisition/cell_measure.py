@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -69,6 +69,7 @@ class CellMeasure:
     f_alpha: float | None = None
     compared: bool = False
     stochastic: bool = False
+    has_losses: ClassVar[bool] = True  # whether it tells the loss of every label
 
     def unlabelled(self, counts: Integers) -> Integers:
         """Return the items of every cell whose loss no label has settled; all of them where labels are draws."""

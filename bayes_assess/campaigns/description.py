@@ -41,6 +41,7 @@ from bayes_assess.questions import (
     MeasureComparison,
     MeasurePairs,
     MultiLabelMetric,
+    NumericMetric,
     PrecisionCurve,
     Question,
     ScorePrior,
@@ -180,7 +181,13 @@ def describe_question(question: Question) -> dict[str, Any]:
     {'question': 'GroupAccuracy', 'by': {'bins': 5, 'kind': 'width'}, 'target': 'pool', 'covariates': []}
     """
     compares = isinstance(question, AllPairs | MeasureComparison | MeasurePairs | TwoGroups | TwoSystems)
-    kind = "Compare" if compares else "Metric" if type(question) is MultiLabelMetric else type(question).__name__
+    kind = (
+        "Compare"
+        if compares
+        else "Metric"
+        if type(question) in (MultiLabelMetric, NumericMetric)
+        else type(question).__name__
+    )
     if kind not in QUESTIONS:
         raise QuestionError(f"A journal keeps the questions {', '.join(QUESTIONS)}; {kind} is none of them.")
     return {"question": kind, **_options(question)}

@@ -44,6 +44,7 @@ class ItemBook:
         self._label = np.full(cells.source.n_known, _UNSEEN, np.int32)
         self._taken = np.zeros(cells.n_cells, np.int64)  # items of every cell that are not unseen
         self._next = np.zeros(cells.n_cells, np.int64)  # place in every cell's order before which all are taken
+        self._volunteered = np.zeros(0, np.int64)  # items that nobody asked for, sorted
         self._weight: Float[np.ndarray, " N"] | None = None  # of items handed out, once one of them is not 1
 
     @property
@@ -141,6 +142,11 @@ class ItemBook:
         """Take note of items that nobody asked for, over which their cells' orders pass from now on."""
         self._pass_over(items)
         self.n_volunteered += len(items)
+        self._volunteered = np.union1d(self._volunteered, items)
+
+    def volunteered(self, items: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Whether items are labelled, or about to be, without anybody having asked for them."""
+        return np.isin(items, self._volunteered)
 
     def skip(self, items: Int[np.ndarray, " n"]) -> None:
         """Set items aside that are pending or unseen."""
@@ -165,6 +171,7 @@ class ItemBook:
             "items": items,
             "label": self.label[items],
             "n": np.array([self.n_asked, self.n_volunteered]),
+            "volunteered": self._volunteered,
             "next": self._next,
             "taken": self._taken,
             "weight": np.zeros(0) if self._weight is None else self._weight[items],
@@ -174,6 +181,7 @@ class ItemBook:
         """Take over what `arrays` returned, into a book of the same cells that is new."""
         items, self.label[arrays["items"]] = arrays["items"], arrays["label"]
         self.n_asked, self.n_volunteered = arrays["n"].tolist()
+        self._volunteered = arrays["volunteered"]
         self.n_labelled = int((arrays["label"] >= 0).sum())
         self.n_pending, self.n_skipped = (int((arrays["label"] == what).sum()) for what in (_PENDING, _SKIPPED))
         self._next, self._taken = arrays["next"].copy(), arrays["taken"].copy()

@@ -75,7 +75,10 @@ def read_items(path: Path, options: Mapping[str, Any], *, ranked: bool, seed: in
 
 def source_of(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """Say how a pool was read, for the journal."""
-    return {"path": str(path.resolve()), "options": dict(options), _NAMES: _AS_WRITTEN}
+    plain = dict(options)
+    if "bounds" in plain:  # of which JSON has no infinite ones
+        plain["bounds"] = [end if np.isfinite(end) else str(end) for end in plain["bounds"]]
+    return {"path": str(path.resolve()), "options": plain, _NAMES: _AS_WRITTEN}
 
 
 def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingProxyType({})) -> Assessment:

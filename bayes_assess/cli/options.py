@@ -149,7 +149,7 @@ Wide = Annotated[
 ]
 Bounds = Annotated[
     str | None,
-    typer.Option("--bounds", metavar="LOW,HIGH", help="Labels are numbers between these, as predictions are."),
+    typer.Option("--bounds", metavar="LOW,HIGH", help="Labels are numbers between these, as predictions are, or none."),
 ]
 Classes = Annotated[str | None, typer.Option("--classes", metavar="NAMES", help="All classes, separated by commas.")]
 

@@ -80,7 +80,8 @@ class Pool:
     multilabel : bool
         Whether an item may have several labels, or none: True makes a `MultiLabelPool`.
     bounds, step : two floats, and a float, optional
-        Where labels are numbers: the least and the greatest, and what they are rounded to. Makes a `NumericPool`.
+        Where labels are numbers: the least and the greatest, and what they are rounded to. Makes a `NumericPool`, or
+        without finite bounds, such as ``(-inf, inf)``, a `bayes_assess.pool.numbers.NumberPool`.
 
     Attributes
     ----------
@@ -113,6 +114,8 @@ class Pool:
     multilabel: bool = False
     in_memory: bool = True  # False where the items are rows of a table of an engine
     multiplicity: np.ndarray | None = None  # items per row of the arrays below, int64; None: a row is an item
+    numeric: bool = False  # whether labels are numbers that are not rounded
+    exact: Any = None  # of pools of numbers: the same items, whose labels are not rounded
     scores: np.ndarray | None
     margins: np.ndarray | None = None
     predictions: np.ndarray
@@ -125,13 +128,17 @@ class Pool:
     _show: dict[str, np.ndarray]
 
     def __new__(cls, *args: Any, multilabel: bool = False, bounds: Any = None, **options: Any) -> Pool:
-        """Make a `MultiLabelPool` where items may have several labels, a `NumericPool` where labels are numbers."""
+        """Make a `MultiLabelPool` where items may have several labels, a pool of numbers where labels are numbers."""
         if cls is not Pool or not (multilabel or bounds is not None):
             return object.__new__(cls)
-        from bayes_assess.pool.multilabel import MultiLabelPool  # both of which import this module
-        from bayes_assess.pool.numeric import NumericPool
+        from bayes_assess.pool.multilabel import MultiLabelPool  # all of which import this module
+        from bayes_assess.pool.numbers import NumberPool
+        from bayes_assess.pool.numeric import NumericPool, number_end
 
-        return object.__new__(MultiLabelPool if bounds is None else NumericPool)
+        if bounds is None:
+            return object.__new__(MultiLabelPool)
+        ends = [number_end(bounds, 0), number_end(bounds, 1)]
+        return object.__new__(NumericPool if np.isfinite(ends).all() else NumberPool)
 
     def __init__(
         self,
@@ -334,6 +341,17 @@ class Pool:
     def prediction_names(self, items: Any) -> np.ndarray:
         """Return the names of what is predicted of items, (n,)."""
         return self.classes[self.predictions[self.rows_of(items)]]
+
+    def any_labels(self, n: int) -> np.ndarray:
+        """Return `n` labels that items could have, whichever.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.Pool(predictions=["cat", "dog"]).any_labels(2).tolist()
+        ['cat', 'cat']
+        """
+        return np.repeat(self.label_space.names([0]), n)
 
     def label_codes(self, labels: Any, ids: Any = None) -> np.ndarray:
         """Return labels as codes into ``classes``.

@@ -61,6 +61,7 @@ class Question(ABC):
     low_is_worst: ClassVar[bool] = False
     interval_needs_draws: ClassVar[bool] = True  # False where it has a closed form
     multilabel: ClassVar[bool] = False  # True: of items that may have several labels each
+    numeric: ClassVar[bool] = False  # True: of labels that are numbers as they are told
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # of the labels that it can be answered from
     of_tables: ClassVar[bool] = True  # False where items have to be in memory
     labels_each: ClassVar[int] = 1  # labels that an item of a cell takes: two where that is a pair
@@ -100,6 +101,16 @@ class Question(ABC):
             )
         if not self.of_tables:
             pool.check_in_memory(f"{self.name} is answered from items")
+
+        if pool.numeric and not self.numeric:
+            raise QuestionError(
+                f"{self.name} is asked of labels that are classes, or numbers within finite bounds, such as "
+                "bounds=(0, 100); of this pool ask Metric('mae'), 'mse', 'r2', or other measures of regression."
+            )
+
+    def labelled_pool(self, pool: Pool) -> Pool:
+        """Return the pool whose labels the question takes: that pool, unless it takes them in another form."""
+        return pool
 
     def for_pool(self, pool: Pool) -> Question:
         """Return the question as it is asked of this pool, itself unless it has a form of its own there.

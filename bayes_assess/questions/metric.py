@@ -26,6 +26,7 @@ from bayes_assess.measures import (
     MULTILABEL_MEASURES,
     Measure,
     MultiLabelMeasure,
+    RealMeasures,
     combine,
     curve_scores,
     pool_value,
@@ -117,7 +118,9 @@ class Metric(Question):
         return f"{type(self).__name__}({', '.join(one.name for one in combine(self.measure))})"
 
     def for_pool(self, pool: Pool) -> Metric:
-        """Return the question, or the `MultiLabelMetric` that it is where items may have several labels.
+        """Return the question, or the `MultiLabelMetric` or `NumericMetric` that it is on this pool.
+
+        It is the first where items may have several labels, the second where labels are numbers and it is of these.
 
         Examples
         --------
@@ -130,6 +133,12 @@ class Metric(Question):
             from bayes_assess.questions.multilabel_metric import MultiLabelMetric  # which imports this module
 
             return MultiLabelMetric(
+                self.measure, positive=self.positive, systems=self.systems, by=self.by, average=self.average
+            )
+        if pool.exact is not None and not _of_label_sets(self.measure) and RealMeasures.of(self.measure) is not None:
+            from bayes_assess.questions.numeric_metric import NumericMetric  # which imports this module
+
+            return NumericMetric(
                 self.measure, positive=self.positive, systems=self.systems, by=self.by, average=self.average
             )
         self.check_pool(pool)
