@@ -118,6 +118,7 @@ def simulate(
     (50, 3, 3)
     """
     seed = checked_seed(seed)
+    pool.check_in_memory("A simulated campaign needs the labels of all items")
     question = question.for_pool(pool)
     pool = question.labelled_pool(pool)
     if check_oracle(oracle, question):

@@ -214,6 +214,8 @@ def _start(pool, question, design, prior, prior_strength, seed, oracle, engine) 
     question = question.for_pool(pool)
     pool = question.labelled_pool(pool)
     draws = check_oracle(oracle, question)
+    if draws:
+        pool.check_in_memory("Labels that are draws are of items that may be asked again")
     if design is None:
         design = default_of_draws(question, pool) if draws else question.default_design_on(pool)
     design = find_design(design, question.n_sought, question.designs)

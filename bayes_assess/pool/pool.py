@@ -463,7 +463,7 @@ class Pool:
 
     def _recoded(self, names: np.ndarray, code: np.ndarray, **fields: Any) -> Pool:
         """Return the same pool with other classes, and the code there of each of its own that occurs."""
-        pool = object.__new__(Pool)
+        pool = object.__new__(Pool if self.in_memory else type(self))
         pool._fill(**{name: value for name, value in self.__dict__.items() if name not in _DERIVED})
         pool._fill(
             predictions=frozen(code[self.predictions]),

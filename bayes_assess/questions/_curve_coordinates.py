@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayes_assess.models.calibration_curve import N_SMOOTH, Coordinates
-from bayes_assess.pool.counting import Times, add_up, count
+from bayes_assess.pool.counting import Times, add_up, count, mean
 from bayes_assess.pool.rank_strata import RankedScore
 
 _BELOW, _ABOVE = 6.0, 4.0  # where the smooth functions of the rank's log odds lie, about the cut
@@ -101,7 +101,7 @@ def _of_positives(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals
     u = ranked.fractions
     log_odds = float(np.log(ranked.share) - np.log1p(-ranked.share))
     rank = totals.mean(np.log(u) - np.log1p(-u)) + log_odds  # 0 where predicted positives end
-    logit = _logits(ranked.score)
+    logit = _logits(ranked.score, ranked.times)
     # The score where predicted positives end, whatever it is.
     cut = _score_at(logit, announced, ranked.times)
     score = totals.mean(np.clip(logit - cut, -_MOST_LOGIT, _MOST_LOGIT))
@@ -139,7 +139,7 @@ def _differences(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals:
 
 def _of_confidence(ranked: RankedScore, totals: _Totals) -> Coordinates:
     fraction = totals.mean(ranked.fractions)
-    logit = totals.mean(np.clip(_logits(ranked.score), -15, 15))
+    logit = totals.mean(np.clip(_logits(ranked.score, ranked.times), -15, 15))
     waves = _WAVES * np.cos(np.pi * np.outer(fraction, np.arange(1, N_SMOOTH + 1)))
     return _coordinates(
         place=np.stack([fraction, logit]),
@@ -166,13 +166,14 @@ def _score_at(score: Float[np.ndarray, " M"], announced: Bool[np.ndarray, " M"],
     return score[order[np.searchsorted(np.cumsum(times[order]), max(int(times[announced].sum()), 1))]]
 
 
-def _logits(score: Float[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:
+def _logits(score: Float[np.ndarray, " M"], times: Times) -> Float[np.ndarray, " M"]:
     """Logits of probabilities; other scores in standard units, doubled."""
     score = np.asarray(score, np.float64)
     if score.min() >= 0 and score.max() <= 1:
         return np.log(np.maximum(score, _LEAST)) - np.log(np.maximum(1 - score, _LEAST))
-    unit = score.std()
-    return 2 * (score - score.mean()) / (unit if unit > 0 else 1.0)
+    away = score - mean(score, times)
+    unit = np.sqrt(mean(away**2, times))
+    return 2 * away / (unit if unit > 0 else 1.0)
 
 
 def _knots(x: Float[np.ndarray, " K"], size: Int[np.ndarray, " K"]) -> Float[np.ndarray, " J"]:

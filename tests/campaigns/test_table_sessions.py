@@ -161,3 +161,69 @@ def test_a_file_that_is_gone_in_the_middle_hands_nothing_out_and_goes_on_once_it
     os.rename(tmp_path / "elsewhere", path)
     found = a.ask(2_000).ids
     assert len(set(found.tolist()) | set(ids)) == 2_010
+
+
+QUESTIONS = [
+    (ba.GroupAccuracy(by="site"), "thompson"),
+    (ba.GroupAccuracy(by=ba.ScoreBins(4)), "random"),
+    (ba.LeastAccurate(by="site"), "top_two"),
+    (ba.ConfusionMatrix(), "thompson"),
+    (ba.Calibration(5), "thompson"),
+    (ba.Compare("north", "south", by="site"), "thompson"),
+    (ba.Compare("prediction", "new"), "random"),
+    (ba.Compare("prediction", "new", measure="f1"), "variance_reduction"),
+    (ba.Rate(positive=1, by="site"), "variance_reduction"),
+    (ba.Metric(["f1", "accuracy"]), "variance_reduction"),
+    (ba.Metric("brier_score_loss"), "importance"),
+    *((ba.Metric("f1"), name) for name in ("adaptive", "oasis", "importance", "stratified", "passive", "poisson")),
+]
+
+
+@pytest.mark.parametrize(("question", "design"), QUESTIONS, ids=lambda one: getattr(one, "name", one))
+def test_questions_and_designs_are_asked_and_resumed(tmp_path, question, design):
+    path = tmp_path / "run.db"
+    a = ba.assess(scanned(), question, design=design, seed=0, journal=path)
+    ids = course(a, n_rounds=2, n=8)
+    a.ask(3)
+    b = ba.resume(path, scanned(FRAME.lazy()))
+    assert (b.labels_used, b.n_pending) == (a.labels_used, a.n_pending) == (16, 3)
+    one, other = a.result(), b.result()
+    np.testing.assert_allclose(one.estimate, other.estimate, rtol=1e-9)
+    np.testing.assert_allclose(one.interval, other.interval, rtol=1e-9)
+    assert np.isfinite(one.interval).all()
+    assert set(b.labelled[0].tolist()) == set(ids)
+
+
+@pytest.mark.parametrize("design", ["random", "variance_reduction"])
+def test_other_questions_are_answered_from_the_same_labels(design):
+    own = ba.Metric(["f1", "accuracy"]) if design == "variance_reduction" else ba.GroupAccuracy()
+    a = ba.assess(scanned(), own, design=design)
+    course(a, 2, 20)
+    for question in (ba.GroupAccuracy(by="site"), ba.Metric("recall")):
+        assert np.isfinite(a.result(question=question).interval).all()
+
+
+def test_a_plan_of_the_labels_to_come_is_made():
+    a = ba.assess(scanned(), ba.GroupAccuracy(by="site"))
+    course(a, 1)
+    assert a.plan(0.2).n_items == M
+
+
+@pytest.mark.parametrize(
+    ("question", "options"),
+    [
+        (ba.PrecisionCurve(), {}),
+        (ba.Metric("f1"), {"oracle": "stochastic"}),
+        (ba.Compare("north", "south", by="site", measure="rate", positive=1, pair="text"), {}),
+        (ba.Metric("average_precision"), {}),
+    ],
+)
+def test_what_needs_items_in_memory_says_what_to_ask_instead(question, options):
+    with pytest.raises(
+        ba.PoolError, match=r"stay in the LazyFrame. GroupAccuracy, .* can be asked of it; read a sample"
+    ):
+        ba.assess(scanned(FRAME.lazy()), question, **options)
+    with pytest.raises(
+        ba.PoolError, match="A simulated campaign needs the labels of all items, and those of this pool"
+    ):
+        ba.simulate(scanned(FRAME.lazy()), ba.GroupAccuracy(), LABEL)

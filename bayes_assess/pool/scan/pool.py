@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess._tools.arrays import first_missing, first_true, frozen, listing, show, text_as_int, values_of, whole
+from bayes_assess._tools.arrays import first_missing, first_true, frozen, show, text_as_int, values_of, whole
 from bayes_assess.errors import EngineError, PartitionError, PoolError, UnknownIdError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.scan.engine import Engine
@@ -253,8 +253,3 @@ class TablePool(Pool):
     @cached_property
     def _fingerprint(self) -> str:
         return f"{self.n_items} {self.kinds.fingerprint()}"
-
-    def _recoded(self, names: np.ndarray, code: np.ndarray, **fields: Any) -> Pool:
-        raise PoolError(
-            f"A table's pool takes its classes and groups when it is scanned; found {listing(names)} later."
-        )
