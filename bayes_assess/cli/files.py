@@ -169,7 +169,8 @@ def inputs_of(run: Path, moved_to: Path | None) -> list[Path]:
 
 def _find(recorded: Path, run: Path) -> Path:
     """Where the pool is: at its place, or beside the journal if the two moved together."""
-    for path in (recorded, run.resolve().parent / recorded.name):
+    beside = [] if is_address(str(recorded)) else [run.resolve().parent / recorded.name]
+    for path in (recorded, *beside):
         if any(file.exists() for file in files_of(str(path))):
             return path
     raise JournalError(f"The pool {recorded} of {run} is not there any more; say where it is by --pool.")
