@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from glob import glob
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -162,6 +163,24 @@ def text_keys(texts: Iterable[str | None]) -> list[int | None]:
         None if text is None else int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:_HASHED], 16)
         for text in texts
     ]
+
+
+def is_address(text: str) -> bool:
+    """Whether a text names a table or many files, rather than one file.
+
+    Examples
+    --------
+    >>> is_address("duckdb:file.db/table"), is_address("warehouse/*.parquet"), is_address("pool.parquet")
+    (True, True, False)
+    """
+    return text.startswith(DUCKDB) or any(letter in text for letter in "*?[")
+
+
+def files_of(text: str) -> list[Path]:
+    """Return the files of an address, or the one of a path, as far as there are any."""
+    if text.startswith(DUCKDB):
+        text = text.removeprefix(DUCKDB).rpartition("/")[0]
+    return [Path(name) for name in sorted(glob(text, recursive=True))] if is_address(text) else [Path(text)]
 
 
 def open_engine(source: Any, connection: Any = None) -> Engine:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bayes_assess._tools.arrays import is_whole, listing, show
+from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.progress import in_progress
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import check_classes
 from bayes_assess.pool._columns import SHEET_COLUMNS
-from bayes_assess.pool._table import class_names
+from bayes_assess.pool._table import Columns, class_names, resolve
 from bayes_assess.pool.scan.engine import Engine, open_engine
 from bayes_assess.pool.scan.kinds import KEY, Layout, count_kinds
 from bayes_assess.pool.scan.pool import TablePool
@@ -43,7 +43,8 @@ def scan_pool(
         of a table.
     id : str, optional
         Column of ids, whole numbers or texts, each that of one row; the column ``id`` by default. Without one, DuckDB
-        and Polars number the rows, which must then stay in their order.
+        and Polars number the rows, which must then stay in their order. Other columns are found by their names as
+        `read_pool` finds them.
     scores : str or list of str, optional
         The column of P(positive), or the columns of class probabilities, as for `read_pool`.
     predictions : str, optional
@@ -91,20 +92,17 @@ def scan_pool(
     """
     engine = open_engine(source, connection)
     systems = systems if isinstance(systems, Mapping) else {name: name for name in _names(systems)}
-    several = None if scores is None or isinstance(scores, str) else tuple(scores)
     present = engine.schema
-    layout = Layout(
-        id="id" if id is None and "id" in present else id,
-        scores=scores if several is None else several,  # type: ignore[arg-type]
+    chosen = Columns(
+        id=id,
+        scores=scores if scores is None or isinstance(scores, str) else list(scores),
+        prediction=predictions,
         confidence=confidence,
-        predictions="prediction" if predictions is None and "prediction" in present else predictions,
-        groups=_names(groups),
+        groups=list(_names(groups)),
         systems=dict(systems),
         show=_names(show),
-        score_classes=() if several is None else _score_classes(several, classes),
-        classes=_classes(scores, several, classes),
-        n_bins=n_bins,
     )
+    layout = _layout(resolve(list(present), chosen), classes, n_bins)
     _check(engine, layout)
     layout = replace(layout, single=all(str(present[name]) == "Float32" for name in layout.numbers))
     _add_key(engine, layout)
@@ -112,6 +110,28 @@ def scan_pool(
         _check_ids(engine, layout.id)
     pool: Any = TablePool(engine, layout, count_kinds(engine, layout), classes)
     return pool
+
+
+def _layout(columns: Columns, classes: Any, n_bins: int) -> Layout:
+    several = tuple(columns.scores) if isinstance(columns.scores, list) else None
+    score_classes = () if several is None else _score_classes(several, classes)
+    known = score_classes
+    if several is None:
+        known = (
+            tuple(check_classes(classes).tolist()) if classes is not None else () if columns.scores is None else (0, 1)
+        )
+    return Layout(
+        id=columns.id,
+        scores=columns.scores if several is None else several,  # type: ignore[arg-type]
+        confidence=columns.confidence,
+        predictions=columns.prediction,
+        groups=tuple(columns.groups),
+        systems=columns.systems,
+        show=tuple(columns.show),
+        score_classes=score_classes,
+        classes=known,
+        n_bins=n_bins,
+    )
 
 
 def _names(given: str | Iterable[str]) -> tuple[str, ...]:
@@ -125,25 +145,9 @@ def _score_classes(columns: tuple[str, ...], classes: Any) -> tuple[Any, ...]:
     return tuple(names.tolist())
 
 
-def _classes(scores: Any, columns: tuple[str, ...] | None, classes: Any) -> tuple[Any, ...]:
-    if columns is not None:
-        return _score_classes(columns, classes)
-    if classes is not None:
-        return tuple(check_classes(classes).tolist())
-    return () if scores is None else (0, 1)
-
-
 def _check(engine: Engine, layout: Layout) -> None:
     """Raise PoolError unless the table has these columns, of these types."""
     present = engine.schema
-    needed = [*([layout.id] if layout.id else []), *layout.columns, *layout.show]
-    for name in needed:
-        if name not in present:
-            raise PoolError(f"There is no column {name!r} in {engine.name}; it has {listing(list(present), 30)}.")
-    if not layout.numbers and layout.predictions is None:
-        raise PoolError(
-            f"Say which column of {engine.name} holds predictions=, or scores=; it has {listing(list(present), 30)}."
-        )
     if layout.confidence is not None and (layout.scores is not None or layout.predictions is None):
         raise PoolError("A confidence stands beside predictions, in the place of scores; leave one of them out.")
     for name in layout.numbers:
