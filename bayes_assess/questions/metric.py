@@ -141,12 +141,12 @@ class Metric(Question):
             return NumericMetric(
                 self.measure, positive=self.positive, systems=self.systems, by=self.by, average=self.average
             )
-        self.check_pool(pool)
         if _of_label_sets(self.measure):
             raise QuestionError(
                 f"Measures of items with several labels each, such as {show(self.measure)}, need a pool of such items; "
                 "pass multilabel=True to the pool."
             )
+        self.check_pool(pool)
         return self
 
     @property
