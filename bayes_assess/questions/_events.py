@@ -151,7 +151,9 @@ def subject_of(
         alike = pool.scores is None and not systems and pool.n_classes <= MOST_RATINGS  # a rating's items
         ranked = None if alike else RankedScore(opinions[0], times=times)
         return Subject(pool.predictions, RATINGS, decides, group, opinions=opinions), ranked
-    if (_about_agreement(specs) and not _ranks_positives(pool)) or not decides:
+    scored = any(given is not None for given in (pool.scores, pool.margins, pool.confidence))
+    # Of two classes the curve of the positives knows right and wrong, too.
+    if (_about_agreement(specs) and not (scored and pool.n_classes == 2)) or not decides:
         if pool.margins is not None and pool.confidence is None:
             ranked = RankedScore(margins_of(pool.margins, pool.predictions), times=times)
             return Subject(pool.predictions, AGREEMENT, decides), ranked
@@ -168,7 +170,6 @@ def subject_of(
         score = pool.scores[:, code] if pool.scores.ndim == 2 else pool.scores
         score = 1 - score if pool.scores.ndim == 1 and code == 0 else score
     event = np.full(pool.n_rows, code, pool.predictions.dtype)
-    scored = any(given is not None for given in (pool.scores, pool.margins, pool.confidence))
     if is_of_labels(specs):
         members = RATES if scored else VERDICTS
         votes = np.stack([pool.system_codes(name) == code for name in systems], axis=1) if systems else None
@@ -178,11 +179,6 @@ def subject_of(
     members = POSITIVES if scored else VERDICTS
     ranked = RankedScore(score, announced, np.array(others) if others else None, times=times)
     return Subject(event, members, scored=scored), ranked
-
-
-def _ranks_positives(pool: Pool) -> bool:
-    """Tell whether some score ranks the items by one of two classes: right and wrong are then known by its curve."""
-    return pool.n_classes == 2 and any(given is not None for given in (pool.scores, pool.margins, pool.confidence))
 
 
 def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:

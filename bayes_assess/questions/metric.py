@@ -149,6 +149,13 @@ class Metric(Question):
         self.check_pool(pool)
         return self
 
+    def _refuse_options(self, what: str, instead: str) -> None:
+        """Raise QuestionError if an option is given that measures of some kind of pool do not take."""
+        for option in ("positive", "systems", "by", "average"):
+            value = getattr(self, option)
+            if value is not None and len(np.atleast_1d(value)):
+                raise QuestionError(f"Measures of {what} take no {option}; found {show(value)}. {instead}")
+
     @property
     def scores(self) -> tuple[str, ...]:
         """Mean squared error, bias, and divergence of the proposal from the best one."""

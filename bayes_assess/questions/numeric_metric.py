@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float, Int
 
-from bayes_assess._tools.arrays import CHUNK, show
+from bayes_assess._tools.arrays import CHUNK
 from bayes_assess.acquisition.asked_deviations import AskedDeviations
 from bayes_assess.designs import NUMERIC
 from bayes_assess.errors import PriorError, QuestionError
@@ -56,13 +56,7 @@ class NumericMetric(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for option in ("positive", "systems", "by", "average"):
-            value = getattr(self, option)
-            if value is not None and len(np.atleast_1d(value)):
-                raise QuestionError(
-                    f"Measures of labels that are numbers take no {option}; found {show(value)}. They are of the whole "
-                    "pool and its own predictions."
-                )
+        self._refuse_options("labels that are numbers", "They are of the whole pool and its own predictions.")
 
     @cached_property
     def spec(self) -> RealMeasures:
