@@ -27,7 +27,7 @@ benchmark: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest benchmarks --override-ini testpaths= --override-ini python_files='bench_*.py' -p no:xdist
 
 readme: $(VENV)/dev.stamp
-	$(BIN)/python docs/make_readme.py
+	$(BIN)/python docs/make_readme.py README.md docs/tour.md
 
 # Into site/, whose pages open without a server. A broken link or anchor is an error.
 docs: $(VENV)/docs.stamp

@@ -29,6 +29,10 @@ class PoolError(BayesAssessError, ValueError):
     """The predictions, scores, ids, classes or groups of a pool are not usable."""
 
 
+class EngineError(PoolError, RuntimeError):
+    """An engine that holds the items of a pool gave no answer, or its table has changed."""
+
+
 class PartitionError(BayesAssessError, ValueError):
     """The pool cannot be cut into groups as asked."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -34,6 +35,16 @@ def folder() -> Path | None:
     """Return the folder of pools, from the environment."""
     given = os.environ.get("BAYES_ASSESS_POOLS")
     return Path(given) if given else None
+
+
+def need_folder(given: Path | None, option: str) -> Path:
+    """Return the folder that an option gave, or the environment; end with a sentence where there is none."""
+    path = folder() if given is None else given
+    if path is None:
+        sys.exit(f"Name the folder of the pools by {option} or by BAYES_ASSESS_POOLS; nothing was run.")
+    if not path.is_dir():
+        sys.exit(f"There is no folder {path}; nothing was run.")
+    return path
 
 
 def probabilities(scores: np.ndarray) -> np.ndarray:

@@ -107,6 +107,19 @@ def sharded(items: Iterable[Item], shard: str) -> Iterator[Item]:
             yield item
 
 
+def whole(text: str) -> int:
+    """Read a positive whole number of an option.
+
+    Examples
+    --------
+    >>> whole("20")
+    20
+    """
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"takes a positive whole number; found {text!r}")
+    return int(text)
+
+
 def add_row_options(parser: argparse.ArgumentParser, rows: str) -> None:
     """Add the options of studies that write rows."""
     parser.add_argument("--rows", default=rows, help="file of JSON lines: rows that it has are not made again")

@@ -49,8 +49,11 @@ class Comparison:
 
     @property
     def n(self) -> int:
-        """How many figures there are."""
-        return int((~np.isnan(self.gap)).sum())
+        """How many figures there are; LookupError without any."""
+        n = int((~np.isnan(self.gap)).sum())
+        if not n:
+            raise LookupError("There is no figure to compare.")
+        return n
 
     @property
     def clearly_less(self) -> int:
@@ -70,12 +73,12 @@ class Comparison:
     @property
     def less_on_average(self) -> bool:
         """Whether the first is less by and large."""
-        return self.clearly_less > self.clearly_more and self.mean_ratio < 1 - ALIKE
+        return self.n > 0 and self.clearly_less > self.clearly_more and self.mean_ratio < 1 - ALIKE
 
     @property
     def less(self) -> bool:
         """Whether the first is clearly less in half of the figures or more, and clearly more in none."""
-        return self.clearly_more == 0 and 2 * self.clearly_less >= self.n
+        return 2 * self.clearly_less >= self.n and self.clearly_more == 0
 
     def __str__(self) -> str:
         return (
@@ -85,12 +88,15 @@ class Comparison:
 
 
 def _one(study: Study, pool: str, method: str) -> Found:
-    return next(one for one in study.of(pool) if one.method == method)
+    for one in study.of(pool):
+        if one.method == method:
+            return one
+    raise LookupError(f"There are no samples of {method} on {pool}.")
 
 
 def _main(study: Study) -> list[str]:
-    """Return the pools on which several measures are estimated by the scores as they are."""
-    return [pool for pool in (MNIST, NEWS, LABELS) if pool in study.pools]
+    """Return the pools on which several measures are estimated by the scores as they are, by both methods."""
+    return [pool for pool in (MNIST, NEWS) if pool in study.facts]
 
 
 def compared(study: Study, pool: str, first: str, second: str) -> Comparison:
@@ -138,8 +144,8 @@ def never_more(worse: bool) -> Callable[[Study], Verdict]:
 
     def check(study: Study) -> Verdict:
         said, holds = [], True
-        for pool in study.pools:
-            if (pool in (MNIST, NEWS, NEWS_ALL, LABELS)) == worse:
+        for pool in study.facts:
+            if pool == LABELS or (pool in (MNIST, NEWS, NEWS_ALL)) == worse:
                 continue
             comparison = compared(study, pool, "Poisson", "Importance")
             more = f"more in {comparison.clearly_more} of {comparison.n} figures"
@@ -171,7 +177,9 @@ def calibrated(pool: str, methods: tuple[str, ...], low: float, high: float) -> 
         said, holds = [], True
         for method in methods:
             found = _one(study, pool, method)
-            cover = found.inside.mean(1)[(found.shares >= low) & (found.shares <= high)]
+            cover = found.inside.mean(1)[(found.shares >= low) & (found.shares <= high) & found.reached]
+            if not cover.size:
+                raise LookupError("There is no figure to judge.")
             good = np.abs(cover - LEVEL) <= NEAR
             said.append(
                 f"{method}: {cover.min():.2f} to {cover.max():.2f}, near in {good.sum()} of {good.size} figures"
@@ -185,6 +193,8 @@ def calibrated(pool: str, methods: tuple[str, ...], low: float, high: float) -> 
 def worse_at_ends(study: Study) -> Verdict:
     """Check that Poisson's coverage of some measure is off with the fewest and the most labels, and of none between."""
     found = _one(study, MNIST, "Poisson")
+    if not found.reached.all():
+        raise LookupError("There are not all numbers of labels.")
     off = np.abs(found.inside.mean(1) - LEVEL).max(1)
     figures = ", ".join(f"{100 * share:g} %: {x:.2f}" for share, x in zip(found.shares, off, strict=True))
     holds = min(off[0], off[-1]) > NEAR >= off[1:-1].min()
@@ -193,18 +203,20 @@ def worse_at_ends(study: Study) -> Verdict:
 
 def exact_at_last(study: Study) -> Verdict:
     """Check that Poisson sampling ends with the truth."""
+    if not study.exact:
+        raise LookupError("There are no samples of all items.")
     worst = max(study.exact.values())
     return Verdict(worst < 1e-9, f"greatest error with all labels on {len(study.exact)} pools: {worst:.1e}")
 
 
 def certain_later(study: Study) -> Verdict:
     """Check that items of MNIST become certain at about a quarter of the pool."""
-    one = study.certainty[MNIST]
+    one = study.facts[MNIST].certainty
     shares = ", ".join(f"{100 * s:g} %: {100 * c:.1f}" for s, c in zip(one.shares, one.certain, strict=True))
     others = "; ".join(
-        f"{pool}: from {100 * study.certainty[pool].onset:.0f} % on"
+        f"{pool}: from {100 * study.facts[pool].certainty.onset:.0f} % on"
         for pool in (NEWS, LABELS)
-        if pool in study.certainty
+        if pool in study.facts
     )
     holds = bool(0.15 <= one.onset <= 0.35 and one.certain[one.shares < 0.15].max() == 0)
     return Verdict(holds, f"from {100 * one.onset:.0f} % on; percent of items certain at {shares}; {others}")
@@ -212,7 +224,7 @@ def certain_later(study: Study) -> Verdict:
 
 def never_certain(study: Study) -> Verdict:
     """Check that importance sampling leaves doubt about items which Poisson sampling draws with certainty."""
-    one = study.certainty[MNIST]
+    one = study.facts[MNIST].certainty
     both = [(p[0], i[0]) for p, i in zip(one.poisson, one.importance, strict=True) if not np.isnan(i[0])]
     certain = [i for p, i in both if p == 1]
     return Verdict(
@@ -225,8 +237,11 @@ def own_is_best(pool: str, method: str) -> Callable[[Study], Verdict]:
 
     def check(study: Study) -> Verdict:
         by = {key[2]: one for key, one in study.cross.items() if key[:2] == (pool, method)}
+        if len(by) < 2:
+            raise LookupError("There are no samples for other measures.")
         beaten, first, figures = [], 0, 0
-        for q, measure in enumerate(by):
+        for measure in by:
+            q = by[measure].measures.index(measure)
             own = by[measure]
             rivals = {
                 name: Comparison.of(one.errors[..., [q]], own.errors[..., [q]])
@@ -235,6 +250,8 @@ def own_is_best(pool: str, method: str) -> Callable[[Study], Verdict]:
             }
             for t in np.flatnonzero(own.reached):
                 gaps = {name: float(rival.gap[t, 0]) for name, rival in rivals.items() if not np.isnan(rival.gap[t, 0])}
+                if not gaps:
+                    continue
                 best = max(gaps, key=gaps.__getitem__)
                 figures += 1
                 first += gaps[best] <= 0
@@ -275,15 +292,3 @@ def _by_trust(study: Study, pool: str) -> tuple[Found, Found]:
     """Return Poisson samples with trust 0.9 and 1, their figures of F1 at the same labels."""
     blend, sure = _one(study, pool, "Poisson"), _one(study, f"{pool}, lam 1", "Poisson")
     return blend.part("f1", np.isin(blend.shares, sure.shares)), sure.part("f1", slice(None))
-
-
-def sooner_with_many_labels(study: Study) -> Verdict:
-    """Check that with several labels per item Poisson is clearly better for micro F1 at a tenth of the pool or less."""
-    found = _one(study, LABELS, "Poisson")
-    comparison = compared(study, LABELS, "Poisson", "Importance")
-    few = found.shares <= 0.1
-    micro = Comparison(comparison.ratio[:, :1], comparison.gap[:, :1])
-    ratios = ", ".join(f"{100 * s:g} %: {r:.2f}" for s, r in zip(found.shares, micro.ratio[:, 0], strict=True))
-    return Verdict(
-        micro.at(few).clearly_less > 0, f"micro F1, ratio of errors at {ratios}; up to 10 %: {micro.at(few)}"
-    )

@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayes_assess.acquisition.poisson import blended
-from bayes_assess.estimators.horvitz_thompson import poisson_variance, ratio_variance
 from bayes_assess.measures import MultiLabelMeasure, multilabel_measure
 
 Items = Int[np.ndarray, " n"]
@@ -33,39 +31,6 @@ RATIOS = {
 }
 LABEL_SETS = ("f1_micro", "f1_macro", "f1_samples", "seme_f1_macro")
 NEWSGROUP = "comp.graphics"  # the group that is found worst
-
-
-class Pool(Protocol):
-    """A pool with all its labels, and what is estimated on it."""
-
-    name: str
-    measures: tuple[str, ...]
-
-    @property
-    def n_items(self) -> int:
-        """How many items, M."""
-        ...
-
-    @property
-    def order(self) -> Int[np.ndarray, " M"]:
-        """The items in the order in which systematic sampling goes through them."""
-        ...
-
-    def deviation(self, measure: str) -> Float[np.ndarray, " M"]:
-        """Compute the deviations h for a measure, given the scores."""
-        ...
-
-    def values(self, items: Items, weights: Weights) -> Values:
-        """Estimate the measures; 0 where the denominator is 0."""
-        ...
-
-    def influence(self, items: Items, weights: Weights) -> Float[np.ndarray, "n Q"]:
-        """Compute what one item adds to the estimates, (f - F g) / sum g of a ratio."""
-        ...
-
-    def variances(self, items: Items, inclusion: Weights) -> Values:
-        """Estimate the variances of the estimates from items drawn by Poisson sampling."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +57,6 @@ class Binary:
     def n_items(self) -> int:
         """How many items."""
         return len(self.labels)
-
-    @cached_property
-    def order(self) -> Int[np.ndarray, " M"]:
-        """The items by their scores."""
-        return np.argsort(self.probability, kind="stable")
 
     @cached_property
     def tables(self) -> tuple[Float[np.ndarray, "2 2 Q"], Float[np.ndarray, "2 2 Q"]]:
@@ -128,17 +88,6 @@ class Binary:
         top, bottom = (weights @ part[items] for part in self.losses)
         return top / np.where(bottom > 0, bottom, 1)
 
-    def influence(self, items: Items, weights: Weights) -> Float[np.ndarray, "n Q"]:
-        """Compute (f - F g) / sum g, infinite where the denominator is 0."""
-        f, g = (part[items] for part in self.losses)
-        bottom = weights @ g
-        return np.where(bottom > 0, (f - self.values(items, weights) * g) / np.where(bottom > 0, bottom, 1), np.inf)
-
-    def variances(self, items: Items, inclusion: Weights) -> Values:
-        """Estimate variances as published ([SEME] (28), (29))."""
-        f, g = (part[items] for part in self.losses)
-        return np.array([ratio_variance(f[:, q], g[:, q], inclusion) for q in range(len(self.measures))])
-
 
 @dataclass(frozen=True, eq=False)
 class LabelSets:
@@ -161,11 +110,6 @@ class LabelSets:
     def n_items(self) -> int:
         """How many items."""
         return len(self.labels)
-
-    @cached_property
-    def order(self) -> Int[np.ndarray, " M"]:
-        """The items by the number of labels that are expected."""
-        return np.argsort(self.probabilities.sum(1), kind="stable")
 
     @cached_property
     def measure(self) -> MultiLabelMeasure:
@@ -195,17 +139,11 @@ class LabelSets:
         """Estimate the measures at the weighted mean of the losses."""
         return self.measure.value(self._mean(items, weights))
 
-    def influence(self, items: Items, weights: Weights) -> Float[np.ndarray, "n Q"]:
-        """Compute Dg(R) (l - R) / sum w."""
-        mean = self._mean(items, weights)
-        return (self.losses[items] - mean) @ self.measure.jacobian(mean).T / max(weights.sum(), 1.0)
-
-    def variances(self, items: Items, inclusion: Weights) -> Values:
-        """Estimate variances by linearisation ([SEME] app. D)."""
-        return poisson_variance(self.influence(items, 1 / inclusion), inclusion)
-
     def _mean(self, items: Items, weights: Weights) -> Float[np.ndarray, " D"]:
         return weights @ self.losses[items] / max(weights.sum(), 1e-300)
+
+
+Pool = Binary | LabelSets
 
 
 def mnist(folder: Path) -> Binary:

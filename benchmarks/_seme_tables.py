@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from _seme_pools import Pool
 from jaxtyping import Bool, Float, Int
 
 LEVEL = 0.9  # of intervals
@@ -29,10 +28,10 @@ class Found:
     labels : (T, R)
         Distinct labels.
     estimates : (T, R, Q)
-    ends : (T, R, Q, 2), optional
+    ends : (T, R, Q, 2)
         Of the published interval, that of a Beta distribution.
-    ratio_ends : (T, r, 2)
-        Of `ratio_interval`, for the measure that was sampled for, in the first r repeats.
+    own_ends : (T, R, 2)
+        Of the package's own interval, for the measure that was sampled for.
     """
 
     pool: str
@@ -44,8 +43,8 @@ class Found:
     budgets: Int[np.ndarray, " T"]
     labels: Float[np.ndarray, "T R"]
     estimates: Float[np.ndarray, "T R Q"]
-    ends: Float[np.ndarray, "T R Q 2"] | None
-    ratio_ends: Float[np.ndarray, "T r 2"]
+    ends: Float[np.ndarray, "T R Q 2"]
+    own_ends: Float[np.ndarray, "T R 2"]
 
     @cached_property
     def errors(self) -> Float[np.ndarray, "T R Q"]:
@@ -60,13 +59,18 @@ class Found:
     @cached_property
     def inside(self) -> Float[np.ndarray, "T R Q"]:
         """Whether the published intervals hold the truth."""
-        assert self.ends is not None
         return _inside(self.ends, self.truth)
 
     @property
-    def ratio_inside(self) -> Float[np.ndarray, "T r"]:
-        """Whether `ratio_interval` holds the truth."""
-        return _inside(self.ratio_ends, self.truth[self.measures.index(self.measure)])
+    def own_inside(self) -> Float[np.ndarray, "T R"]:
+        """Whether the package's own intervals hold the truth."""
+        return _inside(self.own_ends, self.truth[self.measures.index(self.measure)])
+
+    def at(self, shares: tuple[float, ...]) -> Found:
+        """Keep some shares of the pool."""
+        rows = np.isin(self.shares, shares)
+        arrays = {name: getattr(self, name)[rows] for name in ("labels", "estimates", "ends", "own_ends")}
+        return replace(self, shares=self.shares[rows], budgets=self.budgets[rows], **arrays)
 
     def part(self, measure: str, rows: slice | Bool[np.ndarray, " T"]) -> Found:
         """Keep one measure, and some numbers of labels."""
@@ -79,8 +83,8 @@ class Found:
             budgets=self.budgets[rows],
             labels=self.labels[rows],
             estimates=self.estimates[rows][..., q],
-            ends=None if self.ends is None else self.ends[rows][:, :, q],
-            ratio_ends=self.ratio_ends[rows],
+            ends=self.ends[rows][:, :, q],
+            own_ends=self.own_ends[rows],
         )
 
     @property
@@ -103,6 +107,10 @@ class Certainty:
         Of the pool, items that Poisson sampling draws with certainty.
     poisson, importance : (T, 3)
         Chances of the item drawn most likely, of that at one tenth from there on, and of the median item.
+    places : (P,)
+        Of items, from the one drawn most likely on.
+    curves : mapping from "poisson" and "importance" to (T, P)
+        Their chances.
     """
 
     onset: float
@@ -110,21 +118,40 @@ class Certainty:
     certain: Float[np.ndarray, " T"]
     poisson: Float[np.ndarray, "T 3"]
     importance: Float[np.ndarray, "T 3"]
+    places: Int[np.ndarray, " P"]
+    curves: dict[str, Float[np.ndarray, "T P"]]
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What a pool is: M items, Q measures and their true values, of which one is sampled for if nothing is said."""
+
+    n_items: int
+    measures: tuple[str, ...]
+    truth: Float[np.ndarray, " Q"]
+    sampled_for: str
+    binary: bool
+    crossed: bool  # whether samples for other measures are of interest
+    certainty: Certainty
 
 
 @dataclass(frozen=True)
 class Study:
     """All that was found, by pool, method and measure sampled for."""
 
-    pools: dict[str, Pool] = field(default_factory=dict)
+    facts: dict[str, Facts] = field(default_factory=dict)
     found: dict[tuple[str, str, str], Found] = field(default_factory=dict)
     cross: dict[tuple[str, str, str], Found] = field(default_factory=dict)
-    certainty: dict[str, Certainty] = field(default_factory=dict)
     exact: dict[str, float] = field(default_factory=dict)  # greatest error of Poisson sampling with all labels
 
     def of(self, pool: str) -> list[Found]:
         """Return all methods on a pool."""
         return [one for one in self.found.values() if one.pool == pool]
+
+
+def _budgets(found: list[Found]) -> list[tuple[int, int]]:
+    """Return the numbers of labels that some method has reached, with their places."""
+    return [(t, int(n)) for t, n in enumerate(found[0].budgets) if any(one.reached[t] for one in found)]
 
 
 def mean_and_error(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -133,17 +160,16 @@ def mean_and_error(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values.mean(1), np.where(error < 1e-9, 0.0, error)  # rounding alone
 
 
-def describe(pool: Pool, certainty: Certainty) -> str:
+def describe(name: str, facts: Facts) -> str:
     """Say what the pool is, as a row."""
-    truth = pool.values(np.arange(pool.n_items), np.ones(pool.n_items))
-    values = ", ".join(f"{name} {value:.3f}" for name, value in zip(pool.measures, truth, strict=True))
-    return f"| {pool.name} | {pool.n_items:,} | {values} | {100 * certainty.onset:.1f} |"
+    values = ", ".join(f"{name} {value:.3f}" for name, value in zip(facts.measures, facts.truth, strict=True))
+    return f"| {name} | {facts.n_items:,} | {values} | {100 * facts.certainty.onset:.1f} |"
 
 
 def error_table(found: list[Found], logarithms: bool = False) -> str:
     """Write errors of all measures by labels and method."""
     lines = _head("labels", "method", *found[0].measures)
-    for t, budget in enumerate(found[0].budgets):
+    for t, budget in _budgets(found):
         for one in found:
             values, errors = mean_and_error(one.log_errors) if logarithms else mean_and_error(100 * one.errors)
             shown = _cells(values[t], errors[t], "{:.2f} ± {:.2f}" if logarithms else "{:.3g} ± {:.1g}")
@@ -154,25 +180,24 @@ def error_table(found: list[Found], logarithms: bool = False) -> str:
 def coverage_table(found: list[Found]) -> str:
     """Write the share of intervals that hold the truth, percent, by labels and method."""
     names = [f"{name}, Beta" for name in found[0].measures]
-    lines = _head("labels", "method", *names, f"{found[0].measure}, ratio_interval", "its width over Beta's")
-    for t, budget in enumerate(found[0].budgets):
+    lines = _head("labels", "method", *names, f"{found[0].measure}, ours", "its width over Beta's")
+    for t, budget in _budgets(found):
         for one in found:
             mean, error = mean_and_error(100 * one.inside)
             shown = _cells(mean[t], error[t], "{:.1f} ± {:.1f}")
-            shown += _ratio_cells(one, t)
+            shown += _own_cells(one, t)
             lines.append(f"| {budget:,} | {one.method} | {' | '.join(shown)} |")
     return "\n".join(lines)
 
 
-def _ratio_cells(one: Found, t: int) -> list[str]:
-    """Show the coverage of `ratio_interval` and its width; nothing where it serves no purpose."""
-    if one.ends is None or not one.ratio_ends.shape[1] or np.isnan(one.ratio_ends[t]).any():
-        return ["", ""]
-    inside, error = (float(100 * x[0]) for x in mean_and_error(one.ratio_inside[t : t + 1]))
-    n, q = one.ratio_ends.shape[1], one.measures.index(one.measure)
-    beta = np.diff(one.ends[t, :n, q]).mean()
-    width = np.diff(one.ratio_ends[t]).mean()
-    return [f"{inside:.0f} ± {error:.0f}", f"{width / beta:.2f}" if width < 100 * beta else "over 100"]
+def _own_cells(one: Found, t: int) -> list[str]:
+    """Show the coverage of the package's own interval, and its width over that of the published one."""
+    if not one.reached[t]:
+        return ["-", "-"]
+    inside, error = (float(100 * x[0]) for x in mean_and_error(one.own_inside[t : t + 1]))
+    q = one.measures.index(one.measure)
+    width, beta = np.diff(one.own_ends[t]).mean(), np.diff(one.ends[t, :, q]).mean()
+    return [f"{inside:.1f} ± {error:.1f}", f"{width / beta:.2f}" if width < 100 * beta else "over 100"]
 
 
 def worse_table(found: Iterable[Found]) -> str:
@@ -184,19 +209,19 @@ def worse_table(found: Iterable[Found]) -> str:
         "error",
         "log",
         "coverage, Beta",
-        "coverage, ratio_interval",
+        "coverage, ours",
         "width over Beta's",
     )
     lines = _head(*head)
     for one in found:
         q = one.measures.index(one.measure)
-        for t, budget in enumerate(one.budgets):
+        for t, budget in _budgets([one]):
             shown = []
             formats = ("{:.3g} ± {:.1g}", "{:.2f} ± {:.2f}", "{:.1f} ± {:.1f}")
             for values, style in zip((100 * one.errors, one.log_errors, 100 * one.inside), formats, strict=True):
                 mean, error = mean_and_error(values[t : t + 1, :, q])
                 shown += _cells(mean, error, style)
-            lines.append(f"| {one.pool} | {budget:,} | {one.method} | {' | '.join(shown + _ratio_cells(one, t))} |")
+            lines.append(f"| {one.pool} | {budget:,} | {one.method} | {' | '.join(shown + _own_cells(one, t))} |")
     return "\n".join(lines)
 
 
@@ -206,7 +231,7 @@ def cross_table(found: list[Found]) -> str:
     means, errors = (
         np.stack(parts) for parts in zip(*(mean_and_error(100 * one.errors) for one in found), strict=True)
     )
-    for t, budget in enumerate(found[0].budgets):
+    for t, budget in _budgets(found):
         least = np.nanmin(means[:, t], axis=0)
         for i, one in enumerate(found):
             shown = _cells(means[i, t], errors[i, t], "{:.3g} ± {:.1g}")
@@ -221,7 +246,8 @@ def certainty_table(study: Study) -> str:
     """Write how many items are drawn with certainty, and chances of inclusion, by pool and labels."""
     greatest = "greatest, at one tenth, and median chance"
     lines = _head("pool", "labels, %", "certain, % of items", f"Poisson: {greatest}", f"importance: {greatest}")
-    for pool, one in study.certainty.items():
+    for pool, facts in study.facts.items():
+        one = facts.certainty
         for t, share in enumerate(one.shares):
             chances = [", ".join(f"{x:.3f}" for x in part[t]) for part in (one.poisson, one.importance)]
             lines.append(f"| {pool} | {100 * share:g} | {100 * one.certain[t]:.1f} | {' | '.join(chances)} |")
@@ -232,10 +258,9 @@ def one_run(found: list[Found]) -> str:
     """Write the first repeat's estimates and published intervals of the measure sampled for."""
     q = found[0].measures.index(found[0].measure)
     lines = _head("labels", *(one.method for one in found))
-    for t, budget in enumerate(found[0].budgets):
+    for t, budget in _budgets(found):
         shown = []
         for one in found:
-            assert one.ends is not None
             low, high = one.ends[t, 0, q]
             shown.append(f"{one.estimates[t, 0, q]:.4f} [{low:.4f}, {high:.4f}]" if one.reached[t] else "-")
         lines.append(f"| {budget:,} | {' | '.join(shown)} |")

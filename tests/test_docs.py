@@ -113,6 +113,16 @@ def test_every_name_in_the_reference_is_there_and_once():
         assert resolve_name(f"bayes_assess.{name}") is not None
 
 
+def test_every_row_on_the_papers_says_which_tests_hold_it():
+    rows = [line for line in text_of("papers.md").splitlines() if line.startswith("| ") and not line.startswith("| --")]
+    assert len(rows) > 50
+    for row in rows:
+        *_, tests = row.strip("| ").split(" | ")
+        paths = re.findall(r"`(tests/\S+)`", tests)
+        assert paths or tests == "held by", row
+        assert all((DOCS.parent / path).is_file() for path in paths), row
+
+
 def test_names_that_stand_for_methods_of_papers_are_there():
     names = re.findall(r"`([a-z_]+(?:\.\w+)+)`", text_of("papers.md"))
     assert len(names) > 40

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from bayes_assess._tools import engine
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess.measures import LossTable
+from bayes_assess.errors import QuestionError
+from bayes_assess.measures import LossTable, table_for
+from bayes_assess.pool.cells import Cells
 
 Integers = Any  # (K,), NumPy's on the host
 
@@ -65,6 +69,7 @@ class CellMeasure:
     f_alpha: float | None = None
     compared: bool = False
     stochastic: bool = False
+    has_losses: ClassVar[bool] = True  # whether it tells the loss of every label
 
     def unlabelled(self, counts: Integers) -> Integers:
         """Return the items of every cell whose loss no label has settled; all of them where labels are draws."""
@@ -102,3 +107,57 @@ class CellMeasure:
         """Whether l != 0, by cell and label."""
         nonzero: Any = self.table.nonzero
         return nonzero[self.attribute]
+
+
+def measure_on_cells(measure: Any, cells: Cells, *, positive: Any = None) -> CellMeasure:
+    """Put a measure on the cells of a pool.
+
+    Parameters
+    ----------
+    measure : str, Measure, or a list of these, or None
+        Names are scikit-learn's, see `bayes_assess.measures.MEASURES`. None is the measure that the cells were made
+        for, as by ``ba.Metric("f1").cells(pool, seed=0)``.
+    cells : Cells
+        K cells whose items lose alike: cut by the prediction at least.
+    positive : class name, optional
+        Positive class of two-class measures; the second class of two by default.
+
+    Raises
+    ------
+    QuestionError
+        If the measure does not fit the pool, or tells items of one cell apart.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> cells = ba.cells(ba.Pool(predictions=[0, 0, 1]))
+    >>> measure_on_cells("f1", cells).size.tolist(), measure_on_cells("f1", cells).attribute.tolist()
+    ([2, 1], [0, 1])
+    """
+    if measure is None:
+        own = getattr(cells, "measure", None)
+        if not isinstance(own, CellMeasure):
+            raise QuestionError("These cells were made for no measure: say which, such as measure='f1'.")
+        return own
+    pool = cells.source.pool  # type: ignore[attr-defined] - of sources in memory
+    codes, table = table_for(measure, pool, positive=positive)
+    filled = np.flatnonzero(cells.sizes > 0)
+    attribute = np.zeros(cells.n_cells, np.int64)
+    attribute[filled] = codes[cells.source.take(filled, np.zeros(len(filled), np.int64))]
+    cell = cells.source.cells_of(np.arange(cells.n_items))
+    apart = attribute[cell] != codes
+    if apart.any():
+        raise QuestionError(
+            f"Items of cell {show(cells.names[cell[np.argmax(apart)]])} do not lose alike in "
+            f"{', '.join(table.outputs)}; cut the pool by what that looks at, as the cells of ba.Metric(...) are."
+        )
+    return CellMeasure(
+        table=table,  # pyright: ignore[reportArgumentType] - all tables have the same methods
+        attribute=attribute,
+        block=np.arange(cells.n_cells),
+        size=cells.sizes,
+        predicted=np.zeros(cells.n_cells),
+        n_attributes=table.n_attributes,
+        n_blocks=cells.n_cells,
+        n_outcomes=pool.n_classes,
+    )

@@ -75,7 +75,7 @@ def blockwise_proposal(
 ) -> Proposal:
     """Build the best proposal among those that are constant within blocks: v_b = (E ||Dg l||^2)^(1/2) over its items.
 
-    (The published code of [NH] squares the average norm instead.)
+    (The published code of [NH] takes the norm of the average loss of a block with each label instead.)
 
     Parameters
     ----------

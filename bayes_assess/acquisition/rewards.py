@@ -21,6 +21,7 @@ from bayes_assess._tools.axes import Scalar, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.acquisition._rope_moves import rope_moves
+from bayes_assess.acquisition.accuracy_variance import beta_variance_reduction, sample_variance_reduction
 from bayes_assess.acquisition.calibration import calibration_reward
 from bayes_assess.acquisition.confusion import (
     cost_reward,
@@ -28,8 +29,7 @@ from bayes_assess.acquisition.confusion import (
     nested_variance_reduction,
     sample_dirichlet_variance_reduction,
 )
-from bayes_assess.acquisition.rope import sample_expected_lambda
-from bayes_assess.acquisition.variance_reduction import beta_variance_reduction, sample_variance_reduction
+from bayes_assess.acquisition.equivalence import sample_expected_lambda
 from bayes_assess.models.belief import Belief, beta_marginals, is_mixture
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.nested_dirichlet import NestedDirichlet

@@ -28,8 +28,8 @@ from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.models.belief import Belief, jax_ready
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.labels import check_consistent, check_unlabelled
-from bayes_assess.questions import MultiLabelMetric, Question
-from bayes_assess.results import belief_answer, make_result, measure_answer, multilabel_answer
+from bayes_assess.questions import MultiLabelMetric, NumericMetric, Question
+from bayes_assess.results import belief_answer, make_result, measure_answer, multilabel_answer, numeric_answer
 
 
 class Assessment(Planning, Adjudication):
@@ -271,7 +271,7 @@ class Assessment(Planning, Adjudication):
         (2, 2)
         """
         asked, cells, state, extra = self.question, self.cells, self._state, {}
-        if question is not None and self._rounds is None:
+        if question is not None and self._rounds is None and not self.question.numeric:
             from bayes_assess.campaigns.other_questions import answer_another, on_own_cells  # which few sessions need
 
             if posterior is not None:
@@ -284,6 +284,8 @@ class Assessment(Planning, Adjudication):
             extra["belief"] = self._other_belief(posterior)
         if self._rounds is not None:
             asked, cells, extra = self._multilabel_answer(question)
+        elif isinstance(self.question, NumericMetric):
+            asked, cells, extra = self._numeric_answer(question)
         elif isinstance(self.design, WeightedDesign):
             extra = measure_answer(self.design, state, self._order(asked, cells))
         elif isinstance(self.design, VarianceReduction):
@@ -333,6 +335,22 @@ class Assessment(Planning, Adjudication):
         pool: Any = self.pool
         return asked, cells, multilabel_answer(pool, asked, cells, items, labels, drawn, inclusion)
 
+    def _numeric_answer(self, question: Question | None) -> tuple[NumericMetric, Cells, dict[str, Any]]:
+        """Answer the session's question, or another, from the labelled items themselves."""
+        asked: Any = self.question if question is None else question.for_pool(self.pool)
+        if not isinstance(asked, NumericMetric):
+            raise QuestionError(f"These labels are numbers, and answer measures of numbers alone; not {asked.name}.")
+        own: Any = self.cells
+        nothing = np.zeros((own.n_cells, 2, asked.spec.n_losses))
+        measure = replace(own.measure, table=asked.spec, mean=nothing)
+        cells, state = replace(own, measure=measure), replace(self._state, measure=measure)
+        items = np.flatnonzero(self._items.label >= 0)
+        labels = self.pool.label_space.names(self._items.label[items])
+        pool: Any = self.pool
+        assert isinstance(self.design, WeightedDesign)  # others do not serve such pools
+        volunteered = self._items.volunteered(items)
+        return asked, cells, numeric_answer(pool, asked, cells, self.design, state, items, labels, volunteered)
+
     def _other_belief(self, posterior: Any) -> Belief:
         """Take another model's posterior for the belief on the session's cells."""
         from bayes_assess.campaigns.other_beliefs import other_belief  # NumPyro's samplers, which few sessions need
@@ -362,7 +380,7 @@ class Assessment(Planning, Adjudication):
             weights=weights,
             groups=self.cells.names[cells],
             predictions=pool.prediction_names(items),
-            scores=None if pool.multilabel or pool.confidence is None else pool.confidence[items],
+            scores=None if pool.multilabel or pool.confidence is None else self.cells.source.confidence_of(items),
             show={name: values[items] for name, values in pool.show.items()},
             choices=pool.label_space.choices,
             label_space=pool.label_space,

@@ -30,7 +30,6 @@ from bayes_assess.designs import (
     update_batch,
 )
 from bayes_assess.errors import BayesAssessError, JournalError
-from bayes_assess.pool._label_rows import NO_LABEL
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
 
@@ -79,7 +78,7 @@ class Campaign(TakesTurns):
         self._annotators = AnnotatorBook()
         self._steps = OpenSteps(self.cells.n_items) if design.settles else None
         self._rounds = RoundBook(pool.n_items, self.cells.n_cells) if pool.multilabel else None
-        self._snapshots = Snapshots()
+        self._snapshots = Snapshots(lasting=pool.in_memory)
 
     @property
     def labels_used(self) -> int:
@@ -109,7 +108,7 @@ class Campaign(TakesTurns):
     @property
     def pending(self) -> np.ndarray:
         """Ids of the items handed out and not labelled yet, in pool order."""
-        return self.pool.ids[self._items.pending]
+        return self.pool.ids[np.flatnonzero(self._items.pending)]
 
     @property
     def labelled(self) -> tuple[np.ndarray, np.ndarray]:
@@ -120,7 +119,7 @@ class Campaign(TakesTurns):
     @property
     def skipped(self) -> np.ndarray:
         """Ids of the items set aside, in pool order."""
-        return self.pool.ids[self._items.skipped]
+        return self.pool.ids[np.flatnonzero(self._items.skipped)]
 
     def _follow_others(self, events: Sequence[Event]) -> None:
         # What a corrected label has led to starts where it was told.
@@ -212,7 +211,7 @@ class Campaign(TakesTurns):
     def _take_in_turn(self, run: Run, codes: Int[np.ndarray, " n"], steps: OpenSteps) -> None:
         """Take labels of items that are out, and count steps as they were settled; those after them in the end."""
         cells = self._items.cells_of(run.told)
-        outcomes = self.question.outcomes_on(self.cells, self.pool, run.told, codes)
+        outcomes = self.outcomes_of(run.told, codes)
         start = 0  # of the labels that are not learned yet
         for part in run.tells:
             steps.tell(run.told[part], outcomes[part])
@@ -354,8 +353,7 @@ class Campaign(TakesTurns):
             events = list(self._events)
         if not len(pending):
             return
-        labels = [NO_LABEL] if self.pool.multilabel else self.pool.label_space.names([0])
-        told = {"ids": self.pool.ids[pending], "labels": labels}
+        told = {"ids": self.pool.ids[pending], "labels": self.pool.any_labels(1)}
         self._following([*events, Event(len(events) + 1, "tell", "", told)], "this session")
 
     def _become(self, other: Campaign, kind: str, payload: Mapping[str, Any]) -> None:
@@ -404,7 +402,7 @@ class Campaign(TakesTurns):
 
     def _take(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         """Take labels of items that are out."""
-        cells, outcomes = self._items.cells_of(items), self.question.outcomes_on(self.cells, self.pool, items, codes)
+        cells, outcomes = self._items.cells_of(items), self.outcomes_of(items, codes)
         settled = later = None
         if self._steps is not None:
             self._steps.tell(items, outcomes)
@@ -415,6 +413,12 @@ class Campaign(TakesTurns):
             self._rounds.tell(items)
         if later is not None and len(later.cell) and not self.design.settles_in_order:
             self._state = settle_batch(self.design, self._state, later, last=False)
+
+    def outcomes_of(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Return the outcomes of labels, as the design counts them."""
+        if self.question.numeric:  # whose labels the design does not see
+            return self._items.volunteered(items).astype(np.int64)
+        return self.question.outcomes_on(self.cells, self.pool, items, codes)
 
     def _set_aside(self, items: Int[np.ndarray, " n"]) -> None:
         """Ask no more for items that are pending or unseen."""

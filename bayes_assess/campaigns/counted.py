@@ -14,7 +14,7 @@ def check_counts(campaign: Any, name: str) -> None:
     items, state, cells = campaign._items, campaign._state, campaign.cells
     labelled, pending = np.flatnonzero(items.label >= 0), np.flatnonzero(items.pending)
     counts = np.zeros(state.counts.shape, np.int64)
-    outcomes = campaign.question.outcomes_on(cells, campaign.pool, labelled, items.label[labelled])
+    outcomes = campaign.outcomes_of(labelled, items.label[labelled])
     np.add.at(counts, (items.cells_of(labelled), outcomes), 1)
     for what, counted, found in (
         ("labels", state.counts, counts),

@@ -41,6 +41,7 @@ from bayes_assess.questions import (
     MeasureComparison,
     MeasurePairs,
     MultiLabelMetric,
+    NumericMetric,
     PrecisionCurve,
     Question,
     ScorePrior,
@@ -108,10 +109,7 @@ def read_description(
     """
     meta = book.meta
     if meta["pool"] != pool.fingerprint():
-        raise JournalError(
-            f"The journal {str(book.path)!r} belongs to another pool: predictions, scores, ids, classes and groups "
-            "must be the same as when it was started."
-        )
+        raise JournalError(f"The journal {str(book.path)!r} belongs to {pool.differs_from(meta['pool'])}.")
     asked = meta["question"]
     if asked["question"] == "Compare" and asked.get("measure", "accuracy") == "accuracy":
         # Always about the population, before there was a choice; measures are about the pool.
@@ -183,7 +181,13 @@ def describe_question(question: Question) -> dict[str, Any]:
     {'question': 'GroupAccuracy', 'by': {'bins': 5, 'kind': 'width'}, 'target': 'pool', 'covariates': []}
     """
     compares = isinstance(question, AllPairs | MeasureComparison | MeasurePairs | TwoGroups | TwoSystems)
-    kind = "Compare" if compares else "Metric" if type(question) is MultiLabelMetric else type(question).__name__
+    kind = (
+        "Compare"
+        if compares
+        else "Metric"
+        if type(question) in (MultiLabelMetric, NumericMetric)
+        else type(question).__name__
+    )
     if kind not in QUESTIONS:
         raise QuestionError(f"A journal keeps the questions {', '.join(QUESTIONS)}; {kind} is none of them.")
     return {"question": kind, **_options(question)}

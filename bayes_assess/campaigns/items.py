@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from bayes_assess.pool.cells import Cells
 
 _SKIPPED, _UNSEEN, _PENDING = -3, -2, -1  # in place of a label's code
+_LOOKED_AT = 32  # places per item that is wanted, at first
 
 
 class ItemBook:
@@ -17,8 +18,8 @@ class ItemBook:
 
     Attributes
     ----------
-    label : (M,) integers
-        Code of every item's label; negative without one.
+    label : (N,) integers
+        Code of every item's label; negative without one. N is M, or as many items as a source has looked at so far.
     n_asked, n_volunteered, n_labelled, n_pending, n_skipped : int
         Items handed out so far, labelled without having been asked for, labelled, handed out but not labelled yet, and
         set aside.
@@ -35,23 +36,35 @@ class ItemBook:
 
     def __init__(self, cells: Cells):
         self.cells = cells
-        self.label = np.full(cells.n_items, _UNSEEN, np.int32)
         self.n_asked = 0
         self.n_volunteered = 0
         self.n_labelled = 0
         self.n_pending = 0
         self.n_skipped = 0
+        self._label = np.full(cells.source.n_known, _UNSEEN, np.int32)
+        self._taken = np.zeros(cells.n_cells, np.int64)  # items of every cell that are not unseen
         self._next = np.zeros(cells.n_cells, np.int64)  # place in every cell's order before which all are taken
-        self._ahead: dict[int, Int[np.ndarray, " n"]] = {}  # by cell, sorted: later places of items that are taken
-        self._weight: Float[np.ndarray, " M"] | None = None  # of items handed out, once one of them is not 1
+        self._volunteered = np.zeros(0, np.int64)  # items that nobody asked for, sorted
+        self._weight: Float[np.ndarray, " N"] | None = None  # of items handed out, once one of them is not 1
 
     @property
-    def pending(self) -> Bool[np.ndarray, " M"]:
+    def label(self) -> Int[np.ndarray, " N"]:
+        """Code of every item's label; negative without one."""
+        n_known = self.cells.source.n_known
+        if n_known > len(self._label):  # doubled, so that it is copied seldom
+            more = np.full(max(n_known, 2 * len(self._label)) - len(self._label), _UNSEEN, np.int32)
+            self._label = np.concatenate([self._label, more])
+            if self._weight is not None:
+                self._weight = np.concatenate([self._weight, np.ones(len(more))])
+        return self._label
+
+    @property
+    def pending(self) -> Bool[np.ndarray, " N"]:
         """Whether an item was handed out and is not labelled yet."""
         return self.label == _PENDING
 
     @property
-    def skipped(self) -> Bool[np.ndarray, " M"]:
+    def skipped(self) -> Bool[np.ndarray, " N"]:
         """Whether an item was set aside."""
         return self.label == _SKIPPED
 
@@ -65,10 +78,7 @@ class ItemBook:
     @property
     def remaining(self) -> Int[np.ndarray, " K"]:
         """Items of every cell that may be handed out: neither labelled nor handed out nor set aside."""
-        remaining = self.cells.sizes - self._next
-        for cell, places in self._ahead.items():
-            remaining[cell] -= len(places)
-        return remaining
+        return self.cells.sizes - self._taken
 
     def unseen(self, items: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
         """Whether items are neither labelled nor handed out nor set aside."""
@@ -84,24 +94,36 @@ class ItemBook:
 
     def next_items(self, cells: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the next items of these cells: each cell's own order is the random draw within it."""
-        by_cell = np.argsort(cells, kind="stable")
-        in_order = cells[by_cell]
-        first = np.searchsorted(in_order, in_order, side="left")
-        ranks = np.empty(len(cells), np.int64)
-        ranks[by_cell] = np.arange(len(cells)) - first
-        ranks += self._next[cells]
-        for cell in self._ahead.keys() & set(cells.tolist()):
-            ranks[cells == cell] = _passing_over(self._ahead[cell], ranks[cells == cell])
-        return self.cells.source.take(cells, ranks)
+        which, place, wanted = np.unique(cells, return_inverse=True, return_counts=True)
+        found = np.empty(len(cells), np.int64)
+        found[np.argsort(place, kind="stable")] = self._unseen_of(which, wanted)
+        return found
+
+    def _unseen_of(self, which: Int[np.ndarray, " m"], wanted: Int[np.ndarray, " m"]) -> Int[np.ndarray, " n"]:
+        """Return so many unseen items of every one of these cells, cell by cell, each in its order.
+
+        Behind the place before which all are taken, so many are among the next places if as many more are looked at as
+        were taken there; mostly fewer will do.
+        """
+        taken = self._taken[which] - self._next[which]
+        for more in (np.minimum(taken, _LOOKED_AT * wanted), taken):
+            n_looked = wanted + more
+            starts = np.cumsum(n_looked) - n_looked
+            ranks = np.arange(n_looked.sum()) + np.repeat(self._next[which] - starts, n_looked)
+            looked = self.cells.source.take(np.repeat(which, n_looked), ranks)
+            free = self.unseen(looked)
+            n_free = np.add.reduceat(free, starts, dtype=np.int64)
+            if (n_free >= wanted).all():
+                break
+        self._next[which] += _leading_taken(free, starts)
+        nth = np.cumsum(free) - np.repeat(np.cumsum(n_free) - n_free, n_looked)  # of its cell, from 1
+        return looked[free & (nth <= np.repeat(wanted, n_looked))]
 
     def hand_out(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> None:
         """Mark items as pending, with their importance weights: the `next_items` of some cells, or any unseen ones."""
-        if self._weight is None and (weights != 1).any():
-            self._weight = np.ones(self.cells.n_items)
-        if self._weight is not None:
-            self._weight[items] = weights
-        self.label[items] = _PENDING
         self._pass_over(items)
+        self._weigh(items, weights)
+        self.label[items] = _PENDING
         self.n_asked += len(items)
         self.n_pending += len(items)
 
@@ -109,10 +131,22 @@ class ItemBook:
         """Return the importance weights of items, 0 for those that are not pending."""
         return np.where(self.label[items] == _PENDING, 1.0 if self._weight is None else self._weight[items], 0.0)
 
+    def _weigh(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> None:
+        n_known = len(self.label)
+        if self._weight is None and (weights != 1).any():
+            self._weight = np.ones(n_known)
+        if self._weight is not None:
+            self._weight[items] = weights
+
     def accept(self, items: Int[np.ndarray, " n"]) -> None:
         """Take note of items that nobody asked for, over which their cells' orders pass from now on."""
         self._pass_over(items)
         self.n_volunteered += len(items)
+        self._volunteered = np.union1d(self._volunteered, items)
+
+    def volunteered(self, items: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Whether items are labelled, or about to be, without anybody having asked for them."""
+        return np.isin(items, self._volunteered)
 
     def skip(self, items: Int[np.ndarray, " n"]) -> None:
         """Set items aside that are pending or unseen."""
@@ -126,28 +160,20 @@ class ItemBook:
         self.n_pending -= int((self.label[items] == _PENDING).sum())
         self.n_skipped -= int((self.label[items] == _SKIPPED).sum())
         self.label[items] = _UNSEEN
-        cells, ranks = self.cells_of(items), self.cells.source.ranks_of(items)
-        for cell in np.unique(cells).tolist():
-            back, ahead = ranks[cells == cell], self._ahead.pop(cell, ranks[:0])
-            upto = int(self._next[cell])
-            first = min(int(back.min()), upto)
-            ahead = np.setdiff1d(np.concatenate([np.arange(first, upto), ahead]), back)
-            self._next[cell] = first
-            if len(ahead):
-                self._ahead[cell] = ahead
+        cells = self.cells_of(items)
+        np.minimum.at(self._next, cells, self.cells.source.ranks_of(items))
+        np.subtract.at(self._taken, cells, 1)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all that events have changed, for a snapshot."""
         items = np.flatnonzero(self.label != _UNSEEN)
-        ahead = [self._ahead[cell] for cell in self._ahead]
         return {
             "items": items,
             "label": self.label[items],
             "n": np.array([self.n_asked, self.n_volunteered]),
+            "volunteered": self._volunteered,
             "next": self._next,
-            "ahead_of": np.array(list(self._ahead), np.int64),
-            "n_ahead": np.array([len(places) for places in ahead], np.int64),
-            "ahead": np.concatenate([*ahead, np.zeros(0, np.int64)]),
+            "taken": self._taken,
             "weight": np.zeros(0) if self._weight is None else self._weight[items],
         }
 
@@ -155,24 +181,16 @@ class ItemBook:
         """Take over what `arrays` returned, into a book of the same cells that is new."""
         items, self.label[arrays["items"]] = arrays["items"], arrays["label"]
         self.n_asked, self.n_volunteered = arrays["n"].tolist()
+        self._volunteered = arrays["volunteered"]
         self.n_labelled = int((arrays["label"] >= 0).sum())
         self.n_pending, self.n_skipped = (int((arrays["label"] == what).sum()) for what in (_PENDING, _SKIPPED))
-        self._next = arrays["next"].copy()
-        places = np.split(arrays["ahead"], np.cumsum(arrays["n_ahead"])[:-1])
-        self._ahead = dict(zip(arrays["ahead_of"].tolist(), places, strict=False))
+        self._next, self._taken = arrays["next"].copy(), arrays["taken"].copy()
         if len(arrays["weight"]):
-            self._weight = np.ones(self.cells.n_items)
-            self._weight[items] = arrays["weight"]
+            self._weigh(items, arrays["weight"])
 
     def _pass_over(self, items: Int[np.ndarray, " n"]) -> None:
-        """Hand out none of these items any more."""
-        cells, ranks = self.cells_of(items), self.cells.source.ranks_of(items)
-        for cell in np.unique(cells).tolist():
-            places = np.union1d(self._ahead.pop(cell, ranks[:0]), ranks[cells == cell])
-            beyond = places > self._next[cell] + np.arange(len(places))
-            self._next[cell] += len(places) - beyond.sum()
-            if beyond.any():
-                self._ahead[cell] = places[beyond]
+        """Hand out none of these items, which are unseen, any more."""
+        np.add.at(self._taken, self.cells_of(items), 1)
 
     def set_labels(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         """Write down the labels of items, pending or accepted."""
@@ -181,6 +199,13 @@ class ItemBook:
         self.label[items] = codes
 
 
-def _passing_over(places: Int[np.ndarray, " n"], ranks: Int[np.ndarray, " m"]) -> Int[np.ndarray, " m"]:
-    """Move ranks up by as many of these places, sorted, as come before: rank r is the r-th place that is left."""
-    return ranks + np.searchsorted(places - np.arange(len(places)), ranks, side="right")
+def _leading_taken(free: Bool[np.ndarray, " n"], starts: Int[np.ndarray, " m"]) -> Int[np.ndarray, " m"]:
+    """Count the places at the beginning of every part of a row of places that are not free.
+
+    Examples
+    --------
+    >>> _leading_taken(np.array([False, False, True, False, True]), np.array([0, 3])).tolist()
+    [2, 1]
+    """
+    at = np.flatnonzero(free)  # some place of every part is free
+    return at[np.searchsorted(at, starts)] - starts

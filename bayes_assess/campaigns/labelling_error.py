@@ -29,7 +29,6 @@ from bayes_assess._tools.arrays import is_share, show
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError, QuestionError
-from bayes_assess.pool.numeric import NumericPool
 from bayes_assess.questions import Metric, Rate
 
 _DRAWS = 4_000
@@ -209,7 +208,7 @@ def labelling_error(campaign: Any, level: float) -> LabellingError:
     book, pool = campaign._annotators, campaign.pool
     if not is_share(level):
         raise QuestionError(f"The level of an interval lies between 0 and 1, such as 0.95; found {show(level)}.")
-    if pool.multilabel or isinstance(pool, NumericPool) or pool.n_classes < 2:
+    if pool.multilabel or pool.exact is not None or pool.n_classes < 2:
         raise LabelError("How often labels are wrong is known of items with one label each, of two classes or more.")
     if not len(book.shared):
         raise LabelError(

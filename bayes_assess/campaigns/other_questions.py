@@ -145,12 +145,11 @@ def _accuracies(session: Any, asked: Any, parts: Cells, of: Int[np.ndarray, " J"
     """Draw the accuracies of groups, part by part."""
     pool, book, cells = session.pool, session._items, session.cells
     items = np.flatnonzero(book.label >= 0)
-    right = (book.label[items] == pool.predictions[items]).astype(np.int64)
+    right = (book.label[items] == pool.predictions[pool.rows_of(items)]).astype(np.int64)
     told = _counts(parts, items, right, 2)
     labels, sizes = told.sum(-1), parts.sizes
     drawn = np.zeros(len(of), np.int64)  # cell of the session of every part
-    filled = np.flatnonzero(sizes)
-    drawn[filled] = cells.source.cells_of(parts.source.take(filled, np.zeros(len(filled), np.int64)))
+    drawn[parts.source.row_cells] = cells.source.row_cells
     learned: Any = accuracy_prior(cells, None, None, asked.default_strength)
     n = int(np.clip(_NUMBERS // len(of), _FEWEST_DRAWS, _MOST_DRAWS))
     theta = part_draws(learned, drawn, told[:, 1], labels, generator(session._seed, "parts"), n)
@@ -160,10 +159,9 @@ def _accuracies(session: Any, asked: Any, parts: Cells, of: Int[np.ndarray, " J"
 def _accuracies_by_curves(session: Any, asked: Any, cells: Cells) -> Float[np.ndarray, "S G"]:
     """Draw the accuracies of groups by calibration curves, which know what items were chosen by."""
     pool, book = session.pool, session._items
-    items, labelled = np.arange(pool.n_items), np.flatnonzero(book.label >= 0)
-    cell = cells.source.cells_of(items)
+    labelled = np.flatnonzero(book.label >= 0)
     names = np.char.zfill(np.arange(cells.n_cells).astype(str), len(str(cells.n_cells)))  # whose order is their own
-    grouped = pool.with_groups(**{_GROUP: names[cell]})
+    grouped = pool.with_groups(**{_GROUP: names[cells.source.row_cells]})
     # Beside a measure of the classes, accuracies are told apart by predicted class, as the choice of items may be.
     beside = "f1" if pool.n_classes == 2 else "f1_macro"
     question = Metric([beside, "accuracy"], by=_GROUP)
@@ -176,10 +174,9 @@ def _accuracies_by_curves(session: Any, asked: Any, cells: Cells) -> Float[np.nd
     accuracy[:, present] = draws[:, -len(present) :]
     if asked.target != "pool":
         return accuracy
-    told = np.bincount(cell[labelled], minlength=cells.n_cells)
-    right = np.bincount(
-        cell[labelled], weights=book.label[labelled] == pool.predictions[labelled], minlength=cells.n_cells
-    )
+    cell, agrees = cells.source.cells_of(labelled), book.label[labelled] == pool.predictions[pool.rows_of(labelled)]
+    told = np.bincount(cell, minlength=cells.n_cells)
+    right = np.bincount(cell, weights=agrees, minlength=cells.n_cells)
     left = cells.sizes - told
     return np.where(left > 0, (accuracy * cells.sizes - right) / np.maximum(left, 1), accuracy).clip(0.0, 1.0)
 
@@ -192,12 +189,10 @@ def _measured(session: Any, asked: Any, level: float) -> Any:
     assert isinstance(design, WeightedDesign)
     other = Campaign(pool, asked, design, asked.setting(pool, session._seed), session._seed)
     cells, matters = other.cells, np.asarray(other._state.matters)
-    asked_for = np.zeros(pool.n_items, bool)
-    for event in session._events:
-        if event.kind == "ask":
-            asked_for[pool.positions(np.asarray(event.payload["ids"]))] = True
+    asks = [pool.positions(np.asarray(event.payload["ids"])) for event in session._events if event.kind == "ask"]
     labelled = np.flatnonzero(book.label >= 0)
-    drawn = labelled[asked_for[labelled] & matters[cells.source.cells_of(labelled)]]
+    asked_for = np.isin(labelled, np.concatenate([*asks, labelled[:0]]))
+    drawn = labelled[asked_for & matters[cells.source.cells_of(labelled)]]
     t = np.arange(len(drawn))
     draws = {
         "weight": np.ones(len(drawn)),
@@ -282,15 +277,15 @@ def _follows_scores(session: Any, asked: Any, other: Campaign) -> bool:
     In the order of the scores, among items that are of one kind to the measure, cells that follow from the scores come
     in runs, about one of each.
     """
-    items, cells = np.arange(session.pool.n_items), cast("Any", other.cells)
-    drawn, cell = session.cells.source.cells_of(items), cells.source.cells_of(items)
+    cells = cast("Any", other.cells)
+    drawn, cell = session.cells.source.row_cells, cells.source.row_cells
     kind = np.asarray(cells.measure.attribute)[cell]
     if isinstance(cells.measure.table, PRCurveTable | RankingTable):
         kind = np.zeros_like(kind)  # kinds are levels of the score
     ranked = asked.ranked(other.pool)
     if ranked is not None and ranked.announced is not None:  # which are ranked before the others
         kind = 2 * kind + ranked.announced
-    order = np.lexsort((np.zeros(len(items)) if ranked is None else ranked.fractions, kind))
+    order = np.lexsort((np.zeros(len(cell)) if ranked is None else ranked.fractions, kind))
     pair = (kind.astype(np.int64) * session.cells.n_cells + drawn)[order]
     return bool(1 + np.count_nonzero(np.diff(pair)) <= _SPARE * len(np.unique(pair)))
 
@@ -303,10 +298,9 @@ def _event(session: Any, number: int, kind: str, items: Int[np.ndarray, " n"], e
 
 def _check_drawn(session: Any, asked: Any, cells: Cells | None) -> None:
     """Raise QuestionError if the question is about items that the session never asks for."""
-    n_items = session.pool.n_items
-    items = np.arange(n_items)
-    needed = np.ones(n_items, bool) if cells is None else asked.playable(cells)[cells.source.cells_of(items)]
-    never = int((needed & ~session._playable[session.cells.source.cells_of(items)]).sum())
+    never_asked, times = ~session._playable[session.cells.source.row_cells], session.pool.multiplicity
+    needed = never_asked if cells is None else never_asked & asked.playable(cells)[cells.source.row_cells]
+    never = int(needed.sum() if times is None else times[needed].sum())
     if never:
         raise QuestionError(
             f"{asked.name} is about {plural(never, 'item')} that {session.question.name} never asks for; start a "

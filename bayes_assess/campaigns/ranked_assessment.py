@@ -308,4 +308,5 @@ def ranked_list(pool: Any, question: PrecisionCurve, seed: int) -> RankedList:
         return pool
     if not isinstance(pool, Pool):
         raise QuestionError(f"PrecisionCurve is asked of a RankedList or a Pool; found {type(pool).__name__}.")
+    pool.check_in_memory("A ranked list is one of items")
     return RankedList.from_pool(pool, question.positive, seed)

@@ -23,7 +23,9 @@ from jaxtyping import Array, Int
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.progress import progress as in_steps
 from bayes_assess._tools.seeds import checked_seed
+from bayes_assess.acquisition.asked_deviations import AskedDeviations
 from bayes_assess.campaigns.multilabel_campaigns import LabelledPool, run_multilabel
+from bayes_assess.campaigns.numeric_campaigns import estimated_numbers
 from bayes_assess.campaigns.oracles import check_oracle, default_of_draws, expected_counts, label_probabilities
 from bayes_assess.campaigns.ranked_campaigns import run_ranked
 from bayes_assess.campaigns.study import Campaigns as Campaigns
@@ -35,7 +37,7 @@ from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
-from bayes_assess.questions import MultiLabelMetric, PrecisionCurve, Question, Setting
+from bayes_assess.questions import MultiLabelMetric, NumericMetric, PrecisionCurve, Question, Setting
 from bayes_assess.questions._scoring import proposal_divergence
 from bayes_assess.questions.precision_curve import RankedRecord
 
@@ -116,7 +118,9 @@ def simulate(
     (50, 3, 3)
     """
     seed = checked_seed(seed)
+    pool.check_in_memory("A simulated campaign needs the labels of all items")
     question = question.for_pool(pool)
+    pool = question.labelled_pool(pool)
     if check_oracle(oracle, question):
         codes = label_probabilities(labels, pool, seed)
         designs = ("passive", default_of_draws(question, pool)) if designs is None else designs
@@ -147,7 +151,12 @@ def simulate(
                 found = run_multilabel(known, plan.design, plan.setting, looks, int(repeats), int(batch), seed, advance)
                 campaigns[name] = Campaigns(found, plan.setting.prior, plan.setting.cells, plan.full)
             elif twin is None:
-                campaigns[name] = _run(plan, looks, int(repeats), int(batch), seed, level, advance)
+                found = _run(plan, looks, int(repeats), int(batch), seed, level, advance)
+                if isinstance(question, NumericMetric):
+                    labels_of: Any = pool.label_space.names(codes)
+                    known: Any = pool
+                    found = estimated_numbers(known, labels_of, question, plan.design, plan.setting, found, seed)
+                campaigns[name] = found
             else:
                 campaigns[name] = replace(campaigns[twin], prior=plan.setting.prior)
                 advance(int(repeats))
@@ -161,6 +170,13 @@ class _Plan:
     design: Any
     setting: Setting
     full: Int[np.ndarray, "K O"]
+
+    @property
+    def counts(self) -> Int[np.ndarray, "K O"]:
+        """Items that campaigns draw from, by outcome."""
+        if isinstance(self.setting.reward, AskedDeviations):  # which knows of labels only that there are any
+            return np.stack([self.setting.cells.sizes, 0 * self.setting.cells.sizes], axis=-1)
+        return self.full
 
     @property
     def n_recorded(self) -> int:
@@ -235,7 +251,7 @@ def _run(
     advance: Callable[[int], None],
 ) -> Campaigns:
     """Run all campaigns of one design, a few side by side in every thread."""
-    design, setting, counts = plan.design, plan.setting, plan.full
+    design, setting, counts = plan.design, plan.setting, plan.counts
     most = _ONE_BY_ONE if design.one_by_one else int(np.clip(2 * _LANE_CELLS // counts.size, 4, 256))
     n_chunks = _THREADS * -(-repeats // (_THREADS * most))  # as many for every thread
     lanes = -(-repeats // n_chunks)

@@ -30,7 +30,7 @@ from bayes_assess.errors import JournalError
 
 EVERY = 250  # events or labels, about, between two snapshots
 _MOST_BYTES = 32_000_000  # of all snapshots of a journal but the last
-_FORMAT = 1
+_FORMAT = 2
 _UNLABELLED = (-3, -2, -1)  # in the place of codes
 _SCHEMA = """CREATE TABLE IF NOT EXISTS snapshots (sequence INTEGER PRIMARY KEY, format INTEGER NOT NULL,
     after INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB NOT NULL)"""
@@ -133,10 +133,10 @@ class InJournal:
 
 
 class Snapshots:
-    """When to take snapshots of one session, and where from to go on."""
+    """When to take snapshots of one session, and where from to go on; in its journal, if they are `lasting`."""
 
-    def __init__(self) -> None:
-        self._memory = InMemory()
+    def __init__(self, lasting: bool = True) -> None:
+        self._memory, self._lasting = InMemory(), lasting
         self._at = self._labels = 0  # events and labels at the last one
         self._start: np.ndarray | None = None  # digest
 
@@ -149,7 +149,8 @@ class Snapshots:
         arrays = state_arrays(campaign._state, campaign._start)
         if arrays is not None:
             books = {f"{name} {key}": array for name, book in _books(campaign) for key, array in book.arrays().items()}
-            self._store(journal).keep(sequence, {"start": self._digest(campaign), **arrays, **books})
+            told = campaign.pool.label_space.told()
+            self._store(journal).keep(sequence, {"start": self._digest(campaign), "told": told, **arrays, **books})
 
     def stages(self, events: Sequence[Event], known: int) -> Iterator[slice]:
         """Cut further events of a record into parts after which snapshots are taken, and a last one."""
@@ -176,6 +177,8 @@ class Snapshots:
         for at, arrays in self._store(campaign.journal).before(len(events)):
             if events[at - 1].sequence != at or arrays["start"].tobytes() != self._digest(fresh).tobytes():
                 continue
+            if not fresh.pool.label_space.adopt(arrays["told"]):  # before labels of later events get codes
+                continue
             right = fresh._corrections(events[at:])
             label = dict(zip(arrays["items items"].tolist(), arrays["items label"].tolist(), strict=True))
             if any(label.get(item, -1) not in (code, *_UNLABELLED) for item, code in right.items()):
@@ -190,7 +193,8 @@ class Snapshots:
         return 0
 
     def _store(self, journal: Journal | None) -> SnapshotStore:
-        return self._memory if journal is None else InJournal(journal)
+        # Items of an engine's table are numbered as they were met, by every process anew.
+        return InJournal(journal) if journal is not None and self._lasting else self._memory
 
     def _digest(self, campaign: Any) -> np.ndarray:
         if self._start is None:

@@ -171,7 +171,7 @@ def resume(
     pool = pool.of_fingerprint(book.meta["pool"]) or pool
     question, design, prior, seed = read_description(book, pool, question, kept)
     engine = book.meta.get("engine", COMPILED)
-    pool, _ = question.posed(pool)
+    pool, _ = question.posed(question.labelled_pool(pool))
     cells = question.cells(pool, seed, design.strata_of(pool))
     if book.meta["cells"] != cells.source.fingerprint():
         raise JournalError(f"The journal {str(book.path)!r} was written with other groups than these.")
@@ -212,7 +212,10 @@ def _start(pool, question, design, prior, prior_strength, seed, oracle, engine) 
         raise QuestionError(f"A question is one of {names}; found {found}.{meant}")
     seed = checked_seed(seed)
     question = question.for_pool(pool)
+    pool = question.labelled_pool(pool)
     draws = check_oracle(oracle, question)
+    if draws:
+        pool.check_in_memory("Labels that are draws are of items that may be asked again")
     if design is None:
         design = default_of_draws(question, pool) if draws else question.default_design_on(pool)
     design = find_design(design, question.n_sought, question.designs)

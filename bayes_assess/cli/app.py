@@ -125,6 +125,7 @@ def _root(
         "--out run.db",
         "bayes-assess start topics.csv --multilabel --question metric --measure f1_micro --out run.db",
         "bayes-assess start tickets.csv --show text --out run.db",
+        "bayes-assess start 'warehouse/*.parquet' --scores score --question metric --measure f1 --out run.db",
         "bayes-assess start pairs.csv --scores score --question metric --measure f1 --oracle stochastic --out run.db",
     )
 )

@@ -148,6 +148,7 @@ DESIGNS = (  # as help shows them; a test compares them with the designs there a
     "all others                    thompson, top_two, epsilon_greedy, bayes_ucb, random, random_group",
     "precision-curve               adastrat, logstrat, paula, random, variance_reduction",
     "--multilabel                  poisson, passive, of metric",
+    "--bounds, metric mae, r2, ... poisson, importance, stratified, passive",
     "Not every question takes each of them. Options follow the name, such as poisson:labels=curve.",
 )
 

@@ -32,6 +32,8 @@ from bayes_assess.pool.logs import read_log
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.pool.readers import read_as_before, read_pool, read_ranked
+from bayes_assess.pool.scan.engine import DUCKDB, files_of, is_address
+from bayes_assess.pool.scan.reading import scan_pool
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,15 +69,38 @@ def read_items(path: Path, options: Mapping[str, Any], *, ranked: bool, seed: in
     if ranked and isinstance(options["scores"], str) and options["prediction"] is None:
         known = {name: options[name] for name in ("id", "scores", "classes", "show") if name in options}
         return read_ranked(path, **known, seed=seed)
+    if options.get("scan") or is_address(str(path)):
+        return _scanned(path, options)
     if path.suffix.lower() in LOGS or path.is_dir():
         known = {name: options[name] for name in ("classes", "bounds") if name in options}
         return read_log(path, score=options["prediction"], **known)
     return read_pool(path, **options)
 
 
+def _scanned(address: Path, options: Mapping[str, Any]) -> Pool:
+    """Make a pool of a table that stays where it is."""
+    for name in ("wide", "multilabel", "bounds"):
+        if options.get(name):
+            raise PoolError(f"Tables that stay in an engine have one label of a class per row: leave out --{name}.")
+    known = {
+        name: options[name]
+        for name in ("id", "scores", "confidence", "classes", "groups", "systems", "show")
+        if options.get(name)
+    }
+    return scan_pool(str(address), predictions=options.get("prediction"), **known)
+
+
 def source_of(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """Say how a pool was read, for the journal."""
-    return {"path": str(path.resolve()), "options": dict(options), _NAMES: _AS_WRITTEN}
+    plain = dict(options)
+    if "bounds" in plain:  # of which JSON has no infinite ones
+        plain["bounds"] = [end if np.isfinite(end) else str(end) for end in plain["bounds"]]
+    text = str(path)
+    if text.startswith(DUCKDB):
+        place = DUCKDB + str(Path(text.removeprefix(DUCKDB)).resolve())
+    else:
+        place = str(path.resolve())
+    return {"path": place, "options": plain, _NAMES: _AS_WRITTEN}
 
 
 def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingProxyType({})) -> Assessment:
@@ -111,6 +136,11 @@ def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[st
     more = {name: [*(options.get(name) or []), *named] for name, named in columns.items()}
     wider = {name: list(dict.fromkeys(names)) for name, names in more.items() if names}
     if isinstance(assessment.pool, Pool) and any(wider[name] != options.get(name) for name in wider):
+        if not assessment.pool.in_memory:
+            raise JournalError(
+                f"The table of {run} was counted by other columns; start a run with "
+                f"{listing([name for names in wider.values() for name in names])}, by --by or --second."
+            )
         # The same items: `reopen` has compared what the journal knows of them.
         read = _reader(path, options, meta)
         found = read(path, {**options, **wider}, ranked=False, seed=meta["seed"])
@@ -136,14 +166,15 @@ def inputs_of(run: Path, moved_to: Path | None) -> list[Path]:
     with Journal.open(run) as journal:
         source = journal.meta.get("source")
     recorded = None if source is None else Path(source["path"])
-    places = [] if recorded is None else [recorded, run.resolve().parent / recorded.name]
+    places = [] if recorded is None else [*files_of(str(recorded)), run.resolve().parent / recorded.name]
     return [run, *([] if moved_to is None else [moved_to]), *places]
 
 
 def _find(recorded: Path, run: Path) -> Path:
     """Where the pool is: at its place, or beside the journal if the two moved together."""
-    for path in (recorded, run.resolve().parent / recorded.name):
-        if path.exists():
+    beside = [] if is_address(str(recorded)) else [run.resolve().parent / recorded.name]
+    for path in (recorded, *beside):
+        if any(file.exists() for file in files_of(str(path))):
             return path
     raise JournalError(f"The pool {recorded} of {run} is not there any more; say where it is by --pool.")
 
@@ -252,6 +283,8 @@ def pool_and_labels(path: Path, options: Mapping[str, Any], labels: str, label_c
 
     All labels are known here, so that classes that are never predicted need not be declared.
     """
+    if options.get("scan") or is_address(str(path)):
+        raise PoolError("A simulated campaign needs the labels of all items in memory; give one file, without --scan.")
     if Path(labels).is_file():
         pool = read_pool(path, **options)
         ids, told, _, _ = read_texts(Path(labels), options["id"] or "id", label_column)

@@ -31,7 +31,12 @@ class ToolName(StrEnum):
 
 
 PoolFile = Annotated[
-    Path, typer.Argument(metavar="POOL", help="Predictions: CSV, Parquet, NPZ, a log, a folder of logs.")
+    Path,
+    typer.Argument(
+        metavar="POOL",
+        help="Predictions: CSV, Parquet, NPZ, a log, a folder of logs; or 'files/*.parquet' or duckdb:file.db/table, "
+        "which stay where they are.",
+    ),
 ]
 RunFile = Annotated[Path, typer.Argument(metavar="RUN", help="The journal that `start` made.")]
 LabelsFile = Annotated[
@@ -149,7 +154,10 @@ Wide = Annotated[
 ]
 Bounds = Annotated[
     str | None,
-    typer.Option("--bounds", metavar="LOW,HIGH", help="Labels are numbers between these, as predictions are."),
+    typer.Option("--bounds", metavar="LOW,HIGH", help="Labels are numbers between these, as predictions are, or none."),
+]
+Scan = Annotated[
+    bool, typer.Option("--scan", help="Leave the rows in the file and count them by DuckDB: more than fit in memory.")
 ]
 Classes = Annotated[str | None, typer.Option("--classes", metavar="NAMES", help="All classes, separated by commas.")]
 
@@ -193,6 +201,7 @@ def reading(
     multilabel: Multilabel = False,
     wide: Wide = None,
     bounds: Bounds = None,
+    scan: Scan = False,
 ) -> dict[str, Any]:
     """Gather how to read the pool."""
     from bayes_assess.cli.files import reader_options
@@ -200,6 +209,7 @@ def reading(
 
     options = reader_options(id, scores, prediction, confidence, classes, multilabel)
     options |= {} if wide is None else {"wide": [name.strip() for name in wide.split(",")]}
+    options |= {"scan": True} if scan else {}
     return options | ({} if bounds is None else {"bounds": parse_bounds(bounds)})
 
 

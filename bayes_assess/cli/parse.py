@@ -115,17 +115,23 @@ def parse_values(text: str, classes: np.ndarray) -> dict[str, Any]:
 
 
 def parse_bounds(text: str) -> list[float]:
-    """Turn ``0,100`` into the least and the greatest number.
+    """Turn ``0,100`` into the least and the greatest number; ``none`` into no bounds at all, ``0,inf`` into one.
 
     Examples
     --------
     >>> parse_bounds("0, 10")
     [0.0, 10.0]
+    >>> parse_bounds("none")
+    [-inf, inf]
     """
+    if text.strip().lower() == "none":
+        return [-math.inf, math.inf]
     try:
         lowest, highest = (float(end) for end in text.split(","))
     except ValueError:
-        raise PoolError(f"--bounds takes the least and the greatest number, such as 0,100; found {text!r}.") from None
+        raise PoolError(
+            f"--bounds takes the least and the greatest number, such as 0,100, or none; found {text!r}."
+        ) from None
     return [lowest, highest]
 
 

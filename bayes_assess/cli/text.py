@@ -10,11 +10,13 @@ import numpy as np
 
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import one_line, points, text_width
+from bayes_assess.campaigns.exchange.tasks import Answers
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.campaigns.stochastic_assessment import StochasticAssessment
 from bayes_assess.cli.echo import echo
 from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.measures import Measure, combine, positive_code
+from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.pool.numeric import NumericPool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import (
@@ -71,7 +73,9 @@ def started(assessment: Assessment) -> str:
     more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
     subject, extent = _asked(assessment)
     can = f"{named}{more}{_positive(assessment)}"
-    if isinstance(pool, NumericPool):
+    if isinstance(pool, NumberPool):
+        can = f"numbers, {Answers.of(pool.label_space, ()).within}" if np.isfinite(pool.bounds).any() else "numbers"
+    elif isinstance(pool, NumericPool):
         can = f"numbers from {pool.bounds[0]:g} to {pool.bounds[1]:g}, rounded to steps of {pool.step:g}"
     lines = [
         f"{question.name}{subject and f' {subject}'}, design {assessment.design.name}: {pool.n_items:,} items{extent}.",
@@ -114,7 +118,7 @@ def fewer(assessment: Any) -> str:
 def _positive(assessment: Assessment) -> str:
     """Say which class is positive, where that matters."""
     pool, question = assessment.pool, assessment.question
-    if not isinstance(question, Metric) or pool.multilabel:
+    if not isinstance(question, Metric) or pool.multilabel or pool.numeric:
         return ""
     binary = any(one.binary if isinstance(one, Measure) else True for one in combine(question.measure))
     code = positive_code(pool, question.positive)

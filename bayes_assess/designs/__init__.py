@@ -11,6 +11,7 @@ from bayes_assess.designs._registry import ARMS as ARMS
 from bayes_assess.designs._registry import COMPILED as COMPILED
 from bayes_assess.designs._registry import DESIGNS as DESIGNS
 from bayes_assess.designs._registry import MULTILABEL as MULTILABEL
+from bayes_assess.designs._registry import NUMERIC as NUMERIC
 from bayes_assess.designs._registry import WEIGHTED as WEIGHTED
 from bayes_assess.designs._registry import check_campaign as check_campaign
 from bayes_assess.designs._registry import find_design as find_design

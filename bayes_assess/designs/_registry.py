@@ -25,6 +25,7 @@ ARMS: dict[str, type[ArmDesign]] = {design.name: design for design in _ARM_DESIG
 WEIGHTED: dict[str, type[WeightedDesign]] = {design.name: design for design in _WEIGHTED_DESIGNS}
 BELIEVING: dict[str, type[Design]] = {VarianceReduction.name: VarianceReduction}
 MULTILABEL: tuple[str, ...] = (Poisson.name, Passive.name)  # those that serve pools of several labels per item
+NUMERIC: tuple[str, ...] = (Poisson.name, Importance.name, Stratified.name, Passive.name)  # of labels that are numbers
 DESIGNS: dict[str, type[Design]] = {**ARMS, **WEIGHTED, **BELIEVING}
 
 

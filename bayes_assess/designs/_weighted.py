@@ -210,9 +210,9 @@ class WeightedDesign(Design):
         """Put back which cells every step so far could draw from."""
         return replace(state, covered=np.asarray(entry["covered"], bool))
 
-    def record(self, state: WeightedState) -> Estimate:
-        """Return the estimate of a simulated campaign."""
-        return self.answer(state)
+    def record(self, state: WeightedState) -> Estimate | tuple[Array, Draws]:
+        """Return the estimate of a simulated campaign; labels and draws where losses are known elsewhere."""
+        return self.answer(state) if state.measure.has_losses else (state.counts, state.draws)
 
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return the probability of every label of the unlabelled items of every cell: what scores say, here."""

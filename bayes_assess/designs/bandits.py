@@ -15,9 +15,9 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
+from bayes_assess.acquisition.arms import best_arms, top_two
 from bayes_assess.acquisition.extreme_draws import extreme_arms, grid_cdf, update_grid_cdf
 from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy
-from bayes_assess.acquisition.thompson import best_arms, top_two
 from bayes_assess.designs._arms import ArmDesign, CellState
 from bayes_assess.errors import DesignError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile

@@ -14,8 +14,8 @@ from scipy import special
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.seeds import jax_key
+from bayes_assess.acquisition.equivalence import rope_masses_beta, rope_masses_samples
 from bayes_assess.acquisition.pool_rope import pool_rope_masses
-from bayes_assess.acquisition.rope import rope_masses_beta, rope_masses_samples
 from bayes_assess.estimators.intervals import beta_interval, pool_interval, pool_mean
 from bayes_assess.models.belief import Belief, beta_marginals, runs_on_numpy
 

@@ -15,6 +15,7 @@ from bayes_assess._tools.arrays import listing, show
 from bayes_assess.errors import PoolError, QuestionError
 from bayes_assess.pool._classes import codes_of
 from bayes_assess.pool._scores import both_columns
+from bayes_assess.pool.counting import count
 from bayes_assess.pool.pool import Pool
 
 OWN = "prediction"  # the pool's own predictions, where a column is named
@@ -99,8 +100,8 @@ def describe(pool: Pool, systems: Sequence[str], by: str | None, scores: dict[st
         return Attributes(pool.predictions.astype(np.int64), (every,), {}, none, ("",), np.ones(1))
     group_names, group = _groups(pool, by)
     columns = [*predicted, group, *(_ranks(values) for values in scores.values())]
-    codes, first = _distinct(columns, pool.n_items)
-    shares = np.bincount(group, minlength=len(group_names)) / pool.n_items
+    codes, first = _distinct(columns, pool.n_rows)
+    shares = count(group, len(group_names), pool.multiplicity) / pool.n_items
     return Attributes(
         codes=codes,
         predicted=tuple(column[first] for column in predicted),
@@ -113,7 +114,7 @@ def describe(pool: Pool, systems: Sequence[str], by: str | None, scores: dict[st
 
 def _groups(pool: Pool, by: str | None) -> tuple[tuple[str, ...], Int[np.ndarray, " M"]]:
     if by is None:
-        return ("",), np.zeros(pool.n_items, np.int64)
+        return ("",), np.zeros(pool.n_rows, np.int64)
     values = pool.classes[pool.predictions] if by == OWN else _column(pool, by, "sub-population")
     names, group = np.unique(values, return_inverse=True)
     return tuple(f"{by} {name}" for name in names.tolist()), group

@@ -211,8 +211,8 @@ def _check_fit(measures: Sequence[Measure], pool: Pool, code: int | None, system
     for one in measures:
         if one.real:
             raise QuestionError(
-                f"Measure {one.name!r} is of labels that are real numbers, which have no table over classes; "
-                "use value_of or item_losses with all labels."
+                f"Measure {one.name!r} is of labels that are real numbers, which have no table over classes; say that "
+                "labels are numbers by bounds=(0, 100), or bounds=(-inf, inf), of a pool of predictions."
             )
         if one.binary:
             _needed(code, one.name, pool)

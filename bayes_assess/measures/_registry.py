@@ -18,6 +18,7 @@ from bayes_assess.measures._measure import Measure
 from bayes_assess.measures._ranking import average_precision, roc_auc
 from bayes_assess.measures._ratios import ratio, seme_f1_macro
 
+_SHORT = {"mae": "mean_absolute_error", "mse": "mean_squared_error", "rmse": "root_mean_squared_error"}
 _AVERAGES = ("binary", "per_class", "macro", "micro", "weighted")
 
 
@@ -49,9 +50,9 @@ def measure(name: str, **options: Any) -> Measure:
     all classes of the pool, also those neither predicted nor labelled, scikit-learn's ``labels=``. The measures of the
     order of all scores, roc_auc and average_precision, are of one positive class. Not
     scikit-learn's are rate (the share of positive labels, whatever is predicted), specificity, fowlkes_mallows,
-    brier_nh, explained_share ([NH] Tables 1 and 2) and seme_f1_macro ([SEME] app. D). Sessions serve all but the
-    measures of regression (mean_absolute_error, mean_squared_error, r2, explained_share), which `value_of` computes
-    from all labels.
+    brier_nh, explained_share ([NH] Tables 1 and 2) and seme_f1_macro ([SEME] app. D). The measures of regression
+    (mean_absolute_error, mean_squared_error, root_mean_squared_error, r2, explained_share; "mae", "mse" and "rmse" are
+    short for the first three) are of pools whose labels are numbers, see `bayes_assess.pool.numbers.NumberPool`.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def measure(name: str, **options: Any) -> Measure:
         ...
     bayes_assess.errors.QuestionError: There is no measure 'f1_marco'; did you mean 'f1_macro', ...?
     """
-    text = str(name)
+    text = _SHORT.get(str(name), str(name))
     make = MEASURES.get(text) or MEASURES.get(text.removesuffix("_score"))
     if make is None:
         near = near_names(text, MEASURES, cutoff=0.5, end="_score")
@@ -185,6 +186,7 @@ def _all() -> Mapping[str, Callable[..., Measure]]:
             "average_precision": average_precision,
             "mean_absolute_error": regression.mean_absolute_error,
             "mean_squared_error": regression.mean_squared_error,
+            "root_mean_squared_error": regression.root_mean_squared_error,
             "r2": regression.r2,
             "explained_share": regression.explained_share,
         }
@@ -201,6 +203,14 @@ MEASURES: Mapping[str, Callable[..., Measure]] = _all()
 """Makers of the measures by name; call `measure` rather than these."""
 
 LOSSES = frozenset(
-    ("zero_one_loss", "hamming_loss", "brier_score_loss", "log_loss", "mean_absolute_error", "mean_squared_error")
+    (
+        "zero_one_loss",
+        "hamming_loss",
+        "brier_score_loss",
+        "log_loss",
+        "mean_absolute_error",
+        "mean_squared_error",
+        "root_mean_squared_error",
+    )
 )
 """Measures of which less is better."""

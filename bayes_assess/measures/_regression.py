@@ -1,7 +1,7 @@
-"""Measures of predictions that are real numbers ([NH] Table 2), from all labels alone.
+"""Measures of predictions that are real numbers ([NH] Table 2).
 
-Sessions label items with classes, so that `table_for` and the questions refuse these measures; `value_of` and
-`item_losses` serve them.
+They have no table of losses over classes: sessions on pools of numbers take the losses of the items themselves, see
+`RealMeasures`, and `value_of` and `item_losses` serve them without a session.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from bayes_assess.measures._measure import Measure
 from bayes_assess.measures._ratios import divide, in_two
 
 _POSITIVE = (0.0, math.inf)
+_UP_TO_ONE = (-math.inf, 1.0)
 _ROUNDING = 1e-15  # a variance that is as small a share of the mean square is 0 up to rounding
 
 
@@ -46,6 +47,19 @@ def mean_squared_error() -> Measure:
 
 
 @cache
+def root_mean_squared_error() -> Measure:
+    """Make the square root of E(y - f)^2."""
+    return in_two(
+        lambda risk: (jnp.sqrt(jnp.maximum(risk[0], 0.0)), jnp.asarray(True)),
+        loss=lambda y, f: ((y - f) ** 2)[None],
+        name="root_mean_squared_error",
+        real=True,
+        shift_invariant=True,
+        range=_POSITIVE,
+    )
+
+
+@cache
 def r2() -> Measure:
     """Make the coefficient of determination, 1 - E(y - f)^2 / Var y, as scikit-learn."""
 
@@ -54,7 +68,12 @@ def r2() -> Measure:
         return jnp.where(known, 1 - ratio, 0.0), known
 
     return in_two(
-        pair, loss=lambda y, f: jnp.stack([(y - f) ** 2, y, y**2]), name="r2", real=True, shift_invariant=True
+        pair,
+        loss=lambda y, f: jnp.stack([(y - f) ** 2, y, y**2]),
+        name="r2",
+        real=True,
+        shift_invariant=True,
+        range=_UP_TO_ONE,
     )
 
 

@@ -88,6 +88,28 @@ class Mixture(Belief, Protocol):
         ...
 
 
+@runtime_checkable
+class HasProgram(Protocol):
+    """A model with a NumPyro program beside it, which hands out what that takes: one line fits it by NUTS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_assess.models import BetaBernoulli, beta_bernoulli
+    >>> belief = BetaBernoulli.from_prior(n_groups=2)
+    >>> isinstance(belief, HasProgram), sorted(belief.program_arguments([[1, 2], [0, 1]]))
+    (True, ['a', 'agreements', 'b', 'groups'])
+    """
+
+    def program_arguments(self, counts: Any = None) -> dict[str, Any]:
+        """Return arguments of the program under which its posterior is this belief after `counts`.
+
+        Counts of labels are as `Belief.update_counts` takes them, (K, O); none, if left out. Labels that the belief has
+        learned already are in its parameters, or among the items.
+        """
+        ...
+
+
 _MEMBERS = ("mean", "variance", "update_counts", "update_at_mean", "quantile", "sample", "pool_draws")
 
 

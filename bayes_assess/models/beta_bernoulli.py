@@ -28,6 +28,7 @@ from bayes_assess.models._numerics.beta_quantile import beta_quantile
 from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.special import log_beta
 from bayes_assess.models.belief import host_generator, pool_shares
+from bayes_assess.models.program_items import items_of
 
 # A mean score of exactly 0 or 1 would make an improper prior; it is moved inside by this much.
 _SCORE_MARGIN = 1e-6
@@ -145,6 +146,29 @@ class BetaBernoulli:
         """
         counts = _floats(counts)
         return replace(self, a=self.a + counts[..., 1], b=self.b + counts[..., 0])
+
+    def program_arguments(self, counts: IntGroups | None = None) -> dict[str, Any]:
+        """Return the arguments of `program` under which its posterior is this belief after `counts`.
+
+        Parameters
+        ----------
+        counts : (G, 2) integers, optional
+            Labels of every group: column 0 disagreements, column 1 agreements.
+
+        Raises
+        ------
+        LabelError
+            If the counts do not fit, or are no whole numbers.
+
+        Examples
+        --------
+        >>> data = BetaBernoulli.from_prior(n_groups=2).program_arguments([[1, 2], [0, 1]])
+        >>> data["groups"].tolist(), data["agreements"].tolist()
+        ([0, 0, 0, 1], [0, 1, 1, 1])
+        """
+        a, b = np.asarray(self.a), np.asarray(self.b)
+        groups, agreements = items_of(counts, (*a.shape, 2))
+        return {"groups": groups, "agreements": agreements, "a": a, "b": b}
 
     @any_engine
     def update_at_mean(self, n: IntGroups) -> BetaBernoulli:

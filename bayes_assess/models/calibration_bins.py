@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -24,6 +25,7 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.models import beta_bernoulli
 from bayes_assess.models._mean_scores import binned_scores
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
+from bayes_assess.models.program_items import items_of
 
 FloatBins = Float[Array, "*batch B"] | Float[np.ndarray, "*batch B"]
 FloatGroupsOfBins = Float[Array, "*batch"] | Float[np.ndarray, "*batch"]
@@ -139,6 +141,29 @@ class CalibrationBins:
         [3.0]
         """
         return replace(self, accuracy=self.accuracy.update(successes, trials))
+
+    def program_arguments(self, counts: Any = None) -> dict[str, Any]:
+        """Return the arguments of `program` under which its posterior is this belief after `counts`.
+
+        Parameters
+        ----------
+        counts : (G * B, 2) integers, optional
+            Labels of every cell g * B + b: column 0 disagreements, column 1 agreements.
+
+        Raises
+        ------
+        LabelError
+            If the counts do not fit, or are no whole numbers.
+
+        Examples
+        --------
+        >>> data = CalibrationBins.from_prior(score=[0.6, 0.9], size=[30, 70]).program_arguments([[0, 1], [2, 0]])
+        >>> data["cells"].tolist(), data["agreements"].tolist()
+        ([0, 1, 1], [1, 0, 0])
+        """
+        a, b = np.asarray(self.accuracy.a), np.asarray(self.accuracy.b)
+        cells, agreements = items_of(counts, (a.size, 2))
+        return {"cells": cells, "agreements": agreements, "a": a, "b": b}
 
     def flat(self) -> BetaBernoulli:
         """Return the accuracies of all bins of all groups in a row, cell g * B + b."""

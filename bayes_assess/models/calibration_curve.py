@@ -37,13 +37,16 @@ from jaxtyping import Array, Bool, Float, Int
 from scipy import special
 
 from bayes_assess._tools import engine
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.seeds import generator, jax_key
+from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics import particles as smc
 from bayes_assess.models._numerics.particles import Particles
 from bayes_assess.models.curve_members import Members
+from bayes_assess.models.program_items import added
 
 N_SMOOTH = 8  # smooth functions
 GROUP_EFFECTS = ("effect", "steepness", "lapses")  # u, v, l
@@ -267,6 +270,30 @@ class CurveState:
         """Posterior probability of every member, on the host."""
         prior, evidence = (np.asarray(x, np.float64) for x in (self.members.prior, self.particles.log_evidence))
         return special.softmax(np.log(prior) + evidence)
+
+    def program_arguments(self, counts: Any = None, member: int = 0) -> dict[str, Any]:
+        """Return the arguments of `program` under which its posterior is that of one member after `counts`.
+
+        Parameters
+        ----------
+        counts : (K, 2) integers, optional
+            Further labelled items of every cell without and with the event.
+        member : int
+            Which of the members, 0..B-1.
+
+        Raises
+        ------
+        LabelError
+            If the counts do not fit the cells.
+        PriorError
+            If there is no such member.
+        """
+        n_members = len(self.members.prior)
+        if not 0 <= member < n_members:
+            raise PriorError(f"The members of the belief are 0 to {n_members - 1}; found {show(member)}.")
+        told = added(np.asarray(self.counts, np.float64), counts)
+        coordinates, one = engine.fetched((self.coordinates, self.members))
+        return {"coordinates": coordinates, "member": one[member], "n": told.sum(1), "k": told[:, 1]}
 
     def observe(self, cell: Int[Array, ""], event: Bool[Array, ""]) -> CurveState:
         """Learn one label of a cell."""

@@ -33,6 +33,7 @@ from bayes_assess.models._numerics.dirichlet_sampling import (
     sample_dirichlet,
 )
 from bayes_assess.models.belief import merge_columns, pool_shares
+from bayes_assess.models.program_items import items_of
 
 FloatMatrix = Float[Array, "*batch K C"] | Float[np.ndarray, "*batch K C"]
 IntMatrix = Int[Array, "*batch K C"] | Int[np.ndarray, "*batch K C"]
@@ -153,6 +154,29 @@ class DirichletConfusion:
     def update_counts(self, counts: IntMatrix) -> DirichletConfusion:
         """Add counts (..., K, C) of outcomes: `update`, as outcomes are labels here."""
         return self.update(counts)
+
+    def program_arguments(self, counts: IntMatrix | None = None) -> dict[str, Any]:
+        """Return the arguments of `program` under which its posterior is this belief after `counts`.
+
+        Parameters
+        ----------
+        counts : (K, C) integers, optional
+            Items predicted k (rows) and labelled j (columns).
+
+        Raises
+        ------
+        LabelError
+            If the counts do not fit, or are no whole numbers.
+
+        Examples
+        --------
+        >>> data = DirichletConfusion.from_prior(n_predictions=2, n_classes=2).program_arguments([[0, 2], [1, 0]])
+        >>> data["predictions"].tolist(), data["labels"].tolist()
+        ([0, 0, 1], [1, 1, 0])
+        """
+        alpha = np.asarray(self.alpha)
+        predictions, labels = items_of(counts, alpha.shape)
+        return {"predictions": predictions, "labels": labels, "alpha": alpha}
 
     @any_engine
     def update_at_mean(self, n: Int[Array, "*batch K"]) -> DirichletConfusion:

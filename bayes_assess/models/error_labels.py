@@ -3,8 +3,8 @@
     h ~ Categorical(1/H),  theta_r ~ Dirichlet(kappa_h s_hr)  for every predicted class r,  label ~ Categorical(theta_r)
 
 Hypothesis h says which labels errors have and what that is worth: as the scores of the other classes say, or all alike,
-each worth 1, 4, 16 or 64 labels. Given h the posterior is a Dirichlet distribution again, and the evidence decides
-between hypotheses.
+each worth 1, 4, 16 or 64 labels; the program sums hypotheses out, as NUTS needs. Given h the
+posterior is a Dirichlet distribution again, and the evidence decides between hypotheses.
 
 Shapes: hypotheses H, predicted classes (rows) R, labels C.
 """
@@ -22,9 +22,11 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess.models.program_items import added, items_of
 
 _STRENGTHS = (1.0, 4.0, 16.0, 64.0)
 _EVEN = 0.05  # of every base distribution, so that no label is impossible
+_NEVER = -1e30  # logarithm of the probability of the label that is the prediction
 
 
 def program(
@@ -43,12 +45,21 @@ def program(
     labels : (N,) integers, optional
         Left out, they are simulated.
     """
-    n_hypotheses, n_rows, _ = base.shape
-    hypothesis = numpyro.sample("hypothesis", dist.CategoricalProbs(xp.full(n_hypotheses, 1 / n_hypotheses)))
-    with numpyro.plate("predicted", n_rows):
-        theta = xp.asarray(numpyro.sample("theta", dist.Dirichlet(xp.maximum(base[hypothesis], 1e-9))))
+    from bayes_assess.models._numerics import charts  # imports NumPyro
+
+    n_hypotheses, n_rows, n_labels = base.shape
+    place = xp.argsort(xp.asarray(base[0]) == 0, axis=-1, stable=True)[:, :-1]  # of the labels that errors have
+    alpha = xp.take_along_axis(xp.asarray(base), place[None], axis=-1)
+    log_share = xp.zeros((n_rows, 1))
+    if n_labels > 2:
+        alike = dist.Categorical(probs=xp.full(n_hypotheses, 1 / n_hypotheses))
+        rows = dist.MixtureSameFamily(alike, charts.LogitDirichlet(alpha).to_event(1))
+        log_share = charts.log_shares(xp.asarray(numpyro.sample("logit", rows)))
+    never = xp.full((n_rows, n_labels), _NEVER)
+    log_theta = engine.at(never)[xp.arange(n_rows)[:, None], place].set(log_share)
+    numpyro.deterministic("theta", xp.exp(log_theta))
     with numpyro.plate("item", len(row)):
-        numpyro.sample("label", dist.CategoricalProbs(theta[row]), obs=labels)
+        numpyro.sample("label", dist.CategoricalLogits(log_theta[row]), obs=labels)
 
 
 @partial(register_dataclass, data_fields=["base", "counts", "log_weight"], meta_fields=[])
@@ -107,6 +118,23 @@ class ErrorLabels:
             shares.append((1 - _EVEN) * given + _EVEN * even)
         base = np.stack([strength * share for share in shares for strength in _STRENGTHS]).astype(np.float32)
         return cls(base, np.zeros((size, size), np.float32), np.zeros(len(base), np.float32))
+
+    def program_arguments(self, counts: Any = None) -> dict[str, Any]:
+        """Return the arguments of `program` under which its posterior is this belief after `counts`.
+
+        Parameters
+        ----------
+        counts : (R, C) integers, optional
+            Further labels of items whose prediction is wrong, predicted classes in rows.
+
+        Raises
+        ------
+        LabelError
+            If the counts do not fit, or are no whole numbers.
+        """
+        told = added(np.asarray(self.counts, np.float64), counts)
+        row, labels = items_of(told, told.shape)
+        return {"base": np.asarray(self.base, np.float64), "row": row, "labels": labels}
 
     def observe(self, row: Int[Array, ""], label: Int[Array, ""], wrong: Bool[Array, ""]) -> ErrorLabels:
         """Learn one label of a predicted class, if the prediction is wrong."""

@@ -49,6 +49,7 @@ from bayes_assess.models._numerics.regression_points import (
 )
 from bayes_assess.models.belief import host_generator, pool_shares
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
+from bayes_assess.models.program_items import added, counts_of, items_of
 
 # Priors of METHODS 12.5. Without scores the intercept alone says how accurate a group is.
 _INTERCEPT, _INTERCEPT_WITH_SCORES, _SLOPE, _OTHER = (1.0, 2.0), (0.0, 2.0), (1.0, 0.7), (0.0, 0.7)
@@ -90,15 +91,21 @@ def program(
     >>> trace["theta"]["value"].shape, trace["agreement"]["value"].shape
     ((3,), (3,))
     """
+    from bayes_assess.models._numerics import charts  # imports NumPyro
+
     covariates = xp.asarray(covariates)
     with numpyro.plate("covariate", covariates.shape[1]):
-        coefficient = numpyro.sample("coefficient", dist.Normal(xp.asarray(location), xp.asarray(scale)))
+        law = dist.Normal(xp.asarray(location), xp.asarray(scale))
+        coefficient = xp.asarray(numpyro.sample("coefficient", law))
     strength = xp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
-    expected = engine.sigmoid(covariates @ xp.asarray(coefficient))
+    told = counts_of(groups, agreements, len(covariates), 2)[:, ::-1]
     with numpyro.plate("group", len(covariates)):
-        theta = numpyro.sample("theta", dist.Beta(strength * expected, strength * (1 - expected)))
+        expected = xp.asarray(numpyro.deterministic("expected", expected_accuracy(covariates @ coefficient)))
+        parameters = strength * xp.stack([expected, 1 - expected], axis=-1)
+        logit = xp.asarray(numpyro.sample("logit", charts.LogitDirichlet(parameters, told)))[..., 0]
+        numpyro.deterministic("theta", engine.sigmoid(logit))
     with numpyro.plate("label", len(groups)):
-        numpyro.sample("agreement", dist.Bernoulli(probs=xp.asarray(theta)[groups]), obs=agreements)
+        numpyro.sample("agreement", dist.Bernoulli(logits=logit[groups]), obs=agreements)
 
 
 _DATA = ["covariates", "location", "scale", "agreements", "labels", "coefficients", "log_strength", "log_weight"]
@@ -213,6 +220,32 @@ class HierarchicalAccuracy:
         """Add counts (..., G, 2) of outcomes: column 0 disagreements, column 1 agreements."""
         counts = np.asarray(counts) if isinstance(counts, list | tuple) else counts
         return self.update(counts[..., 1], counts.sum(-1))
+
+    def program_arguments(self, counts: IntGroups | None = None) -> dict[str, Any]:
+        """Return the arguments of `program` under which its posterior is this belief after `counts`.
+
+        Parameters
+        ----------
+        counts : (G, 2) integers, optional
+            Further labels of every group: column 0 disagreements, column 1 agreements.
+
+        Raises
+        ------
+        LabelError
+            If the counts do not fit, or are no whole numbers.
+
+        Examples
+        --------
+        >>> belief = HierarchicalAccuracy.from_prior(n_groups=2).update([1, 0], [1, 1])
+        >>> data = belief.program_arguments([[0, 1], [0, 0]])
+        >>> data["groups"].tolist(), data["agreements"].tolist()
+        ([0, 0, 1], [1, 1, 0])
+        """
+        labels, agreements = np.asarray(self.labels), np.asarray(self.agreements)
+        told = added(np.stack([labels - agreements, agreements], axis=-1), counts)
+        groups, outcomes = items_of(told, (*labels.shape, 2))
+        prior = {name: np.asarray(getattr(self, name)) for name in ("covariates", "location", "scale")}
+        return {"groups": groups, "agreements": outcomes, **prior}
 
     @any_engine
     def observe(self, group: Int[Array, ""], outcome: Int[Array, ""]) -> HierarchicalAccuracy:

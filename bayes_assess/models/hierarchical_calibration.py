@@ -54,6 +54,7 @@ from bayes_assess.models._numerics.calibration_points import (
 )
 from bayes_assess.models.belief import pool_shares
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
+from bayes_assess.models.program_items import added, counts_of, items_of
 
 _MOST_DRAWS, _FEWEST_DRAWS, _NUMBERS = 10_000, 1_000, 4_000_000  # for quantiles: as many as fit in some numbers
 
@@ -78,11 +79,14 @@ def program(cells: Int[Array, " N"], agreements: Int[Array, " N"] | None = None,
     >>> trace["group_effect"]["value"].shape, trace["theta"]["value"].shape, trace["agreement"]["value"].shape
     ((2, 1), (2, 3), (2,))
     """
+    from bayes_assess.models._numerics import charts  # imports NumPyro
+
     x = xp.asarray(x)
     departure = dist.Normal(xp.asarray(CALIBRATED), xp.outer(xp.asarray(DEPARTURES), xp.asarray(UNITS)))
     alike = dist.Categorical(probs=xp.full(len(DEPARTURES), 1 / len(DEPARTURES)))
     curve = dist.MixtureSameFamily(alike, departure.to_event(1))
-    coefficients = xp.asarray(numpyro.sample("coefficients", curve))
+    unit = DEPARTURES[len(DEPARTURES) // 2] * np.array(UNITS)
+    coefficients = xp.asarray(numpyro.sample("coefficients", charts.ManySizes(curve, CALIBRATED, unit)))
     logit = coefficients[0] + coefficients[1] * x
     strength = xp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
     groups = numpyro.plate("group", x.shape[0], dim=-2)
@@ -90,11 +94,14 @@ def program(cells: Int[Array, " N"], agreements: Int[Array, " N"] | None = None,
         spread = xp.exp(numpyro.sample("log_spread", dist.Normal(*LOG_SPREAD)))
         with groups:
             logit = logit + spread * numpyro.sample("group_effect", dist.Normal(0.0, 1.0))
-    expected = probability(logit)
+    told = counts_of(cells, agreements, x.size, 2).reshape(*x.shape, 2)[..., ::-1]
     with groups, numpyro.plate("bin", x.shape[1], dim=-1):
-        theta = numpyro.sample("theta", dist.Beta(strength * expected, strength * (1 - expected)))
+        expected = xp.asarray(numpyro.deterministic("expected", probability(logit)))
+        parameters = strength * xp.stack([expected, 1 - expected], axis=-1)
+        logit = xp.asarray(numpyro.sample("logit", charts.LogitDirichlet(parameters, told)))[..., 0]
+        numpyro.deterministic("theta", engine.sigmoid(logit))
     with numpyro.plate("label", len(cells)):
-        numpyro.sample("agreement", dist.Bernoulli(probs=xp.ravel(xp.asarray(theta))[cells]), obs=agreements)
+        numpyro.sample("agreement", dist.Bernoulli(logits=xp.ravel(logit)[cells]), obs=agreements)
 
 
 _DATA = [
@@ -197,6 +204,30 @@ class HierarchicalCalibration:
         """Add `successes` agreements among `trials` labels, each (..., K), and place points and nodes anew."""
         agreements, labels = self.agreements + _floats(successes), self.labels + _floats(trials)
         return self.fit(self.logit_score, agreements, labels)
+
+    def program_arguments(self, counts: IntGroups | None = None) -> dict[str, Any]:
+        """Return the arguments of `program` under which its posterior is this belief after `counts`.
+
+        Parameters
+        ----------
+        counts : (K, 2) integers, optional
+            Further labels of every cell g * B + b: column 0 disagreements, column 1 agreements.
+
+        Raises
+        ------
+        LabelError
+            If the counts do not fit, or are no whole numbers.
+
+        Examples
+        --------
+        >>> data = HierarchicalCalibration.from_prior(score=[0.6, 0.9], size=[3, 9]).program_arguments([[0, 1], [2, 0]])
+        >>> data["cells"].tolist(), data["agreements"].tolist(), data["x"].shape
+        ([0, 1, 1], [1, 0, 0], (1, 2))
+        """
+        labels, agreements = np.asarray(self.labels), np.asarray(self.agreements)
+        told = added(np.stack([labels - agreements, agreements], axis=-1), counts)
+        cells, outcomes = items_of(told, (*labels.shape, 2))
+        return {"cells": cells, "agreements": outcomes, "x": np.asarray(self.logit_score)}
 
     def update_counts(self, counts: IntGroups) -> HierarchicalCalibration:
         """Add counts (..., K, 2) of outcomes: column 0 disagreements, column 1 agreements."""

@@ -38,6 +38,7 @@ from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics.dirichlet_points import CONCENTRATION, MIX, weighted_points
+from bayes_assess.models._numerics.regression_points import expected_accuracy
 from bayes_assess.models.belief import merge_columns, pool_shares
 from bayes_assess.models.dirichlet_confusion import FloatMatrix, IntMatrix, row_shares
 from bayes_assess.models.hierarchical_accuracy import LOG_STRENGTH, HierarchicalAccuracy
@@ -51,6 +52,7 @@ from bayes_assess.models.nested_dirichlet import (
     row_quantiles,
     split_counts,
 )
+from bayes_assess.models.program_items import added, counts_of, items_of
 
 
 def program(
@@ -89,24 +91,33 @@ def program(
     >>> trace["theta"]["value"].shape, trace["label"]["value"].shape
     ((3, 3), (3,))
     """
+    from bayes_assess.models._numerics import charts  # imports NumPyro
+
     covariates, own, told, even = (xp.asarray(x) for x in (covariates, own, told, even))
     with numpyro.plate("covariate", covariates.shape[1]):
         coefficient = numpyro.sample("coefficient", dist.Normal(xp.asarray(location), xp.asarray(scale)))
     strength = xp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
     kappa = xp.exp(numpyro.sample("log_kappa", dist.Normal(*CONCENTRATION)))
     mix = engine.sigmoid(numpyro.sample("logit_mix", dist.Normal(*MIX)))
-    expected = engine.sigmoid(covariates @ xp.asarray(coefficient))
+    expected = expected_accuracy(covariates @ xp.asarray(coefficient))
     n_rows, n_outcomes = told.shape
     place = (own[:, None] + 1 + xp.arange(n_outcomes - 1)) % n_outcomes  # columns of the errors
     q = xp.take_along_axis((1 - mix) * told + mix * even, place, axis=1)
+    counts, row = counts_of(predictions, labels, n_rows, n_outcomes), xp.arange(n_rows)
+    right, errors = counts[row, own], xp.take_along_axis(counts, place, axis=1)
     with numpyro.plate("prediction", n_rows):
-        agreement = numpyro.sample("agreement", dist.Beta(strength * expected, strength * (1 - expected)))
-        share = numpyro.sample("error_share", dist.Dirichlet(kappa * q))
-    agreement, row = xp.asarray(agreement), xp.arange(n_rows)
-    theta = engine.at(xp.zeros(told.shape))[row[:, None], place].set((1 - agreement[:, None]) * xp.asarray(share))
-    theta = numpyro.deterministic("theta", engine.at(theta)[row, own].set(agreement))
+        parameters = strength * xp.stack([expected, 1 - expected], axis=-1)
+        seen = xp.stack([right, errors.sum(1)], axis=-1)
+        logit = xp.asarray(numpyro.sample("logit", charts.LogitDirichlet(parameters, seen)))
+        right, wrong = xp.moveaxis(charts.log_shares(logit), -1, 0)
+        share = xp.zeros((n_rows, 1))
+        if n_outcomes > 2:
+            law = charts.LogitDirichlet(kappa * q, errors)
+            share = charts.log_shares(xp.asarray(numpyro.sample("error_logit", law)))
+    log_theta = xp.zeros(told.shape).at[row[:, None], place].set(wrong[:, None] + share).at[row, own].set(right)
+    numpyro.deterministic("theta", xp.exp(log_theta))
     with numpyro.plate("item", len(predictions)):
-        numpyro.sample("label", dist.CategoricalProbs(xp.asarray(theta)[predictions]), obs=labels)
+        numpyro.sample("label", dist.CategoricalLogits(log_theta[predictions]), obs=labels)
 
 
 _TABLES = ("told", "even", "counts")
@@ -207,6 +218,36 @@ class HierarchicalConfusion:
     def refreshed(self) -> HierarchicalConfusion:
         """Place the points anew, after `observe` or `update_at_mean` has moved their weights or the counts alone."""
         return self.update_counts(xp.zeros_like(self.counts))
+
+    def program_arguments(self, counts: IntMatrix | None = None) -> dict[str, Any]:
+        """Return the arguments of `program` under which its posterior is this belief after `counts`.
+
+        Parameters
+        ----------
+        counts : (K, O) integers, optional
+            Further labels of every predicted class (rows) by outcome (columns).
+
+        Raises
+        ------
+        LabelError
+            If the counts do not fit, or are no whole numbers.
+        PriorError
+            If an outcome is impossible: the program has a density for none such.
+
+        Examples
+        --------
+        >>> prior = HierarchicalConfusion.from_prior(n_classes=3)
+        >>> prior.program_arguments([[1, 0, 0], [0, 0, 2], [0, 0, 0]])["labels"].tolist()
+        [0, 2, 2]
+        """
+        own, told, even = (np.asarray(x) for x in (self.own, self.told, self.even))
+        if ((even > 0).sum(1) < even.shape[1] - 1).any():
+            raise PriorError("The program takes every outcome for possible, and some is impossible here.")
+        predictions, labels = items_of(added(np.asarray(self.counts), counts), told.shape)
+        prior = self.agreement.program_arguments()
+        regression = {name: prior[name] for name in ("covariates", "location", "scale")}
+        errors = {"own": own, "told": told, "even": even}
+        return {"predictions": predictions, "labels": labels, **regression, **errors}
 
     @any_engine
     def observe(self, cell: Int[Array, ""], outcome: Int[Array, ""]) -> HierarchicalConfusion:

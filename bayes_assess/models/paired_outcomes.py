@@ -32,6 +32,7 @@ from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
 from bayes_assess.models._numerics.dirichlet_sampling import log_multivariate_beta, others, sample_dirichlet
 from bayes_assess.models.belief import pool_shares
+from bayes_assess.models.program_items import items_of
 
 OUTCOMES = ("both", "first", "second", "neither")
 
@@ -149,6 +150,35 @@ class PairedOutcomes:
     def update_counts(self, counts: IntOutcomes) -> PairedOutcomes:
         """Add counts (..., 4) of outcomes: `update`."""
         return self.update(counts)
+
+    def program_arguments(self, counts: IntOutcomes | None = None) -> dict[str, Any]:
+        """Return the arguments of `program` under which its posterior is this belief after `counts`.
+
+        Parameters
+        ----------
+        counts : (G, 4) or (4,) integers, as the parameters, optional
+            Labelled items with every outcome.
+
+        Raises
+        ------
+        LabelError
+            If the counts do not fit, or are no whole numbers.
+        PriorError
+            If an outcome is impossible: the program has a density for none such.
+
+        Examples
+        --------
+        >>> PairedOutcomes.from_prior().program_arguments([1, 0, 0, 2])["outcomes"].tolist()
+        [0, 3, 3]
+        """
+        alpha = np.asarray(self.alpha)
+        if not (alpha > 0).all():
+            raise PriorError(
+                "The program takes positive parameters, and an outcome is impossible here, of parameter 0."
+            )
+        table = np.atleast_2d(alpha)
+        groups, outcomes = items_of(None if counts is None else np.atleast_2d(counts), table.shape)
+        return {"groups": groups, "outcomes": outcomes, "alpha": alpha}
 
     @any_engine
     def update_at_mean(self, n: Int[Array, "*batch"]) -> PairedOutcomes:

@@ -44,9 +44,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools import engine
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess.errors import PriorError
 from bayes_assess.models._value_gibbs import Gibbs
 from bayes_assess.models._value_terms import (
     GATHERED,
@@ -55,6 +57,7 @@ from bayes_assess.models._value_terms import (
     OWN,
     PART_PRIOR,
     PARTS,
+    SHARES,
     SIGMA_MEAN,
     SIGMA_SHAPE,
     TAILS,
@@ -64,8 +67,10 @@ from bayes_assess.models._value_terms import (
     outlying_shares,
     rarities,
     spread_out,
+    terms,
     within,
 )
+from bayes_assess.models.program_items import added, items_of
 
 _UNKNOWN, _MOST_RARE = 0.02, 3.0  # variance of the mean of a cell that is as rare as wide, for decisions
 _POOLED = 1.5  # labels as which the variance of all cells counts in that of a cell, for decisions
@@ -108,9 +113,10 @@ def program(
         line = model.columns @ xp.asarray(weight)
         mean = numpyro.sample("mean", dist.StudentT(TAILS, line, xp.sqrt(xp.asarray(model.tau2)[level])))
         variance = numpyro.sample("variance", dist.InverseGamma(NU / 2, NU / 2 * sigma2))
-        lost = numpyro.sample("at_loss", dist.Bernoulli(at_loss(rarity, xp))) == 1
-        first, second = (xp.where(lost, 1.0, OWN * mean_share) for mean_share in (expected, 1 - expected))
-        own = numpyro.sample("outlying", dist.Beta(first, second))
+        lost = xp.asarray(at_loss(rarity, xp))
+        first, second = (xp.stack([OWN * part, xp.ones_like(part)], axis=-1) for part in (expected, 1 - expected))
+        either = dist.CategoricalProbs(xp.stack([1 - lost, lost], axis=-1))  # at a loss or not, summed out
+        own = numpyro.sample("outlying", dist.MixtureSameFamily(either, dist.Beta(first, second)))
         place = numpyro.sample("place", dist.Dirichlet(GATHERED * part))
     mean, spread = xp.asarray(mean)[:, None], xp.sqrt(xp.asarray(variance))[:, None]
     between = engine.ndtr(((values[1:] + values[:-1]) / 2 - mean) / spread)
@@ -192,6 +198,39 @@ class ValuedLabels:
         counts = np.zeros((len(x), len(values)), np.float32)
         rarity, numbers = rarity.astype(np.float32), ((values - least) / span).astype(np.float32)
         return cls(x.astype(np.float32), group, rarity, numbers, counts, apart.astype(np.float32))
+
+    def program_arguments(self, counts: Any = None, level: int = 0, share: float = SHARES[4]) -> dict[str, Any]:
+        """Return the arguments of `program` at one level of (tau, phi, omega) and one pi, after `counts`.
+
+        Parameters
+        ----------
+        counts : (K, C) integers, optional
+            Further labelled items of every cell.
+        level : int
+            0..T-1.
+        share : float in (0, 1)
+            pi.
+
+        Raises
+        ------
+        LabelError
+            If the counts do not fit, or are no whole numbers.
+        PriorError
+            If there is no such level, or the share is none.
+        """
+        x, apart, values, rarity = (
+            np.asarray(part, np.float64) for part in (self.x, self.apart, self.values, self.rarity)
+        )
+        model = terms(x, np.asarray(self.group), apart)
+        if not 0 <= level < len(model.tau2) or not 0 < share < 1:
+            raise PriorError(
+                f"Levels are 0 to {len(model.tau2) - 1}, and shares lie between 0 and 1; found level {show(level)} and "
+                f"share {show(share)}."
+            )
+        told = added(np.asarray(self.counts, np.float64), counts)
+        cell, labels = items_of(told, told.shape)
+        prior = {"model": model, "level": level, "share": float(share), "values": values, "rarity": rarity}
+        return {**prior, "cell": cell, "labels": labels}
 
     def observe(
         self, cell: Int[Array, ""] | int, label: Int[Array, ""] | int, matters: Bool[Array, ""] | bool = True

@@ -31,8 +31,15 @@ _OPTIMAL_ORDER = 1024  # clusters; the best order of more takes too long
 _NUDGE = 1e-9  # of a stratum; what lies on an edge but for rounding always goes to the same side
 
 
-def distinct_of(scores: Float[np.ndarray, " M"]) -> tuple[Float[np.ndarray, " V"], Int[np.ndarray, " V"]]:
-    """Sorted distinct scores, and how many items have each."""
+def distinct_of(
+    scores: Float[np.ndarray, " M"], times: Int[np.ndarray, " M"] | None = None
+) -> tuple[Float[np.ndarray, " V"], Int[np.ndarray, " V"]]:
+    """Sorted distinct scores, and how many items have each; `times` are the items that every row stands for."""
+    if times is not None:
+        order = np.argsort(scores)
+        scores, times = scores[order], times[order]
+        first = first_of_each(scores)
+        return scores[first], np.add.reduceat(times, first)
     ordered = np.sort(scores)
     first = first_of_each(ordered)
     return ordered[first], np.diff(first, append=len(ordered))

@@ -17,9 +17,10 @@ from jaxtyping import Float, Int
 from bayes_assess._tools.arrays import CHUNK, frozen, show
 from bayes_assess.errors import BudgetError, PartitionError
 from bayes_assess.pool._columns import RESERVED
+from bayes_assess.pool.counting import add_up, count, mean
 from bayes_assess.pool.groups import Groups, partition
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.source import ArraySource, ItemSource
+from bayes_assess.pool.source import ItemSource
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,8 +121,11 @@ class Cells:
         return self.source.take(np.full(len(ranks), cell), ranks)
 
     def one_of_each(self) -> Int[np.ndarray, " K"]:
-        """Return an item of every cell, none of which may be empty: what cells are constant on can be read off it."""
-        return self.source.take(np.arange(self.n_cells), np.zeros(self.n_cells, np.int64))
+        """Return a row of the pool's arrays of every cell, none of which may be empty.
+
+        What cells are constant on can be read off it.
+        """
+        return self.source.one_of_each()
 
     def split(self, cell: int, items: Any, name: str) -> Cells:
         """Cut a cell in two; the others stay what they are, and so do their numbers.
@@ -204,24 +208,20 @@ def cells(pool: Pool, by: Any = RESERVED, *, seed: int = 0) -> Cells:
     """
     groups = partition(pool, by)
     seed = _check_seed(seed)
-    sizes = np.zeros(groups.n_groups, dtype=np.int64)
-    totals = np.zeros(groups.n_groups)
+    sizes = count(groups.codes, groups.n_groups, pool.multiplicity)
     confidence = None if pool.multilabel else pool.confidence
-    for start in range(0, pool.n_items, CHUNK):  # chunks, since bincount makes 8-byte copies of what it counts
-        rows = slice(start, start + CHUNK)
-        sizes += np.bincount(groups.codes[rows], minlength=groups.n_groups)
-        if confidence is not None:
-            totals += np.bincount(groups.codes[rows], weights=confidence[rows], minlength=groups.n_groups)
     mean_score = None
     if confidence is not None:
-        mean_score = frozen(np.where(sizes > 0, totals, confidence.mean()) / np.maximum(sizes, 1))
+        totals = add_up(groups.codes, confidence, groups.n_groups, pool.multiplicity)
+        whole = mean(confidence, pool.multiplicity)
+        mean_score = frozen(np.where(sizes > 0, totals, whole) / np.maximum(sizes, 1))
     return Cells(
         sizes=frozen(sizes),
         mean_score=mean_score,
         names=groups.names,
         description=groups.description,
         parts=tuple(part.groups for part in groups.parts or (groups,)),
-        source=ArraySource.shuffled(pool, groups.codes, sizes, seed),
+        source=pool.source_of(groups.codes, sizes, seed),
     )
 
 

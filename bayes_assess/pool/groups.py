@@ -13,6 +13,7 @@ from bayes_assess.errors import PartitionError
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool._cuts import check_count, check_finite, interval_names, shortfall
 from bayes_assess.pool._scores import is_single, reached
+from bayes_assess.pool.counting import Times, add_up, count
 from bayes_assess.pool.pool import Pool
 
 
@@ -179,7 +180,7 @@ def partition(pool: Pool, by: Any = RESERVED) -> Partition:
     (['north', 'south'], [1, 0, 1])
     """
     if isinstance(by, Partition):
-        return _check_length(by, len(by.codes), pool)
+        return _check_length(by, len(by.codes), pool.n_rows, pool)
     if isinstance(by, Cut):
         return by.cut(pool)
     if isinstance(by, str):
@@ -197,7 +198,8 @@ def partition(pool: Pool, by: Any = RESERVED) -> Partition:
             f"Cannot cut a pool by {type(by).__name__} of shape {values.shape}; "
             'pass "prediction", a group column, ba.ScoreBins(n), or an array with one value per item.'
         )
-    return _by_values(_check_length(values, len(values), pool), "given groups")
+    pool.check_in_memory("An array of groups has a value for every item")
+    return _by_values(_check_length(values, len(values), pool.n_items, pool), "given groups")
 
 
 def cross(first: Partition, second: Partition) -> Partition:
@@ -231,7 +233,7 @@ def cross(first: Partition, second: Partition) -> Partition:
     return Partition(frozen(codes), frozen(names), description, note=notes or None, parts=(first, second))
 
 
-def block_means(partition: Partition, values: Any) -> np.ndarray:
+def block_means(partition: Partition, values: Any, times: Times = None) -> np.ndarray:
     """Average values over the items of each group, in float64.
 
     Parameters
@@ -240,6 +242,8 @@ def block_means(partition: Partition, values: Any) -> np.ndarray:
         G groups of M items.
     values : array (M,) or (M, C)
         Finite numbers, such as scores.
+    times : array of int (M,), optional
+        Items that every row stands for, `Pool.multiplicity`.
 
     Returns
     -------
@@ -266,20 +270,16 @@ def block_means(partition: Partition, values: Any) -> np.ndarray:
             "pass numbers, (items,) or (items, classes)."
         )
     table = array.reshape(len(array), -1)
-    sums = np.zeros((table.shape[1], partition.n_groups))
-    for start in range(0, len(table), CHUNK):
-        rows = slice(start, start + CHUNK)
-        for total, column in zip(sums, table[rows].T, strict=True):
-            total += np.bincount(codes[rows], column, partition.n_groups)
+    sums = np.array([add_up(codes, column, partition.n_groups, times) for column in table.T])
     if not np.isfinite(sums).all():
         check_finite(array, "value")
-    counts = np.bincount(codes, minlength=partition.n_groups)
-    means = np.where(counts > 0, sums / np.maximum(counts, 1), sums.sum(1, keepdims=True) / len(codes))
+    counts = count(codes, partition.n_groups, times)
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), sums.sum(1, keepdims=True) / counts.sum())
     return means.T.reshape(-1, *array.shape[1:])
 
 
-def _check_length(groups: Any, length: int, pool: Pool) -> Any:
-    if length != pool.n_items:
+def _check_length(groups: Any, length: int, expected: int, pool: Pool) -> Any:
+    if length != expected:
         raise PartitionError(
             f"The groups are those of {length:,} items, but the pool has {pool.n_items:,}; pass one each."
         )
@@ -330,9 +330,10 @@ def _by_confidence(pool: Pool, bins: ScoreBins) -> Partition:
         )
     note = None
     if bins.kind == "width":
+        pool.check_bins(bins.n_bins)
         edges = np.arange(bins.n_bins + 1) / bins.n_bins
     else:
-        edges = _quantiles(confidence, bins.n_bins)
+        edges = _quantiles(confidence, bins.n_bins, pool.multiplicity)
         note = shortfall(len(edges) - 1, bins.n_bins, "bins", pool.n_items)
     n_bins = len(edges) - 1
     # inner edges only, so that the last bin holds both of its own
@@ -345,12 +346,16 @@ def _by_confidence(pool: Pool, bins: ScoreBins) -> Partition:
     return Partition(_small(codes, n_bins), frozen(_bin_names(edges)), description, frozen(edges), note)
 
 
-def _quantiles(confidence: np.ndarray, n_bins: int) -> np.ndarray:
+def _quantiles(confidence: np.ndarray, n_bins: int, times: Times) -> np.ndarray:
     """Edges at order statistics: each left edge is the confidence of some item, so no bin is empty."""
-    size = len(confidence)
-    ranks = np.unique(np.arange(n_bins) * size // n_bins)
-    ordered = np.sort(confidence)
-    return np.append(np.unique(ordered[ranks]), ordered[-1])
+    if times is None:
+        size, ordered = len(confidence), np.sort(confidence)
+        at = np.unique(np.arange(n_bins) * size // n_bins)
+    else:
+        order = np.argsort(confidence)
+        upto, ordered = np.cumsum(times[order]), confidence[order]
+        at = np.searchsorted(upto, np.arange(n_bins) * int(upto[-1]) // n_bins, side="right")
+    return np.append(np.unique(ordered[at]), ordered[-1])
 
 
 def _bin_names(edges: np.ndarray) -> np.ndarray:

@@ -66,8 +66,27 @@ class MultiLabelSpace(LabelSpace):
                 f"Codes of label sets are 0 to {self.n_sets - 1} so far; found {codes.min()} to {codes.max()}."
             )
         n_classes = len(self.classes)
-        packed = np.frombuffer(b"".join(self._codes), np.uint8).reshape(self.n_sets, -(-n_classes // 8))
-        return np.unpackbits(packed[codes], axis=-1, count=n_classes).astype(bool)
+        return np.unpackbits(self.told()[codes], axis=-1, count=n_classes).astype(bool)
+
+    def told(self) -> np.ndarray:
+        """Return the sets told so far in the order of their codes, packed, (n_sets, bytes)."""
+        return np.frombuffer(b"".join(self._codes), np.uint8).reshape(self.n_sets, -(-len(self.classes) // 8))
+
+    def adopt(self, told: np.ndarray) -> bool:
+        """Let codes stand for the sets for which they stood elsewhere; False if they stand for other sets here.
+
+        Examples
+        --------
+        >>> first, second = (MultiLabelSpace(np.array(["cat", "dog"]), declared=True) for _ in range(2))
+        >>> code = first.codes(["dog;cat"])
+        >>> second.adopt(first.told()), second.names(code).tolist()
+        (True, ['cat;dog'])
+        """
+        rows = [row.tobytes() for row in told]
+        if any(one != other for one, other in zip(self._codes, rows, strict=False)):
+            return False
+        self._codes.update({row: code for code, row in enumerate(rows)})
+        return True
 
     @property
     def choices(self) -> tuple[Any, ...]:

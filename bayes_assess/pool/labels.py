@@ -56,6 +56,14 @@ class LabelSpace:
         """Return the labels that codes stand for."""
         return self.classes[codes]
 
+    def told(self) -> np.ndarray:
+        """Return what codes stand for that were given out as labels were told, in their order; none here."""
+        return np.zeros(0, np.uint8)
+
+    def adopt(self, told: np.ndarray) -> bool:
+        """Let codes stand for what they stood for elsewhere, see `told`; False if they stand for other labels here."""
+        return True
+
     def codes(self, labels: Any, ids: Any = None) -> Int[np.ndarray, " n"]:
         """Return labels as codes into ``classes``, int32.
 

@@ -164,6 +164,10 @@ class MultiLabelPool(Pool):
         """Return the classes predicted of items as texts such as ``"cat;dog"``, (n,)."""
         return self.label_space.texts(self.indicators[items])
 
+    def any_labels(self, n: int) -> np.ndarray:
+        """Return `n` labels that items could have: that no class applies."""
+        return np.repeat(NO_LABEL, n)
+
     def system_codes(self, name: str) -> NoReturn:
         """Raise PoolError: there are no codes of single predictions."""
         self._refuse("predicted class per item", "its predictions are pool.indicators; make a pool for each system")

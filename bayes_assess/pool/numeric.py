@@ -74,11 +74,16 @@ class NumericLabels(LabelSpace):
         if at is not None:
             problem = f"is missing ({shown(values[at])}); leave the item out until it is labelled"
             raise LabelError(f"The label {where(at, names)} {problem}.")
-        codes, at = nearest(values, self.lowest, self.highest, len(self.classes))
+        codes, at = self._coded(values)
         if at is not None:
-            bounds = f"{self.lowest:g} to {self.highest:g}"
-            raise LabelError(f"The label {where(at, names)} is {shown(values[at])}; labels are numbers from {bounds}.")
+            bounds = f"numbers from {self.lowest:g} to {self.highest:g}"
+            bounds = "finite numbers" if math.isinf(self.lowest) and math.isinf(self.highest) else bounds
+            raise LabelError(f"The label {where(at, names)} is {shown(values[at])}; labels are {bounds}.")
         return codes
+
+    def _coded(self, values: np.ndarray) -> tuple[Int[np.ndarray, " n"], int | None]:
+        """Return the codes of values, and the position of the first that is no label."""
+        return nearest(values, self.lowest, self.highest, len(self.classes))
 
     def including(self, labels: Any) -> np.ndarray:
         """Return the classes: bounds say what labels can be."""
@@ -89,7 +94,8 @@ class NumericPool(Pool):
     """Items to be labelled with numbers within bounds; ``ba.Pool(predictions=..., bounds=(0, 100))`` makes it.
 
     Predictions are the numbers that a judge gives, of whatever quality. Predictions and labels are rounded to steps,
-    which are the classes of the pool, so that `Mean` asks for the mean label.
+    which are the classes of the pool, so that `Mean` asks for the mean label. Measures of regression, such as
+    ``Metric("mae")``, take predictions and labels as they are, see `exact`.
 
     Parameters
     ----------
@@ -104,6 +110,8 @@ class NumericPool(Pool):
         As of every pool.
     systems : mapping of str to array (M,), optional
         Numbers of further judges.
+    scores : array (M,), optional
+        How far off each prediction is expected to be, see `bayes_assess.pool.numbers.NumberPool`.
 
     Attributes
     ----------
@@ -130,6 +138,7 @@ class NumericPool(Pool):
 
     bounds: tuple[float, float]
     step: float
+    _numbers: dict[str, Any]
 
     def __init__(
         self,
@@ -146,13 +155,12 @@ class NumericPool(Pool):
         classes: Any = None,
         multilabel: bool = False,
     ) -> None:
-        unfit = {"scores": scores, "confidence": confidence, "classes": classes, "multilabel": multilabel or None}
-        for name, value in unfit.items():
-            if value is not None:
-                raise PoolError(f"Items that are labelled with numbers have no {name}; leave out bounds, or {name}.")
+        from bayes_assess.pool.numbers import checked_spread, refuse_unfit  # which imports this module
+
+        refuse_unfit(confidence=confidence, classes=classes, multilabel=multilabel or None)
         if predictions is None:
             raise PoolError("A pool of numbers needs predictions: a number per item, such as a judge's points.")
-        lowest, highest = _checked_bounds(bounds)
+        lowest, highest = number_end(bounds, 0), number_end(bounds, 1)
         names = _grid(lowest, highest, step)
         codes = _rounded(predictions, "prediction", lowest, highest, len(names))
         others = {
@@ -161,6 +169,29 @@ class NumericPool(Pool):
         }
         super().__init__(predictions=codes, classes=names, ids=ids, groups=groups, systems=others, show=show)
         self._fill(bounds=(lowest, highest), step=(highest - lowest) / (len(names) - 1))
+        exact = {name: as_numbers(np.atleast_1d(values_of(one))) for name, one in (systems or {}).items()}
+        numbers = as_numbers(np.atleast_1d(values_of(predictions)))
+        self._fill(_numbers={"scores": checked_spread(scores, len(codes)), "predictions": numbers, "systems": exact})
+
+    @cached_property
+    def exact(self) -> Pool:
+        """The same items with predictions and labels as they are, a `NumberPool`.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=[0.311, 0.9], bounds=(0, 1))
+        >>> pool.prediction_names([0]).tolist(), pool.exact.prediction_names([0]).tolist()
+        (['0.32'], ['0.311'])
+        """
+        from bayes_assess.pool.numbers import NumberPool
+
+        same = {"ids": self._given_ids, "groups": self._groups, "show": self._show}
+        return NumberPool(bounds=self.bounds, **same, **self._numbers)
+
+    def of_fingerprint(self, fingerprint: str) -> Pool | None:
+        """Return the pool that has this fingerprint: itself, or `exact`; None if neither has it."""
+        return next((one for one in (self, self.exact) if one.fingerprint() == fingerprint), None)
 
     @cached_property
     def label_space(self) -> NumericLabels:
@@ -186,15 +217,21 @@ def nearest(
     >>> nearest(np.array([0.0, 4.4, 11.0]), 0, 10, 11)
     (array([0, 4, 0], dtype=int32), 2)
     """
-    numbers = _as_numbers(values)
+    numbers = as_numbers(values)
     with np.errstate(invalid="ignore"):
         wrong = np.logical_not((numbers >= lowest) & (numbers <= highest))
     place = (np.where(wrong, lowest, numbers) - lowest) / (highest - lowest) * (n_classes - 1)
     return np.rint(place).astype(np.int32), first_true(wrong)
 
 
-def _as_numbers(values: np.ndarray) -> Float[np.ndarray, " n"]:
-    """Convert numbers and their texts; what is neither becomes NaN."""
+def as_numbers(values: np.ndarray) -> Float[np.ndarray, " n"]:
+    """Convert numbers and their texts; what is neither becomes NaN.
+
+    Examples
+    --------
+    >>> as_numbers(np.array(["1.5", "many"]))
+    array([1.5, nan])
+    """
     if values.dtype.kind in "iuf":
         return values.astype(np.float64)
     return np.array([_number(value) for value in values.tolist()], np.float64)
@@ -207,16 +244,24 @@ def _number(value: Any) -> float:
         return math.nan
 
 
-def _checked_bounds(bounds: Any) -> tuple[float, float]:
+def number_end(bounds: Any, end: int) -> float:
+    """Return the least number of a label, or the greatest, or raise PoolError if these are no bounds.
+
+    Examples
+    --------
+    >>> number_end((0, float("inf")), 1)
+    inf
+    """
     try:
-        lowest, highest = (_number(end) for end in bounds)
+        lowest, highest = (_number(one) for one in bounds)
     except (TypeError, ValueError):
         lowest = highest = math.nan
-    if not (math.isfinite(lowest) and math.isfinite(highest) and lowest < highest):
+    if not lowest < highest or lowest == math.inf or highest == -math.inf:
         raise PoolError(
-            f"Bounds are the least and the greatest number of a label, such as (0, 100); found {shown(bounds)}."
+            "Bounds are the least and the greatest number of a label, such as (0, 100), or -inf and inf where there is "
+            f"none; found {shown(bounds)}."
         )
-    return lowest, highest
+    return (lowest, highest)[end]
 
 
 def _grid(lowest: float, highest: float, step: float | None) -> np.ndarray:

@@ -80,7 +80,8 @@ class Pool:
     multilabel : bool
         Whether an item may have several labels, or none: True makes a `MultiLabelPool`.
     bounds, step : two floats, and a float, optional
-        Where labels are numbers: the least and the greatest, and what they are rounded to. Makes a `NumericPool`.
+        Where labels are numbers: the least and the greatest, and what they are rounded to. Makes a `NumericPool`, or
+        without finite bounds, such as ``(-inf, inf)``, a `bayes_assess.pool.numbers.NumberPool`.
 
     Attributes
     ----------
@@ -111,6 +112,10 @@ class Pool:
     """
 
     multilabel: bool = False
+    in_memory: bool = True  # False where the items are rows of a table of an engine
+    multiplicity: np.ndarray | None = None  # items per row of the arrays below, int64; None: a row is an item
+    numeric: bool = False  # whether labels are numbers that are not rounded
+    exact: Any = None  # of pools of numbers: the same items, whose labels are not rounded
     scores: np.ndarray | None
     margins: np.ndarray | None = None
     predictions: np.ndarray
@@ -123,13 +128,17 @@ class Pool:
     _show: dict[str, np.ndarray]
 
     def __new__(cls, *args: Any, multilabel: bool = False, bounds: Any = None, **options: Any) -> Pool:
-        """Make a `MultiLabelPool` where items may have several labels, a `NumericPool` where labels are numbers."""
+        """Make a `MultiLabelPool` where items may have several labels, a pool of numbers where labels are numbers."""
         if cls is not Pool or not (multilabel or bounds is not None):
             return object.__new__(cls)
-        from bayes_assess.pool.multilabel import MultiLabelPool  # both of which import this module
-        from bayes_assess.pool.numeric import NumericPool
+        from bayes_assess.pool.multilabel import MultiLabelPool  # all of which import this module
+        from bayes_assess.pool.numbers import NumberPool
+        from bayes_assess.pool.numeric import NumericPool, number_end
 
-        return object.__new__(MultiLabelPool if bounds is None else NumericPool)
+        if bounds is None:
+            return object.__new__(MultiLabelPool)
+        ends = [number_end(bounds, 0), number_end(bounds, 1)]
+        return object.__new__(NumericPool if np.isfinite(ends).all() else NumberPool)
 
     def __init__(
         self,
@@ -224,6 +233,27 @@ class Pool:
         return len(self.predictions)
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows of scores, predictions, confidence, groups and systems: M, unless they have a multiplicity."""
+        return self.n_items
+
+    def rows_of(self, items: Any) -> Any:
+        """Return the rows of scores, predictions, confidence, groups and systems that hold what is known of items."""
+        return items
+
+    def check_in_memory(self, what: str) -> None:
+        """Raise PoolError if the items are not in memory; `what` needs them, the beginning of a sentence."""
+
+    def source_of(self, codes: np.ndarray, sizes: np.ndarray, seed: int) -> Any:
+        """Return where the items of cells are, see `ItemSource`: those of the rows with these codes, (R,)."""
+        from bayes_assess.pool.source import ArraySource  # which imports this module
+
+        return ArraySource.shuffled(self, codes, sizes, seed)
+
+    def check_bins(self, n_bins: int) -> None:
+        """Raise PartitionError if rows of these arrays do not lie within one of so many bins of equal width."""
+
+    @property
     def n_classes(self) -> int:
         """Number of classes, C."""
         return len(self.classes)
@@ -310,7 +340,18 @@ class Pool:
 
     def prediction_names(self, items: Any) -> np.ndarray:
         """Return the names of what is predicted of items, (n,)."""
-        return self.classes[self.predictions[items]]
+        return self.classes[self.predictions[self.rows_of(items)]]
+
+    def any_labels(self, n: int) -> np.ndarray:
+        """Return `n` labels that items could have, whichever.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.Pool(predictions=["cat", "dog"]).any_labels(2).tolist()
+        ['cat', 'cat']
+        """
+        return np.repeat(self.label_space.names([0]), n)
 
     def label_codes(self, labels: Any, ids: Any = None) -> np.ndarray:
         """Return labels as codes into ``classes``.
@@ -422,7 +463,7 @@ class Pool:
 
     def _recoded(self, names: np.ndarray, code: np.ndarray, **fields: Any) -> Pool:
         """Return the same pool with other classes, and the code there of each of its own that occurs."""
-        pool = object.__new__(Pool)
+        pool = object.__new__(Pool if self.in_memory else type(self))
         pool._fill(**{name: value for name, value in self.__dict__.items() if name not in _DERIVED})
         pool._fill(
             predictions=frozen(code[self.predictions]),
@@ -476,6 +517,10 @@ class Pool:
             return None
         names = once_inferred(self.classes, (self.predictions, *self._systems.values()))
         return None if names is None else self._recoded(names, self.classes.astype(np.int32))
+
+    def differs_from(self, fingerprint: str) -> str:
+        """Say of what pool a fingerprint is that is not this one's, the end of a sentence."""
+        return "another pool: predictions, scores, ids, classes and groups must be the same as when it was started"
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of the pool's values, the same in every process and for every kind of array.

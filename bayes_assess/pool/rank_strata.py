@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -11,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from bayes_assess._tools.arrays import frozen
 from bayes_assess.errors import PartitionError
 from bayes_assess.pool._cuts import check_count
+from bayes_assess.pool.counting import count
 from bayes_assess.pool.groups import Cut, Partition
 from bayes_assess.pool.pool import Pool
 
@@ -35,19 +37,29 @@ class RankedScore:
         predict them positive, and then by the score among items of the same predictions.
     at_cut : bool
         Whether what matters lies about the rank where predicted positives end; else it may lie anywhere.
+    times : (M,) integers, optional
+        Items that every row stands for, `Pool.multiplicity`: those of a row tie.
     """
 
     score: Float[np.ndarray, " M"]
     announced: Bool[np.ndarray, " M"] | None = None
     others: Bool[np.ndarray, "S M"] | None = None
     at_cut: bool = True
+    times: Int[np.ndarray, " M"] | None = None
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.score) if self.times is None else int(self.times.sum())
 
     @property
     def share(self) -> float:
         """Share of items announced, F / M, less than half an item from neither 0 nor 1; the mean over systems."""
-        n_items = len(self.score)
-        announced = 0 if self.announced is None else self.votes.sum() / self.n_systems
-        return float(np.clip(announced, 0.5, n_items - 0.5)) / n_items
+        announced = 0 if self.announced is None else self._total(self.votes) / self.n_systems
+        return float(np.clip(announced, 0.5, self.n_items - 0.5)) / self.n_items
+
+    def _total(self, values: np.ndarray) -> Any:
+        return values.sum() if self.times is None else values @ self.times
 
     @property
     def n_systems(self) -> int:
@@ -64,18 +76,21 @@ class RankedScore:
     def fractions(self) -> Float[np.ndarray, " M"]:
         """Rank of every item from below as a fraction, in (0, 1): the middle rank of those that tie."""
         if self.announced is None:
-            return _middle_ranks(self.score) / len(self.score)
+            return self._middle_ranks(self.score) / self.n_items
         if self.others is None:
-            return _middle_ranks(self.announced, self.score) / len(self.score)
+            return self._middle_ranks(self.announced, self.score) / self.n_items
         # Where systems differ, a positive prediction of one is worth that of another, whosever the score is.
         kind = 2 * self.votes + self.announced
-        size = np.bincount(kind)
+        size = count(kind, int(kind.max()) + 1, self.times)
         before = np.cumsum(size) - size
-        within = (_middle_ranks(self.score, kind) - before[kind]) / size[kind]
-        return _middle_ranks(within, self.votes) / len(self.score)
+        within = (self._middle_ranks(self.score, kind) - before[kind]) / size[kind]
+        return self._middle_ranks(within, self.votes) / self.n_items
+
+    def _middle_ranks(self, *keys: np.ndarray) -> Float[np.ndarray, " M"]:
+        return _middle_ranks(*keys, times=self.times)
 
 
-def _middle_ranks(*keys: np.ndarray) -> Float[np.ndarray, " M"]:
+def _middle_ranks(*keys: np.ndarray, times: Int[np.ndarray, " M"] | None = None) -> Float[np.ndarray, " M"]:
     """Rank of every item from below by several keys, the last one first: the middle rank of those that tie."""
     order = np.lexsort(keys)
     new = np.zeros(len(order), bool)
@@ -84,9 +99,10 @@ def _middle_ranks(*keys: np.ndarray) -> Float[np.ndarray, " M"]:
         ordered = key[order]
         new[1:] |= ordered[1:] != ordered[:-1]
     first = np.flatnonzero(new)
-    size = np.diff(np.append(first, len(order)))
+    n_rows = np.diff(np.append(first, len(order)))
+    size = n_rows if times is None else np.add.reduceat(times[order], first)
     rank = np.empty(len(order))
-    rank[order] = np.repeat(first + size / 2, size)
+    rank[order] = np.repeat(np.cumsum(size) - size / 2, n_rows)
     return rank
 
 
@@ -120,12 +136,12 @@ class RankStrata(Cut):
         """Return the strata of a pool's P(positive), or of its confidence."""
         if pool.scores is not None and pool.n_classes == 2:
             score = pool.scores[:, 1] if pool.scores.ndim == 2 else pool.scores
-            return self.of(RankedScore(score, pool.predictions == 1))
+            return self.of(RankedScore(score, pool.predictions == 1, times=pool.multiplicity))
         if pool.margins is not None:
-            return self.of(RankedScore(pool.margins, pool.predictions == 1))
+            return self.of(RankedScore(pool.margins, pool.predictions == 1, times=pool.multiplicity))
         if pool.confidence is None:
             raise PartitionError("Strata of ranks need scores; pass scores or confidence to the pool.")
-        return self.of(RankedScore(pool.confidence))
+        return self.of(RankedScore(pool.confidence, times=pool.multiplicity))
 
     def of(self, ranked: RankedScore) -> Partition:
         """Return the strata of a score."""
@@ -158,10 +174,12 @@ def _logit(share: float) -> float:
     return float(np.log(share) - np.log1p(-share))
 
 
-def opinion_strata(opinions: Float[np.ndarray, "J M"], n_strata: int) -> Partition:
+def opinion_strata(
+    opinions: Float[np.ndarray, "J M"], n_strata: int, times: Int[np.ndarray, " M"] | None = None
+) -> Partition:
     """Cut items into strata by the mean of several opinions, the first row, and by how these differ, if there are any.
 
-    Differences are those in the direction in which they scatter most.
+    Differences are those in the direction in which they scatter most. `times` are the items that every row stands for.
 
     Examples
     --------
@@ -170,18 +188,20 @@ def opinion_strata(opinions: Float[np.ndarray, "J M"], n_strata: int) -> Partiti
     [0, 1, 3, 2]
     """
     if len(opinions) == 1:
-        return spread_strata(opinions[0], n_strata)
+        return spread_strata(opinions[0], n_strata, times)
     apart = opinions[1:] - opinions[0]
-    direction = np.linalg.eigh(apart @ apart.T)[1][:, -1]
-    kinds = spread_strata((direction * direction[np.abs(direction).argmax()]) @ apart, _KINDS)
-    levels = spread_strata(opinions[0], max(n_strata // 2, 2))
+    direction = np.linalg.eigh((apart if times is None else apart * times) @ apart.T)[1][:, -1]
+    kinds = spread_strata((direction * direction[np.abs(direction).argmax()]) @ apart, _KINDS, times)
+    levels = spread_strata(opinions[0], max(n_strata // 2, 2), times)
     found, codes = np.unique(levels.codes.astype(np.int64) * kinds.n_groups + kinds.codes, return_inverse=True)
     level, kind = np.divmod(found, kinds.n_groups)
     names = np.char.add(np.char.add(levels.names[level], ", "), kinds.names[kind])
     return Partition(codes.astype(np.min_scalar_type(len(found) - 1)), names, "strata of what judges expect")
 
 
-def spread_strata(values: Float[np.ndarray, " M"], n_strata: int) -> Partition:
+def spread_strata(
+    values: Float[np.ndarray, " M"], n_strata: int, times: Int[np.ndarray, " M"] | None = None
+) -> Partition:
     """Cut items into strata of numbers that are close to each other, half by their ranks and half by their range.
 
     Examples
@@ -189,8 +209,9 @@ def spread_strata(values: Float[np.ndarray, " M"], n_strata: int) -> Partition:
     >>> spread_strata(np.array([1.0, 1.1, 1.2, 1.3, 9.0, 5.0]), 4).codes.tolist()
     [0, 0, 0, 1, 3, 2]
     """
-    distinct, inverse, times = np.unique(values, return_inverse=True, return_counts=True)
-    rank = (np.cumsum(times) - times / 2) / len(values)
+    distinct, inverse = np.unique(values, return_inverse=True)
+    size = count(inverse, len(distinct), times)
+    rank = (np.cumsum(size) - size / 2) / size.sum()
     span = max(float(np.ptp(distinct)), 1e-300)
     place = (rank + (distinct - distinct[0]) / span) / 2
     used, codes = np.unique(np.minimum((place * n_strata).astype(int), n_strata - 1), return_inverse=True)

@@ -1,4 +1,4 @@
-"""Where the items of cells live: arrays in memory today, a table of an engine where somebody writes such a source.
+"""Where the items of cells live: arrays in memory here, or a table of an engine, see `bayes_assess.pool.scan`.
 
 Decisions are made on cells, K numbers each; only what hands out items and takes their labels asks a source.
 """
@@ -20,7 +20,7 @@ from bayes_assess.pool.pool import Pool
 
 @runtime_checkable
 class ItemSource(Protocol):
-    """Items of K cells, in one random order within each cell; an item is a row number of the pool."""
+    """Items of K cells, in one random order within each cell; an item is a number, in memory its row in the pool."""
 
     def take(self, cells: Int[np.ndarray, " n"], ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the items at these places of the cells' orders, 0 first."""
@@ -38,8 +38,26 @@ class ItemSource(Protocol):
         """Return the cells of items."""
         ...
 
+    def rows_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Return the rows of the pool's arrays that hold what is known of items, see `Pool.rows_of`."""
+        ...
+
+    @property
+    def row_cells(self) -> Int[np.ndarray, " R"]:
+        """Cell of every row of the pool's arrays."""
+        ...
+
+    def one_of_each(self) -> Int[np.ndarray, " K"]:
+        """Return a row of the pool's arrays of every cell, none of which may be empty."""
+        ...
+
+    @property
+    def n_known(self) -> int:
+        """Items are numbers below this one: M, or as many as have been looked at so far."""
+        ...
+
     def ranks_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-        """Return the places of items within their cells' orders."""
+        """Return the places of items within their cells' orders; of items never taken, any place after those taken."""
         ...
 
     def confidence_of(self, items: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
@@ -105,6 +123,24 @@ class ArraySource:
     def cells_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the cells of items."""
         return self.codes[items].astype(np.int64)
+
+    def rows_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Return the items, which are rows of the pool's arrays."""
+        return items
+
+    @property
+    def row_cells(self) -> Int[np.ndarray, " M"]:
+        """Cell of every item."""
+        return self.codes.astype(np.int64)
+
+    def one_of_each(self) -> Int[np.ndarray, " K"]:
+        """Return an item of every cell, none of which may be empty."""
+        return self.order[self.starts]
+
+    @property
+    def n_known(self) -> int:
+        """Number of items, M."""
+        return len(self.codes)
 
     def ranks_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the places of items within their cells' orders."""

@@ -147,7 +147,7 @@ class Strata(Cut):
         [0, 0, 1]
         """
         scores = _scores_of(pool, self.of)
-        distinct, counts = distinct_of(scores)
+        distinct, counts = distinct_of(scores, pool.multiplicity)
         if self.kind in ("width", "geometric"):
             grid = grid_of(distinct, self.n_strata, self.kind)
             if is_single(distinct):  # 0.7 as float32 is less than 0.7, and reaches it
@@ -190,6 +190,7 @@ def _given_scores(of: Any) -> Float[np.ndarray, " M"]:
 def _scores_of(pool: Pool, of: Any) -> Float[np.ndarray, " M"]:
     """Scores to cut, see `Strata`."""
     if isinstance(of, np.ndarray):
+        pool.check_in_memory("An array of scores to cut has one for every item")
         if len(of) != pool.n_items:
             raise PartitionError(f"There are {len(of):,} scores to cut, but the pool has {pool.n_items:,} items.")
         return of
@@ -313,6 +314,7 @@ class FeatureStrata(Cut):
         >>> FeatureStrata([[0.0], [1.0], [1.0]], n_strata=3).cut(ba.Pool(predictions=[0, 0, 1]))
         Partition(2 groups by 2 k-d tree strata of 1 feature (2 of 3 strata: rows tie))
         """
+        pool.check_in_memory("Strata of features are cut from a row of features for every item")
         if len(self.features) != pool.n_items:
             raise PartitionError(
                 f"There are features of {len(self.features):,} items, but the pool has {pool.n_items:,}."

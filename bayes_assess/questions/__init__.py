@@ -27,6 +27,7 @@ from bayes_assess.questions.measure_pairs import MeasurePairs as MeasurePairs
 from bayes_assess.questions.metric import Metric as Metric
 from bayes_assess.questions.metric import ScorePrior as ScorePrior
 from bayes_assess.questions.multilabel_metric import MultiLabelMetric as MultiLabelMetric
+from bayes_assess.questions.numeric_metric import NumericMetric as NumericMetric
 from bayes_assess.questions.paired_comparison import PairedComparison as PairedComparison
 from bayes_assess.questions.pr_curve import PRCurve as PRCurve
 from bayes_assess.questions.precision_curve import PrecisionCurve as PrecisionCurve

@@ -62,7 +62,9 @@ class Question(ABC):
     low_is_worst: ClassVar[bool] = False
     interval_needs_draws: ClassVar[bool] = True  # False where it has a closed form
     multilabel: ClassVar[bool] = False  # True: of items that may have several labels each
+    numeric: ClassVar[bool] = False  # True: of labels that are numbers as they are told
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # of the labels that it can be answered from
+    of_tables: ClassVar[bool] = True  # False where items have to be in memory
     labels_each: ClassVar[int] = 1  # labels that an item of a cell takes: two where that is a pair
 
     @property
@@ -89,12 +91,27 @@ class Question(ABC):
         return 1
 
     def check_pool(self, pool: Pool) -> None:
-        """Raise QuestionError if items of this pool may have several labels, and the question is of single ones."""
+        """Raise QuestionError if items of this pool may have several labels, and the question is of single ones.
+
+        PoolError, if they are not in memory and the question needs them there.
+        """
         if pool.multilabel and not self.multilabel:
             raise QuestionError(
                 f"{self.name} is asked of items with one label each, and those of a multi-label pool may have several; "
                 "ask of them Metric('f1_micro'), or other measures of several labels, by design 'poisson' or 'passive'."
             )
+        if not self.of_tables:
+            pool.check_in_memory(f"{self.name} is answered from items")
+
+        if pool.numeric and not self.numeric:
+            raise QuestionError(
+                f"{self.name} is asked of labels that are classes, or numbers within finite bounds, such as "
+                "bounds=(0, 100); of this pool ask Metric('mae'), 'mse', 'r2', or other measures of regression."
+            )
+
+    def labelled_pool(self, pool: Pool) -> Pool:
+        """Return the pool whose labels the question takes: that pool, unless it takes them in another form."""
+        return pool
 
     def for_pool(self, pool: Pool) -> Question:
         """Return the question as it is asked of this pool, itself unless it has a form of its own there.
@@ -229,6 +246,7 @@ class Question(ABC):
         asked = self.for_pool(pool)
         if asked is not self:
             return asked.truth(pool, labels)
+        pool.check_in_memory("An exact answer is computed from the labels of all items")
         codes = pool.label_space.complete_codes(labels, pool.n_items)
         cells = self.cells(pool, seed=0)
         # Not checked: what no labels can answer, such as how equal systems differ, may have an exact answer.

@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess.errors import PriorError, QuestionError
+from bayes_assess.pool.counting import add_up, count, mean
 from bayes_assess.pool.groups import partition
 from bayes_assess.pool.pool import Pool
 
@@ -47,7 +48,7 @@ def mean_columns(pool: Pool, by: Any, names: Sequence[str]) -> dict[str, Float[n
     if not names:
         return {}
     groups = partition(pool, by)
-    size = np.bincount(groups.codes, minlength=groups.n_groups)
+    size = count(groups.codes, groups.n_groups, pool.multiplicity)
     found = {}
     for name in names:
         if name not in pool.groups:
@@ -56,6 +57,6 @@ def mean_columns(pool: Pool, by: Any, names: Sequence[str]) -> dict[str, Float[n
         if column.dtype.kind not in "biuf" or not np.isfinite(column).all():
             raise PriorError(f"Column {name!r} does not hold a finite number for every item; fill in or leave it out.")
         column = column.astype(np.float64)
-        total = np.bincount(groups.codes, weights=column, minlength=groups.n_groups)
-        found[name] = np.where(size > 0, total / np.maximum(size, 1), column.mean())
+        total = add_up(groups.codes, column, groups.n_groups, pool.multiplicity)
+        found[name] = np.where(size > 0, total / np.maximum(size, 1), mean(column, pool.multiplicity))
     return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayes_assess.models.calibration_curve import N_SMOOTH, Coordinates
+from bayes_assess.pool.counting import Times, add_up, count, mean
 from bayes_assess.pool.rank_strata import RankedScore
 
 _BELOW, _ABOVE = 6.0, 4.0  # where the smooth functions of the rank's log odds lie, about the cut
@@ -25,8 +26,10 @@ class _Totals(NamedTuple):
 
     cell: Int[np.ndarray, " M"]
     size: Int[np.ndarray, " K"]
+    times: Times
 
     def mean(self, values: np.ndarray) -> Float[np.ndarray, " K"]:
+        values = values if self.times is None else values * self.times
         return np.bincount(self.cell, weights=values, minlength=len(self.size)) / np.maximum(self.size, 1)
 
     def standard(self, values: Float[np.ndarray, " K"]) -> tuple[Float[np.ndarray, " K"], float]:
@@ -39,7 +42,7 @@ class _Totals(NamedTuple):
 
 def coordinates_of(ranked: RankedScore | None, cell: Int[np.ndarray, " M"], size: Int[np.ndarray, " K"]) -> Coordinates:
     """Compute what the curves know of every cell."""
-    totals = _Totals(cell, size)
+    totals = _Totals(cell, size, None if ranked is None else ranked.times)
     if ranked is None:
         nothing = np.zeros((1, len(size)), np.float32)
         smooth = np.zeros((1, len(size), N_SMOOTH), np.float32)
@@ -49,7 +52,9 @@ def coordinates_of(ranked: RankedScore | None, cell: Int[np.ndarray, " M"], size
     return _of_positives(ranked, ranked.announced, totals)
 
 
-def with_groups(coordinates: Coordinates, group: Int[np.ndarray, " M"], cell: Int[np.ndarray, " M"]) -> Coordinates:
+def with_groups(
+    coordinates: Coordinates, group: Int[np.ndarray, " M"], cell: Int[np.ndarray, " M"], times: Times = None
+) -> Coordinates:
     """Let groups have effects of their own: parameters of the curves if they are few, else drawn given the curves."""
     n_groups, n_cells = int(group.max()) + 1, len(coordinates.feature)
     if n_groups == 1:
@@ -58,7 +63,7 @@ def with_groups(coordinates: Coordinates, group: Int[np.ndarray, " M"], cell: In
         many = np.zeros(n_cells, np.int32)
         many[cell] = group
         return coordinates._replace(many=many)
-    items = np.bincount(cell * n_groups + group, minlength=n_cells * n_groups).reshape(n_cells, n_groups)
+    items = count(cell * n_groups + group, n_cells * n_groups, times).reshape(n_cells, n_groups)
     return coordinates._replace(groups=(items / items.sum(1, keepdims=True)).astype(np.float32))
 
 
@@ -76,15 +81,18 @@ def patterns(votes: Bool[np.ndarray, "M J"]) -> Int[np.ndarray, " M"]:
     return votes @ (1 << np.arange(n_judges)) if n_judges <= MOST_JUDGES else votes.sum(1)
 
 
-def with_votes(coordinates: Coordinates, votes: Bool[np.ndarray, "M J"], cell: Int[np.ndarray, " M"]) -> Coordinates:
+def with_votes(
+    coordinates: Coordinates, votes: Bool[np.ndarray, "M J"], cell: Int[np.ndarray, " M"], times: Times = None
+) -> Coordinates:
     """Let the verdict of every further judge have effects of its own, or of many judges how many take it for the event.
 
     A verdict is a group of items, except that both sides of it count: the odds of the event differ between them by any
     factor, to be learned, and what the score is worth may differ too.
     """
     given = votes if votes.shape[1] <= MOST_JUDGES else votes.mean(1, keepdims=True)
-    size = np.bincount(cell)
-    columns = [np.bincount(cell, weights=column) / size for column in given.T.astype(np.float64)]
+    n_cells = len(coordinates.feature)
+    size = count(cell, n_cells, times)
+    columns = [add_up(cell, column, n_cells, times) / size for column in given.T.astype(np.float64)]
     sides = _OF_VOTES * (2 * np.stack(columns, axis=1) - 1)
     return coordinates._replace(groups=np.concatenate([coordinates.groups, sides.astype(np.float32)], axis=1))
 
@@ -93,9 +101,9 @@ def _of_positives(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals
     u = ranked.fractions
     log_odds = float(np.log(ranked.share) - np.log1p(-ranked.share))
     rank = totals.mean(np.log(u) - np.log1p(-u)) + log_odds  # 0 where predicted positives end
-    logit = _logits(ranked.score)
+    logit = _logits(ranked.score, ranked.times)
     # The score where predicted positives end, whatever it is.
-    cut = np.partition(logit, -max(int(announced.sum()), 1))[-max(int(announced.sum()), 1)]
+    cut = _score_at(logit, announced, ranked.times)
     score = totals.mean(np.clip(logit - cut, -_MOST_LOGIT, _MOST_LOGIT))
     (rank_standard, rank_unit), (score_standard, score_unit) = totals.standard(rank), totals.standard(score)
     about_cut = np.linspace(-_BELOW, _ABOVE, N_SMOOTH)
@@ -131,7 +139,7 @@ def _differences(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals:
 
 def _of_confidence(ranked: RankedScore, totals: _Totals) -> Coordinates:
     fraction = totals.mean(ranked.fractions)
-    logit = totals.mean(np.clip(_logits(ranked.score), -15, 15))
+    logit = totals.mean(np.clip(_logits(ranked.score, ranked.times), -15, 15))
     waves = _WAVES * np.cos(np.pi * np.outer(fraction, np.arange(1, N_SMOOTH + 1)))
     return _coordinates(
         place=np.stack([fraction, logit]),
@@ -149,13 +157,23 @@ def _coordinates(place, standard, smooth, feature, unit, log_odds, groups=None) 
     return Coordinates(*(np.asarray(array, np.float32) for array in arrays))
 
 
-def _logits(score: Float[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:
+def _score_at(score: Float[np.ndarray, " M"], announced: Bool[np.ndarray, " M"], times: Times) -> Any:
+    """Score that as many items reach as are announced, or one if none is."""
+    if times is None:
+        n = max(int(announced.sum()), 1)
+        return np.partition(score, -n)[-n]
+    order = np.argsort(score)[::-1]
+    return score[order[np.searchsorted(np.cumsum(times[order]), max(int(times[announced].sum()), 1))]]
+
+
+def _logits(score: Float[np.ndarray, " M"], times: Times) -> Float[np.ndarray, " M"]:
     """Logits of probabilities; other scores in standard units, doubled."""
     score = np.asarray(score, np.float64)
     if score.min() >= 0 and score.max() <= 1:
         return np.log(np.maximum(score, _LEAST)) - np.log(np.maximum(1 - score, _LEAST))
-    unit = score.std()
-    return 2 * (score - score.mean()) / (unit if unit > 0 else 1.0)
+    away = score - mean(score, times)
+    unit = np.sqrt(mean(away**2, times))
+    return 2 * away / (unit if unit > 0 else 1.0)
 
 
 def _knots(x: Float[np.ndarray, " K"], size: Int[np.ndarray, " K"]) -> Float[np.ndarray, " J"]:

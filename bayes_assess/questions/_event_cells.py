@@ -51,7 +51,7 @@ class EventCells(MetricCells):
         """Whether the labels of these items are the event, or the labels where all of them is needed."""
         if not self.events.subject.decides:
             return labels
-        return (labels == self.events.subject.event[items]).astype(np.int64)
+        return (labels == self.events.subject.event[self.source.rows_of(items)]).astype(np.int64)
 
 
 def event_cells(
@@ -104,9 +104,9 @@ def event_cells(
     n_kinds = len(attributes)
     if subject.values is not None and pool.n_classes > MOST_RATINGS:
         assert subject.opinions is not None
-        blocks = opinion_strata(subject.opinions, min(strata.n_strata, _OF_VALUES))
+        blocks = opinion_strata(subject.opinions, min(strata.n_strata, _OF_VALUES), pool.multiplicity)
     elif ranked is None:
-        blocks = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
+        blocks = Partition(np.zeros(pool.n_rows, np.uint8), np.array(["all"]), "one stratum")
     else:
         n_strata = strata.n_strata if n_kinds == 1 else max(_FEWEST, min(strata.n_strata, _MOST // n_kinds))
         n_strata = n_strata if subject.values is None else min(n_strata, _OF_RATINGS)
@@ -135,8 +135,8 @@ def event_cells(
         about = event, event, error_labels(pool)
     coordinates = coordinates_of(ranked, cell, plain.sizes)
     if subject.group is not None and subject.values is None:
-        coordinates = with_groups(coordinates, subject.group, cell)
+        coordinates = with_groups(coordinates, subject.group, cell, pool.multiplicity)
     if subject.votes is not None:
-        coordinates = with_votes(coordinates, subject.votes, cell)
+        coordinates = with_votes(coordinates, subject.votes, cell, pool.multiplicity)
     events = CellEvents(subject, coordinates, *about)
     return EventCells(**vars(plain), measure=measure, events=events)

@@ -29,6 +29,7 @@ from bayes_assess.models.rating_labels import RatingLabels
 from bayes_assess.models.valued_labels import ValuedLabels
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool._scores import margins_of
+from bayes_assess.pool.counting import add_up, count
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore
 from bayes_assess.questions._curve_coordinates import MOST_GROUPS, MOST_JUDGES
@@ -142,21 +143,23 @@ def subject_of(
 
     `systems` are those that are measured or, where only labels matter, the further judges.
     """
-    decides = has_event(specs, positive, len(systems), pool.n_classes)
+    decides, times = has_event(specs, positive, len(systems), pool.n_classes), pool.multiplicity
     group = None if by is None or by == RESERVED else np.unique(pool.groups[by], return_inverse=True)[1]
     if is_of_labels(specs) and not decides:
         opinions = expected_ratings(pool, systems)
         group = pool.predictions if by == RESERVED and pool.n_classes > MOST_RATINGS else group
         alike = pool.scores is None and not systems and pool.n_classes <= MOST_RATINGS  # a rating's items
-        ranked = None if alike else RankedScore(opinions[0])
+        ranked = None if alike else RankedScore(opinions[0], times=times)
         return Subject(pool.predictions, RATINGS, decides, group, opinions=opinions), ranked
-    if _about_agreement(specs) or not decides:
+    scored = any(given is not None for given in (pool.scores, pool.margins, pool.confidence))
+    # Of two classes the curve of the positives knows right and wrong, too.
+    if (_about_agreement(specs) and not (scored and pool.n_classes == 2)) or not decides:
         if pool.margins is not None and pool.confidence is None:
-            ranked = RankedScore(margins_of(pool.margins, pool.predictions))
+            ranked = RankedScore(margins_of(pool.margins, pool.predictions), times=times)
             return Subject(pool.predictions, AGREEMENT, decides), ranked
         if pool.confidence is None:
             return Subject(pool.predictions, UNSCORED, decides), None
-        return Subject(pool.predictions, AGREEMENT, decides), RankedScore(pool.confidence)
+        return Subject(pool.predictions, AGREEMENT, decides), RankedScore(pool.confidence, times=times)
     code = 1 if positive is None else positive
     announced = pool.predictions == code
     if pool.margins is not None:
@@ -166,15 +169,16 @@ def subject_of(
     else:
         score = pool.scores[:, code] if pool.scores.ndim == 2 else pool.scores
         score = 1 - score if pool.scores.ndim == 1 and code == 0 else score
-    event = np.full(pool.n_items, code, pool.predictions.dtype)
-    scored = any(given is not None for given in (pool.scores, pool.margins, pool.confidence))
+    event = np.full(pool.n_rows, code, pool.predictions.dtype)
     if is_of_labels(specs):
         members = RATES if scored else VERDICTS
         votes = np.stack([pool.system_codes(name) == code for name in systems], axis=1) if systems else None
-        return Subject(event, members, group=group, votes=votes), RankedScore(score, announced, at_cut=False)
+        ranked = RankedScore(score, announced, at_cut=False, times=times)
+        return Subject(event, members, group=group, votes=votes), ranked
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
     members = POSITIVES if scored else VERDICTS
-    return Subject(event, members, scored=scored), RankedScore(score, announced, np.array(others) if others else None)
+    ranked = RankedScore(score, announced, np.array(others) if others else None, times=times)
+    return Subject(event, members, scored=scored), ranked
 
 
 def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:
@@ -241,9 +245,9 @@ def error_labels(pool: Pool) -> ErrorLabels:
     """Return the prior of the labels of wrong predictions."""
     if pool.scores is None or pool.scores.ndim == 1:
         return ErrorLabels.from_scores(n_classes=pool.n_classes)
-    means = np.zeros((pool.n_classes, pool.n_classes))
-    np.add.at(means, pool.predictions, pool.scores)
-    return ErrorLabels.from_scores(means / np.maximum(np.bincount(pool.predictions, minlength=len(means)), 1)[:, None])
+    means, times = np.zeros((pool.n_classes, pool.n_classes)), pool.multiplicity
+    np.add.at(means, pool.predictions, pool.scores if times is None else pool.scores * times[:, None])
+    return ErrorLabels.from_scores(means / np.maximum(count(pool.predictions, len(means), times), 1)[:, None])
 
 
 def expected_ratings(pool: Pool, judges: Sequence[str] = ()) -> Float[np.ndarray, "J M"]:
@@ -268,7 +272,7 @@ def rating_labels(
     assert opinions is not None and values is not None  # noqa: PT018 - of such a question
     if not few:
         opinions = np.interp(opinions, np.arange(pool.n_classes), values)
-    sums = np.array([np.bincount(cell, weights=one, minlength=len(sizes)) for one in opinions])
+    sums = np.array([add_up(cell, one, len(sizes), pool.multiplicity) for one in opinions])
     x = sums / np.maximum(sizes, 1)
     group = None
     if subject.group is not None and subject.group.max() < MOST_GROUPS:

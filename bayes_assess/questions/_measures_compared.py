@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Int
 
 from bayes_assess._tools.arrays import show
-from bayes_assess.acquisition.rope import checked_rope
+from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import Measure, combine, mean_of, table_for
 from bayes_assess.pool.pool import Pool

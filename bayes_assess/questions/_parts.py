@@ -44,8 +44,8 @@ def crossed(pool: Pool, groups: Cells, drawn: Cells) -> tuple[Cells, Int[np.ndar
     >>> parts.sizes.tolist(), of.tolist()
     ([1, 1, 1], [0, 0, 1])
     """
-    items, n = np.arange(pool.n_items), drawn.n_cells
-    pairs = groups.source.cells_of(items) * n + drawn.source.cells_of(items)
+    n = drawn.n_cells
+    pairs = groups.source.row_cells * n + drawn.source.row_cells
     used = np.union1d(np.unique(pairs), np.flatnonzero(groups.sizes == 0) * n)
     of = used // n
     names = np.array([f"{groups.names[pair // n]}, {drawn.names[pair % n]}" for pair in used.tolist()])

@@ -21,6 +21,7 @@ from bayes_assess.models import (
 from bayes_assess.models.belief import Belief, check_belief, is_belief
 from bayes_assess.pool._scores import both_columns
 from bayes_assess.pool.cells import Cells
+from bayes_assess.pool.counting import add_up, count
 from bayes_assess.pool.pool import Pool
 
 PRIORS = ("informative", "uninformative")
@@ -125,15 +126,16 @@ def _mean_scores(pool: Pool) -> Float[np.ndarray, "K C"]:
     """Mean score vector of the items predicted k, a row per class; zeros where a class is never predicted."""
     n_classes = pool.n_classes
     total = np.zeros((n_classes, n_classes))
-    size = np.bincount(pool.predictions, minlength=n_classes)
+    times = pool.multiplicity
+    size = count(pool.predictions, n_classes, times)
     if pool.scores is None:  # the confidence alone: what is left goes to the other classes evenly
-        right = np.bincount(pool.predictions, weights=pool.confidence, minlength=n_classes)
+        right = add_up(pool.predictions, pool.confidence, n_classes, times)
         total[:] = ((size - right) / max(n_classes - 1, 1))[:, None]
         np.fill_diagonal(total, right)
     else:
-        for start in range(0, pool.n_items, CHUNK):
+        for start in range(0, pool.n_rows, CHUNK):
             rows = slice(start, start + CHUNK)
             part = pool.scores[rows]
-            part = both_columns(part) if part.ndim == 1 else part
-            np.add.at(total, pool.predictions[rows], part.astype(np.float64))
+            part = (both_columns(part) if part.ndim == 1 else part).astype(np.float64)
+            np.add.at(total, pool.predictions[rows], part if times is None else part * times[rows, None])
     return total / np.maximum(size, 1)[:, None]

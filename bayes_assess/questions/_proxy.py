@@ -66,6 +66,6 @@ class LabelMean(Metric):
     def group_of_items(self, pool: Pool) -> Int[np.ndarray, " M"]:
         """Group of every item, in the order of the groups' names; 0 without groups."""
         if self.by is None:
-            return np.zeros(pool.n_items, np.int64)
+            return np.zeros(pool.n_rows, np.int64)
         names = pool.classes[pool.predictions] if self.by == RESERVED else pool.groups[self.by]
         return np.unique(names, return_inverse=True)[1]

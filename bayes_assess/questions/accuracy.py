@@ -91,7 +91,7 @@ class GroupAccuracy(Question):
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
         """Return 1 where the label agrees with the prediction, else 0."""
-        return (labels == pool.predictions[items]).astype(np.int64)
+        return (labels == pool.predictions[pool.rows_of(items)]).astype(np.int64)
 
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K 2"]) -> Float[np.ndarray, " K"]:
         """Compute every group's accuracy at full labels; 0 for a group without items."""

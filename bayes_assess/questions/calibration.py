@@ -41,7 +41,7 @@ class _CalibrationQuestion(Question):
                 "give the pool scores or confidence."
             )
         if self.by is None:
-            everything = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all items"]), "all items")
+            everything = Partition(np.zeros(pool.n_rows, np.uint8), np.array(["all items"]), "all items")
         else:
             everything = partition(pool, self.by)
         return cells(pool, cross(everything, partition(pool, as_bins(self.bins))), seed=seed)
@@ -56,7 +56,7 @@ class _CalibrationQuestion(Question):
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
         """Return 1 where the label agrees with the prediction, else 0."""
-        return (labels == pool.predictions[items]).astype(np.int64)
+        return (labels == pool.predictions[pool.rows_of(items)]).astype(np.int64)
 
     def shares(self, cells: Cells) -> Float[np.ndarray, "G B"]:
         """Share of a group's items in every bin; rows of zeros for groups without items."""

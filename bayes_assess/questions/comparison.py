@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import show
-from bayes_assess.acquisition.rope import checked_rope
+from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool

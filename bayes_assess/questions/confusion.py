@@ -288,7 +288,7 @@ class MostCostly(ExtremeQuestion):
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
         """Return which of the costs of its predicted class every item has."""
-        return self._cost.levels[1][pool.predictions[items], labels].astype(np.int64)
+        return self._cost.levels[1][pool.predictions[pool.rows_of(items)], labels].astype(np.int64)
 
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K U"]) -> Float[np.ndarray, " K"]:
         """Compute every predicted class's mean cost at full labels; 0 for a class that is never predicted."""

@@ -48,7 +48,7 @@ class _GroupComparison(Comparison):
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
         """Return 1 where the label agrees with the prediction, else 0."""
-        return (labels == pool.predictions[items]).astype(np.int64)
+        return (labels == pool.predictions[pool.rows_of(items)]).astype(np.int64)
 
     def accuracy(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch K"]:
         """Compute the posterior mean accuracy of every group, in the pool or in the population."""

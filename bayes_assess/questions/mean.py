@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess.measures import mean_of, table_for
+from bayes_assess.pool.counting import add_up, count
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._class_values import checked_values, class_values
 from bayes_assess.questions._events import Subject
@@ -106,8 +107,9 @@ class Mean(LabelMean):
         ([1, 2], [4.0, 6.0])
         """
         group, values = self.group_of_items(pool), self.values_of(pool)
-        judged = np.bincount(group, weights=values[pool.predictions])
-        return {"items": np.bincount(group), "judged": judged, "values": values, "group": group}
+        times, n = pool.multiplicity, int(group.max()) + 1
+        judged = add_up(group, values[pool.predictions], n, times)
+        return {"items": count(group, n, times), "judged": judged, "values": values, "group": group}
 
     def __repr__(self) -> str:
         shown = f"values={self.values!r}, by={self.by!r}, judges={self.judges!r}"  # type: ignore[attr-defined]

@@ -26,6 +26,7 @@ from bayes_assess.measures import (
     MULTILABEL_MEASURES,
     Measure,
     MultiLabelMeasure,
+    RealMeasures,
     combine,
     curve_scores,
     pool_value,
@@ -33,6 +34,7 @@ from bayes_assess.measures import (
     table_for,
 )
 from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.counting import add_up
 from bayes_assess.pool.groups import Partition, block_means, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
@@ -116,7 +118,9 @@ class Metric(Question):
         return f"{type(self).__name__}({', '.join(one.name for one in combine(self.measure))})"
 
     def for_pool(self, pool: Pool) -> Metric:
-        """Return the question, or the `MultiLabelMetric` that it is where items may have several labels.
+        """Return the question, or the `MultiLabelMetric` or `NumericMetric` that it is on this pool.
+
+        It is the first where items may have several labels, the second where labels are numbers and it is of these.
 
         Examples
         --------
@@ -131,13 +135,26 @@ class Metric(Question):
             return MultiLabelMetric(
                 self.measure, positive=self.positive, systems=self.systems, by=self.by, average=self.average
             )
-        self.check_pool(pool)
+        if pool.exact is not None and not _of_label_sets(self.measure) and RealMeasures.of(self.measure) is not None:
+            from bayes_assess.questions.numeric_metric import NumericMetric  # which imports this module
+
+            return NumericMetric(
+                self.measure, positive=self.positive, systems=self.systems, by=self.by, average=self.average
+            )
         if _of_label_sets(self.measure):
             raise QuestionError(
                 f"Measures of items with several labels each, such as {show(self.measure)}, need a pool of such items; "
                 "pass multilabel=True to the pool."
             )
+        self.check_pool(pool)
         return self
+
+    def _refuse_options(self, what: str, instead: str) -> None:
+        """Raise QuestionError if an option is given that measures of some kind of pool do not take."""
+        for option in ("positive", "systems", "by", "average"):
+            value = getattr(self, option)
+            if value is not None and len(np.atleast_1d(value)):
+                raise QuestionError(f"Measures of {what} take no {option}; found {show(value)}. {instead}")
 
     @property
     def scores(self) -> tuple[str, ...]:
@@ -361,6 +378,11 @@ class Metric(Question):
         return len(table.outputs) == 1 and not isinstance(self.measure, list | tuple)
 
     @property
+    def of_tables(self) -> bool:  # type: ignore[override]
+        """Whether items need not be in memory: unless thresholds or orders of scores tell every item from the next."""
+        return not self.is_curve and not self.is_of_order
+
+    @property
     def is_of_order(self) -> bool:
         """Whether what is measured is the order of all scores."""
         return any(isinstance(one, Measure) and one.ranking is not None for one in combine(self.measure))
@@ -380,7 +402,7 @@ class Metric(Question):
             return None
         scores, positive = curve_scores(pool, self.positive)
         hit = np.where(labels < 0, -1, labels == positive)
-        return score_order(scores, self.losses(pool)[0], _cell_of_items(cells).astype(np.int64), hit)
+        return score_order(scores, self.losses(pool)[0], cells.source.row_cells, hit)
 
     @x64
     def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, "..."]:
@@ -437,30 +459,26 @@ def _binary(specs: Sequence[Any]) -> bool:
     return any(isinstance(one, Measure) and one.binary for one in specs)
 
 
-def _cell_of_items(cells: Cells) -> Int[np.ndarray, " M"]:
-    return cells.source.cells_of(np.arange(cells.n_items))
-
-
 def _blocks(pool: Pool, strata: Any) -> Partition:
     """Cut the pool into strata, or leave it whole where no design asks for them."""
     if strata is None:
-        return Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
+        return Partition(np.zeros(pool.n_rows, np.uint8), np.array(["all"]), "one stratum")
     return partition(pool, strata)
 
 
 def _mean_scores(pool: Pool, cells: Cells) -> Float[np.ndarray, "K C"]:
     """Mean probability of every label in every cell, as the scores have it."""
-    cell = _cell_of_items(cells)
+    cell, times = cells.source.row_cells, pool.multiplicity
     groups = Partition(cell, cells.names, cells.description)
     if pool.scores is not None:
-        means = block_means(groups, pool.scores)
+        means = block_means(groups, pool.scores, times)
         means = np.stack([1 - means, means], axis=-1) if means.ndim == 1 else means
         return means / means.sum(-1, keepdims=True)
     confidence = np.zeros((cells.n_cells, pool.n_classes))
     assert pool.confidence is not None
     pairs = cell * pool.n_classes + pool.predictions
-    rest = np.bincount(cell, weights=1 - pool.confidence, minlength=cells.n_cells)
-    own = np.bincount(pairs, weights=pool.confidence, minlength=confidence.size).reshape(confidence.shape)
-    own_rest = np.bincount(pairs, weights=1 - pool.confidence, minlength=confidence.size).reshape(confidence.shape)
+    rest = add_up(cell, 1 - pool.confidence, cells.n_cells, times)
+    own = add_up(pairs, pool.confidence, confidence.size, times).reshape(confidence.shape)
+    own_rest = add_up(pairs, 1 - pool.confidence, confidence.size, times).reshape(confidence.shape)
     spread = (rest[:, None] - own_rest) / max(pool.n_classes - 1, 1)
     return (own + spread) / np.maximum(cells.sizes, 1)[:, None]

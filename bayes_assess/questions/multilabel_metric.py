@@ -68,13 +68,7 @@ class MultiLabelMetric(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for option in ("positive", "systems", "by", "average"):
-            value = getattr(self, option)
-            if value is not None and len(np.atleast_1d(value)):
-                raise QuestionError(
-                    f"Measures of a multi-label pool take no {option}; found {show(value)}. Averages over classes have "
-                    "names of their own, such as 'f1_macro'."
-                )
+        self._refuse_options("a multi-label pool", "Averages over classes have names of their own, such as 'f1_macro'.")
         _ = self.spec
 
     @cached_property

@@ -34,6 +34,7 @@ class PairedComparison(MeasureComparison):
     pair: str
 
     labels_each: ClassVar[int] = 2
+    of_tables: ClassVar[bool] = False  # type: ignore[misc] - pairs are of items
 
     def __init__(
         self,

@@ -69,7 +69,7 @@ class PRCurve(Metric):
         """
         if not isinstance(self.thresholds, int):
             return self
-        scores, cell = curve_scores(pool, self.positive)[0], cells.source.cells_of(np.arange(cells.n_items))
+        scores, cell = curve_scores(pool, self.positive)[0], cells.source.row_cells
         lowest, highest = np.full(cells.n_cells, np.inf), np.full(cells.n_cells, -np.inf)
         np.minimum.at(lowest, cell, scores)
         np.maximum.at(highest, cell, scores)

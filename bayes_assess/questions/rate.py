@@ -11,6 +11,7 @@ from jaxtyping import Int
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import positive_code
+from bayes_assess.pool.counting import count
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._proxy import LabelMean
 
@@ -96,7 +97,9 @@ class Rate(LabelMean):
         """
         announced = pool.predictions == self._positive_of_event(pool)
         group = self.group_of_items(pool)
-        return {"items": np.bincount(group), "judged": np.bincount(group[announced], minlength=group.max() + 1)}
+        times, n = pool.multiplicity, int(group.max()) + 1
+        judged = count(group[announced], n, None if times is None else times[announced])
+        return {"items": count(group, n, times), "judged": judged}
 
     def __repr__(self) -> str:
         return f"Rate(positive={self.positive!r}, by={self.by!r}, judges={self.judges!r})"  # type: ignore[attr-defined]

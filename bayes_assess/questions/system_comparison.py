@@ -10,10 +10,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from bayes_assess._tools.arrays import values_of
+from bayes_assess.acquisition.equivalence import rope_masses_samples
 from bayes_assess.acquisition.paired_rope import paired_rope_masses
 from bayes_assess.acquisition.pool_rope import paired_pool_rope_masses
 from bayes_assess.acquisition.rewards import Indifferent, Reward
-from bayes_assess.acquisition.rope import rope_masses_samples
 from bayes_assess.errors import LabelError, PartitionError, PoolError, PriorError, QuestionError
 from bayes_assess.estimators.finite_pool import value_draws, value_mean
 from bayes_assess.models import PairedOutcomes
@@ -96,7 +96,8 @@ class TwoSystems(Comparison):
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
         """Return who is right: positions in `paired_outcomes.OUTCOMES`."""
         first, second = self.predictions(pool)
-        return outcomes_of(first[items], second[items], labels)
+        rows = pool.rows_of(items)
+        return outcomes_of(first[rows], second[rows], labels)
 
     def masses(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch 3"]:
         """Compute the three masses of the difference over all items."""
@@ -145,6 +146,7 @@ def _system_codes(pool: Pool, system: Any, side: str) -> Int[np.ndarray, " M"]:
             return pool.system_codes(system)
         except PoolError as error:
             raise QuestionError(str(error)) from None
+    pool.check_in_memory("An array of predictions has one for every item")
     values = values_of(system)
     if values.shape != (pool.n_items,):
         raise PartitionError(

@@ -14,6 +14,7 @@ from bayes_assess.questions import (
     Metric,
     MostCostly,
     MultiLabelMetric,
+    NumericMetric,
     PRCurve,
     PrecisionCurve,
     Question,
@@ -55,6 +56,8 @@ from bayes_assess.results.metric import asked_anew as asked_anew
 from bayes_assess.results.metric import measure_answer as measure_answer
 from bayes_assess.results.multilabel import MultiLabelResult as MultiLabelResult
 from bayes_assess.results.multilabel import multilabel_answer as multilabel_answer
+from bayes_assess.results.numeric import NumericResult as NumericResult
+from bayes_assess.results.numeric import numeric_answer as numeric_answer
 from bayes_assess.results.precision_curve import PrecisionCurveResult as PrecisionCurveResult
 from bayes_assess.results.rate import BeliefRateResult as BeliefRateResult
 from bayes_assess.results.rate import RateResult as RateResult
@@ -73,6 +76,7 @@ _RESULTS: dict[type[Question], type[Result]] = {
     MeasureComparison: WeightedComparisonResult,
     MeasurePairs: WeightedPairsResult,
     MultiLabelMetric: MultiLabelResult,
+    NumericMetric: NumericResult,
     Rate: WeightedRateResult,
     Mean: WeightedMeanResult,
     PRCurve: WeightedCurveResult,

@@ -56,7 +56,7 @@ def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tupl
     if subject is not None and subject.decides:
         codes, table = merged(codes, table, subject)
     attribute = codes[cells.one_of_each()]
-    if (codes != attribute[cells.source.cells_of(np.arange(cells.n_items))]).any():
+    if (codes != attribute[cells.source.row_cells]).any():
         raise QuestionError(
             f"{question.name} depends on what this session does not tell apart; start a session with it, "
             "or with a list of measures that contains it."

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.tables import Table
-from bayes_assess.acquisition.rope import checked_rope
+from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import PairDifferences, pair_differences, random_ranks
 from bayes_assess.measures import LOSSES, combine

@@ -125,8 +125,9 @@ class AnswerKind:
         self.spec: dict[str, Any] = {
             "kind": "number" if self.answers.bounds else "several" if self.answers.several else "one",
             "search": n > _MOST_BUTTONS,
-            "bounds": self.answers.bounds,
-            "step": _step(space) if self.answers.bounds else None,
+            "bounds": self.answers.bounds and tuple(end if math.isfinite(end) else None for end in self.answers.bounds),
+            "within": self.answers.within if self.answers.bounds else None,
+            "step": _step(space) if self.answers.bounds and len(space.classes) else None,
             "choices": [
                 {"code": code, "name": self.answers.choices[code], "key": keys[code] if n <= _MOST_BUTTONS else None}
                 for code in order.tolist()

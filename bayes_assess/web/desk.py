@@ -409,7 +409,7 @@ class Desk:
 
 def _frequencies(pool: Any) -> np.ndarray | None:
     """Return how often every class is predicted."""
-    if isinstance(pool, RankedList):
+    if isinstance(pool, RankedList) or pool.numeric:
         return None
     if pool.multilabel:
         return pool.indicators.sum(0)

@@ -1,8 +1,7 @@
 """Pages of the site that are made from other files of the repository, and links that lead to these.
 
-Sources in `docs` link to the README and to notebooks as they lie in the repository, so that links work wherever one
-reads them. On the site these files are pages of their own: README.md is the tour, and every notebook is a page with its
-outputs.
+Sources in `docs` link to these as they lie in the repository, so that links work wherever one reads them. On the site
+they are pages of their own, notebooks with their outputs.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
 MADE = {  # file of the repository -> page
-    "README.md": "tour.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "LICENSE": "licence.txt",

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from bayes_assess.acquisition.accuracy_variance import beta_variance_reduction
 from bayes_assess.acquisition.confusion import (
     cost_reward,
     dirichlet_variance_reduction,
@@ -16,7 +17,6 @@ from bayes_assess.acquisition.confusion import (
     sample_dirichlet_variance_reduction,
 )
 from bayes_assess.acquisition.rewards import ConfusionVarianceReduction
-from bayes_assess.acquisition.variance_reduction import beta_variance_reduction
 from bayes_assess.errors import QuestionError
 from bayes_assess.models.dirichlet_confusion import DirichletConfusion
 from bayes_assess.models.nested_dirichlet import NestedDirichlet

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayes_assess.acquisition._rope_moves import rope_moves
-from bayes_assess.acquisition.rope import rope_masses_beta
+from bayes_assess.acquisition.equivalence import rope_masses_beta
 
 ROPES = [0.0, 1e-3, 0.05, 0.3]
 

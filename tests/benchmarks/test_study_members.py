@@ -94,7 +94,8 @@ def test_questions_mix_the_members_of_the_study_and_the_packages_own_afterwards(
     assert ba.Metric("f1").subject(pool).members is POSITIVES
     agree = changed(AGREEMENT, ["all.bend=0.9"])
     with using("AGREEMENT", agree):
-        subject = ba.Metric("accuracy").subject(pool)
+        three = ba.Pool(scores=[[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])
+        subject = ba.Metric("accuracy").subject(three)
         assert subject.members is agree
         assert subject.about_agreement
     assert _events.AGREEMENT is AGREEMENT

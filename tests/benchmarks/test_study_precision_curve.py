@@ -1,59 +1,86 @@
-"""Tests of the study of precision curves: its lists, its strata and its table, on short lists."""
-
-import sys
+"""Tests of the study of precision curves: its lists, its sessions, its rows and its verdicts, on short lists."""
 
 import numpy as np
 import pytest
 import study_precision_curve as study
+from _ada_tables import by_list, table, verdicts
+from _rows import read_rows
 
-SIZES = [5_000, 40_000]
+SIZES = [8_000, 40_000]
+
+
+def row(items: int, method: str, repeat: int, queries: int, labels: int, error: float = 1.01) -> dict:
+    found = {"items": items, "method": method, "repeat": repeat, "queries": queries, "labels": labels}
+    return found | {"error": error, "held": True, "seconds": 1.0}
 
 
 @pytest.mark.parametrize("n_items", SIZES)
-def test_positives_are_a_weakly_monotone_list(n_items):
-    ranks = np.arange(study.PREFIX, n_items + 1)
-    found = study.positives(ranks, n_items)
-    assert set(np.diff(found)) <= {0, 1}
-    p = found / ranks
+def test_labels_make_a_weakly_monotone_list_that_follows_the_curve(n_items):
+    ranks = np.arange(1, n_items + 1)
+    labels = study.labels_of(ranks, n_items)
+    assert set(labels) == {0, 1}
+    p = (np.cumsum(labels) / ranks)[study.HEAD - 1 :]
     greatest_beyond = np.maximum.accumulate(p[::-1])[::-1]
     assert (greatest_beyond[study.SLACK :] <= p[: -study.SLACK]).all()
-    np.testing.assert_allclose(p, study.precision(ranks, n_items), atol=0.5 / study.PREFIX)
+    np.testing.assert_allclose(p, study.precision(ranks[study.HEAD - 1 :], n_items), atol=0.5 / study.HEAD)
 
 
-def test_strata_that_are_cut_keep_their_labels():
-    strata = study.Strata(np.random.default_rng(0), 40_000, np.array([10_000, 40_000]), np.zeros((2, 2), np.int64))
-    strata.label(np.array([300, 500]))
-    before = strata.found.copy()
-    strata.cut(np.array([5_000, 10_000, 40_000]))
-    np.testing.assert_array_equal(strata.found[:2].sum(0), before[0])
-    np.testing.assert_array_equal(strata.found[2], before[1])
-    assert (strata.found <= strata.items(strata.ends)).all()
+@pytest.mark.parametrize("method", study.METHODS)
+def test_sessions_keep_the_promised_factor(method):
+    """Each session fails with a probability of at most delta = 0.05, and by the tables far less often."""
+    found = [study.session_row(SIZES[1], method, seed) for seed in range(3)]
+    assert max(one["error"] for one in found) <= 1.05 * 1.03
+    assert all(one["labels"] <= SIZES[1] for one in found)
+    assert all(one["held"] for one in found) or method == "PAULA"
+    assert len(found[0]["curve"]) == len(found[0]["ranks"]) == len(found[0]["truth"])
+    assert len(found[0]["queried"]) == found[0]["queries"] + 1
+    assert "curve" not in found[1]
 
 
-def test_all_labels_give_the_curve():
-    strata = study.Strata(np.random.default_rng(0), 5_000, np.array([4_000, 5_000]), np.zeros((2, 2), np.int64))
-    strata.label(np.array([508, 1_000]))
-    edges, p, radius = strata.estimates()
-    np.testing.assert_allclose(p * edges, study.positives(edges, 5_000), atol=1e-8)
-    np.testing.assert_array_equal(radius, 0)
+def test_logstrat_queries_the_grid_of_the_paper():
+    assert study.session_row(35_615, "LogStrat", 1)["queries"] == 78  # [ADA] Figure 2
 
 
-@pytest.mark.parametrize("name", [name for name in study.METHODS if name != "PAULA"])
-def test_estimates_keep_the_promised_factor(name):
-    """Each run fails with a probability of at most delta = 0.05, and in fact never."""
-    runs = [study.PLAY[name](np.random.default_rng(seed), SIZES[1]) for seed in range(5)]
-    assert max(run.error for run in runs) <= study.BETA * (1 + study.EPSILON)
-    assert all(run.n_labels <= SIZES[1] for run in runs)
-    assert all(run.covered in (True, None) for run in runs)
+def test_verdicts_have_the_numbers_worked_out_by_hand():
+    rows = [row(35_615, "AdaStrat", r, 18, labels) for r, labels in enumerate((13_900, 14_100))]
+    rows += [row(35_615, "LogStrat", 0, 78, 20_000), row(35_615, "PAULA", 0, 78, 12_000)]
+    rows += [row(35_615, "random", 0, 0, 20_000, error=1.2)]
+    lists = by_list(rows)
+    text = verdicts(lists)
+    assert "AdaStrat queries 4.3 times fewer points than LogStrat and PAULA (sec. 1) | yes | 4.3 ± 0 |" in text
+    assert "20 to 61 % fewer labels than LogStrat, or still fewer (sec. 5.1) | yes | by items: 30 ± 0.5 % |" in text
+    assert "41 to 97 % fewer labels than random, or still fewer (sec. 5.1) | no | by items: 30 ± 0.5 % |" in text
+    assert "PAULA needs the fewest labels on the two smaller lists (Fig. 3) | yes |" in text
+    assert "random is within beta (1 + epsilon) with a probability of 95 % (Theorems 1 and 8) | no | 0.00 of 1" in text
+    assert "Statements that hold here: 5 of 7." in text
+    assert "| 35,615 | AdaStrat | 2 | 18.0 | 18 | 14,000 ± 1e+02 |" in table(lists)
 
 
-def test_table_and_figure_are_made(monkeypatch, tmp_path, capsys):
-    out = tmp_path / "curve.png"
-    monkeypatch.setattr(study, "SIZES", SIZES)
-    monkeypatch.setattr(sys, "argv", ["study_precision_curve.py", "--repeats", "2", "--out", str(out)])
-    study.main()
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 + len(SIZES) * len(study.METHODS)
-    assert {len(line.split("|")) for line in lines} == {11}
-    assert [line.split("|")[1].strip() for line in lines[2::4]] == ["5,000", "40,000"]
-    assert out.read_bytes().startswith(b"\x89PNG")
+def test_a_run_goes_on_where_it_stopped_and_reports(monkeypatch, tmp_path, capsys):
+    made, session_row = [], study.session_row
+    monkeypatch.setattr(study, "session_row", lambda *given: made.append(given) or session_row(*given))
+    rows, out = str(tmp_path / "rows.jsonl"), tmp_path / "curve.md"
+    common = ["--rows", rows, "--sizes", *map(str, SIZES), "--out", str(out)]
+    study.main([*common, "--minutes", "0"])
+    assert made == []
+    study.main([*common, "--repeats", "1", "--methods", "AdaStrat", "PAULA"])
+    study.main([*common, "--repeats", "2", "--methods", "AdaStrat", "PAULA"])
+    assert len(made) == len(set(made)) == 8
+    assert len(read_rows(rows)) == 8
+    study.main([*common, "--report"])
+    text = out.read_text()
+    assert "nan" not in text
+    assert "| 40,000 | PAULA | 2 |" in text
+    assert sorted(path.name for path in tmp_path.glob("*.png")) == ["curve_curves.png", "curve_growth.png"]
+    capsys.readouterr()
+
+
+def test_wrong_options_are_sentences(tmp_path, capsys):
+    rows = ["--rows", str(tmp_path / "rows.jsonl")]
+    with pytest.raises(SystemExit, match="There are no rows in"):
+        study.main([*rows, "--report"])
+    with pytest.raises(SystemExit, match="Lists have at least 6,984 items"):
+        study.main([*rows, "--sizes", "100"])
+    with pytest.raises(SystemExit):
+        study.main([*rows, "--repeats", "none"])
+    assert "takes a positive whole number; found 'none'" in capsys.readouterr().err

@@ -1,17 +1,19 @@
-"""Tests of the study of Poisson sampling: its samplers, its pools and its report, on made pools."""
-
-import sys
+"""Tests of the study of Poisson sampling: its pools, campaigns of shipped designs, its rows and its report."""
 
 import numpy as np
 import pytest
+import study_seme
+from _rows import read_rows
 from _seme_checks import Comparison
 from _seme_pools import LABEL_SETS, Binary, LabelSets, multi_label
-from study_seme import METHODS, Kinds, Plan, WithoutReplacement, error_with_all_labels, main, run, sampler
+from _seme_runs import beside, methods_of, new_rows, pool_row, read_study
 
+import bayes_assess as ba
 from bayes_assess.acquisition.poisson import blended
+from bayes_assess.designs import Importance, Poisson
 from bayes_assess.measures import multilabel_measure
 
-PLAN = Plan(30, shares=(0.05, 0.2, 0.75))
+SHARES = [0.05, 0.2, 0.75]
 
 
 @pytest.fixture(scope="module")
@@ -41,65 +43,52 @@ def test_deviations_of_a_mean_over_items_are_centred(label_sets):
     assert label_sets.deviation("f1_samples").min() > 0
 
 
-def test_variance_of_draws_with_replacement_is_that_of_a_mean(binary):
-    design = sampler("Uniform, repl.", binary, "accuracy", 40)
-    rng, q = np.random.default_rng(1), binary.measures.index("accuracy")
-    samples = [design.sample(rng) for _ in range(400)]
-    estimates = np.array([binary.values(s.items, s.weights)[q] for s in samples])
-    variances = np.array([design.variances(binary, s)[q] for s in samples])
-    share = (binary.predicted == binary.labels).mean()
-    expected = share * (1 - share) / design.n_draws
-    error = estimates.std(ddof=1) / np.sqrt(400)
-    assert abs(estimates.mean() - share) < 4 * error
-    shrunk = expected * (design.n_draws - 1) / design.n_draws  # the spread about the estimate
-    assert abs(variances.mean() - shrunk) < 4 * variances.std(ddof=1) / np.sqrt(400)
+def test_measures_beside_the_one_that_is_sampled_for_do_not_sway_the_design(binary):
+    """Campaigns for F1 alone draw the same items, and so estimate the same F1."""
+    pool = ba.Pool(scores=binary.probability, predictions=binary.predicted.astype(int))
+    for design, batch in ((Importance(lam=0.9, epsilon=1e-9, floor=0.0), 1), (Poisson(floor=0.0), 60)):
+        alone, all_ = (
+            ba.simulate(pool, binary.labels.astype(int), question, designs={"": design}, budgets=[60], repeats=5,
+                        batch=batch, progress=False)
+            for question in (ba.Metric("f1"), ba.Metric(beside("f1", binary.measures)))
+        )  # fmt: skip
+        q = binary.measures.index("f1")
+        np.testing.assert_allclose(all_.campaigns[""].record.value[..., q], alone.estimates[""], rtol=1e-7)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_methods_expect_the_same_number_of_distinct_labels(binary, method):
-    found = run(binary, method, "f1", PLAN)
-    for t, budget in enumerate(found.budgets):
-        b = sampler(method, binary, "f1", int(budget)).inclusion
-        # Draws are negatively associated: the number varies no more than if items were independent. Draws are whole.
-        error = np.sqrt((b * (1 - b)).sum() / PLAN.repeats)
-        assert abs(found.labels[t].mean() - budget) < 4 * error + 0.5
-        if method in ("Uniform", "Fixed size"):
-            assert (found.labels[t] == budget).all()
+def test_rows_hold_the_estimates_of_all_measures_and_their_variances(binary):
+    truth = binary.values(np.arange(400), np.ones(400))
+    for method in methods_of(binary):
+        rows = list(new_rows(binary, method, "f1", SHARES, 40))
+        assert [row["labels"] for row in rows] == [20, 80, 300]
+        values, variances = (np.array([row[name] for row in rows], float) for name in ("estimates", "variances"))
+        assert values.shape == (3, 40, len(binary.measures))
+        bias = values[2].mean(0) - truth
+        error = values[2].std(0, ddof=1) / np.sqrt(40)
+        assert (np.abs(bias) < 4 * error + 0.005).all(), method  # ratios are biased by about 1 / labels
+        q = binary.measures.index("accuracy")
+        # The relative standard error of a variance from 40 is 0.23 if estimates are normal.
+        assert 0.25 < np.nanmean(variances[1, :, q]) / values[1, :, q].var(ddof=1) < 4, method
+        ends = np.array([row["ends"] for row in rows])
+        inside = (ends[..., 0] <= truth[1] + 1e-9) & (truth[1] <= ends[..., 1] + 1e-9)
+        assert inside.mean() > 0.8  # of nominal 90 % intervals, 120 of them
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_errors_of_the_simulated_pool_fall_with_the_labels(label_sets, method):
-    found = run(label_sets, method, "f1_micro", PLAN)
-    assert found.measures == LABEL_SETS
-    assert np.isfinite(found.ends).all()
-    assert (found.ends[..., 0] <= found.estimates + 1e-12).all()
-    assert (found.estimates <= found.ends[..., 1] + 1e-12).all()
-    means = found.errors.mean(1)
-    spread = found.errors.std(1, ddof=1) / np.sqrt(PLAN.repeats)
-    assert (means[0] - means[2] > 2 * np.hypot(spread[0], spread[2])).all()
+def test_errors_of_the_simulated_pool_fall_with_the_labels(label_sets):
+    truth = label_sets.values(np.arange(400), np.ones(400))
+    for method in methods_of(label_sets):
+        rows = list(new_rows(label_sets, method, "f1_micro", SHARES, 30))
+        errors = np.abs(np.array([row["estimates"] for row in rows]) - truth)
+        assert errors.shape == (3, 30, len(LABEL_SETS))
+        means, spread = errors.mean(1), errors.std(1, ddof=1) / np.sqrt(30)
+        assert (means[0] - means[2] > 2 * np.hypot(spread[0], spread[2])).all()
 
 
 def test_all_labels_make_poisson_exact(binary, label_sets):
-    assert error_with_all_labels(binary, "f1") < 1e-12
-    assert error_with_all_labels(label_sets, "f1_micro") < 1e-12
-
-
-def test_importance_cannot_reach_items_without_deviation(binary):
-    within, beyond = int(binary.predicted.sum()) // 2, int(binary.predicted.sum()) + 1
-    assert sampler("Importance", binary, "precision", within) is not None
-    assert sampler("Importance", binary, "precision", beyond) is None
-
-
-def test_kinds_count_what_is_left_and_take_no_chance_for_greater_than_it_is(binary):
-    design = sampler("Poisson", binary, "f1", 60)
-    assert isinstance(design, WithoutReplacement)
-    kinds = Kinds(binary, design.inclusion, "f1")
-    items = design.sample(np.random.default_rng(2)).items
-    unseen = kinds.unseen(items)
-    assert unseen.size.sum() == 2 * (binary.n_items - len(items))
-    assert (kinds.inclusion[2 * kinds.kind] <= design.inclusion).all()
-    predicted = kinds.g.reshape(-1, 2)[kinds.kind, 0] == 0.5  # g of F1 where the label is negative
-    assert (predicted == binary.predicted).all()
+    for pool, measure in ((binary, "f1"), (label_sets, "f1_micro")):
+        (row,) = new_rows(pool, "Poisson", measure, [1.0], 2)
+        truth = pool.values(np.arange(400), np.ones(400))
+        np.testing.assert_allclose(row["estimates"], [truth, truth], atol=1e-6)  # of seven digits
 
 
 def test_comparison_finds_planted_differences_and_leaves_out_what_is_missing():
@@ -110,15 +99,57 @@ def test_comparison_finds_planted_differences_and_leaves_out_what_is_missing():
     found = Comparison.of(first, second)
     assert (found.n, found.clearly_less, found.clearly_more) == (5, 2, 0)
     assert Comparison.of(second, first).clearly_more == 2
+    with pytest.raises(LookupError, match="no figure"):
+        _ = Comparison.of(first, np.full_like(first, np.nan)).less
 
 
-def test_without_a_folder_the_simulated_pool_is_studied(monkeypatch, tmp_path, capsys):
-    out = tmp_path / "seme.md"
+def test_studies_keep_the_rows_of_most_repeats(binary, tmp_path):
+    import json
+
+    lines = [pool_row(binary, "f1")]
+    lines += [row for n in (4, 2) for row in new_rows(binary, "Uniform", "f1", [0.1, 0.25], n)]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    found = read_study(path, ()).of("made")
+    assert len(found) == 1
+    assert found[0].estimates.shape == (7, 4, 5)
+    assert found[0].reached.tolist() == [False, False, False, True, True, False, False]
+
+
+def test_wrong_options_and_missing_folders_are_sentences(tmp_path, capsys):
+    rows = ["--rows", str(tmp_path / "rows.jsonl")]
+    for arguments, words in (
+        (["--datasets", str(tmp_path / "none")], "There is no folder"),
+        (["--datasets", str(tmp_path)], "There is neither mnist.npz nor 20news.npz in"),
+        (["--report"], "There are no rows in"),
+    ):
+        with pytest.raises(SystemExit, match=words):
+            study_seme.main([*rows, *arguments])
+    with pytest.raises(SystemExit):
+        study_seme.main([*rows, "--repeats", "0"])
+    assert "takes a positive whole number; found '0'" in capsys.readouterr().err
+
+
+def test_without_a_folder_the_simulated_pool_is_studied_and_a_run_goes_on(monkeypatch, tmp_path, capsys):
+    out, rows = tmp_path / "seme.md", tmp_path / "rows.jsonl"
     monkeypatch.delenv("BAYES_ASSESS_POOLS", raising=False)
-    monkeypatch.setattr(sys, "argv", ["study_seme.py", "--repeats", "2", "--out", str(out)])
-    assert main() == 0
+    monkeypatch.setattr(study_seme, "multi_label", lambda: multi_label(300))
+    common = ["--rows", str(rows), "--repeats", "3", "--out", str(out)]
+    study_seme.main([*common, "--minutes", "0"])
+    assert [row["method"] for row in read_rows(rows)] == [""]
+    study_seme.main([*common, "--quick"])
+    n = len(read_rows(rows))
+    assert n == 1 + 2 * 3
+    study_seme.main(common)
+    made = len(read_rows(rows))
+    assert made == 1 + 2 * 7 + 3 * 5 + 1
+    study_seme.main(common)
+    assert len(read_rows(rows)) == made
     assert "only the simulated pool" in capsys.readouterr().out
+    study_seme.main([*common, "--report"])
     text = out.read_text()
     assert "With all labels Poisson sampling returns the exact measures. | holds" in text
+    assert "From Poisson samples, the same of several labels per item." in text
     assert "nan" not in text
     assert "mnist" not in text
+    assert len(list(tmp_path.glob("*.png"))) == 6

@@ -111,6 +111,21 @@ def test_sessions_on_pairs_keep_the_labels_of_the_halves(kind, tmp_path, often):
     same(a, ba.resume(path, KINDS[kind][0]))
 
 
+def test_label_sets_mean_the_same_after_a_snapshot_in_whichever_order_they_were_told(tmp_path, often):
+    def pool():  # as another process makes it
+        return ba.Pool(scores=np.linspace(0.1, 0.8, 40).reshape(20, 2), classes=["a", "b"], multilabel=True)
+
+    a = ba.assess(pool(), ba.Metric("f1_micro"), design="passive", journal=tmp_path / "run.db")
+    for labels in (["b", "a;b", "-"], ["a", "b", "-"], ["a;b", "a"]):
+        a.tell(a.ask(len(labels)).ids, labels)
+    met_others = pool()
+    met_others.label_space.codes(["a", "b"])  # in which these sets have other codes
+    for fresh in (pool(), met_others):
+        again = ba.resume(tmp_path / "run.db", fresh)
+        assert [x.tolist() for x in again.labelled] == [x.tolist() for x in a.labelled]
+        assert again.result().estimate == a.result().estimate
+
+
 def test_a_session_in_another_process_goes_on_from_a_snapshot(tmp_path, often):
     path = tmp_path / "run.db"
     a = started("belief", path)

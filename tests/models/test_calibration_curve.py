@@ -611,7 +611,7 @@ def test_scores_that_are_no_probabilities_give_numbers(unit):
 
 @pytest.mark.parametrize("confidence", [np.full(20, 0.8), np.resize([1.0, 0.5], 20), np.linspace(0.5, 1, 20), [0.9]])
 def test_odd_confidences_give_numbers(confidence):
-    pool = ba.Pool(predictions=np.zeros(len(confidence), int), confidence=confidence, classes=[0, 1])
+    pool = ba.Pool(predictions=np.zeros(len(confidence), int), confidence=confidence, classes=[0, 1, 2])
     setting = ba.Metric("accuracy").setting(pool, strata=RankStrata(22))
     assert setting.cells.events.members.names == AGREEMENT.names
     table = replace(AGREEMENT, names=POSITIVES.names)  # so that nothing is compiled anew

@@ -19,8 +19,9 @@ from bayes_assess.acquisition import best_arm, beta_variance_reduction, sample_v
 from bayes_assess.errors import InferenceError, OutputError
 from bayes_assess.models.beta_bernoulli import BetaBernoulli, program, statistics
 from bayes_assess.models.nuts.convergence import diagnose
-from bayes_assess.models.nuts.fitting import ConvergenceWarning, fit, posterior_draws
+from bayes_assess.models.nuts.fitting import ConvergenceWarning, fit
 from bayes_assess.models.nuts.program_sites import trace_sites, without_observations
+from bayes_assess.models.posterior_draws import posterior_draws
 
 GROUPS = np.repeat([0, 1, 2], [30, 12, 4])
 AGREEMENTS = np.concatenate([np.arange(30) % 10 > 0, np.arange(12) % 2, np.ones(4)]).astype(int)

@@ -101,6 +101,11 @@ def test_precision_is_the_same_whatever_hides(session):
     assert "recall would be 0.800" in hidden.summary()
 
 
+def test_the_accuracy_of_two_classes_falls_by_positives_that_hide():
+    hidden = sure(told(ba.Metric("accuracy")).result()).sensitivity([0.0, 0.5])
+    np.testing.assert_allclose(hidden.estimate, [0.98, 0.90], rtol=1e-6)  # eight known, and eight more among the 90
+
+
 def test_a_first_system_stays_better_up_to_a_share():
     hidden = sure(told(ba.Compare("prediction", "other", measure="f1")).result()).sensitivity([0.0, 0.5])
     shares = np.arange(100) / 100
@@ -113,8 +118,9 @@ def test_a_first_system_stays_better_up_to_a_share():
 
 
 def test_questions_without_hidden_positives_say_so():
+    three = ba.Pool(predictions=PREDICTED, confidence=np.full(100, 0.9), classes=[0, 1, 2])
     with pytest.raises(QuestionError, match="one positive class"):
-        ba.assess(POOL, ba.Metric("accuracy")).result().sensitivity()
+        ba.assess(three, ba.Metric("accuracy")).result().sensitivity()
     a = ba.assess(POOL, ba.Metric("f1"))
     a.tell(np.arange(100), LABELS)
     with pytest.raises(QuestionError, match="Nothing hides"):

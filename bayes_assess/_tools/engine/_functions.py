@@ -138,6 +138,7 @@ def top_k(values: Any, k: int) -> tuple[Any, Any]:
     if not is_eager():
         import jax
 
-        return jax.lax.top_k(values, k)
+        found, places = jax.lax.top_k(values, k)
+        return found, places
     places = np.argsort(-values, kind="stable")[:k]
     return values[places], places

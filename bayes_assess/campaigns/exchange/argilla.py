@@ -44,8 +44,7 @@ def settings(tasks: Tasks) -> dict[str, Any]:
     ]
     title, asked = HEADING, {"type": "text", "use_markdown": False}
     if answers.bounds is not None:
-        low, high = answers.bounds
-        title = f"{HEADING}: {low:g} to {high:g}"
+        title = f"{HEADING}: {answers.within}"
     else:
         options = [{"value": name, "text": name} for name in answers.choices]
         kind = "multi_label_selection" if answers.several else "label_selection"

@@ -7,6 +7,7 @@ JSON-MIN puts this number in the place of any ``id`` of the data: ids of items t
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -66,8 +67,10 @@ def configuration(tasks: Tasks) -> str:
     control = f'name="{LABEL}" toName="{_ITEM}"'
     if answers.bounds is not None:
         low, high = answers.bounds
-        lines += [f'<Header value="{HEADING}: {low:g} to {high:g}"/>']
-        lines += [f'<Number {control} min="{low:g}" max="{high:g}" step="{(high - low) / 1000:g}" required="true"/>']
+        ends = [f'{what}="{end:g}"' for what, end in (("min", low), ("max", high)) if math.isfinite(end)]
+        ends += [f'step="{(high - low) / 1000:g}"'] if len(ends) == 2 else []
+        lines += [f'<Header value="{HEADING}: {answers.within}"/>']
+        lines += [f'<Number {" ".join([control, *ends])} required="true"/>']
     else:
         choice = "multiple" if answers.several else "single"
         lines.append(f'<Choices {control} choice="{choice}" required="true">')

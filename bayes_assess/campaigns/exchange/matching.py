@@ -11,11 +11,12 @@ import numpy as np
 
 from bayes_assess._tools.arrays import listing
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
-from bayes_assess.pool.numeric import NumericPool
+from bayes_assess.pool.numeric import NumericLabels
 from bayes_assess.pool.pool import Pool
 
 _NUMBER = re.compile(r"([+-]?)([0-9]+)(?:[.,]([0-9]+))?")
 _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+|-?[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
+_PLAIN = re.compile(r"[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?")
 UNKNOWN = "is the id of no item"
 _MORE = "; only these are predicted: to have others, start again and name every class, by --classes or classes=[...]"
 _WORDS = {"true": "1", "false": "0"}
@@ -121,7 +122,7 @@ class LabelMatcher:
     def __init__(self, pool: Pool):
         self.names = [str(name) for name in pool.classes.tolist()]
         self._several = pool.multilabel
-        self._numbers = pool.label_space if isinstance(pool, NumericPool) else None
+        self._numbers = pool.label_space if isinstance(pool.label_space, NumericLabels) else None
         self._classes = pool.classes
         self._more = "" if pool.classes_declared else _MORE
         self._seen: dict[str, Match] = {}
@@ -153,9 +154,13 @@ class LabelMatcher:
         """Match the step that is nearest to a number within the bounds, in whatever way that is written."""
         space = self._numbers
         assert space is not None
-        ways = [way for way in sorted(number_keys(text.strip())) if space.lowest <= float(way) <= space.highest]
+        own = text.strip()
+        plain = not len(space.classes) and _PLAIN.fullmatch(own)  # of numbers that are not rounded, 59.961 is no 59,961
+        ways = [own] if plain else sorted(number_keys(own))
+        ways = [way for way in ways if space.lowest <= float(way) <= space.highest]
         if len(ways) != 1:
             none = f"is no number from {space.lowest:g} to {space.highest:g}"
+            none = "is no number" if np.isinf([space.lowest, space.highest]).all() else none
             return Match(None, f"could be any of {listing(ways)}" if ways else none)
         return Match(str(space.names(space.codes(ways))[0]), exact="," not in text)
 

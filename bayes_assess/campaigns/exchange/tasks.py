@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -54,6 +55,19 @@ class Answers(NamedTuple):
         names = tuple(map(str, choices if space is None else space.classes.tolist()))
         # That no class applies is an answer, unlike an empty one.
         return cls((*names, NO_LABEL), True) if isinstance(space, MultiLabelSpace) else cls(names)
+
+    @property
+    def within(self) -> str:
+        """The bounds of numbers in words.
+
+        Examples
+        --------
+        >>> Answers((), bounds=(0.0, 10.0)).within, Answers((), bounds=(0.0, float("inf"))).within
+        ('0 to 10', 'a number of at least 0')
+        """
+        low, high = self.bounds or (-math.inf, math.inf)
+        ends = [f"of at {most} {end:g}" for most, end in (("least", low), ("most", high)) if math.isfinite(end)]
+        return f"{low:g} to {high:g}" if len(ends) == 2 else " ".join(["a number", *ends])
 
     def chosen(self, prediction: str) -> list[str]:
         """Return the choices that a prediction stands for."""

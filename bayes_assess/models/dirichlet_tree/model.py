@@ -39,6 +39,7 @@ from bayes_assess.errors import LabelError, PriorError
 from bayes_assess.models._numerics.dirichlet_sampling import log_multivariate_beta, standard_dirichlet
 from bayes_assess.models.dirichlet_tree.tree import Level
 from bayes_assess.models.dirichlet_tree.tree import Tree as Tree
+from bayes_assess.models.program_items import items_of
 
 FloatTable = Float[Array, "*batch K C"] | Float[np.ndarray, "*batch K C"]
 FloatClasses = Float[Array, "*batch C"] | Float[np.ndarray, "*batch C"]
@@ -60,7 +61,7 @@ def program(
     blocks : (N,) integers in 0..K-1, optional
         Block of every item; left out, the program simulates `n_items` blocks.
     labels : (N,) integers in 0..C-1, optional
-        Labels; left out, they are simulated, or summed over by NumPyro's enumeration where blocks are observed.
+        Labels; left out, they are simulated, or summed out where blocks are observed: every item may have any label.
     alpha : (C,) positive
         Prior parameters of the distribution of labels.
     beta : tuple of (C, n_l) positive
@@ -81,8 +82,10 @@ def program(
     sizes = [*(len(seen) for seen in (blocks, labels) if seen is not None), n_items or 0]
     theta, psi = _parameters(alpha, beta, tree)
     with numpyro.plate("item", sizes[0]):
-        infer = {"enumerate": "parallel"} if labels is None and blocks is not None else {}
-        label = numpyro.sample("label", dist.CategoricalProbs(theta), obs=labels, infer=infer)
+        if labels is None and blocks is not None:
+            numpyro.sample("block", dist.CategoricalProbs(theta @ psi), obs=blocks)
+            return
+        label = numpyro.sample("label", dist.CategoricalProbs(theta), obs=labels)
         numpyro.sample("block", dist.CategoricalProbs(psi[label]), obs=blocks)
 
 
@@ -227,6 +230,38 @@ class DirichletTree:
         if not isinstance(table, Tracer) and not np.all(np.isfinite(table) & (np.asarray(table) >= 0)):
             raise LabelError(f"Counts of labels are finite and 0 or more; one is {float(table.min())!r}.")
         return _update(self, table)
+
+    def program_arguments(self, counts: Any = None, unlabelled: Any = None) -> dict[str, Any]:
+        """Return the arguments of `program` under which its posterior is this belief after `counts`.
+
+        Parameters
+        ----------
+        counts : (K, C) integers, optional
+            Labelled items of every block (rows) by label (columns).
+        unlabelled : (K,) integers, optional
+            Items of every block whose label is latent: the arguments are those of `latent_program` then.
+
+        Raises
+        ------
+        LabelError
+            If counts do not fit, or are no whole numbers.
+
+        Examples
+        --------
+        >>> prior = DirichletTree.from_prior(n_classes=2, tree=Tree(3))
+        >>> data = prior.program_arguments([[2, 0], [0, 0], [0, 1]])
+        >>> data["blocks"].tolist(), data["labels"].tolist()
+        ([0, 0, 2], [0, 0, 1])
+        """
+        shape = (self.tree.n_leaves, np.shape(self.alpha)[-1])
+        blocks, labels = items_of(counts, shape)
+        alpha, beta = np.asarray(self.alpha), tuple(np.asarray(level) for level in self.beta)
+        prior = {"alpha": alpha, "beta": beta, "tree": self.tree}
+        if unlabelled is None:
+            return {"blocks": blocks, "labels": labels, "n_items": len(blocks), **prior}
+        open_, _ = items_of(np.reshape(unlabelled, (-1, 1)), (shape[0], 1))
+        latent = np.bincount(open_, minlength=shape[0])
+        return {"labelled": statistics(blocks, labels, *shape), "unlabelled": latent, **prior}
 
     @property
     @x64

@@ -27,8 +27,7 @@ from bayes_assess.models.nuts.convergence import findings
 from bayes_assess.models.nuts.program_sites import (
     as_array,
     check_latent,
-    check_signature,
-    listed,
+    joined_data,
     name_axes,
     observed_data,
     trace_sites,
@@ -54,7 +53,7 @@ class ConvergenceWarning(UserWarning):
 
 def fit(
     program: Callable[..., Any],
-    data: Mapping[str, Any],
+    data: Mapping[str, Any] | None = None,
     *,
     seed: int = 0,
     chains: int = 4,
@@ -66,6 +65,7 @@ def fit(
     target_accept: float = 0.8,
     max_tree_depth: int = 10,
     pointwise: bool = True,
+    **arguments: Any,
 ) -> Any:
     """Draw from the posterior of a NumPyro program by NUTS.
 
@@ -78,8 +78,11 @@ def fit(
     ----------
     program : callable
         A NumPyro program with continuous latent sites. Work is done in 64-bit floats.
-    data : mapping of str to anything
+    data : mapping of str to anything, optional
         Keyword arguments of the program. Lists and series of numbers become NumPy arrays.
+    **arguments
+        More of them, or all, as ``fit(program, **belief.program_arguments(counts))``; those whose names are options of
+        this function stand in `data`.
     seed : int
         The same seed gives the same draws.
     chains, warmup, draws : int
@@ -128,9 +131,17 @@ def fit(
     >>> theta = draws["posterior"]["theta"]
     >>> theta.dims, abs(float(theta.sel(group="cat").mean()) - 3 / 5) < 0.02
     (('chain', 'draw', 'group'), True)
+
+    The models here hand out the arguments of their programs:
+
+    >>> from bayes_assess import BetaBernoulli
+    >>> counts = np.array([[1, 2], [0, 1]])  # disagreements and agreements of two groups
+    >>> data = BetaBernoulli(np.ones(2), np.ones(2)).program_arguments(counts)
+    >>> fit(program, **data, chains=2, warmup=200, draws=500)["posterior"]["theta"].shape
+    (2, 500, 2)
     """
     settings = _Settings(seed, chains, warmup, draws, progress, target_accept, max_tree_depth, pointwise)
-    check_signature(program, data)
+    data = joined_data(program, data, arguments)
     with shown("Sampling"):
         run = _run(program, data, settings, coords or {}, dims or {})
     trouble = _trouble(run, settings)
@@ -143,42 +154,6 @@ def fit(
         "tuning_steps": warmup,
     }
     return to_arviz(**run.groups, dims=run.dims, coords=run.coords, attrs=attrs, chains=True)
-
-
-def posterior_draws(data: Any, site: str) -> np.ndarray:
-    """Posterior draws of one site with all chains in a row, as the functions of `acquisition` take them.
-
-    Parameters
-    ----------
-    data : arviz.InferenceData or xarray.DataTree
-        From `fit`, or from any other sampler.
-    site : str
-        Name of a variable in the posterior.
-
-    Returns
-    -------
-    (S, ...) array, chain after chain
-
-    Raises
-    ------
-    InferenceError
-        If the object has no such site in its posterior.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> data = to_arviz({"theta": np.zeros((4, 100, 3))}, chains=True)
-    >>> posterior_draws(data, "theta").shape
-    (400, 3)
-    """
-    try:
-        posterior = data["posterior"]
-    except (KeyError, IndexError, TypeError) as error:
-        raise InferenceError(f"Expected an ArviZ object with a posterior; found {type(data).__name__}.") from error
-    if site not in posterior.data_vars:
-        raise InferenceError(f"The posterior has no {site!r}; it has {listed(posterior.data_vars)}.")
-    values = posterior[site].transpose("chain", "draw", ...).values
-    return values.reshape(-1, *values.shape[2:])
 
 
 @dataclass(frozen=True)

@@ -23,37 +23,72 @@ from bayes_assess.errors import InferenceError
 Trace = Mapping[str, dict[str, Any]]
 
 
-def check_signature(program: Any, data: Any) -> None:
-    """Hold the names in the data against the arguments of the program."""
+def joined_data(program: Any, data: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Join the arguments of a program, and hold their names against those that it takes.
+
+    Raises
+    ------
+    InferenceError
+        If the program is none, or the arguments do not fit it.
+    """
     if not callable(program):
         raise InferenceError(f"Expected a NumPyro program, that is a function; found {type(program).__name__}.")
+    data = {} if data is None else data
     if not isinstance(data, Mapping):
         raise InferenceError(
             f"Expected data as a mapping from the program's argument names to values; found {type(data).__name__}."
         )
+    twice = sorted(data.keys() & arguments.keys())
+    if twice:
+        raise InferenceError(f"The argument {twice[0]!r} is in `data` and beside it; leave one of them out.")
+    joined = {**data, **arguments}
     signature = inspect.signature(program)
     try:
-        signature.bind(**data)
+        signature.bind(**joined)
     except TypeError as error:
         raise InferenceError(
             f"The data do not fit the program: {error}. It takes {listed(signature.parameters)}; "
-            f"the data give {listed(data)}."
+            f"the data give {listed(joined)}."
         ) from error
+    return joined
 
 
 def as_array(value: Any) -> Any:
     """Turn lists and series of numbers into NumPy arrays and floats into 64-bit ones; leave anything else as it is.
 
+    A tuple that holds arrays, such as one for each level of a tree, stays one, and so does a list of arrays of unlike
+    shapes: their members are turned one by one.
+
     NumPy arrays are not made into JAX arrays: inside compiled code a program can still compute sizes from them.
+
+    Examples
+    --------
+    >>> as_array([1, 2]), as_array((np.ones(1), [1.0, 2.0]))
+    (array([1, 2]), (array([1.]), array([1., 2.])))
     """
     if isinstance(value, jax.Array):
         return value.astype(jnp.float64) if jnp.issubdtype(value.dtype, jnp.floating) else value
+    if isinstance(value, list | tuple) and _is_structure(value):
+        members = [as_array(member) for member in value]
+        return type(value)(*members) if hasattr(value, "_fields") else type(value)(members)
     if not (isinstance(value, list | tuple) or hasattr(value, "__array__")):
         return value
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
         return value
     return array.astype(np.float64, copy=False) if array.dtype.kind == "f" else array
+
+
+def _is_structure(value: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether a list or tuple is of arrays, and no array itself."""
+    if isinstance(value, tuple):
+        arrays = (member for member in value if hasattr(member, "__array__"))
+        return hasattr(value, "_fields") or any(np.ndim(member) > 0 for member in arrays)
+    try:
+        np.asarray(value)
+    except ValueError:  # of unlike shapes
+        return True
+    return False
 
 
 def trace_sites(model: Callable[[], Any], key: PRNGKey) -> Trace:

@@ -419,7 +419,7 @@ export function mount(root, link) {
 
   function numberForm(at) {
     const [low, high] = spec.bounds;
-    const field = make("input", { type: "number", min: low, max: high, step: "any", required: true, "aria-label": `A number from ${low} to ${high}`, placeholder: `${low} to ${high}` });
+    const field = make("input", { type: "number", ...(low != null && { min: low }), ...(high != null && { max: high }), step: "any", required: true, "aria-label": `The label: ${spec.within}`, placeholder: spec.within });
     if (given[at] != null) field.value = given[at];
     return make("form", { class: "typed", submit: (event) => { event.preventDefault(); if (field.value !== "") choose(Number(field.value)); } }, field, make("button", { class: "send" }, "Done ", make("kbd", {}, "Enter")));
   }

@@ -104,8 +104,12 @@ def rope_masses_samples(
     return _complete(xp.where(d < -rope, w, 0.0).sum(0), xp.where(d > rope, w, 0.0).sum(0))
 
 
-@x64
-def all_pairs_rope(draws: Float[Array, "S G"], rope: float = 0.05) -> Float[Array, "G G 3"]:
+@any_engine
+def all_pairs_rope(
+    draws: Float[Array, "S G"] | Float[np.ndarray, "S G"],
+    rope: float = 0.05,
+    weights: Float[Array, " S"] | Float[np.ndarray, " S"] | None = None,
+) -> Float[Array, "G G 3"]:
     """Compute the three masses of theta_g - theta_h for all pairs of groups, from joint posterior draws.
 
     Draws stream past a (G, G) table of counts; nothing of the size S x G x G exists.
@@ -114,6 +118,8 @@ def all_pairs_rope(draws: Float[Array, "S G"], rope: float = 0.05) -> Float[Arra
     ----------
     draws : (S, G)
     rope : float in [0, 1)
+    weights : (S,) non-negative, optional
+        Weights of the draws, not all 0, equal if left out; only their ratios matter.
 
     Returns
     -------
@@ -126,7 +132,9 @@ def all_pairs_rope(draws: Float[Array, "S G"], rope: float = 0.05) -> Float[Arra
     >>> masses[0, 1].tolist(), masses[1, 2].tolist()
     ([0.0, 0.0, 1.0], [0.5, 0.5, 0.0])
     """
-    return _all_pairs(xp.asarray(draws, xp.float64), checked_rope(rope))
+    draws = xp.asarray(draws, xp.float64)
+    w = xp.ones(len(draws)) if weights is None else xp.asarray(weights, xp.float64)
+    return _all_pairs(draws, w, checked_rope(rope))
 
 
 @any_engine
@@ -306,12 +314,13 @@ def _expectation(theta: Float[Array, "*batch 2"], after: Float[Array, "*batch 2 
 
 
 @engine.jit
-def _all_pairs(draws: Float[Array, "S G"], rope: Scalar) -> Float[Array, "G G 3"]:
-    def count(greater, theta):
-        return greater + (theta[:, None] - theta[None, :] > rope), None
+def _all_pairs(draws: Float[Array, "S G"], weights: Float[Array, " S"], rope: Scalar) -> Float[Array, "G G 3"]:
+    def add(greater, draw):
+        theta, weight = draw
+        return greater + weight * (theta[:, None] - theta[None, :] > rope), None
 
     n_groups = draws.shape[1]
-    greater, _ = engine.scan(count, xp.zeros((n_groups, n_groups), xp.int32), draws)
-    below, above = greater.T, greater
-    inside = draws.shape[0] - below - above
-    return xp.stack([below, inside, above], axis=-1).astype(xp.float64) / draws.shape[0]
+    greater, _ = engine.scan(add, xp.zeros((n_groups, n_groups)), (draws, weights), unroll=8)
+    total = weights.sum()
+    inside = xp.maximum(total - greater.T - greater, 0.0)
+    return xp.stack([greater.T, inside, greater], axis=-1) / total

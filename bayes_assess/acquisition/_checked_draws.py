@@ -1,0 +1,172 @@
+"""Posterior draws of the outcome probabilities of cells, checked at the public entry."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from bayes_assess._tools.arrays import show
+from bayes_assess.errors import InferenceError
+from bayes_assess.models.posterior_draws import posterior_draws
+from bayes_assess.models.sampled_belief import SampledBelief
+
+_ROUNDING = 1e-4  # by which 32-bit rows of many classes may miss 1
+
+
+class CheckedDraws(NamedTuple):
+    """Draws that are probabilities, and their weights.
+
+    Attributes
+    ----------
+    theta : (S, K) or (S, K, C)
+    weights : (S,)
+        They sum to 1.
+    """
+
+    theta: Float[np.ndarray, "S K *C"]
+    weights: Float[np.ndarray, " S"]
+
+    @property
+    def mean(self) -> Float[np.ndarray, "K *C"]:
+        """Posterior mean of every cell."""
+        return np.tensordot(self.weights, self.theta, 1)
+
+
+def checked_draws(draws: Any, site: str = "theta", weights: Any = None, n_cells: int | None = None) -> CheckedDraws:
+    """Return draws of probabilities of cells as 64-bit arrays.
+
+    Parameters
+    ----------
+    draws : (S, K) or (S, K, C), SampledBelief, ArviZ or xarray object, or mapping of str to array
+        Probabilities of agreement, or of all of C outcomes, which sum to 1.
+    site : str
+        Which variable of an object with several.
+    weights : (S,) non-negative, optional
+        Importance weights, equal if left out; only their ratios matter.
+    n_cells : int, optional
+        K, where it is known.
+
+    Raises
+    ------
+    InferenceError
+        If the shape is another, a value is NaN or lies outside [0, 1], the outcomes of a cell do not sum to 1, or the
+        weights are no weights.
+
+    Examples
+    --------
+    >>> checked_draws({"theta": [[0.25, 0.5], [0.75, 1.0]]}).mean.tolist()
+    [0.5, 0.75]
+    """
+    if isinstance(draws, SampledBelief):
+        weights = draws.importance if weights is None else weights
+        draws = draws.draws
+    is_array = isinstance(draws, np.ndarray | jax.Array | list | tuple)
+    try:
+        theta = np.asarray(draws if is_array else posterior_draws(draws, site), np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InferenceError):
+            raise
+        raise InferenceError(
+            f"Posterior draws are numbers, (draws, cells) or (draws, cells, outcomes): {error}"
+        ) from None
+    if theta.ndim not in (2, 3) or 0 in theta.shape:
+        raise InferenceError(
+            f"Posterior draws have the shape (draws, cells), or (draws, cells, outcomes); found {theta.shape}."
+        )
+    if n_cells is not None and theta.shape[1] != n_cells:
+        raise InferenceError(
+            f"The posterior draws are of {theta.shape[1]:,} cells, and there are {n_cells:,}; "
+            "pass draws with a column for each, in the order of the cells' names."
+        )
+    outside = ~((theta >= -1e-6) & (theta <= 1 + 1e-6))  # NaN included
+    if outside.any():
+        place = tuple(int(i) for i in np.argwhere(outside)[0])
+        raise InferenceError(
+            f"Posterior draws are probabilities, from 0 to 1; {_place(place)} has {show(theta[place])}."
+        )
+    theta = np.clip(theta, 0.0, 1.0)
+    if theta.ndim == 3:
+        total = theta.sum(-1, keepdims=True)
+        off = np.abs(total[..., 0] - 1) > _ROUNDING
+        if off.any():
+            place = tuple(int(i) for i in np.argwhere(off)[0])
+            raise InferenceError(
+                f"The probabilities of a cell's outcomes sum to 1; those of {_place(place)} sum to "
+                f"{show(total[place][0].round(6))}. Draws come first, then cells, then outcomes."
+            )
+        theta = theta / total
+    return CheckedDraws(theta, _checked_weights(weights, len(theta)))
+
+
+def of_outcome(theta: np.ndarray, outcome: Any) -> Float[np.ndarray, "S K"]:
+    """Return the probability of one outcome of every cell, (S, K).
+
+    Raises
+    ------
+    InferenceError
+        If it is not said which, or there is no such outcome.
+
+    Examples
+    --------
+    >>> of_outcome(np.array([[[0.2, 0.8], [0.5, 0.5]]]), [1, 0]).tolist()
+    [[0.8, 0.5]]
+    """
+    if theta.ndim == 2:
+        if outcome is not None:
+            raise InferenceError("Draws (draws, cells) are of one probability each; leave out `outcome`.")
+        return theta
+    n_cells, n_outcomes = theta.shape[1:]
+    if outcome is None:
+        raise InferenceError(
+            f"The draws have {n_outcomes} outcomes in every cell: say which one's probability counts, by outcome=; "
+            "np.arange(K) is the agreement of predicted classes."
+        )
+    which = np.asarray(outcome)
+    if (
+        which.shape not in ((), (n_cells,))
+        or which.dtype.kind not in "iu"
+        or (which < 0).any()
+        or (which >= n_outcomes).any()
+    ):
+        raise InferenceError(f"`outcome` is one of 0 to {n_outcomes - 1}, or one for every cell; found {show(which)}.")
+    return theta[:, np.arange(n_cells), which]
+
+
+def shares(sizes: Any, n_cells: int) -> Float[np.ndarray, " K"]:
+    """Return the share of every cell in all items; alike without sizes.
+
+    Raises
+    ------
+    InferenceError
+        If sizes are not one finite number, 0 or more, for each cell, or all are 0.
+
+    Examples
+    --------
+    >>> shares([3, 1], 2).tolist()
+    [0.75, 0.25]
+    """
+    found = np.ones(n_cells) if sizes is None else np.asarray(sizes, np.float64)
+    if found.shape != (n_cells,) or not (np.isfinite(found) & (found >= 0)).all() or not found.any():
+        raise InferenceError(
+            f"Sizes are numbers of items, 0 or more, one for each of {n_cells:,} cells; found {show(found)}."
+        )
+    return found / found.sum()
+
+
+def _checked_weights(weights: Any, n_draws: int) -> Float[np.ndarray, " S"]:
+    if weights is None:
+        return np.full(n_draws, 1 / n_draws)
+    found = np.asarray(weights, np.float64)
+    if found.shape != (n_draws,) or not ((found >= 0) & (found < np.inf)).all() or not found.any():
+        raise InferenceError(
+            f"Weights of draws are finite and 0 or more, not all of them 0, one for each of {n_draws:,} draws; "
+            f"found {show(found)} of shape {found.shape}."
+        )
+    return found / found.sum()
+
+
+def _place(place: tuple[int, ...]) -> str:
+    return ", ".join(f"{axis} {i}" for axis, i in zip(("draw", "cell", "outcome"), place, strict=False))

@@ -1,0 +1,77 @@
+"""Replicated campaigns on pools whose labels are numbers.
+
+Labels have no say in what designs draw there, so that campaigns draw cells alone; which items of the cells these are,
+and what follows from their labels, is found afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from bayes_assess._tools.seeds import generator
+from bayes_assess.campaigns.study import Campaigns
+from bayes_assess.estimators.weighted import Estimate
+from bayes_assess.estimators.weighted_numbers import weighted_numbers
+from bayes_assess.pool.numbers import NumberPool
+from bayes_assess.questions import NumericMetric, Setting
+from bayes_assess.questions.numeric_metric import believed_risk
+from bayes_assess.results.numeric import possible_losses
+
+
+def estimated_numbers(
+    pool: NumberPool,
+    labels: Float[np.ndarray, " M"],
+    question: NumericMetric,
+    design: Any,
+    setting: Setting,
+    drawn: Campaigns,
+    seed: int,
+) -> Campaigns:
+    """Estimate from campaigns that have kept labels by cell, and draws.
+
+    Parameters
+    ----------
+    pool, labels, question
+        With the numbers that all items are labelled with.
+    design, setting
+        The setting is that of the design on this pool.
+    drawn : Campaigns
+        Its record is (counts, draws), as `WeightedDesign.record` has them.
+    seed : int
+
+    Returns
+    -------
+    Campaigns whose record is an Estimate
+    """
+    cells: Any = setting.cells
+    cell = cells.source.cells_of(np.arange(pool.n_items))
+    losses = question.losses_of(pool, np.arange(pool.n_items), labels)
+    with jax.enable_x64(True):
+        start = design.init(*setting)
+    believed, extremes = partial(believed_risk, pool, question.spec), possible_losses(pool, question, labels[:0])
+    counts, draws = drawn.record
+    starts = np.cumsum(cells.sizes) - cells.sizes
+    rng, found = generator(seed, "numbers"), []
+    for r in range(len(counts)):
+        order = np.lexsort((rng.random(pool.n_items), cell))  # the items of every cell, in random order
+        rank = np.arange(pool.n_items) - starts[cell[order]]
+        row = []
+        for b in range(counts.shape[1]):
+            items = np.sort(order[rank < counts[r, b, cell[order], 0]])
+            state = replace(
+                start, counts=counts[r, b], draws=jax.tree.map(lambda x, r=r, b=b: x[r, b], draws), memory=()
+            )
+            asked = np.zeros(len(items), np.int64)
+            one, _ = weighted_numbers(
+                design, state, question.spec, losses[items], cell[items], asked, believed, extremes
+            )
+            row.append(one)
+        found.append(Estimate(*(np.stack(column) for column in zip(*row, strict=True))))
+    record = Estimate(*(np.stack(column) for column in zip(*found, strict=True)))
+    return replace(drawn, record=record, full=losses.mean(0), divergence=None)

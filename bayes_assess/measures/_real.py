@@ -1,0 +1,117 @@
+"""Measures of labels that are real numbers, side by side: losses of items, values and Jacobians."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from bayes_assess._tools.arrays import CHUNK
+from bayes_assess._tools.axes import x64
+from bayes_assess.measures._measure import Measure, output_names, sizes
+from bayes_assess.measures._pool_losses import Measures, combine
+from bayes_assess.measures._stacked import Part, defined, jacobian, value
+
+_LEAST = 64  # items of a compiled call, which has powers of two of them
+
+
+@dataclass(frozen=True)
+class RealMeasures:
+    """Measures of labels that are real numbers ([NH] Table 2), which share one risk R, (D,).
+
+    Parameters
+    ----------
+    measures : tuple of Measure
+        All of real numbers.
+
+    Examples
+    --------
+    >>> spec = RealMeasures.of(["mae", "r2"])
+    >>> losses = spec.losses(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 2.0]))
+    >>> spec.outputs, spec.value(losses.mean(0)).round(6).tolist()
+    (('mean_absolute_error', 'r2'), [0.333333, 0.5])
+    """
+
+    measures: tuple[Measure, ...]
+
+    @classmethod
+    def of(cls, measures: Measures) -> RealMeasures | None:
+        """Return the measures, or None if they are not of real numbers."""
+        found = combine(measures)
+        real = tuple(one for one in found if isinstance(one, Measure) and one.real)
+        return cls(real) if len(real) == len(found) else None
+
+    @property
+    def shift_invariant(self) -> bool:
+        """Whether a number added to all labels and predictions changes nothing."""
+        return all(one.shift_invariant for one in self.measures)
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the k outputs."""
+        none = np.zeros(0)
+        return tuple(name for one in self.measures for name in output_names(one, sizes(one, 2)[1], none))
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs, k."""
+        return len(self.outputs)
+
+    @cached_property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """Where the outputs lie, (k, 2)."""
+        return tuple(one.range for one in self.measures for _ in range(sizes(one, 2)[1]))
+
+    @cached_property
+    def n_losses(self) -> int:
+        """Number of losses, D."""
+        return sum(sizes(one, 2)[0] for one in self.measures)
+
+    @x64
+    def losses(self, labels: Float[np.ndarray, " n"], predictions: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
+        """Compute the losses of items, (n, D)."""
+        found = np.empty((len(labels), self.n_losses))
+        for start in range(0, len(labels), CHUNK):
+            y, f = labels[start : start + CHUNK], predictions[start : start + CHUNK]
+            n = max(_LEAST, 1 << (len(y) - 1).bit_length())
+            padded = (np.pad(np.asarray(values, np.float64), (0, n - len(y))) for values in (y, f))
+            found[start : start + CHUNK] = np.asarray(_losses(self, *padded))[: len(y)]
+        return found
+
+    @x64
+    def value(self, risk: Float[np.ndarray, " D"]) -> Float[np.ndarray, " k"]:
+        """Compute the measures at the risk, 0 where they have no value."""
+        return np.asarray(value(self._parts, jnp.asarray(risk)))
+
+    @x64
+    def defined(self, risk: Float[np.ndarray, " D"]) -> Bool[np.ndarray, " k"]:
+        """Tell which measures have a value at the risk."""
+        return np.asarray(defined(self._parts, jnp.asarray(risk)))
+
+    @x64
+    def jacobian(self, risk: Float[np.ndarray, " D"]) -> Float[np.ndarray, "k D"]:
+        """Compute the derivatives of the measures, 0 where they have none."""
+        return np.asarray(jacobian(self._parts, jnp.asarray(risk)))
+
+    @cached_property
+    def _parts(self) -> tuple[Part, ...]:
+        parts, start = [], 0
+        for one in self.measures:
+            assert one.g is not None
+            n = sizes(one, 2)[0]
+            parts.append(Part(one.g, one.defined, n, (start,), 1, one.derivative, one.elementwise))
+            start += n
+        return tuple(parts)
+
+
+@partial(jax.jit, static_argnums=0)
+def _losses(spec: RealMeasures, labels: Float[Array, " n"], predictions: Float[Array, " n"]) -> Float[Array, "n D"]:
+    def one(y: Any, f: Any) -> Any:
+        return jnp.concatenate([jnp.atleast_1d(each.loss(y, f)) for each in spec.measures])  # type: ignore[misc]
+
+    return jax.vmap(one)(labels, predictions)

@@ -1,0 +1,224 @@
+r"""Sites of hierarchical programs in coordinates in which NUTS moves easily, and in which nothing is rounded to 0 or 1.
+
+A hierarchical program draws theta_g ~ Beta(a_g, b_g) with parameters that are themselves unknown. In logits
+x = logit theta the posterior narrows where a + b is large, and moves with a / b: a funnel, in which steps of one length
+are too long or too short. Given the parameters and the labels of the group theta is a Beta(alpha, beta) variable again,
+a ratio of gamma variables, and with G_alpha = G_(alpha + 1) U^(1 / alpha) for a uniform U,
+
+.. math:: x = \log G_{\alpha + 1} - \log G_{\beta + 1} + E / \beta - E' / \alpha
+
+where the first two are about normal and E, E' are exponential variables, which softplus makes of logistic ones. So the
+sampler's coordinate is u in
+
+.. math:: x = \mu + \sigma u + \mathrm{softplus}(u) / \beta - \mathrm{softplus}(-u) / \alpha, \qquad
+          \mu = \psi(\alpha + 1) - \psi(\beta + 1), \quad \sigma^2 = \psi'(\alpha + 1) + \psi'(\beta + 1) .
+
+It has about the distribution of a normal or a logistic variable, whatever the parameters are and however many labels
+there are; the centred form fails for few labels, the non-centred one for many. The distribution of theta stays what it
+is, and so do prior draws. A Dirichlet variable is a chain of such x: the logits of each share among those that the ones
+before it have left.
+
+Densities are those of x, a log sigmoid(x) + b log sigmoid(-x) - log B(a, b): where b is small most of the mass of theta
+lies closer to 1 than floating-point numbers do.
+"""
+
+# NumPyro declares domains of transforms as properties and sets them as attributes, as is done here.
+# pyright: reportIncompatibleMethodOverride=false, reportAssignmentType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.nn import log_sigmoid, sigmoid, softplus
+from jaxtyping import Array, Float
+from numpyro.distributions import Distribution, biject_to, constraints
+from numpyro.distributions.transforms import Transform
+
+from bayes_assess.models._numerics.special import log_beta
+
+_HALVINGS = 100
+
+
+class _InChart(constraints.Constraint):
+    """A support together with the transform onto it."""
+
+    def __init__(self, base: Any, transform: Transform):
+        self.base, self.transform = base, transform
+        self.event_dim = base.event_dim
+
+    def __call__(self, x: Any) -> Any:
+        return self.base(x)
+
+    def feasible_like(self, prototype: Any) -> Any:
+        return self.base.feasible_like(prototype)
+
+
+@biject_to.register(_InChart)
+def _transform_of(support: _InChart) -> Transform:
+    return support.transform
+
+
+class LogitDirichlet(Distribution):
+    """Logits x_j of the shares of a Dirichlet variable among what is left, theta_j = sigmoid(x_j) prod sigmoid(-x_i).
+
+    A Beta variable is that of two shares. NumPyro reads the coordinates off the first run of a program, unless the
+    program has a deterministic site: it is to have one, such as theta.
+
+    Parameters
+    ----------
+    alpha : (..., O) positive
+    counts : (..., O), optional
+        Labels, which the coordinates look at, and the density does not; None leaves the logits as they are.
+
+    Examples
+    --------
+    >>> with jax.enable_x64(True):
+    ...     law = LogitDirichlet(jnp.array([1.0, 1.0, 1.0]))
+    ...     float(law.log_prob(jnp.zeros(2)).round(6))  # at 1/2, 1/4, 1/4, with the Jacobian: log of 2 / 32
+    -2.772589
+    """
+
+    arg_constraints = {"alpha": constraints.independent(constraints.positive, 1)}  # noqa: RUF012 - NumPyro's way
+    pytree_data_fields = ("alpha", "counts")
+
+    def __init__(self, alpha: Float[Array, "*shape O"], counts: Any = None):
+        self.alpha = alpha
+        self.counts = counts
+        super().__init__(alpha.shape[:-1], (alpha.shape[-1] - 1,))
+
+    @property
+    def support(self) -> Any:
+        """Real vectors, with the coordinates of the sampler."""
+        if self.counts is None:
+            return constraints.real_vector
+        return _InChart(constraints.real_vector, _LogitOfBeta(*_stick(self.alpha + self.counts)))
+
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+        """Draw logits, by logarithms of gamma variables."""
+        log_gamma = jax.random.loggamma(key, self.alpha, (*sample_shape, *self.alpha.shape))
+        rest = jax.lax.cumlogsumexp(log_gamma, axis=log_gamma.ndim - 1, reverse=True)
+        return log_gamma[..., :-1] - rest[..., 1:]
+
+    def log_prob(self, value: Any, intermediates: Any = None) -> Any:
+        """Log density of the logits."""
+        a, rest = _stick(self.alpha)
+        return (a * log_sigmoid(value) + rest * log_sigmoid(-value) - log_beta(a, rest)).sum(-1)
+
+
+def log_shares(logits: Float[Array, "*shape P"]) -> Float[Array, "*shape O"]:
+    """Return log theta of logits, O = P + 1 of them.
+
+    Examples
+    --------
+    >>> jnp.exp(log_shares(jnp.zeros(2))).tolist()
+    [0.5, 0.25, 0.25]
+    """
+    left = jnp.cumsum(log_sigmoid(-logits), axis=-1)
+    before = jnp.concatenate([jnp.zeros_like(left[..., :1]), left[..., :-1]], axis=-1)
+    return jnp.concatenate([log_sigmoid(logits) + before, left[..., -1:]], axis=-1)
+
+
+def _stick(alpha: Any) -> tuple[Any, Any]:
+    """Return the parameters of every share and of what is left after it."""
+    return alpha[..., :-1], jnp.flip(jnp.cumsum(jnp.flip(alpha, -1), -1), -1)[..., 1:]
+
+
+class _LogitOfBeta(Transform):
+    """From coordinates u to logits of Beta(a, b) variables, see above; (..., P) each."""
+
+    domain = constraints.real_vector
+    codomain = constraints.real_vector
+
+    def __init__(self, a: Any, b: Any):
+        self.a, self.b = a, b
+        # A chart need not be exact: these are within 0.12 of psi, and 20 % of psi', whose derivatives take long.
+        self.place = jnp.log((a + 0.5) / (b + 0.5))
+        self.scale = jnp.sqrt(1 / (a + 0.5) + 1 / (b + 0.5))
+
+    def __call__(self, u: Any) -> Any:
+        return self.place + self.scale * u + softplus(u) / self.b - softplus(-u) / self.a
+
+    def _inverse(self, x: Any) -> Any:
+        reach = (jnp.abs(x - self.place) + 1 / self.a + 1 / self.b) / self.scale
+
+        def halve(_: Any, ends: Any) -> Any:
+            low, high = ends
+            middle = (low + high) / 2
+            below = self(middle) < x
+            return jnp.where(below, middle, low), jnp.where(below, high, middle)
+
+        low, high = jax.lax.fori_loop(0, _HALVINGS, halve, (-reach, reach))
+        return (low + high) / 2
+
+    def log_abs_det_jacobian(self, u: Any, x: Any, intermediates: Any = None) -> Any:
+        return jnp.log(self.scale + sigmoid(u) / self.b + sigmoid(-u) / self.a).sum(-1)
+
+    def tree_flatten(self) -> Any:
+        return (self.a, self.b), (("a", "b"), {})
+
+
+class _RadialSinh(Transform):
+    """Vectors x as center + unit x sinh(r) / r, r being their length."""
+
+    domain = constraints.real_vector
+    codomain = constraints.real_vector
+
+    def __init__(self, center: Any, unit: Any):
+        self.center, self.unit = center, unit
+
+    def __call__(self, x: Any) -> Any:
+        r = _length(x)
+        return self.center + self.unit * x * jnp.sinh(r) / r
+
+    def _inverse(self, y: Any) -> Any:
+        away = (y - self.center) / self.unit
+        length = _length(away)
+        return away * jnp.arcsinh(length) / length
+
+    def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
+        r = _length(x)[..., 0]
+        stretched = (x.shape[-1] - 1) * jnp.log(jnp.sinh(r) / r) + jnp.log(jnp.cosh(r))
+        return stretched + jnp.log(self.unit).sum(-1)
+
+    def tree_flatten(self) -> Any:
+        return (self.center, self.unit), (("center", "unit"), {})
+
+
+def _length(x: Any) -> Any:
+    return jnp.sqrt((x * x).sum(-1, keepdims=True) + 1e-20)  # never 0, where it has no derivative
+
+
+class ManySizes(Distribution):
+    """A distribution of vectors whose departures from a center may be of many sizes: their logarithms are the chart.
+
+    A mixture of normal distributions, some of them narrow, is a needle on a hill. With the length of a departure in
+    terms of its inverse hyperbolic sine, it is about as wide at every size.
+
+    Parameters
+    ----------
+    base : Distribution
+    center, unit : (P,)
+        What is far less than a unit away is charted as it is, what is far more by its logarithm.
+    """
+
+    arg_constraints = {}  # noqa: RUF012 - NumPyro's way
+    pytree_data_fields = ("base", "center", "unit")
+
+    def __init__(self, base: Distribution, center: Any, unit: Any):
+        self.base, self.center, self.unit = base, jnp.asarray(center), jnp.asarray(unit)
+        super().__init__(base.batch_shape, base.event_shape)
+
+    @property
+    def support(self) -> Any:
+        """Real vectors, with the coordinates of the sampler."""
+        return _InChart(constraints.real_vector, _RadialSinh(self.center, self.unit))
+
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+        """Draw from the base."""
+        return self.base.sample(key, sample_shape)
+
+    def log_prob(self, value: Any, intermediates: Any = None) -> Any:
+        """Log density of the base."""
+        return self.base.log_prob(value)

@@ -1,0 +1,234 @@
+"""Engines that hold tables: what they are opened by, and what Narwhals has no common word for."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from glob import glob
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._tools.arrays import to_numpy
+from bayes_assess.errors import BayesAssessError, EngineError, PoolError
+
+DUCKDB = "duckdb:"  # begins the address of a table in a file of DuckDB's
+_READERS = {
+    ".parquet": "read_parquet",
+    ".pq": "read_parquet",
+    ".csv": "read_csv",
+    ".tsv": "read_csv",
+    ".gz": "read_csv",
+}
+_HASHED = 15  # hexadecimal digits of MD5, 60 bits, that stand for an id that is text
+
+
+class Engine:
+    """A table as a lazy frame of Narwhals, whatever engine holds it.
+
+    Attributes
+    ----------
+    frame : narwhals.LazyFrame
+    name : str
+        What the table is called, in messages.
+    most_rows : int
+        Rows of the largest answer so far.
+    """
+
+    def __init__(self, native: Any, name: str):
+        import narwhals as nw
+
+        self._nw, self.name, self.most_rows, self._lock = nw, name, 0, RLock()
+        frame = nw.from_native(native, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            raise PoolError(f"The {type(native).__name__} is in memory already; read it by ba.read_pool.")
+        if not isinstance(frame, nw.LazyFrame):
+            raise PoolError(
+                f"Cannot scan {type(native).__name__}; pass a DuckDB relation, a Polars LazyFrame, a Spark data frame, "
+                "an Ibis table, or what DuckDB reads: a path such as 'warehouse/*.parquet', or 'duckdb:file.db/table'."
+            )
+        self.frame = frame
+        self._kind = frame.implementation
+
+    def __repr__(self) -> str:
+        return f"Engine({self.name})"
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Types of Narwhals by column."""
+        with self.asked():
+            return dict(self.frame.collect_schema())
+
+    def collect(self, query: Callable[[Any], Any]) -> dict[str, np.ndarray]:
+        """Run a query, made of the table's frame, and return its columns; None is what is missing among objects.
+
+        Engines refuse in every step of a query, once they are not there any more.
+
+        Raises
+        ------
+        EngineError
+            If the engine does not answer.
+        """
+        with self.asked():
+            found = query(self.frame).collect()
+            self.most_rows = max(self.most_rows, len(found))
+            return {name: to_numpy(found[name]) for name in found.columns}
+
+    def n_rows(self) -> int:
+        """Count the rows of the table."""
+        return int(self.collect(lambda frame: frame.select(n=self._nw.len()))["n"][0])
+
+    def small(self, columns: dict[str, np.ndarray]) -> Any:
+        """Return a small table as a frame of this engine, to join with."""
+        nw, kind, native = self._nw, self._kind, self._nw.to_native(self.frame)
+        plain = {name: values.tolist() for name, values in columns.items()}
+        with self.asked():
+            if kind.is_duckdb():  # on the connection of the table, which a relation does not tell
+                listed = ", ".join(f"unnest({_literals(values)}) AS {_quoted(name)}" for name, values in plain.items())
+                return nw.from_native(native.query("bayes_assess_table", f"SELECT {listed}"))
+            if kind.is_polars():
+                import polars as pl
+
+                return nw.from_native(pl.LazyFrame(plain))
+            if kind.is_ibis():
+                import ibis  # pyright: ignore[reportMissingImports]
+
+                return nw.from_native(ibis.memtable(plain))
+            return nw.from_native(
+                native.sparkSession.createDataFrame(list(zip(*plain.values(), strict=True)), list(plain))
+            )
+
+    def with_text_key(self, column: str, name: str) -> None:
+        """Add a number of 60 bits to the table that stands for an id that is text: the beginning of its MD5."""
+        nw, kind, native = self._nw, self._kind, self._nw.to_native(self.frame)
+        if kind.is_duckdb():
+            key = f"('0x' || substr(md5({_quoted(column)}::VARCHAR), 1, {_HASHED}))::BIGINT"
+            native = native.project(f"*, {key} AS {_quoted(name)}")
+        elif kind.is_polars():
+            import polars as pl
+
+            hashed = pl.col(column).map_batches(lambda ids: pl.Series(text_keys(ids.to_list())), return_dtype=pl.Int64)
+            native = native.with_columns(hashed.alias(name))
+        elif kind.is_pyspark() or kind.is_pyspark_connect():
+            from pyspark.sql import functions as f  # pyright: ignore[reportMissingImports]
+
+            key = f.conv(f.substring(f.md5(f.col(column)), 1, _HASHED), 16, 10).cast("long")
+            native = native.withColumn(name, key)
+        else:
+            raise PoolError(
+                f"Ids that are text are hashed by DuckDB, Polars or Spark; {self.name} is of another engine. Name a "
+                "column of whole numbers as id."
+            )
+        self.frame = nw.from_native(native)
+
+    def with_row_numbers(self, name: str) -> None:
+        """Add the number of every row, from 0, in the order in which the engine keeps them."""
+        nw, kind, native = self._nw, self._kind, self._nw.to_native(self.frame)
+        if kind.is_duckdb():
+            native = native.project(f"*, row_number() OVER () - 1 AS {_quoted(name)}")
+        elif kind.is_polars():
+            native = native.with_row_index(name)
+        else:
+            raise PoolError(f"Rows of {self.name} have no numbers that stay; name a column of ids, id='...'.")
+        self.frame = nw.from_native(native)
+
+    @contextlib.contextmanager
+    def asked(self) -> Iterator[None]:
+        """Turn what an engine raises into a sentence; one query at a time."""
+        with self._lock:
+            try:
+                yield
+            except BayesAssessError:
+                raise
+            except Exception as error:  # whatever an engine raises: of its own, of Arrow, of the network
+                said = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" .")
+                raise EngineError(
+                    f"The engine of {self.name} gave no answer ({said}). Nothing was changed; once it answers again, "
+                    "ask again, or scan the table anew and resume from the journal."
+                ) from error
+
+
+def text_keys(texts: Iterable[str | None]) -> list[int | None]:
+    """Return the numbers of 60 bits that stand for ids that are text.
+
+    Examples
+    --------
+    >>> text_keys(["abc", None])
+    [648541476951500027, None]
+    """
+    return [
+        None if text is None else int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:_HASHED], 16)
+        for text in texts
+    ]
+
+
+def is_address(text: str) -> bool:
+    """Whether a text names a table or many files, rather than one file.
+
+    Examples
+    --------
+    >>> is_address("duckdb:file.db/table"), is_address("warehouse/*.parquet"), is_address("pool.parquet")
+    (True, True, False)
+    """
+    return text.startswith(DUCKDB) or any(letter in text for letter in "*?[")
+
+
+def files_of(text: str) -> list[Path]:
+    """Return the files of an address, or the one of a path, as far as there are any."""
+    if text.startswith(DUCKDB):
+        text = text.removeprefix(DUCKDB).rpartition("/")[0]
+    return [Path(name) for name in sorted(glob(text, recursive=True))] if is_address(text) else [Path(text)]
+
+
+def open_engine(source: Any, connection: Any = None) -> Engine:
+    """Open a table: a relation, a lazy frame, a path or an address.
+
+    Raises
+    ------
+    PoolError
+        If there is no such file or table, or DuckDB is needed and missing.
+    """
+    if not isinstance(source, str | Path):
+        if connection is not None:
+            raise PoolError(
+                "A connection opens paths and names of tables; a relation has one of its own. Leave it out."
+            )
+        return Engine(source, f"the {type(source).__name__}")
+    text = str(source)
+    try:
+        import duckdb
+    except ImportError:
+        raise PoolError('Scanning files needs DuckDB: pip install "bayes-assess[engine]".') from None
+    try:
+        if text.startswith(DUCKDB):
+            path, _, table = text.removeprefix(DUCKDB).rpartition("/")
+            if not path or not table:
+                raise PoolError(f"The address {text!r} names no table; write duckdb:file.db/table.")
+            if not Path(path).is_file():
+                raise PoolError(f"There is no file {path!r}.")
+            relation = duckdb.connect(path, read_only=True).table(table)
+        else:
+            connection = duckdb.connect() if connection is None else connection
+            reader = _READERS.get(Path(text).suffix.lower())
+            relation = connection.table(text) if reader is None else getattr(connection, reader)(text)
+    except duckdb.Error as error:
+        said = str(error).strip().splitlines()[0].rstrip(" .")
+        raise PoolError(f"DuckDB cannot open {text!r}: {said}.") from None
+    return Engine(relation, repr(text))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literals(values: list[Any]) -> str:
+    return f"[{', '.join(_literal(value) for value in values)}]"
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool | int | float):
+        return repr(value).lower() if isinstance(value, bool) else repr(value)
+    return "'" + str(value).replace("'", "''") + "'"

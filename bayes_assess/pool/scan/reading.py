@@ -1,0 +1,195 @@
+"""Scanning a table: what its columns hold, checked by the engine, and the pool of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.progress import in_progress
+from bayes_assess.errors import PoolError
+from bayes_assess.pool._classes import check_classes
+from bayes_assess.pool._columns import SHEET_COLUMNS
+from bayes_assess.pool._table import Columns, class_names, resolve
+from bayes_assess.pool.scan.engine import Engine, open_engine
+from bayes_assess.pool.scan.kinds import KEY, Layout, count_kinds
+from bayes_assess.pool.scan.pool import TablePool
+
+
+@in_progress("Scanning the table")
+def scan_pool(
+    source: Any,
+    *,
+    id: str | None = None,
+    scores: str | Iterable[str] | None = None,
+    predictions: str | None = None,
+    confidence: str | None = None,
+    groups: str | Iterable[str] = (),
+    systems: str | Iterable[str] | Mapping[str, str] = (),
+    show: str | Iterable[str] = (),
+    classes: Any = None,
+    n_bins: int = 1200,
+    check_ids: bool = True,
+    connection: Any = None,
+) -> TablePool:
+    """Make a pool of a table that stays in its engine: a billion rows are counted there, and few are ever fetched.
+
+    Parameters
+    ----------
+    source : relation, lazy frame, str or Path
+        A DuckDB relation, a Polars LazyFrame, a Spark data frame or an Ibis table; or what DuckDB opens: Parquet or CSV
+        files, ``"warehouse/*.parquet"``, a table of a file, ``"duckdb:file.db/table"``, or with a connection the name
+        of a table.
+    id : str, optional
+        Column of ids, whole numbers or texts, each that of one row; the column ``id`` by default. Without one, DuckDB
+        and Polars number the rows, which must then stay in their order. Other columns are found by their names as
+        `read_pool` finds them.
+    scores : str or list of str, optional
+        The column of P(positive), or the columns of class probabilities, as for `read_pool`.
+    predictions : str, optional
+        Column of predicted classes.
+    confidence : str, optional
+        Column of the probability that the classifier gives to its prediction, where there are no scores.
+    groups : str or list of str, optional
+        Columns of attributes to assess groups by, of not too many values.
+    systems : list of str, or mapping of str to str, optional
+        Columns of other systems' predictions; or the names of systems, and the column of each.
+    show : str or list of str, optional
+        Columns that annotators need to see; they are fetched with the items to label.
+    classes : sequence, optional
+        Class names, as for `Pool`.
+    n_bins : int
+        Bins of equal width in which scores are counted, finer at both ends; rows of one bin count with their mean.
+        `ScoreBins` of equal width must divide it.
+    check_ids : bool
+        Whether to look for repeated ids at once, which takes the engine as long as all the rest; otherwise they are
+        found when they are fetched.
+    connection : DuckDB connection, optional
+        That opens paths and names of tables, with its credentials and settings.
+
+    Returns
+    -------
+    TablePool
+
+    Raises
+    ------
+    PoolError
+        If a column is missing, or a value is missing or no probability: the first such row is named by its id.
+    EngineError
+        If the engine gives no answer.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba, duckdb
+    >>> table = duckdb.sql("SELECT range AS id, range % 2 AS answer, range % 7 AS site FROM range(1000000)")
+    >>> pool = ba.scan_pool(table, id="id", predictions="answer", groups="site")
+    >>> pool
+    TablePool(1,000,000 items, 2 classes, groups: site)
+    >>> a = ba.assess(pool, ba.GroupAccuracy(by="site"))
+    >>> len(a.ask(25))
+    25
+    """
+    engine = open_engine(source, connection)
+    systems = systems if isinstance(systems, Mapping) else {name: name for name in _names(systems)}
+    present = engine.schema
+    chosen = Columns(
+        id=id,
+        scores=scores if scores is None or isinstance(scores, str) else list(scores),
+        prediction=predictions,
+        confidence=confidence,
+        groups=list(_names(groups)),
+        systems=dict(systems),
+        show=_names(show),
+    )
+    layout = _layout(resolve(list(present), chosen), classes, n_bins)
+    _check(engine, layout)
+    layout = replace(layout, single=all(str(present[name]) == "Float32" for name in layout.numbers))
+    _add_key(engine, layout)
+    if check_ids and layout.id is not None:
+        _check_ids(engine, layout.id)
+    pool: Any = TablePool(engine, layout, count_kinds(engine, layout), classes)
+    return pool
+
+
+def _layout(columns: Columns, classes: Any, n_bins: int) -> Layout:
+    several = tuple(columns.scores) if isinstance(columns.scores, list) else None
+    score_classes = () if several is None else _score_classes(several, classes)
+    known = score_classes
+    if several is None:
+        known = (
+            tuple(check_classes(classes).tolist()) if classes is not None else () if columns.scores is None else (0, 1)
+        )
+    return Layout(
+        id=columns.id,
+        scores=columns.scores if several is None else several,  # type: ignore[arg-type]
+        confidence=columns.confidence,
+        predictions=columns.prediction,
+        groups=tuple(columns.groups),
+        systems=columns.systems,
+        show=tuple(columns.show),
+        score_classes=score_classes,
+        classes=known,
+        n_bins=n_bins,
+    )
+
+
+def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _score_classes(columns: tuple[str, ...], classes: Any) -> tuple[Any, ...]:
+    names = check_classes(class_names(list(columns)) if classes is None else classes)
+    if len(names) != len(columns):
+        raise PoolError(f"There are {len(names)} classes for {len(columns)} columns of scores; name one per column.")
+    return tuple(names.tolist())
+
+
+def _check(engine: Engine, layout: Layout) -> None:
+    """Raise PoolError unless the table has these columns, of these types."""
+    present = engine.schema
+    if layout.confidence is not None and (layout.scores is not None or layout.predictions is None):
+        raise PoolError("A confidence stands beside predictions, in the place of scores; leave one of them out.")
+    for name in layout.numbers:
+        if not present[name].is_numeric():
+            raise PoolError(f"The column {name!r} of scores holds {present[name]}, not numbers.")
+    if layout.id is not None and not (present[layout.id].is_integer() or str(present[layout.id]) == "String"):
+        raise PoolError(
+            f"Ids are whole numbers or texts, and {layout.id!r} holds {present[layout.id]}; cast it to text."
+        )
+    for name in layout.show:
+        if name.strip().casefold() in SHEET_COLUMNS:
+            raise PoolError(f"A sheet for annotators has a column {name!r} of its own; show it under another name.")
+    if not is_whole(layout.n_bins, 2) or layout.n_bins > 100_000:
+        raise PoolError(f"The number n_bins is whole and from 2 to 100,000; found {show(layout.n_bins)}.")
+
+
+def _add_key(engine: Engine, layout: Layout) -> None:
+    """Add the number that the random order is made of: the id, what stands for it, or the row's."""
+    import narwhals as nw
+
+    name = layout.id
+    if name is None:
+        engine.with_row_numbers(KEY)
+        engine.frame = engine.frame.with_columns(nw.col(KEY).cast(nw.Int64))
+        return
+    missing = engine.collect(lambda frame: frame.filter(nw.col(name).is_null()).select(name).head(1))[name]
+    if len(missing):
+        raise PoolError(f"The id of a row of {engine.name} is missing; give every row one, or leave these rows out.")
+    if engine.schema[name].is_integer():
+        engine.frame = engine.frame.with_columns(nw.col(name).cast(nw.Int64).alias(KEY))
+    else:
+        engine.with_text_key(name, KEY)
+
+
+def _check_ids(engine: Engine, id: str) -> None:
+    """Raise PoolError if two rows have the same id, the least one is named."""
+    import narwhals as nw
+
+    several = nw.col("__n") > 1
+    found = engine.collect(lambda frame: frame.group_by(id).agg(nw.len().alias("__n")).filter(several).sort(id).head(1))
+    if len(found[id]):
+        raise PoolError(
+            f"Ids must be unique, but {show(found[id].tolist()[0])} is the id of {int(found['__n'][0]):,} rows of "
+            f"{engine.name}; drop the duplicates, or give each row its own."
+        )

@@ -1,0 +1,243 @@
+"""Measures of labels that are numbers, such as mean absolute errors and R2: what `Metric` asks of a pool of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from bayes_assess._tools.arrays import CHUNK
+from bayes_assess.acquisition.asked_deviations import AskedDeviations
+from bayes_assess.designs import NUMERIC
+from bayes_assess.errors import PriorError, QuestionError
+from bayes_assess.estimators.weighted_numbers import numbers_interval
+from bayes_assess.measures import RealMeasures
+from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.deviation_strata import DeviationStrata
+from bayes_assess.pool.groups import Partition, partition
+from bayes_assess.pool.numbers import NumberPool
+from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.rank_strata import RankStrata
+from bayes_assess.pool.strata import Strata
+from bayes_assess.questions._event_cells import MetricCells
+from bayes_assess.questions.metric import Metric, ScorePrior
+
+_DIGITS = 9  # of deviations, so that machines that round sums in another way cut the same strata
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(8)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+
+
+@dataclass(frozen=True, eq=False)
+class NumericMetric(Metric):
+    """What `Metric` is on a pool of numbers; ``Metric("mae").for_pool(pool)`` makes it.
+
+    Designs see cells of items whose labels can be expected to move the measure about as far, and of a label whether
+    the item was asked for. Labels have no say in what is drawn.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=[1.0, 2.0, 2.0], bounds=(-float("inf"), float("inf")))
+    >>> question = ba.Metric("r2").for_pool(pool)
+    >>> float(question.truth(pool, [1.0, 2.0, 3.0]))
+    0.5
+    """
+
+    numeric: ClassVar[bool] = True
+    oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
+    default_design: ClassVar[str] = "poisson"
+    default_designs: ClassVar[tuple[str, ...]] = ("passive", "poisson")
+    designs: ClassVar[tuple[str, ...]] = NUMERIC  # type: ignore[assignment,misc]
+    f_alpha: ClassVar[None] = None  # type: ignore[assignment,misc]
+    is_of_order: ClassVar[bool] = False  # type: ignore[assignment,misc]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._refuse_options("labels that are numbers", "They are of the whole pool and its own predictions.")
+
+    @cached_property
+    def spec(self) -> RealMeasures:
+        """The measures."""
+        found = RealMeasures.of(self.measure)
+        assert found is not None  # `Metric.for_pool` has seen to it
+        return found
+
+    @property
+    def name(self) -> str:
+        """What the question is called."""
+        return f"Metric({', '.join(self.spec.outputs)})"
+
+    def for_pool(self, pool: Pool) -> NumericMetric:
+        """Return the question itself, or raise QuestionError if labels of this pool are no numbers."""
+        if pool.exact is None:
+            raise QuestionError(
+                f"{self.name} is of labels that are real numbers; say that they are by bounds=(0, 100), or "
+                "bounds=(-inf, inf), of a pool of predictions."
+            )
+        return self
+
+    def labelled_pool(self, pool: Any) -> NumberPool:
+        """Return the pool whose labels are taken as they are told."""
+        return pool.exact
+
+    def default_design_on(self, pool: Pool) -> str:
+        """Return ``"poisson"``."""
+        return self.default_design
+
+    def default_designs_on(self, pool: Pool) -> tuple[str, ...]:
+        """Return random items, and the default design."""
+        return self.default_designs
+
+    def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
+        """Collapse the pool into strata, by default of the deviations, or into one cell where a design asks for none.
+
+        Where deviations are all alike, as nothing is known of the errors, it is the predictions that are cut.
+        """
+        assert isinstance(pool, NumberPool)
+        if isinstance(strata, RankStrata):
+            raise QuestionError("Calibration curves are of classes; labels='curve' cannot serve measures of numbers.")
+        h = item_deviations(pool, self.spec)
+        groups = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
+        if isinstance(strata, DeviationStrata):
+            alike = np.ptp(h) == 0
+            groups = Strata(strata.n_strata, strata.kind, of=pool.numbers if alike else h).cut(pool)
+            what = "predictions" if alike else "deviations"
+            groups = replace(groups, description=f"{groups.n_groups} strata of {what}")
+        elif strata is not None:
+            groups = partition(pool, strata)
+        size = np.bincount(groups.codes, minlength=groups.n_groups)
+        deviation = np.sqrt(np.bincount(groups.codes, h**2, groups.n_groups) / np.maximum(size, 1))
+        plain = cells(pool, groups, seed=seed)
+        n, nothing = plain.n_cells, np.zeros((plain.n_cells, 2, self.spec.n_losses))
+        measure: Any = AskedDeviations(deviation, plain.sizes, np.arange(n), nothing, self.spec, n)
+        return MetricCells(**vars(plain), measure=measure)
+
+    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> ScorePrior:
+        """Return a placeholder: that items are asked for."""
+        if isinstance(prior, ScorePrior) and np.shape(prior.mean) == (cells.n_cells, 2):
+            return prior
+        if prior is not None or strength is not None:
+            raise PriorError(f"{self.name} takes no prior and no prior_strength where labels are numbers.")
+        return ScorePrior(np.tile([1.0, 0.0], (cells.n_cells, 1)))
+
+    def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
+        """Return the outcome of labels of items that were asked for."""
+        return np.zeros(len(labels), np.int64)
+
+    def outcomes_on(self, cells: Cells, pool: Pool, items: Any, labels: Any) -> np.ndarray:
+        """Return the outcome of labels of items that were asked for."""
+        return np.zeros(len(labels), np.int64)
+
+    def losses_of(self, pool: NumberPool, items: Any, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
+        """Return the losses of items with these labels, numbers."""
+        centre = _centre(pool, self.spec)
+        return self.spec.losses(labels - centre, pool.numbers[items] - centre)
+
+    def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, "..."]:
+        """Compute the exact answer from all labels of a pool; see `Question.truth`."""
+        exact = self.labelled_pool(pool)
+        codes = exact.label_space.complete_codes(labels, exact.n_items)
+        return self._value(self.full_counts(exact, None, codes, 2))
+
+    def full_counts(self, pool: Pool, cells: Any, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:
+        """Return the mean losses at full labels, (D,): cells do not tell what the labels are."""
+        assert isinstance(pool, NumberPool)
+        return self.losses_of(pool, slice(None), pool.label_space.names(codes)).mean(0)
+
+    def truth_of_counts(self, cells: Cells, full: Float[np.ndarray, " D"]) -> Float[np.ndarray, "..."]:
+        """Compute the measure from the mean losses at full labels."""
+        return self._value(full)
+
+    def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
+        """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
+        ends = numbers_interval(campaigns.record, self.spec.ranges, level)
+        return ends[..., 0, :] if self._is_scalar(self.spec) else ends
+
+    def _value(self, risk: Float[np.ndarray, " D"]) -> Float[np.ndarray, "..."]:
+        return self.shaped(self.spec, self.spec.value(risk))
+
+
+def believed_risk(pool: NumberPool, spec: RealMeasures) -> Float[np.ndarray, " D"]:
+    """Return the mean losses that predictions, and how far off they are expected to be, make one expect.
+
+    Labels are taken to be y = f + u z, with predictions f, their spread u and normal z, by Gauss-Hermite quadrature.
+    Where nothing is known of it, u is the standard deviation of the predictions.
+
+    Examples
+    --------
+    >>> pool = NumberPool(predictions=[0.0, 5.0], scores=[1.0, 3.0], bounds=(-np.inf, np.inf))
+    >>> believed_risk(pool, RealMeasures.of("mse")).round(6).tolist()  # the mean of 1 and 9
+    [5.0]
+    """
+    total = np.zeros(spec.n_losses)
+    for _, losses in _expected(pool, spec):
+        total += np.einsum("j,jnd->d", _WEIGHTS, losses)
+    return total / pool.n_items
+
+
+def item_deviations(pool: NumberPool, spec: RealMeasures) -> Float[np.ndarray, " M"]:
+    r"""Return how far the label of every item can be expected to move the measures, up to a factor.
+
+    .. math:: h_i^2 = \sum_k E_{y \sim N(f_i, u_i^2)} (Dg_k(R_0) \, l(y, f_i))^2 / \bar h_k^2,
+
+    each measure k in units of its mean square over the pool; see `believed_risk`.
+
+    Examples
+    --------
+    >>> pool = NumberPool(predictions=[0.0, 5.0], scores=[1.0, 3.0], bounds=(-np.inf, np.inf))
+    >>> item_deviations(pool, RealMeasures.of("mae")).round(6).tolist()
+    [0.333333, 1.0]
+    """
+    jacobian = spec.jacobian(believed_risk(pool, spec))
+    squares = np.empty((pool.n_items, len(jacobian)))
+    for items, losses in _expected(pool, spec):
+        squares[items] = np.einsum("j,jnk->nk", _WEIGHTS, (losses @ jacobian.T) ** 2)
+    scale = squares.mean(0)
+    found = np.sqrt((squares / np.where(scale > 0, scale, 1)).sum(-1))
+    greatest = found.max()
+    return np.round(found / greatest, _DIGITS) if greatest > 0 else np.ones(pool.n_items)
+
+
+def _expected(pool: NumberPool, spec: RealMeasures) -> Any:
+    """Go through the items, with their losses at the nodes, (J, n, D)."""
+    u = expected_spread(pool)
+    centre = _centre(pool, spec)
+    for start in range(0, pool.n_items, CHUNK):
+        items = slice(start, start + CHUNK)
+        f = pool.numbers[items]
+        y = np.clip(f + u[items] * _NODES[:, None], *pool.bounds)
+        losses = spec.losses((y - centre).ravel(), np.tile(f - centre, len(_NODES)))
+        yield items, losses.reshape(len(_NODES), len(f), -1)
+
+
+def _centre(pool: NumberPool, spec: RealMeasures) -> float:
+    """Return what is subtracted from all numbers, so that variances keep their digits.
+
+    It is the mean prediction, with as few binary digits as its spread allows: whole numbers stay whole.
+    """
+    spread = pool.numbers.std()
+    if not spec.shift_invariant or not spread > 0:
+        return float(pool.numbers[0]) if spec.shift_invariant else 0.0
+    unit = 2.0 ** np.floor(np.log2(spread))
+    return float(np.rint(pool.numbers.mean() / unit) * unit)
+
+
+def expected_spread(pool: NumberPool) -> Float[np.ndarray, " M"]:
+    """Return how far off predictions are expected to be: as given, as systems differ, or as predictions vary.
+
+    Examples
+    --------
+    >>> expected_spread(NumberPool(predictions=[0.0, 4.0], systems={"b": [2.0, 4.0]}, bounds=(-np.inf, np.inf)))
+    array([1., 0.])
+    """
+    systems = pool.systems
+    if pool.spread is not None and pool.spread.any():
+        return np.asarray(pool.spread)
+    if pool.spread is None and systems:
+        found = np.std([pool.numbers, *systems.values()], axis=0)
+        if found.any():
+            return found
+    return np.full(pool.n_items, pool.numbers.std() or 1.0)

@@ -1,0 +1,125 @@
+"""Pools that stay in files and tables, on the command line."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from bayes_assess.cli.app import app
+
+M = 600
+RNG = np.random.default_rng(3)
+FRAME = pl.DataFrame(
+    {
+        "id": range(M),
+        "score": RNG.random(M).round(4),
+        "site": np.array(["n", "s"])[RNG.integers(0, 2, M)],
+        "text": [f"text {i}" for i in range(M)],
+    }
+)
+
+
+def call(*arguments: object):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def done(*arguments: object) -> str:
+    result = call(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*arguments: object) -> str:
+    result = call(*arguments)
+    assert result.exit_code == 2, result.output
+    return result.stderr
+
+
+def addresses(folder: Path) -> dict[str, list[str]]:
+    (folder / "warehouse").mkdir()
+    for i in range(2):
+        FRAME[i * M // 2 : (i + 1) * M // 2].write_parquet(folder / "warehouse" / f"{i}.parquet")
+    FRAME.write_parquet(folder / "one.parquet")
+    connection = duckdb.connect(str(folder / "pool.db"))
+    connection.register("frame", FRAME.to_arrow())
+    connection.execute("CREATE TABLE items AS SELECT * FROM frame")
+    connection.close()
+    return {
+        "files": [str(folder / "warehouse" / "*.parquet")],
+        "table": [f"duckdb:{folder / 'pool.db'}/items"],
+        "one file": [str(folder / "one.parquet"), "--scan"],
+    }
+
+
+def fill_in(sheet: Path) -> None:
+    rows = list(csv.DictReader(sheet.read_text(encoding="utf-8").splitlines()))
+    for row in rows:
+        assert row["text"] == f"text {row['id']}"
+        row["label"] = str(int(FRAME["score"][int(row["id"])] > 0.4))
+    with sheet.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_a_run_on_a_table_is_the_same_whatever_its_address(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sheets = []
+    for place, address in enumerate(addresses(tmp_path).values()):
+        run, sheet = tmp_path / f"run{place}.db", tmp_path / f"sheet{place}.csv"
+        said = done("start", *address, "--scores", "score", "--by", "site", "--show", "text", "--out", run)
+        assert f"{M}" in said
+        done("ask", run, "-n", 10, "-o", sheet)
+        sheets.append(sheet.read_text(encoding="utf-8"))
+        fill_in(sheet)
+        assert done("tell", run, sheet).startswith("Took 10 labels.")
+        assert "10" in done("status", run)
+        done("report", run)
+    assert sheets[0] == sheets[1] == sheets[2]
+
+
+def test_what_a_table_cannot_do_is_told(tmp_path):
+    given = addresses(tmp_path)
+    run = tmp_path / "run.db"
+    files = given["files"]
+    assert "leave out --multilabel" in refused("start", *files, "--scores", "score", "--multilabel", "--out", run)
+    assert "There is no column 'nothing'" in refused("start", *files, "--scores", "nothing", "--out", run)
+    assert "A simulated campaign needs" in refused("simulate", *files, "--labels", "site", "--scores", "score")
+    assert "DuckDB cannot open" in refused("start", tmp_path / "no*.parquet", "--scores", "score", "--out", run)
+    done("start", *files, "--scores", "score", "--out", run)
+    assert "start a run with 'site', by --by" in refused("status", run, "--question", "group-accuracy", "--by", "site")
+
+
+def test_a_table_that_is_gone_is_told(tmp_path):
+    given, run = addresses(tmp_path), tmp_path / "run.db"
+    done("start", *given["files"], "--scores", "score", "--out", run)
+    for path in (tmp_path / "warehouse").iterdir():
+        path.unlink()
+    assert "is not there any more" in refused("ask", run)
+
+
+def test_a_file_of_the_pool_is_not_written_over(tmp_path):
+    given, run = addresses(tmp_path), tmp_path / "run.db"
+    done("start", *given["files"], "--scores", "score", "--out", run)
+    pool = tmp_path / "warehouse" / "0.parquet"
+    assert "which this command reads" in refused("ask", run, "-o", pool, "--force")
+
+
+def test_a_table_that_grew_is_refused(tmp_path):
+    given, run = addresses(tmp_path), tmp_path / "run.db"
+    done("start", *given["files"], "--scores", "score", "--out", run)
+    FRAME[:3].with_columns(id=pl.col("id") + M).write_parquet(tmp_path / "warehouse" / "2.parquet")
+    assert "a table of 600 rows" in refused("ask", run)
+
+
+@pytest.mark.parametrize("words", [["--question", "metric", "--measure", "f1"], ["--question", "calibration"]])
+def test_other_questions_are_asked(tmp_path, words):
+    run = tmp_path / "run.db"
+    done("start", *addresses(tmp_path)["files"], "--scores", "score", *words, "--out", run)
+    assert "text 1" not in done("ask", run, "-n", 4)

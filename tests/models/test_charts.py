@@ -1,0 +1,74 @@
+"""Charts of Beta and Dirichlet sites: densities, draws, and transforms that have an inverse and a Jacobian."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpyro.distributions import Normal, biject_to
+from scipy import special, stats
+
+from bayes_assess.models._numerics.charts import LogitDirichlet, ManySizes, log_shares
+
+ALPHA = np.array([[0.02, 3.0, 0.5], [40.0, 2e4, 900.0], [1e-3, 1e-3, 1e-3]])
+COUNTS = np.array([[0.0, 5.0, 0.0], [3.0, 1.0, 0.0], [0.0, 0.0, 2.0]])
+
+
+@pytest.fixture(autouse=True)
+def _x64():
+    with jax.enable_x64(True):
+        yield
+
+
+def laws():
+    wide = ManySizes(Normal(jnp.zeros(2), 1.0).to_event(1), [0.0, 1.0], [0.3, 0.2])
+    return {"dirichlet": LogitDirichlet(jnp.asarray(ALPHA), jnp.asarray(COUNTS)), "sizes": wide}
+
+
+def test_the_density_is_that_of_the_shares_times_their_jacobian():
+    """Of logits x the shares have the Jacobian prod theta_j sigmoid(-x_j)."""
+    x = np.random.default_rng(0).normal(0, 1.5, (20, 3, 2))
+    log_theta = np.asarray(log_shares(jnp.asarray(x)))
+    constant = special.gammaln(ALPHA.sum(-1)) - special.gammaln(ALPHA).sum(-1)
+    density = ((ALPHA - 1) * log_theta).sum(-1) + constant
+    jacobian = (log_theta[..., :-1] + special.log_expit(-x)).sum(-1)
+    np.testing.assert_allclose(LogitDirichlet(jnp.asarray(ALPHA)).log_prob(x), density + jacobian, rtol=1e-9)
+
+
+def test_draws_are_of_the_dirichlet_distribution():
+    alpha = np.array([0.3, 2.0, 1.2])
+    theta = np.exp(log_shares(LogitDirichlet(jnp.asarray(alpha)).sample(jax.random.key(0), (4000,))))
+    for j in range(3):
+        law = stats.beta(alpha[j], alpha.sum() - alpha[j])
+        assert stats.kstest(theta[:, j], law.cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("name", laws())
+def test_charts_have_an_inverse_and_a_jacobian(name):
+    law = laws()[name]
+    onto = biject_to(law.support)
+    u = jnp.asarray(np.random.default_rng(1).normal(0, 2, (50, *law.batch_shape, 2)))
+    x = onto(u)
+    np.testing.assert_allclose(onto.inv(x), u, rtol=1e-7, atol=1e-7)
+
+    def each(i, j):  # of one element, others as they are
+        return jax.jacobian(lambda v: onto(u[i].at[j].set(v))[j])(u[i][j])
+
+    places = list(np.ndindex(law.batch_shape)) or [()]
+    for i in range(5):
+        found = np.asarray(onto.log_abs_det_jacobian(u[i], x[i]))
+        for j in places:
+            assert np.linalg.slogdet(np.asarray(each(i, j)))[1] == pytest.approx(float(found[j]), rel=1e-8)
+
+
+def test_coordinates_are_about_standard_whatever_the_parameters_and_the_labels():
+    """Quartiles of u, for x of the posterior: between those of a normal and of a logistic variable, roughly."""
+    rng = np.random.default_rng(2)
+    for a, b in [(0.05, 0.3), (0.02, 40.0), (3.0, 1.0), (1e5, 3e4), (500.0, 0.01)]:
+        alpha = jnp.array([a, b])
+        posterior = LogitDirichlet(alpha).sample(jax.random.key(rng.integers(99)), (4000,))
+        u = np.asarray(biject_to(LogitDirichlet(alpha, 0.0).support).inv(posterior))
+        low, middle, high = np.quantile(u, [0.25, 0.5, 0.75])
+        assert abs(middle) < 0.5
+        assert 0.9 < high - low < 3.0

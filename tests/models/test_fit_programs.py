@@ -1,0 +1,270 @@
+"""Every program of the package by `ba.fit`, with the arguments that its belief hands out."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import itertools
+import math
+import pkgutil
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from numpyro.diagnostics import effective_sample_size
+
+import bayes_assess as ba
+from bayes_assess import models
+from bayes_assess.errors import InferenceError, LabelError, PriorError
+from bayes_assess.models.belief import HasProgram
+from bayes_assess.models.dirichlet_tree import Tree
+from bayes_assess.models.error_labels import ErrorLabels
+from bayes_assess.models.nuts.convergence import diagnose
+from bayes_assess.models.nuts.fitting import ConvergenceWarning, fit
+from bayes_assess.models.rating_labels import RatingLabels
+from bayes_assess.models.valued_labels import ValuedLabels
+
+AGREEMENTS = np.array([[2, 8], [0, 3], [5, 1], [0, 0]])
+LABELS = np.array([[6, 1, 2], [0, 0, 1], [3, 0, 4]])
+BLOCKS = np.array([[5, 0], [2, 1], [0, 3], [1, 0], [0, 0]])
+OPEN = np.array([1, 0, 2, 0, 1])
+SCORES = np.array([[0.8, 0.15, 0.05], [0.2, 0.7, 0.1], [0.1, 0.3, 0.6]])
+TREE = ba.DirichletTree.from_prior(
+    tree=Tree(5), mean_scores=np.stack([np.linspace(0.9, 0.2, 5), np.linspace(0.1, 0.8, 5)], axis=1)
+)
+
+
+def programs() -> dict[str, Callable[..., None]]:
+    """Find the programs of the package by their modules and names."""
+    found = {}
+    for module in pkgutil.walk_packages(models.__path__, "bayes_assess.models."):
+        held = importlib.import_module(module.name)
+        for name, value in vars(held).items():
+            if name.endswith("program") and inspect.isfunction(value) and value.__module__ == module.name:
+                found[f"{module.name.removeprefix('bayes_assess.models.')}.{name}"] = value
+    return found
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A belief, the arguments of its program, and what the posterior mean of some function of the sites is."""
+
+    belief: Any
+    arguments: dict[str, Any]
+    value: Callable[[Any], np.ndarray]  # from draws by site, (S, ...) each, to (S, ...)
+    mean: Any  # None where there is no closed form
+    within: float = 0.0  # of the closed form itself
+
+
+def theta(sites: Any) -> np.ndarray:
+    return sites["theta"]
+
+
+def joint(sites: Any) -> np.ndarray:
+    """P(block, label)."""
+    return np.swapaxes(sites["theta"][:, :, None] * sites["psi"], 1, 2)
+
+
+def by_all_labels(known: np.ndarray) -> np.ndarray:
+    """Posterior mean of P(block, label), by all labels that the open items may have."""
+    weights, means = [], []
+    for ones in itertools.product(*(range(n + 1) for n in OPEN)):
+        table = known + np.stack([OPEN - ones, ones], axis=1)
+        ways = math.prod(math.comb(int(n), k) for n, k in zip(OPEN, ones, strict=True))
+        weights.append(math.log(ways) + float(TREE.log_marginal(table)))
+        means.append(np.asarray(TREE.update(table).mean))
+    share = np.exp(np.array(weights) - max(weights))
+    return np.tensordot(share / share.sum(), np.array(means), 1)
+
+
+def by_belief(belief: Any, counts: Any, value: Any = theta, within: float = 0.0) -> Fitted:
+    update = getattr(belief, "update_counts", None) or belief.update
+    return Fitted(belief, belief.program_arguments(counts), value, update(counts).mean, within)
+
+
+def accuracies() -> Fitted:
+    return by_belief(ba.BetaBernoulli(np.array([1.0, 2.0, 0.7, 3.0]), np.array([1.0, 1.0, 0.4, 1.0])), AGREEMENTS)
+
+
+def bins() -> Fitted:
+    belief = ba.CalibrationBins.from_prior(score=[[0.6, 0.9], [0.5, 0.8]], size=[[9, 9], [9, 9]])
+    posterior = belief.update(AGREEMENTS[:, 1].reshape(2, 2), AGREEMENTS.sum(1).reshape(2, 2))
+    return Fitted(belief, belief.program_arguments(AGREEMENTS), theta, posterior.mean)
+
+
+def curve() -> Fitted:
+    pool = ba.Pool(scores=np.linspace(0.01, 0.99, 60))
+    a = ba.assess(pool, ba.Metric("f1"), design=ba.designs.VarianceReduction(n_strata=6), seed=0)
+    belief = a._state.belief
+    counts = np.zeros(np.shape(belief.counts), int)
+    counts[0], counts[-1] = [5, 0], [1, 4]
+    return Fitted(belief, belief.program_arguments(counts, member=1), lambda sites: sites["curve"], None)
+
+
+def errors() -> Fitted:
+    belief = ErrorLabels.from_scores(SCORES)
+    counts = np.where(np.eye(3, dtype=bool), 0, LABELS)
+    posterior = belief
+    for row, label in zip(*(np.repeat(part.ravel(), counts.ravel()) for part in np.indices((3, 3))), strict=True):
+        posterior = posterior.observe(row, label, np.asarray(True))
+    return Fitted(belief, belief.program_arguments(counts), theta, posterior.mean, within=1e-5)
+
+
+def values() -> Fitted:
+    belief = ValuedLabels.from_prior(np.array([1.0, 3.0, 5.0]), np.arange(1.0, 6.0))
+    counts = np.array([[3, 1, 0, 0, 0], [0, 1, 3, 1, 0], [0, 0, 0, 0, 0]])
+    return Fitted(belief, belief.program_arguments(counts, level=2), lambda sites: sites["mean"], None)
+
+
+def labels_left_out() -> Fitted:
+    """The program of complete data without its labels, which are summed out."""
+    arguments = TREE.program_arguments(OPEN[:, None] * [1, 0])
+    return Fitted(TREE, {**arguments, "labels": None}, joint, by_all_labels(0 * BLOCKS))
+
+
+def confusion() -> Fitted:
+    return by_belief(ba.HierarchicalConfusion.from_prior(mean_scores=SCORES), LABELS, within=0.02)
+
+
+def calibration() -> Fitted:
+    belief = ba.HierarchicalCalibration.from_prior(score=[[0.6, 0.9], [0.5, 0.8]], size=[[9, 9], [9, 9]])
+    return by_belief(belief, AGREEMENTS, lambda sites: sites["theta"].reshape(-1, 4), within=0.03)
+
+
+CASES: dict[str, Callable[[], Fitted]] = {
+    "beta_bernoulli.program": accuracies,
+    "calibration_bins.program": bins,
+    "calibration_curve.program": curve,
+    "dirichlet_confusion.program": lambda: by_belief(ba.DirichletConfusion(np.full((3, 3), 0.7)), LABELS),
+    "dirichlet_tree.model.program": lambda: by_belief(TREE, BLOCKS, joint),
+    "dirichlet_tree.model.latent_program": lambda: Fitted(
+        TREE, TREE.program_arguments(BLOCKS, OPEN), joint, by_all_labels(BLOCKS)
+    ),
+    "error_labels.program": errors,
+    "hierarchical_accuracy.program": lambda: by_belief(
+        ba.HierarchicalAccuracy.from_prior(mean_score=[0.9, 0.8, 0.6, 0.7]), AGREEMENTS, within=0.02
+    ),
+    "hierarchical_calibration.program": calibration,
+    "hierarchical_confusion.program": confusion,
+    "paired_outcomes.program": lambda: by_belief(
+        ba.PairedOutcomes.from_prior(2.0, n_groups=2), np.array([[5, 2, 0, 1], [0, 0, 0, 0]])
+    ),
+    "valued_labels.program": values,
+}
+DISCRETE = {"rating_labels.program"}  # whose discrete sites NUTS cannot draw
+
+
+def test_every_program_is_fitted_here():
+    assert programs().keys() == CASES.keys() | DISCRETE
+
+
+def draws_of(data: Any) -> dict[str, np.ndarray]:
+    return {name: ba.posterior_draws(data, name) for name in data["posterior"].data_vars}
+
+
+@pytest.mark.parametrize("name", [*CASES, "labels left out"])
+def test_one_line_fits_a_program_to_what_its_belief_hands_out(name):
+    case = labels_left_out() if name == "labels left out" else CASES[name]()
+    program = programs()["dirichlet_tree.model.program" if name == "labels left out" else name]
+    n = 20 if case.mean is None else 200
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of few draws
+        data = ba.fit(program, **case.arguments, chains=2, warmup=n, draws=n, pointwise=False, seed=1)
+    values = case.value(draws_of(data))
+    assert np.isfinite(values).all()
+    varies = values.std(0) > 0
+    if case.mean is None:
+        assert varies.all()
+        return
+    error = np.zeros(values.shape[1:])
+    size = effective_sample_size(values[:, varies].reshape(2, n, -1))
+    error[varies] = values[:, varies].std(0) / np.sqrt(np.clip(size, 20, 2 * n))
+    assert (np.abs(values.mean(0) - np.asarray(case.mean)) <= case.within + 5 * error + 1e-12).all()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_beliefs_say_which_arguments_their_program_takes(name):
+    case = CASES[name]()
+    assert isinstance(case.belief, HasProgram)
+    inspect.signature(programs()[name]).bind(**case.arguments)
+
+
+def test_discrete_sites_are_refused_by_name():
+    line = RatingLabels.from_prior(np.array([0.0, 2.0]), 3)
+    data = {"line": np.asarray(line.line), "group": np.zeros(2, int), "n_groups": 1, "cell": [0, 1], "labels": [0, 1]}
+    with pytest.raises(InferenceError, match="'centre' is discrete"):
+        fit(programs()["rating_labels.program"], data)
+
+
+# -- labels that a belief has learned ----------------------------------------------------------------------------------
+
+
+def test_labels_that_a_belief_has_learned_are_among_the_items():
+    belief = ba.HierarchicalAccuracy.from_prior(n_groups=4)
+    at_once = belief.program_arguments(AGREEMENTS)
+    in_turn = belief.update_counts(AGREEMENTS).program_arguments()
+    for name, values in at_once.items():
+        np.testing.assert_array_equal(in_turn[name], values)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: ba.BetaBernoulli.from_prior(n_groups=2).program_arguments([[1, 2]]), LabelError, r"\(2, 2\); found"),
+        (lambda: ba.BetaBernoulli.from_prior(n_groups=1).program_arguments([[1, 0.5]]), LabelError, "whole numbers"),
+        (lambda: ba.BetaBernoulli.from_prior(n_groups=1).program_arguments([[1, -1]]), LabelError, "0 or more"),
+        (lambda: ba.HierarchicalAccuracy.from_prior(n_groups=2).program_arguments([[1, 2]]), LabelError, r"\(2, 2\)"),
+        (lambda: TREE.program_arguments(BLOCKS.T), LabelError, r"\(5, 2\); found \(2, 5\)"),
+        (lambda: TREE.program_arguments(BLOCKS, [1, 2]), LabelError, r"\(5, 1\)"),
+        (lambda: ba.PairedOutcomes(np.array([1.0, 0, 1, 1])).program_arguments(), PriorError, "impossible"),
+        (lambda: values().belief.program_arguments(level=99), PriorError, "found level 99"),
+        (lambda: curve().belief.program_arguments(member=99), PriorError, "found 99"),
+    ],
+)
+def test_counts_that_do_not_fit_are_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_an_argument_is_given_once():
+    data = ba.BetaBernoulli.from_prior(n_groups=4).program_arguments(AGREEMENTS)
+    with pytest.raises(InferenceError, match="'a' is in `data` and beside it"):
+        fit(programs()["beta_bernoulli.program"], data, a=np.ones(4))
+
+
+# -- convergence -------------------------------------------------------------------------------------------------------
+
+
+def simulated(name: str, n_groups: int, seed: int) -> tuple[Any, np.ndarray]:
+    """Draw labels of groups that differ, about ten of each."""
+    rng = np.random.default_rng(seed)
+    n = rng.poisson(10, n_groups)
+    if name == "hierarchical_confusion":
+        scores = 0.3 * rng.dirichlet(np.ones(n_groups), n_groups) + 0.7 * np.eye(n_groups)
+        rows = np.stack([rng.dirichlet(15 * row + 1e-3) for row in scores])
+        return ba.HierarchicalConfusion.from_prior(mean_scores=scores), rng.multinomial(n, rows)
+    score = rng.uniform(0.5, 0.99, n_groups)
+    right = rng.binomial(n, rng.beta(12 * score, 12 * (1 - score)))
+    counts = np.stack([n - right, right], axis=1)
+    return ba.HierarchicalAccuracy.from_prior(mean_score=score), counts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("name", "n_groups"),
+    [
+        ("hierarchical_accuracy", 2),
+        ("hierarchical_accuracy", 10),
+        ("hierarchical_accuracy", 100),
+        ("hierarchical_confusion", 6),
+    ],
+)
+def test_hierarchical_programs_converge_by_default(name, n_groups, seed):
+    belief, counts = simulated(name, n_groups, seed)
+    data = ba.fit(programs()[f"{name}.program"], **belief.program_arguments(counts), pointwise=False, seed=seed)
+    assert int(data["sample_stats"]["diverging"].values.sum()) == 0
+    assert max(np.nanmax(diagnose(site.values)[0]) for site in data["posterior"].data_vars.values()) < 1.01

@@ -1,0 +1,252 @@
+import hashlib
+import re
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+import bayes_assess as ba
+from bayes_assess.pool.groups import cross
+from bayes_assess.pool.scan.order import P, order_keys, word
+
+M = 20_000
+RNG = np.random.default_rng(5)
+SCORE = np.concatenate([RNG.beta(0.3, 2, M - 60), np.repeat(np.arange(12) / 12, 5)]).round(6)
+FRAME = pl.DataFrame(
+    {
+        "id": RNG.permutation(10 * M)[:M] - 7 * M,
+        "score": SCORE,
+        "site": np.array(["north", "south", "it's west"])[RNG.integers(0, 3, M)],
+        "answer": RNG.integers(0, 3, M),
+        "other": RNG.integers(0, 2, M),
+        "text": [f"text {i}" for i in range(M)],
+    }
+).with_columns(name=pl.col("id").cast(pl.String) + "-x")
+PLACE = {name: place for place, name in enumerate(FRAME["id"].to_list())}
+
+
+def parquet(tmp_path, frame=FRAME, n_files=2):
+    step = -(-len(frame) // n_files)
+    for i in range(n_files):
+        frame[i * step : (i + 1) * step].write_parquet(tmp_path / f"part{i}.parquet")
+    return str(tmp_path / "*.parquet")
+
+
+def sources(tmp_path):
+    connection = duckdb.connect()
+    connection.register("frame", FRAME.to_arrow())
+    connection.execute("CREATE TABLE items AS SELECT * FROM frame ORDER BY text")
+    return {
+        "files": parquet(tmp_path),
+        "relation": connection.table("items"),
+        "Polars": FRAME.lazy(),
+    }
+
+
+def in_order(source, n_cells):
+    sizes = np.bincount(source.row_cells, minlength=n_cells)
+    return [source.ids_of(source.take(np.full(40, k), np.arange(40))).tolist() for k in np.flatnonzero(sizes)]
+
+
+def test_cubes_permute_numbers_below_the_prime_and_spread_consecutive_ids_evenly():
+    keys = order_keys(3)
+    first = word(np.arange(400_000), keys[0])
+    assert len(np.unique(first)) == len(first)
+    counts = np.bincount(first * 1000 // P, minlength=1000)
+    assert ((counts - 400) ** 2 / 400).sum() < 999 + 5 * np.sqrt(2 * 999)  # chi-square, five standard deviations
+    # Ranks of neighbours are as good as independent: their correlation is within five standard errors of 0.
+    rank = np.argsort(np.argsort(first))
+    for lag in (1, 2, 10):
+        assert abs(np.corrcoef(rank[:-lag], rank[lag:])[0, 1]) < 5 / np.sqrt(len(rank))
+    assert not np.array_equal(first, word(np.arange(400_000), keys[1]))
+
+
+def test_ids_of_64_bits_of_any_sign_are_told_apart():
+    ids = np.concatenate(
+        [
+            np.arange(1000) * P,
+            -1 - np.arange(1000),
+            np.arange(1000) + np.int64(-(2**63)),
+            np.int64(2**63 - 1) - np.arange(1000),
+        ]
+    )
+    found = word(ids, order_keys(0)[0])
+    assert len(np.unique(found)) > 0.999 * len(ids)
+    frame = pl.DataFrame({"id": ids, "answer": 0})
+    connection = duckdb.connect()
+    for source in (frame.lazy(), connection.from_arrow(frame.to_arrow())):
+        pool = ba.scan_pool(source, id="id", predictions="answer", classes=[0, 1])
+        source = ba.cells(pool, seed=0).source
+        first = source.ids_of(source.take(np.zeros(30, int), np.arange(30)))
+        assert first.tolist() == ids[np.argsort(word(ids, order_keys(0)[0]), kind="stable")][:30].tolist()
+
+
+@pytest.mark.parametrize("key", ["id", "name"])
+def test_engines_and_numpy_put_the_same_items_first_and_give_one_fingerprint(tmp_path, key):
+    keys, wanted = order_keys(11), None
+    hashed = FRAME["id"].to_numpy()
+    if key == "name":
+        hashed = np.array([int(hashlib.md5(name.encode()).hexdigest()[:15], 16) for name in FRAME["name"].to_list()])
+    words = word(hashed, keys[0]), word(hashed, keys[1])
+    site = FRAME["site"].to_numpy()
+    prints = set()
+    for engine, source in sources(tmp_path).items():
+        pool = ba.scan_pool(source, id=key, scores="score", groups=["site"], systems=["other"])
+        cells = ba.cells(pool, "site", seed=11)
+        found = in_order(cells.source, cells.n_cells)
+        if wanted is None:
+            by_site = [np.flatnonzero(site == name) for name in cells.names]
+            wanted = [
+                FRAME[key].to_numpy()[rows[np.lexsort((words[1][rows], words[0][rows]))][:40]].tolist()
+                for rows in by_site
+            ]
+        assert found == wanted, engine
+        prints.add((pool.fingerprint(), cells.source.fingerprint()))
+    assert len(prints) == 1
+
+
+def test_cells_are_those_of_the_same_pool_in_memory(tmp_path):
+    columns = {"scores": FRAME["score"], "groups": {"site": FRAME["site"]}, "ids": FRAME["id"]}
+    memory = ba.Pool(**columns)
+    pool = ba.scan_pool(parquet(tmp_path), id="id", scores="score", groups="site")
+    assert (len(pool), pool.n_items, pool.classes.tolist()) == (M, M, memory.classes.tolist())
+    for by in ("prediction", "site", ba.ScoreBins(10), ba.ScoreBins(12), ba.ScoreBins(1)):
+        one, other = ba.cells(memory, by), ba.cells(pool, by)
+        np.testing.assert_array_equal(one.sizes, other.sizes)
+        np.testing.assert_array_equal(one.names, other.names)
+        np.testing.assert_allclose(one.mean_score, other.mean_score, atol=2**-29)
+    crossed = [cross(ba.partition(one, "site"), ba.partition(one, ba.ScoreBins(5))) for one in (memory, pool)]
+    np.testing.assert_array_equal(ba.cells(memory, crossed[0]).sizes, ba.cells(pool, crossed[1]).sizes)
+    # Strata that ranks decide are of about equal sizes: bins of scores are narrow, and those of a kind stay together.
+    for by in (ba.ScoreBins(7, "weight"), ba.Strata(9, "weight")):
+        one, other = ba.cells(memory, by).sizes, ba.cells(pool, by).sizes
+        assert one.sum() == other.sum() == M
+        np.testing.assert_allclose(one, other, atol=0.02 * M)
+
+
+@pytest.mark.parametrize("dtype", [pl.Float32, pl.Float64])
+def test_scores_on_the_edge_of_a_bin_are_in_it_whatever_their_precision(dtype):
+    tenths = [0.1, 0.2, 0.3, 0.7, 1 - 0.8, 1 - 0.9, 0.0, 1.0, 1e-9, 1 - 1e-7]
+    frame = pl.DataFrame({"id": range(len(tenths)), "confidence": pl.Series(tenths, dtype=dtype), "answer": 0})
+    pool = ba.scan_pool(frame.lazy(), predictions="answer", confidence="confidence", classes=[0, 1])
+    memory = ba.Pool(predictions=frame["answer"], confidence=frame["confidence"], classes=[0, 1])
+    np.testing.assert_array_equal(ba.cells(pool, ba.ScoreBins(10)).sizes, ba.cells(memory, ba.ScoreBins(10)).sizes)
+
+
+def test_class_probabilities_predict_the_first_of_the_largest_or_what_a_column_says():
+    rows = np.array([[0.2, 0.5, 0.3], [0.4, 0.4, 0.2], [0.1, 0.2, 0.7], [0.1, 0.21, 0.69]])
+    frame = pl.DataFrame(
+        {"id": range(4), **{f"p_{name}": rows[:, i] for i, name in enumerate("abc")}, "own": list("bacb")}
+    )
+    columns = ["p_a", "p_b", "p_c"]
+    for predictions in (None, "own"):
+        pool = ba.scan_pool(frame.lazy(), scores=columns, predictions=predictions)
+        memory = ba.Pool(scores=rows, predictions=None if predictions is None else frame["own"], classes=list("abc"))
+        one, other = ba.cells(pool), ba.cells(memory)
+        np.testing.assert_array_equal(one.sizes, other.sizes)
+        np.testing.assert_allclose(one.mean_score, other.mean_score, atol=2**-29)
+        items = pool.positions([0, 1, 2, 3])
+        assert pool.prediction_names(items).tolist() == memory.prediction_names(np.arange(4)).tolist()
+        np.testing.assert_allclose(pool.confidence_of(items), memory.confidence)
+
+
+def test_rows_without_ids_are_numbered(tmp_path):
+    frame = FRAME.drop("id")
+    for source in (parquet(tmp_path, frame), frame.lazy()):
+        pool = ba.scan_pool(source, predictions="answer")
+        items = pool.positions([0, "17", M - 1])
+        assert pool.ids[items].tolist() == [0, 17, M - 1]
+        assert pool.prediction_names(items).tolist() == [FRAME["answer"][i] for i in (0, 17, M - 1)]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"score": [0.1, float("nan"), 0.2]}, "The score of item 8 in column 'score' is NaN"),
+        ({"score": [0.1, None, 0.2]}, "The score of item 8 in column 'score' is NaN or missing"),
+        ({"score": [0.1, 0.5, 3.5]}, "The score of item 9 in column 'score' is 3.5; probabilities lie in"),
+        ({"score": [0.1, -0.5, 3.5]}, "The score of item 8 in column 'score' is -0.5"),
+        ({"score": ["a", "b", "c"]}, "The column 'score' of scores holds String, not numbers."),
+        ({"site": ["n", None, "s"]}, "The value of 'site' of item 8 is missing"),
+        ({"answer": [1, None, 0]}, "The prediction of item 8 is missing"),
+        ({"id": [7, 9, 9]}, "Ids must be unique, but 9 is the id of 2 rows"),
+        ({"id": [7, None, 9]}, "The id of a row of"),
+        ({"id": [0.5, 1.5, 2.5]}, "Ids are whole numbers or texts, and 'id' holds Float64"),
+    ],
+)
+@pytest.mark.parametrize("engine", ["DuckDB", "Polars"])
+def test_the_first_offending_row_is_named(change, said, engine):
+    columns = {"id": [7, 8, 9], "score": [0.1, 0.2, 0.3], "site": ["n", "n", "s"], "answer": [0, 1, 1]} | change
+    frame = pl.DataFrame(columns)
+    source = frame.lazy() if engine == "Polars" else duckdb.connect().from_arrow(frame.to_arrow())
+    with pytest.raises(ba.PoolError, match=re.escape(said)):
+        ba.scan_pool(source, id="id", scores="score", predictions="answer", groups=["site"])
+
+
+def test_probabilities_that_do_not_sum_to_one_are_named():
+    frame = pl.DataFrame({"id": [4, 5], "a": [0.5, 0.6], "b": [0.5, 0.3]})
+    with pytest.raises(ba.PoolError, match=re.escape("The scores of item 5 sum to 0.9, not 1")):
+        ba.scan_pool(frame.lazy(), scores=["a", "b"])
+
+
+def test_repeated_ids_across_files_are_found_when_they_are_fetched_if_nobody_looked_before(tmp_path):
+    FRAME.write_parquet(tmp_path / "part0.parquet")
+    FRAME.write_parquet(tmp_path / "part1.parquet")
+    source = str(tmp_path / "*.parquet")
+    with pytest.raises(ba.PoolError, match="is the id of 2 rows"):
+        ba.scan_pool(source, scores="score")
+    pool = ba.scan_pool(source, scores="score", check_ids=False)
+    a = ba.assess(pool, ba.GroupAccuracy())
+    with pytest.raises(ba.EngineError, match="is that of several rows"):
+        a.ask(1)
+    assert a.n_pending == 0
+
+
+def test_no_query_returns_more_rows_than_kinds_or_a_bound(tmp_path):
+    pool = ba.scan_pool(parquet(tmp_path), scores="score")
+    assert pool.engine.most_rows == pool.n_rows < 3000
+    a = ba.assess(pool, ba.GroupAccuracy(), seed=2)
+    for _ in range(3):
+        a.tell(a.ask(25).ids, [0] * 25)
+    assert pool.engine.most_rows < 3000
+    assert len(pool.met) < 1500
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("nothing/*.parquet", "DuckDB cannot open 'nothing/*.parquet'"),
+        ("duckdb:nothing.db/items", "There is no file 'nothing.db'"),
+        ("duckdb:items", "names no table; write duckdb:file.db/table"),
+        (FRAME, "is in memory already; read it by ba.read_pool"),
+        ([1, 2], "Cannot scan list"),
+    ],
+)
+def test_what_cannot_be_opened_is_told(source, said):
+    with pytest.raises(ba.PoolError, match=re.escape(said)):
+        ba.scan_pool(source, scores="score")
+
+
+def test_a_file_of_duckdb_and_names_on_a_connection_are_opened(tmp_path):
+    path = tmp_path / "pool.db"
+    connection = duckdb.connect(str(path))
+    connection.register("frame", FRAME.to_arrow())
+    connection.execute("CREATE TABLE items AS SELECT * FROM frame")
+    one = ba.scan_pool("items", scores="score", connection=connection)
+    connection.close()
+    other = ba.scan_pool(f"duckdb:{path}/items", scores="score")
+    assert one.fingerprint() == other.fingerprint()
+
+
+def test_what_needs_items_in_memory_says_so():
+    pool = ba.scan_pool(FRAME.lazy(), scores="score", groups=["site"])
+    for question in (ba.Metric("roc_auc"), ba.PRCurve(5)):
+        with pytest.raises(ba.PoolError, match="stay in the LazyFrame"):
+            ba.assess(pool, question)
+    with pytest.raises(ba.PoolError, match="stay in the LazyFrame"):
+        ba.cells(pool, np.zeros(M))
+    with pytest.raises(ba.PoolError, match="stay in the LazyFrame"):
+        ba.GroupAccuracy().truth(pool, np.zeros(M, int))
+    with pytest.raises(ba.PartitionError, match=re.escape("scan the table with n_bins=700")):
+        ba.cells(pool, ba.ScoreBins(7))
