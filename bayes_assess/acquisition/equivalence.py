@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.axes import Scalar, any_engine, x64
+from bayes_assess._tools.axes import Scalar, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess.acquisition._rope_quadrature import exceedance
 from bayes_assess.errors import QuestionError

@@ -60,7 +60,6 @@ class Question(ABC):
     }
     quantity: ClassVar[str]  # what is estimated, as a noun
     low_is_worst: ClassVar[bool] = False
-    interval_needs_draws: ClassVar[bool] = True  # False where it has a closed form
     multilabel: ClassVar[bool] = False  # True: of items that may have several labels each
     numeric: ClassVar[bool] = False  # True: of labels that are numbers as they are told
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # of the labels that it can be answered from
@@ -318,6 +317,10 @@ class Question(ABC):
     @abstractmethod
     def _draw_blocks(self, cells: Cells, prior: Belief, counts: np.ndarray, seed: int, n: int) -> Iterator[np.ndarray]:
         """Draw what is asked from its posterior, some draws at a time."""
+
+    def interval_needs_draws(self, posterior: Belief) -> bool:
+        """Tell whether credible intervals are made of posterior draws, as there is no closed form."""
+        return True
 
     def interval(
         self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"], level: float, draws: Any = None

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 
 from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, Reward, VarianceReduction
 from bayes_assess.estimators.finite_pool import value_draws, value_interval, value_mean
-from bayes_assess.models.belief import Belief
+from bayes_assess.models.belief import Belief, beta_marginals
 from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.pool import Pool
@@ -61,7 +61,6 @@ class GroupAccuracy(Question):
 
     quantity: ClassVar[str] = "accuracy"
     low_is_worst: ClassVar[bool] = True
-    interval_needs_draws: ClassVar[bool] = False
 
     def __post_init__(self):
         check_target(self.target)
@@ -101,8 +100,14 @@ class GroupAccuracy(Question):
         """Compute the posterior mean of every group's accuracy from counts of outcomes (..., K, 2)."""
         return value_mean(prior.update_counts(counts), counts, pool_size(self, cells))
 
+    def interval_needs_draws(self, posterior: Belief) -> bool:
+        """Accuracies have no closed form in a pool where groups learn from each other."""
+        return self.target == "pool" and beta_marginals(posterior) is None
+
     def _equal_tailed(self, cells, prior, counts, level, draws) -> Float[np.ndarray, "*batch K 2"]:
         """Compute the equal-tailed credible interval of every group's accuracy from counts (..., K, 2)."""
+        if draws is not None:
+            return super()._equal_tailed(cells, prior, counts, level, draws)
         return value_interval(prior.update_counts(counts), counts, pool_size(self, cells), level)
 
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:

@@ -128,7 +128,6 @@ class ConfusionMatrix(Question):
     default_strength: ClassVar[float] = 1.0
     designs: ClassVar[tuple[str, ...] | None] = _WITHOUT_QUANTILES
     quantity: ClassVar[str] = "share of labels"
-    interval_needs_draws: ClassVar[bool] = False
 
     def __post_init__(self):
         check_target(self.target)
@@ -182,6 +181,10 @@ class ConfusionMatrix(Question):
     def estimate(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch K C"]:
         """Compute the posterior mean of the confusion matrix from counts of labels (..., K, C)."""
         return value_mean(prior.update_counts(counts), counts, pool_size(self, cells))
+
+    def interval_needs_draws(self, posterior: Belief) -> bool:
+        """Entries have quantiles in closed form, or draws of their own."""
+        return False
 
     def _equal_tailed(self, cells, prior, counts, level, draws) -> Float[np.ndarray, "*batch K C 2"]:
         """Compute the equal-tailed credible interval of every entry."""

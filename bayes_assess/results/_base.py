@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Posterior draws: as many as fit in this many numbers, within these bounds.
-_DRAW_NUMBERS = 10_000_000
-_MOST_DRAWS, _FEWEST_DRAWS = 10_000, 250
+_DRAW_NUMBERS = 2_000_000
+_MOST_DRAWS, _FEWEST_DRAWS = 10_000, 500
 LABELLED = re.compile(r"[\d,]+ (labels? )?of [\d,]+ .*\(design .*\)\.$")  # the line of summaries about labels
 _MANY_SKIPPED = 0.02  # items set aside per label, above which summaries say what they could be
 
@@ -204,7 +204,7 @@ class Result(Answer):
     @cached_property
     def interval(self) -> Float[np.ndarray, "..."]:
         """Credible interval of what is asked: equal-tailed, and extended to the estimate where that lies outside."""
-        draws = self.draws if self.question.interval_needs_draws else None
+        draws = self.draws if self.question.interval_needs_draws(self.posterior) else None
         return self.question.interval(self.cells, self._learner, self.counts, self.level, draws)
 
     @cached_property

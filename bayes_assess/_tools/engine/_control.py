@@ -43,9 +43,7 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], carr
     return lax.while_loop(condition, body, carry)
 
 
-def scan(
-    body: Callable[[Any, Any], tuple[Any, Any]], carry: Any, inputs: Any, unroll: int = 1
-) -> tuple[Any, Any]:
+def scan(body: Callable[[Any, Any], tuple[Any, Any]], carry: Any, inputs: Any, unroll: int = 1) -> tuple[Any, Any]:
     """Carry something along the first axis of arrays, and stack what each step returns beside it.
 
     Compiled, `unroll` steps are one turn of the loop.

@@ -14,7 +14,7 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.lazy import stats
+from bayes_assess.models._numerics.sobol import sobol_points
 from bayes_assess.models._numerics.special import log_rising
 
 N_POINTS, N_NODES = 64, 7
@@ -49,7 +49,7 @@ def probability(logit):
 @lru_cache
 def _uniform_points() -> np.ndarray:
     """Quasi-random points of the unit cube, (H, 5), the same for every call."""
-    return stats.qmc.Sobol(5, scramble=True, rng=np.random.default_rng(20)).random(N_POINTS)
+    return sobol_points(5, N_POINTS, seed=20)
 
 
 @lru_cache

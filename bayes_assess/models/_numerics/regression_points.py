@@ -17,7 +17,7 @@ from scipy import special
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.lazy import stats
+from bayes_assess.models._numerics.sobol import sobol_points
 from bayes_assess.models._numerics.special import log_rising
 
 N_POINTS = 64
@@ -32,8 +32,7 @@ _LEAST = 1e-12  # accuracy expected: at 0 or 1 to the last digit Beta(0, nu) wou
 @lru_cache
 def normal_points(dimension: int) -> Float[np.ndarray, "H P"]:
     """Quasi-random standard normal points, the same for every call."""
-    sobol = stats.qmc.Sobol(dimension, scramble=True, rng=np.random.default_rng(20))
-    return special.ndtri(sobol.random(N_POINTS))
+    return special.ndtri(sobol_points(dimension, N_POINTS, seed=20))
 
 
 def expected_accuracy(logit: Any) -> Any:
