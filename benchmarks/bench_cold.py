@@ -39,6 +39,8 @@ pool, labels, asked = {
     "worst group": (several, classes, lambda: ba.LeastAccurate(by="site")),
     "confusion": (several, classes, lambda: ba.ConfusionMatrix()),
     "calibration": (several, classes, lambda: ba.Calibration(by="site")),
+    "rate": (binary, labels, lambda: ba.Rate(1)),
+    "comparison": (several, classes, lambda: ba.Compare(0, 1, by="site")),
 }[question]
 a = ba.assess(pool, asked(), seed=0, engine=engine)
 queries = a.ask(25)
@@ -57,6 +59,8 @@ QUESTIONS = (
     "worst group",
     "confusion",
     "calibration",
+    "rate",
+    "comparison",
 )
 YARDSTICK = "import sklearn.metrics, time; print(time.process_time())"
 

@@ -82,10 +82,11 @@ def assess(
     source : mapping, optional
         How the pool was read, kept in the journal for the command line; nothing else looks at it.
     engine : {"eager", "compiled"}, optional
-        What runs the steps of the default design of measures: NumPy, which answers at once, or programs compiled by
-        JAX, which take seconds to compile and are several times faster after that. By default NumPy on pools of up to
-        1,000 cells; for a thousand labels and more the other is worth it. Both ask alike up to rounding, and the
-        journal says which it was. Other designs are always compiled.
+        What runs the steps: NumPy, which answers at once, or programs compiled by JAX, which take seconds to compile
+        and are several times faster after that. By default NumPy where the design can and the pool has up to 1,000
+        cells: the default design of measures, and all that look at groups. For a thousand labels and more the other
+        is worth it. Both ask alike up to rounding, and the journal says which it was. The other designs, and a prior
+        of your own class, are always compiled.
 
     Returns
     -------
