@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess._tools.progress import in_progress
 from bayes_assess.campaigns.futures import continued, digested, imagined_labels, without_pending
 from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
@@ -133,6 +134,7 @@ class Planning:
             raise BudgetError(f"A plan needs at least 2 futures, a whole number; found {show(futures)}.")
         check_plannable(self.question)
         goal = Goal.checked(self.question, self.cells, width, probability, of, level)
+        keep_compiled()
         present = Present.of(self)
         unlabelled = imagined_labels(self.design, present.state, self._setting, int(futures), self._seed)
         labels, widths, values = followed(self, present, goal, unlabelled)

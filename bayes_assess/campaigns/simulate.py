@@ -21,6 +21,7 @@ from jax import lax
 from jaxtyping import Array, Int
 
 from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess._tools.progress import progress as in_steps
 from bayes_assess._tools.seeds import checked_seed
 from bayes_assess.acquisition.asked_deviations import AskedDeviations
@@ -140,6 +141,7 @@ def simulate(
     batch = -(-int(batch) // each)
     _check_memory(int(repeats) * len(looks) * sum(plan.n_recorded for plan in plans.values()))
     campaigns: dict[str, Campaigns] = {}
+    keep_compiled()
     with in_steps("campaigns", len(plans) * int(repeats), wanted=progress) as advance:
         for name, plan in plans.items():
             twin = next((other for other in campaigns if plan.chooses_as(plans[other])), None)

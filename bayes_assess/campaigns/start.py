@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.seeds import checked_seed
 from bayes_assess._tools.suggestions import near_names
@@ -231,6 +232,8 @@ def _start(pool, question, design, prior, prior_strength, seed, oracle, engine) 
 
 def _session(pool: Any, question: Any, design: Design, setting: Any, seed: int, engine: str) -> Any:
     """Make the session: on the items of a pool, or on its pairs."""
+    if engine == COMPILED:
+        keep_compiled()
     if question.labels_each == 2:
         return PairedAssessment(pool, question, design, setting, seed)
     if setting.stochastic:

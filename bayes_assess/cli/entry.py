@@ -17,9 +17,6 @@ def main() -> None:
     code = ask_server(sys.argv[1:])
     if code is not None:
         raise SystemExit(code)
-    from bayes_assess.cli.cache import keep_compiled
-
-    keep_compiled()
     from bayes_assess.cli import app
 
     app.app(prog_name="bayes-assess")

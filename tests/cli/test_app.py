@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 
 import bayes_assess as ba
 from bayes_assess._tools.tables import Table
-from bayes_assess.cli import cache
 from bayes_assess.cli.app import app
 from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
 from bayes_assess.errors import OutputError
@@ -608,11 +607,12 @@ def in_process(cache, *arguments):
 
 
 @pytest.mark.slow
-def test_a_command_uses_what_another_has_compiled(run, tmp_path):
-    compiled = []
+def test_a_command_uses_what_another_has_compiled(pool_file, tmp_path):
+    run, compiled = tmp_path / "run.db", []
+    in_process(tmp_path / "cache", "start", pool_file, "--question", "rate", "--design", "importance", "--out", run)
     for _ in range(3):  # the second reads items that are pending
         in_process(tmp_path / "cache", "ask", run, "-n", 3)
-        compiled.append({path.name for path in (tmp_path / "cache" / "bayes-assess").iterdir()})
+        compiled.append({path.name for path in (tmp_path / "cache").rglob("*-cache")})
     assert compiled[0]
     assert compiled[1] == compiled[2]
 
@@ -624,30 +624,6 @@ def test_a_cache_that_cannot_be_written_is_done_without(pool_file, tmp_path):
     )
     assert "Started" in found.stdout
     assert found.stderr == ""
-
-
-def test_the_cache_keeps_the_newest_files(tmp_path, monkeypatch):
-    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
-    monkeypatch.delenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(cache, "_MOST_FILES", 3)
-    (tmp_path / "bayes-assess").mkdir()
-    for age in range(5):
-        path = tmp_path / "bayes-assess" / f"{age}"
-        path.write_text("code")
-        os.utime(path, (1e9 - age, 1e9 - age))
-    (tmp_path / "bayes-assess" / "empty").touch()  # the newest, but what should be in it was never written
-    cache.keep_compiled()
-    assert {path.name for path in (tmp_path / "bayes-assess").iterdir()} == {"0", "1", "2"}
-    assert os.environ["JAX_COMPILATION_CACHE_DIR"] == str(tmp_path / "bayes-assess")
-
-
-def test_a_cache_that_the_user_has_chosen_is_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "elsewhere")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    cache.keep_compiled()
-    assert os.environ["JAX_COMPILATION_CACHE_DIR"] == "elsewhere"
-    assert not any(tmp_path.iterdir())
 
 
 def test_a_journal_of_an_earlier_release_knows_its_pool_as_it_was_read_then(tmp_path):

@@ -20,6 +20,7 @@ from numpyro.infer import MCMC, NUTS, Predictive, log_likelihood
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess._tools.progress import progress as shown
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import InferenceError
@@ -142,6 +143,7 @@ def fit(
     """
     settings = _Settings(seed, chains, warmup, draws, progress, target_accept, max_tree_depth, pointwise)
     data = joined_data(program, data, arguments)
+    keep_compiled()
     with shown("Sampling"):
         run = _run(program, data, settings, coords or {}, dims or {})
     trouble = _trouble(run, settings)
