@@ -37,7 +37,8 @@ from bayes_assess.pool.rank_strata import RankStrata
 
 _COINS = 2**31 - 2  # folded into the key of the belief, whose moves are numbered from 0
 _N_LOOK = 512  # posterior draws at a look of a simulated campaign
-_N_RESULT = 4000  # of a session's result
+_N_RESULT = 4000  # of a session's result; fewer where tables of attributes and labels are large
+_RESULT_NUMBERS, _FEWEST_RESULT = 10_000_000, 1000
 _MOST_THRESHOLDS = 32  # of a curve that decisions look at
 
 
@@ -340,6 +341,8 @@ class VarianceReduction(Design):
             return self._posterior(engine.fetched(state), seed, level, n, order)
 
     def _posterior(self, state: BeliefState, seed: int, level: float, n: int, order: ScoreOrder | None) -> Posterior:
+        table_size = state.measure.n_attributes * state.measure.n_outcomes
+        n = min(n, max(_FEWEST_RESULT, _RESULT_NUMBERS // table_size))
         share, strength, member = drawn(state.belief, n)
         audit, events = state.audit, state.belief.counts.astype(np.int64)
         completed = Completion(state.event, state.row, state.errors, state.counts)

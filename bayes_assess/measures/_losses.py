@@ -35,7 +35,10 @@ class DenseLosses:
         return self.values.shape[-1]
 
     def mean(self, share: Float[Array, "*batch A C"]) -> Float[Array, "*batch D"]:
-        return xp.einsum("...ac,acd->...d", share, self.values, precision="highest")
+        if share.ndim == 2:
+            return xp.einsum("ac,acd->d", share, self.values, precision="highest")
+        cells = share.reshape(*share.shape[:-2], -1)  # one product of matrices for many draws
+        return xp.matmul(cells, xp.reshape(self.values, (-1, self.size)), precision="highest")
 
     def project(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C K"]:
         return xp.einsum("acd,kd->ack", self.values, jacobian, precision="highest")

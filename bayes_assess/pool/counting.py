@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from bayes_assess._tools.arrays import CHUNK
 
 Times = Int[np.ndarray, " R"] | None
+_FEW = 1_000_000  # codes that are counted rather than sorted
 
 
 def count(codes: Int[np.ndarray, " R"], n_groups: int, times: Times) -> Int[np.ndarray, " G"]:
@@ -35,6 +36,27 @@ def count(codes: Int[np.ndarray, " R"], n_groups: int, times: Times) -> Int[np.n
     for start in range(0, len(codes), CHUNK):  # chunks, since bincount makes 8-byte copies of what it counts
         total += np.bincount(codes[start : start + CHUNK], minlength=n_groups)
     return total
+
+
+def distinct_codes(codes: Int[np.ndarray, " R"], below: int) -> tuple[Int[np.ndarray, " D"], Int[np.ndarray, " R"]]:
+    """Return the distinct codes, in increasing order, and the place of each: `np.unique`, unsorted where they are few.
+
+    Parameters
+    ----------
+    codes : (R,) integers from 0 on
+    below : int
+        What all are below.
+
+    Examples
+    --------
+    >>> found, place = distinct_codes(np.array([7, 2, 7]), below=8)
+    >>> found.tolist(), place.tolist()
+    ([2, 7], [1, 0, 1])
+    """
+    if below > _FEW:
+        return np.unique(codes, return_inverse=True)
+    present = count(codes, below, None) > 0
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[codes]
 
 
 def add_up(codes: Int[np.ndarray, " R"], values: Any, n_groups: int, times: Times) -> Float[np.ndarray, " G"]:

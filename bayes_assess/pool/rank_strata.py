@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from bayes_assess._tools.arrays import frozen
 from bayes_assess.errors import PartitionError
 from bayes_assess.pool._cuts import check_count
-from bayes_assess.pool.counting import count
+from bayes_assess.pool.counting import count, distinct_codes
 from bayes_assess.pool.groups import Cut, Partition
 from bayes_assess.pool.pool import Pool
 
@@ -92,12 +92,16 @@ class RankedScore:
 
 def _middle_ranks(*keys: np.ndarray, times: Int[np.ndarray, " M"] | None = None) -> Float[np.ndarray, " M"]:
     """Rank of every item from below by several keys, the last one first: the middle rank of those that tie."""
-    order = np.lexsort(keys)
-    new = np.zeros(len(order), bool)
-    new[0] = True
-    for key in keys:
-        ordered = key[order]
-        new[1:] |= ordered[1:] != ordered[:-1]
+    *others, score = keys
+    order = np.argsort(score)  # which of equal scores comes first is not decided here
+    ordered = score[order]
+    new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    if others:
+        tied = np.flatnonzero(~new | ~np.append(new[1:], True))
+        order[tied] = order[tied][np.lexsort([key[order[tied]] for key in keys])]
+        for key in others:
+            ordered = key[order]
+            new[1:] |= ordered[1:] != ordered[:-1]
     first = np.flatnonzero(new)
     n_rows = np.diff(np.append(first, len(order)))
     size = n_rows if times is None else np.add.reduceat(times[order], first)
@@ -159,8 +163,7 @@ class RankStrata(Cut):
         least, most = place.min(), place.max()
         if most > least:
             place = (place - least) / (most - least)
-        codes = np.minimum((place * n_strata).astype(np.int64), n_strata - 1)
-        found, codes = np.unique(codes, return_inverse=True)
+        found, codes = distinct_codes(np.minimum((place * n_strata).astype(np.int64), n_strata - 1), n_strata)
         names = np.array([f"stratum {i}" for i in range(len(found))])
         note = None if len(found) == n_strata else f"{len(found)} of {n_strata} strata: ranks tie"
         kind = np.min_scalar_type(max(len(found) - 1, 0))
@@ -193,7 +196,8 @@ def opinion_strata(
     direction = np.linalg.eigh((apart if times is None else apart * times) @ apart.T)[1][:, -1]
     kinds = spread_strata((direction * direction[np.abs(direction).argmax()]) @ apart, _KINDS, times)
     levels = spread_strata(opinions[0], max(n_strata // 2, 2), times)
-    found, codes = np.unique(levels.codes.astype(np.int64) * kinds.n_groups + kinds.codes, return_inverse=True)
+    n_kinds = kinds.n_groups
+    found, codes = distinct_codes(levels.codes.astype(np.int64) * n_kinds + kinds.codes, levels.n_groups * n_kinds)
     level, kind = np.divmod(found, kinds.n_groups)
     names = np.char.add(np.char.add(levels.names[level], ", "), kinds.names[kind])
     return Partition(codes.astype(np.min_scalar_type(len(found) - 1)), names, "strata of what judges expect")

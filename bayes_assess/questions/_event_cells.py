@@ -13,6 +13,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures import LossTable, PRCurveTable
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.counting import distinct_codes
 from bayes_assess.pool.groups import Partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata, opinion_strata
@@ -30,7 +31,7 @@ def _alike(
 ) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " M"]]:
     """Cut items by two codes; return the first of every pair of codes that occurs, and the pair of every item."""
     n_kinds = int(kinds.max()) + 1
-    pairs, pair = np.unique(codes.astype(np.int64) * n_kinds + kinds, return_inverse=True)
+    pairs, pair = distinct_codes(codes.astype(np.int64) * n_kinds + kinds, (int(codes.max()) + 1) * n_kinds)
     return pairs // n_kinds, pair
 
 
@@ -111,7 +112,7 @@ def event_cells(
         n_strata = strata.n_strata if n_kinds == 1 else max(_FEWEST, min(strata.n_strata, _MOST // n_kinds))
         n_strata = n_strata if subject.values is None else min(n_strata, _OF_RATINGS)
         blocks = RankStrata(n_strata).of(ranked)
-    found, cell = np.unique(blocks.codes.astype(np.int64) * n_kinds + codes, return_inverse=True)
+    found, cell = distinct_codes(blocks.codes.astype(np.int64) * n_kinds + codes, blocks.n_groups * n_kinds)
     block, kind = np.divmod(found, n_kinds)
     names = np.array([f"{blocks.names[b]}, {a}" for b, a in zip(block, kind, strict=True)])
     joint = Partition(cell.astype(np.min_scalar_type(len(found) - 1)), names, blocks.description, note=blocks.note)

@@ -29,7 +29,7 @@ from bayes_assess.models.rating_labels import RatingLabels
 from bayes_assess.models.valued_labels import ValuedLabels
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool._scores import margins_of
-from bayes_assess.pool.counting import add_up, count
+from bayes_assess.pool.counting import add_up, count, distinct_codes
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore
 from bayes_assess.questions._curve_coordinates import MOST_GROUPS, MOST_JUDGES
@@ -220,7 +220,7 @@ def merged(
         return codes, table.for_outcomes(2, 1)
     n_attributes, n_classes = np.shape(table.nonzero)
     # Items of one attribute may differ in the label that is their event.
-    pairs, pair = np.unique(codes * np.int64(n_classes) + subject.event, return_inverse=True)
+    pairs, pair = distinct_codes(codes * np.int64(n_classes) + subject.event, n_attributes * n_classes)
     present, event = np.divmod(pairs, n_classes)
     losses = table.losses
     dense = losses.values if isinstance(losses, DenseLosses) else _dense(losses, n_attributes, n_classes)

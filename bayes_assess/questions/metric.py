@@ -195,7 +195,7 @@ class Metric(Question):
         attributes = Partition(codes, np.arange(table.n_attributes), "losses")
         blocks = _blocks(pool, strata)
         both = blocks.codes.astype(np.int64) * table.n_attributes + codes
-        found, cell = np.unique(both, return_inverse=True)
+        found, cell = distinct_codes(both, blocks.n_groups * table.n_attributes)
         block, attribute = np.divmod(found, table.n_attributes)
         names = np.array([str(blocks.names[b]) for b in block]) if blocks.n_groups > 1 else attribute.astype(str)
         joint = Partition(
