@@ -114,6 +114,8 @@ def __getattr__(name: str) -> Any:
     if owner is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{owner}"), name)
+    if owner.startswith("models."):  # whoever asks for a model may take it apart by JAX
+        importlib.import_module(f"{__name__}._tools.pytrees").register_waiting()
     globals()[name] = value
     return value
 

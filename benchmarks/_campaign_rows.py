@@ -9,9 +9,9 @@ from typing import Any
 import jax
 import numpy as np
 from _padded import PaddedMetric
+from bayes_assess.cli.cache import keep_compiled
 
 import bayes_assess as ba
-from bayes_assess.cli.cache import keep_compiled
 from bayes_assess.errors import BayesAssessError
 
 FLOOR = 1e-4  # of a root mean squared error or an interval's score, in ratios: less does not matter

@@ -20,6 +20,52 @@ def test_importing_the_package_imports_nothing_heavy_and_prints_nothing():
     assert out == "set()\n"
 
 
+FIRST_ANSWER = """
+import sys
+import numpy as np
+import bayes_assess as ba
+
+rng = np.random.default_rng(0)
+scores, sites = rng.random(2000), rng.integers(0, 4, 2000)
+labels = (rng.random(2000) < scores).astype(int)
+pool = ba.Pool(scores=scores, groups={"site": sites})
+a = ba.assess(pool, %s, seed=0)
+queries = a.ask(20)
+a.tell(queries.ids, labels[queries.ids])
+assert a.result().summary()
+print(sorted({"jax", "numpyro", "pandas", "scipy.stats", "jaxtyping"} & set(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        'ba.Metric("f1")',
+        'ba.Metric("accuracy")',
+        "ba.Rate(1)",
+        'ba.GroupAccuracy(by="site")',
+        'ba.LeastAccurate(by="site")',
+        'ba.Compare(0, 1, by="site")',
+        "ba.ConfusionMatrix()",
+        "ba.Calibration()",
+    ],
+)
+def test_a_first_answer_needs_neither_jax_nor_other_heavy_libraries(question):
+    assert run(FIRST_ANSWER % question) == "[]\n"
+
+
+def test_models_are_trees_of_jax_whenever_it_is_imported():
+    out = run(
+        "import numpy as np, bayes_assess as ba\n"
+        "a = ba.assess(ba.Pool(predictions=[0, 1] * 9), ba.GroupAccuracy())\n"
+        "belief = ba.BetaBernoulli.from_prior(n_groups=2)\n"
+        "import jax\n"
+        "print(jax.tree.map(np.shape, belief))\n"
+        "print(len(jax.tree.leaves(a.result().posterior)))\n"
+    )
+    assert out == "BetaBernoulli(a=(2,), b=(2,))\n8\n"
+
+
 def test_importing_everything_changes_no_global_setting():
     run(
         "import warnings, jax, numpy as np, matplotlib as mpl\n"

@@ -6,18 +6,19 @@ A confusion matrix has rows = predicted class, columns = label.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-import jax
 import numpy as np
-from jax.core import Tracer
-from jaxtyping import Array, Float, Int, Key
 from numpy import ndarray
 
+from bayes_assess._tools.engine._arrays import is_traced
 from bayes_assess._tools.engine._current import eager, is_chosen, is_eager
+from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.pytrees import leaves
+from bayes_assess._tools.shapes import Array, Float, Int, Key
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,7 +46,7 @@ def x64(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def scoped(*args: P.args, **kwargs: P.kwargs) -> T:
-        if is_eager() or jax.config.read("jax_enable_x64"):
+        if is_eager() or _is_64_bit():
             return function(*args, **kwargs)
         with jax.enable_x64(True):
             return jax.tree.map(_to_numpy, function(*args, **kwargs))
@@ -70,7 +71,7 @@ def any_engine(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        if is_chosen() or jax.config.read("jax_enable_x64") or any(map(_is_of_jax, leaves((args, kwargs)))):
+        if is_chosen() or _is_64_bit() or any(map(_is_of_jax, leaves((args, kwargs)))):
             return scoped(*args, **kwargs)
         with eager():
             return function(*args, **kwargs)
@@ -78,13 +79,22 @@ def any_engine(function: Callable[P, T]) -> Callable[P, T]:
     return run
 
 
+def _has_jax() -> bool:
+    """Whether anybody has imported JAX; where nobody has, nothing is an array of its."""
+    return "jax" in sys.modules
+
+
+def _is_64_bit() -> bool:
+    return _has_jax() and jax.config.read("jax_enable_x64")
+
+
 def _is_of_jax(leaf: Any) -> bool:
     """Whether a value is an array of JAX; keys are not, unless they are traced."""
-    if not isinstance(leaf, jax.Array):
+    if not _has_jax() or not isinstance(leaf, jax.Array):
         return False
-    return isinstance(leaf, Tracer) or not jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return is_traced(leaf) or not jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _to_numpy(leaf: Any) -> Any:
-    is_array = isinstance(leaf, jax.Array) and not isinstance(leaf, Tracer)
+    is_array = isinstance(leaf, jax.Array) and not is_traced(leaf)
     return np.asarray(leaf) if is_array and leaf.dtype in (np.float64, np.int64) else leaf

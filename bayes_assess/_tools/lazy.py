@@ -1,16 +1,23 @@
 """Libraries that few calls need and that take long to import: imported at their first use.
 
-NumPyro's distributions bring all of SciPy's statistics along, half a second that a session would pay before its first
-answer, though only `fit` and programs look at them.
+JAX takes half a second that a session on NumPy would pay before its first answer, though only compiled steps use it.
+NumPyro's distributions bring all of SciPy's statistics along, half a second more, though only `fit` and programs look
+at them.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from functools import cached_property, partial, update_wrapper
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import jax as jax
+    import jax.numpy as jnp
     import numpyro as numpyro
     import numpyro.distributions as dist
+    from jax import lax as lax
     from scipy import stats as stats
 else:
 
@@ -23,6 +30,44 @@ else:
         def __getattr__(self, name: str) -> Any:
             from importlib import import_module
 
-            return getattr(import_module(self._name), name)
+            from bayes_assess._tools.pytrees import register_waiting
 
+            found = getattr(import_module(self._name), name)
+            if "jax" in sys.modules:
+                register_waiting()
+            setattr(self, name, found)
+            return found
+
+    jax, jnp, lax = _Lazy("jax"), _Lazy("jax.numpy"), _Lazy("jax.lax")
     numpyro, dist, stats = _Lazy("numpyro"), _Lazy("numpyro.distributions"), _Lazy("scipy.stats")
+
+
+class _Compiled:
+    """A function that `jax.jit` compiles when it is first called."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]):
+        update_wrapper(self, function)
+        self._function, self._options = function, options
+
+    @cached_property
+    def _compiled(self) -> Any:
+        return jax.jit(self._function, **self._options)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self._compiled(*arguments, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._compiled, name)
+
+
+def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile a function at its first call, as `jax.jit` with these options does at each new shape.
+
+    Examples
+    --------
+    >>> jit(lambda x: 2 * x)(1.5).item()
+    3.0
+    """
+    return partial(jit, **options) if function is None else _Compiled(function, options)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
-
-from jax.tree_util import GetAttrKey, register_pytree_with_keys
 
 C = TypeVar("C", bound=type)
 
 _FIELDS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}  # those with arrays, and the others
+_WAITING: list[type] = []  # for JAX
 
 
 def register_dataclass(cls: C, data_fields: Sequence[str], meta_fields: Sequence[str]) -> C:
@@ -43,7 +43,24 @@ def register_dataclass(cls: C, data_fields: Sequence[str], meta_fields: Sequence
     >>> jax.tree.map(lambda x: 10 * x, Sum([1, 2]))
     Sum(values=[10, 20])
     """
-    data_fields, meta_fields = _FIELDS[cls] = tuple(data_fields), tuple(meta_fields)
+    _FIELDS[cls] = tuple(data_fields), tuple(meta_fields)
+    if "jax" in sys.modules:
+        _register(cls)
+    else:
+        _WAITING.append(cls)
+    return cls
+
+
+def register_waiting() -> None:
+    """Make JAX's pytrees of the classes that were registered before it was imported."""
+    while _WAITING:
+        _register(_WAITING.pop())
+
+
+def _register(cls: type) -> None:
+    from jax.tree_util import GetAttrKey, register_pytree_with_keys
+
+    data_fields, meta_fields = _FIELDS[cls]
     keys = tuple(map(GetAttrKey, data_fields))
 
     def flatten(node: Any) -> tuple[tuple[Any, ...], Any]:
@@ -57,7 +74,6 @@ def register_dataclass(cls: C, data_fields: Sequence[str], meta_fields: Sequence
         return cls(**dict(zip(data_fields, children, strict=True)), **dict(zip(meta_fields, meta, strict=True)))
 
     register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
-    return cls
 
 
 def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
-from jaxtyping import Float
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.lazy import jax
+from bayes_assess._tools.shapes import Float
 from bayes_assess.errors import InferenceError
 from bayes_assess.models.posterior_draws import posterior_draws
 from bayes_assess.models.sampled_belief import SampledBelief

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.lazy import jax, jit, jnp, lax
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition._checked_draws import checked_draws
 from bayes_assess.acquisition.cell_measure import CellMeasure, measure_on_cells
 from bayes_assess.errors import BudgetError, InferenceError
@@ -83,7 +81,7 @@ def expected_norms(found: BelievedMeasure, epsilon: float, power: int) -> Float[
     return _expected_norms(jax.tree.map(jnp.asarray, found), epsilon, power)
 
 
-@jax.jit
+@jit
 def _expected_norms(found: BelievedMeasure, epsilon: float, power: int) -> Float[Array, " K"]:
     on = found.on
 
@@ -105,7 +103,7 @@ def measure_reduction(found: BelievedMeasure) -> Float[Array, " K"]:
     return _measure_reduction(jax.tree.map(jnp.asarray, found))
 
 
-@jax.jit
+@jit
 def _measure_reduction(found: BelievedMeasure) -> Float[Array, " K"]:
     pi, weights = found.pi, found.weights
     value: Any = lax.map(lambda one: found.on.table.value(_risk(found, one)), pi)  # (S, J)

@@ -11,10 +11,9 @@ converges geometrically, whether the distribution is nearly normal or has a long
 
 from __future__ import annotations
 
-from jaxtyping import Array, Float
-
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.models._numerics.special import log_beta
 
 _NODES = 64

@@ -19,10 +19,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.models._numerics.beta_kernel import log_beta_kernel
 
 _ORDER = 16  # nodes of a panel

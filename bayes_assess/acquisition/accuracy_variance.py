@@ -7,10 +7,9 @@ re-weights the draws by theta^z (1 - theta)^(1 - z).
 
 from __future__ import annotations
 
-from jaxtyping import Array, Float
-
 from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float
 
 
 @any_engine

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from jaxtyping import Array, Bool, Float, Int
-
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
 MAX_REDRAWS = 32  # of top-two sampling
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
-
+from bayes_assess._tools.lazy import jnp
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Bool, Float
 
 ASKED, VOLUNTEERED = 0, 1  # the outcomes of a label
 

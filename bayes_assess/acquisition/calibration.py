@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from jaxtyping import Array, Float
-
 from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.models.calibration_bins import expected_calibration_error
 
 

@@ -5,10 +5,9 @@ Cells are few, so that everything is a sort and some cumulated sums.
 
 from __future__ import annotations
 
-import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
-
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.shapes import Array, Float, Int
 
 
 @x64

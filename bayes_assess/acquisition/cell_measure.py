@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Array, Bool, Float
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import LossTable, table_for
 from bayes_assess.pool.cells import Cells

@@ -9,11 +9,10 @@ is the cost sum_j c_kj theta~_kj.
 
 from __future__ import annotations
 
-from jaxtyping import Array, Float, Int
-
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.models._numerics.dirichlet_sampling import others
 

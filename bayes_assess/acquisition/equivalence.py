@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import Scalar, any_engine
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition._rope_quadrature import exceedance
 from bayes_assess.errors import QuestionError
 

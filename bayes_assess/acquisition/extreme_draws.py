@@ -12,11 +12,11 @@ The grid x_t = sin^2(pi t / 2(T + 1)) is even on the scale on which Beta posteri
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import FloatGroups, PRNGKey
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.models._numerics.special import log_beta
 
 GRID_SIZE = 63  # T; one less than a power of two, for the binary search

@@ -18,15 +18,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.seeds import checked_seed, jax_key
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition import poisson
 from bayes_assess.acquisition._checked_draws import CheckedDraws, checked_draws, of_outcome, shares
 from bayes_assess.acquisition._measure_draws import believed_measure, expected_norms, measure_reduction
@@ -383,7 +381,7 @@ def _best_arms_in_turn(key: PRNGKey, value: Any, remaining: Any) -> Int[Array, "
     return _best_arms_compiled(key, jnp.asarray(value), jnp.asarray(remaining))
 
 
-@jax.jit
+@jit
 def _best_arms_compiled(key, value, remaining):
     def choose(left, one):
         i, reward = one

@@ -7,9 +7,9 @@ unlabelled item. Tables count up to a factor until `normalised`.
 
 from __future__ import annotations
 
-import jax.numpy as jnp
-from jax.scipy.special import xlogy
-from jaxtyping import Array, Bool, Float, Int
+from bayes_assess._tools.engine import xlogy
+from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
 ByLabel = Float[Array, "K C"]
 Proposal = Float[Array, "K C+1"]

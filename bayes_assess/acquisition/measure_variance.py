@@ -16,10 +16,9 @@ of a square-root Kalman filter, which takes out of every draw what that observat
 
 from __future__ import annotations
 
-from jaxtyping import Array, Float, Int
-
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float, Int
 
 _TAILS = 0.2  # share of T_s on either side that is clipped: the covariance would chase draws of the tails
 

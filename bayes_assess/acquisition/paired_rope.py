@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float
 from scipy import special
+
+from bayes_assess._tools.shapes import Float
 
 _NODES = 2000  # quantiles of the share of items that tell the systems apart
 _STATES = 512  # at a time

@@ -18,12 +18,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import CHUNK, show
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import stochastic_proposal
 from bayes_assess.errors import BudgetError, DesignError

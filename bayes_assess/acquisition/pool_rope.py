@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 from scipy import special
+
+from bayes_assess._tools.shapes import Bool, Float, Int
 
 _EXACT_BELOW_SD = 32.0  # standard deviations of a count, in items, up to which it is summed exactly
 _WINDOW_SDS = 12.0

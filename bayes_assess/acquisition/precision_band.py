@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.lazy import stats
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.precision_envelope import Envelope
 
 Ranks = Int[np.ndarray, " n"]

@@ -14,9 +14,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.precision_envelope import Envelope
 from bayes_assess.acquisition.precision_windows import WindowBounds as WindowBounds
 from bayes_assess.acquisition.precision_windows import window_bounds as window_bounds

@@ -37,9 +37,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import DesignError
 
 Ranks = Int[np.ndarray, " n"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import DesignError
 
 Ranks = Int[np.ndarray, " k"]

@@ -14,12 +14,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import Scalar, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition._rope_moves import rope_moves
 from bayes_assess.acquisition.accuracy_variance import beta_variance_reduction, sample_variance_reduction
 from bayes_assess.acquisition.calibration import calibration_reward

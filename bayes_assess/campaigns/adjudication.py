@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
 from bayes_assess._tools.arrays import objects, show
+from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.agreement import Agreement
 from bayes_assess.campaigns.annotators import Told, annotator_names
 from bayes_assess.campaigns.campaign import Campaign

@@ -8,8 +8,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
+from bayes_assess._tools.shapes import Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError, OutputError

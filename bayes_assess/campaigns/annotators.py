@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from jaxtyping import Bool, Int
 
 from bayes_assess._tools.arrays import listing, missing_mask, show, values_of
+from bayes_assess._tools.shapes import Bool, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError
 from bayes_assess.pool.labels import LabelSpace

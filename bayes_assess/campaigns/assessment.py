@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.engine import eager
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.campaigns.adjudication import Adjudication
 from bayes_assess.campaigns.annotators import UNNAMED, Told, for_whom
 from bayes_assess.campaigns.plan import Planning

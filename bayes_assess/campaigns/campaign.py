@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Int
 
 from bayes_assess._tools.engine import eager, random
+from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.annotators import UNNAMED, AnnotatorBook, Told
 from bayes_assess.campaigns.counted import check_counts
 from bayes_assess.campaigns.items import ItemBook

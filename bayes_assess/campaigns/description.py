@@ -20,14 +20,12 @@ from bayes_assess.designs import DESIGNS, Design, find_design
 from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign
 from bayes_assess.errors import JournalError, PriorError, QuestionError
 from bayes_assess.measures import Measure, PRCurve, describe_measure, described_measure
-from bayes_assess.models import (
-    BetaBernoulli,
-    DirichletConfusion,
-    HierarchicalAccuracy,
-    HierarchicalCalibration,
-    HierarchicalConfusion,
-    PairedOutcomes,
-)
+from bayes_assess.models.beta_bernoulli import BetaBernoulli
+from bayes_assess.models.dirichlet_confusion import DirichletConfusion
+from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy
+from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
+from bayes_assess.models.hierarchical_confusion import HierarchicalConfusion
+from bayes_assess.models.paired_outcomes import PairedOutcomes
 from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool._fingerprint import digest
 from bayes_assess.pool.cells import Cells

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.annotators import UNNAMED
 from bayes_assess.pool.cells import Cells

@@ -14,15 +14,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jaxtyping import Array, Int
 
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.progress import progress
 from bayes_assess._tools.seeds import generator, jax_key, sequence
+from bayes_assess._tools.shapes import Array, Int
 from bayes_assess.designs import ArmDesign, CellState, Design, State, VarianceReduction, settle_batch
 from bayes_assess.designs.step import Campaign, one_label, start_campaign
 from bayes_assess.designs.variance_reduction import BeliefState
@@ -179,7 +177,7 @@ def _joined(parts: list[Any]) -> Any:
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(jit, static_argnums=0)
 def _started(design: Design, keys: Array, state: State, unlabelled: Int[Array, "n K O"]) -> Campaign:
     """Return a campaign for every future."""
     start = jax.vmap(lambda key, left: start_campaign(1, key, state, left), out_axes=_axes(design, state))
@@ -193,7 +191,7 @@ def _advanced(design: Design, looks: np.ndarray, campaigns: Campaign) -> tuple[C
         return campaigns, jax.device_get(record)
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(jit, static_argnums=0)
 def _compiled(design: Design, campaigns: Campaign, looks: Int[Array, " L"]) -> tuple[Campaign, Any]:
     def one(campaign):
         def until(campaign, look):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from bayes_assess._tools.arrays import is_share, show
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.lazy import jit
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.errors import QuestionError
@@ -204,6 +204,6 @@ def _measure_variance(measure: CellMeasure, full: Int[np.ndarray, "K O"]) -> Flo
     return np.einsum("ac,ack->k", items, (directions - mean) ** 2)
 
 
-@jax.jit
+@jit
 def _directions(table: Any, items: Any) -> Any:
     return table.directions(table.mean(items))

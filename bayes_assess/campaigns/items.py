@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.pool.cells import Cells
 
 _SKIPPED, _UNSEEN, _PENDING = -3, -2, -1  # in place of a label's code

@@ -23,10 +23,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from bayes_assess._tools.arrays import is_share, show
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.questions import Metric, Rate

@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.lazy import jax, jit, jnp
 from bayes_assess._tools.seeds import generator, jax_key
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.campaigns.rounds import check_inclusion
 from bayes_assess.designs import State, WeightedDesign
 from bayes_assess.designs.step import ask_items
@@ -147,7 +146,7 @@ def _draw(
     return _Drawn(*wide, np.stack(by_chance, axis=1), np.stack(possible, axis=1), included)
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(jit, static_argnums=(0, 1))
 def _next_batch(design: WeightedDesign, batch: int, keys: Array, states: State, first: int, n: int) -> Any:
     """Ask for a batch in every campaign, and tell its labels."""
 

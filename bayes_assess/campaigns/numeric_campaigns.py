@@ -10,11 +10,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import jax
 import numpy as np
-from jaxtyping import Float
 
+from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Float
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.estimators.weighted_numbers import weighted_numbers

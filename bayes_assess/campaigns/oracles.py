@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from bayes_assess._tools.arrays import first_true, show, values_of
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Float
 from bayes_assess.designs import Adaptive, find_design
 from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.pool.cells import Cells

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import numpy as np
 
+from bayes_assess._tools.lazy import jax
 from bayes_assess.errors import InferenceError
 from bayes_assess.models.belief import Belief, check_belief, is_belief
 from bayes_assess.models.nuts import posterior_draws

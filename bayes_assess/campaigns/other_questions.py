@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.journal import Event

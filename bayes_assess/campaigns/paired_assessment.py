@@ -8,9 +8,9 @@ from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
 from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.journal import Event

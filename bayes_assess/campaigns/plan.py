@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess._tools.progress import in_progress
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.campaigns.futures import continued, digested, imagined_labels, without_pending
 from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
 from bayes_assess.campaigns.study import Campaigns

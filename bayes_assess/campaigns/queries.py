@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import missing_mask, objects
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.campaigns.exchange.cells import inert, inert_column
 from bayes_assess.campaigns.exchange.tasks import Answers, Tasks

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
 from bayes_assess._tools.arrays import is_whole, show, values_of
+from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.annotators import OneAnnotator, for_whom
 from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import RankedQueries as RankedQueries

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
 from bayes_assess._tools.arrays import show, values_of
+from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.ranks import RankBook
 from bayes_assess.campaigns.runs import runs_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Bool, Int
 
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Bool, Int
 from bayes_assess.campaigns.ranks import RankBook
 from bayes_assess.designs.ranked import RankedDesign
 from bayes_assess.pool.ranked import RankedList

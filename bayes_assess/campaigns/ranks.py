@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Bool, Int
 
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Bool, Int
 from bayes_assess.designs.ranked import Promise, RankedDesign, SamplingPlan
 from bayes_assess.estimators.ranked_labels import RankedLabels
 

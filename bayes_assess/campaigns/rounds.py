@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.designs import MULTILABEL, Design, WeightedDesign
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.drawn_items import ItemWeights, Rounds, item_weights

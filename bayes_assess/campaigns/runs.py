@@ -11,8 +11,8 @@ from itertools import chain, groupby, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Int
 
+from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.designs import Design, State
 

@@ -14,16 +14,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jaxtyping import Array, Int
 
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.compiled_cache import keep_compiled
+from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.progress import progress as in_steps
 from bayes_assess._tools.seeds import checked_seed
+from bayes_assess._tools.shapes import Array, Int
 from bayes_assess.acquisition.asked_deviations import AskedDeviations
 from bayes_assess.campaigns.multilabel_campaigns import LabelledPool, run_multilabel
 from bayes_assess.campaigns.numeric_campaigns import estimated_numbers
@@ -277,7 +275,7 @@ def _run(
     return Campaigns(record, setting.prior, setting.cells, counts, far)
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(jit, static_argnums=(0, 1))
 def _campaigns(
     design: Design, batch: int, keys: Array, state: State, counts: Int[Array, "K O"], looks: Int[Array, " B"]
 ) -> Any:

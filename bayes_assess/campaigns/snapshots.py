@@ -19,11 +19,10 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from bayes_assess import __version__
+from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess.campaigns.journal import Event, Journal
 from bayes_assess.campaigns.journal_checks import explained
 from bayes_assess.errors import JournalError

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
-from jaxtyping import Int
 
 from bayes_assess._tools.arrays import is_whole, missing_mask, show, values_of
+from bayes_assess._tools.shapes import Int
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.annotators import UNNAMED, annotator_names, for_whom
 from bayes_assess.campaigns.assessment import Assessment

@@ -14,12 +14,12 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.designs._base import Design, Draw, reserve
 from bayes_assess.models.belief import Belief, is_mixture, jax_ready, runs_on_numpy

@@ -11,11 +11,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.betting import Betting

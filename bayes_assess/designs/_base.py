@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Bool, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Bool, Int
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut

@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
-from jaxtyping import Array, Float, Int
-
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.models.calibration_curve import CurveState, start
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.models.rating_labels import RatingLabels

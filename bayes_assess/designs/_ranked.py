@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.precision_band import RateBand
 from bayes_assess.acquisition.precision_curve import (
     lowest_precision_bound,

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._base import Design
 from bayes_assess.errors import DesignError

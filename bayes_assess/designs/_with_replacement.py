@@ -15,13 +15,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.lazy import jit, jnp
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import floored, normalised
 from bayes_assess.designs._base import Draw
@@ -125,7 +124,7 @@ class WithReplacement(WeightedDesign):
         return state.memory
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(jit, static_argnums=0)
 def _begun(design: WithReplacement, state: WeightedState) -> WeightedState:
     """Give a fresh campaign the memory of its design and the first proposal."""
     return design._refreshed(replace(state, memory=design.init_memory(state)))

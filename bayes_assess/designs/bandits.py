@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.arms import best_arms, top_two
 from bayes_assess.acquisition.extreme_draws import extreme_arms, grid_cdf, update_grid_cdf
 from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy

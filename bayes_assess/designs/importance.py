@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
-import jax.numpy as jnp
-from jax import lax
-from jaxtyping import Array, Float, Int
-
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.lazy import jnp, lax
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition.importance import blockwise_proposal, deterministic_proposal, stochastic_proposal
 from bayes_assess.designs._stratifying import Stratifying
 from bayes_assess.designs._weighted import WeightedState, check_interval

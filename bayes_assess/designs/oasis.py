@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
-
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import f_measure_masses
 from bayes_assess.designs._stratifying import Stratifying

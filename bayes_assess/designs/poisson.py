@@ -14,14 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.lazy import jax, jnp, lax
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_inclusion import cell_inclusion, systematic_cells
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._base import Draw

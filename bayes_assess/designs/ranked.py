@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.suggestions import did_you_mean
 from bayes_assess.acquisition.precision_curve import bisect, geometric_ranks, random_prefix, window_bounds
 from bayes_assess.designs._base import Design

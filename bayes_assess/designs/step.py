@@ -11,11 +11,11 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Bool, Int, Key
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Bool, Int, Key
 from bayes_assess.designs._base import Design, Draw, State
 from bayes_assess.estimators.weighted import Steps
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
-
 from bayes_assess._tools.axes import PRNGKey
+from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.designs._base import Draw
 from bayes_assess.designs._stratifying import Stratifying
 from bayes_assess.designs._weighted import WeightedState, covering, draw_cell

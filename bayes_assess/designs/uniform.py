@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from jaxtyping import Array, Int
-
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Int
 from bayes_assess.acquisition.arms import best_arm
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.designs._arms import ArmDesign, CellState

@@ -9,7 +9,6 @@ from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
@@ -17,6 +16,7 @@ from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.measure_variance import expected_reduction
 from bayes_assess.designs._audit import Audit, any_label, audit_plan, design_intervals, first_audit
@@ -332,7 +332,6 @@ class VarianceReduction(Design):
         parts = [quantiles, exact, value, ends, *([np.stack(joint)] if joint else [])]
         return PosteriorMeasure(*(part.reshape(*shape, *part.shape[1:]) for part in parts))
 
-    @x64
     def posterior(
         self, state: BeliefState, seed: int, level: float, n: int = _N_RESULT, order: ScoreOrder | None = None
     ) -> Posterior:
@@ -340,6 +339,7 @@ class VarianceReduction(Design):
         with engine.eager(self.is_eager(state)):
             return self._posterior(engine.fetched(state), seed, level, n, order)
 
+    @x64
     def _posterior(self, state: BeliefState, seed: int, level: float, n: int, order: ScoreOrder | None) -> Posterior:
         table_size = state.measure.n_attributes * state.measure.n_outcomes
         n = min(n, max(_FEWEST_RESULT, _RESULT_NUMBERS // table_size))
@@ -363,7 +363,6 @@ class VarianceReduction(Design):
             exact=bool(state.complete),
         )
 
-    @x64
     def supposing(
         self,
         state: BeliefState,
@@ -377,7 +376,11 @@ class VarianceReduction(Design):
         Of designs whose event is all of a label that matters.
         """
         with engine.eager(self.is_eager(state)):
-            share, strength, _ = drawn(state.belief, n)
+            return self._supposing(state, seed, items, n, order)
+
+    @x64
+    def _supposing(self, state: BeliefState, seed: int, items: np.ndarray, n: int, order: ScoreOrder | None):
+        share, strength, _ = drawn(state.belief, n)
         events = np.asarray(state.belief.counts).astype(np.int64)
 
         def draws(columns):

@@ -46,10 +46,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float, Int
 
 # Two fixed shares of the largest admissible bet, in both directions, without control variate: they win on rare labels
 # and on few draws. Three plug-in bets, one without and two with control variate: they win on spread. All chosen by

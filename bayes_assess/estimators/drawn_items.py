@@ -20,8 +20,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.measures import MultiLabelMeasure
 

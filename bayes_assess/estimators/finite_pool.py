@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Float, Int
 from scipy import special
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.seeds import jax_key
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.equivalence import rope_masses_beta, rope_masses_samples
 from bayes_assess.acquisition.pool_rope import pool_rope_masses
 from bayes_assess.estimators.intervals import beta_interval, pool_interval, pool_mean

@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 from scipy import special
 
+from bayes_assess._tools.axes import any_engine
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.posterior_measure import Completion, measure_values, outcome_draws
 from bayes_assess.models.error_labels import ErrorLabels
@@ -106,6 +107,7 @@ class HiddenPositives:
             unlabelled=((size - counts.sum(-1)) * bulk) @ of,
         )
 
+    @any_engine
     def draws(self, share: float) -> Float[np.ndarray, "n k"]:
         """Compute measures if this share of all positives, less than 1, hid in the bulk; no more than it has items."""
         found = self.elsewhere.sum(1)

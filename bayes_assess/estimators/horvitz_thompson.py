@@ -15,10 +15,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
 from scipy import special
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import DesignError, LabelError
 
 Inclusion = Float[np.ndarray, " n"]

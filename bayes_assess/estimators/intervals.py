@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 from scipy import special
 
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.estimators.horvitz_thompson import beta_interval as of_beta
 
 # Counts spread over more than this many standard deviations' worth of integers are treated as continuous.

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
 from scipy import special
 
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.estimators.verdicts import region_masses
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.models.error_labels import ErrorLabels

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float, Int
 from scipy import special
+
+from bayes_assess._tools.shapes import Float, Int
 
 _ROUNDING = 1e-9  # of a number of labels that is whole
 

@@ -13,10 +13,10 @@ precisions contradict each other much later: they hold whatever the labels, each
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.lazy import stats
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.estimators.ranked_labels import RankedLabels
 
 _BLOCKS, _FEWEST = 24, 8  # blocks at most, and labels of each at least

@@ -12,9 +12,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.errors import LabelError
 
 Edges = Int[np.ndarray, " k"]

@@ -18,10 +18,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 from scipy import optimize, special
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Float
 from bayes_assess.errors import DesignError
 
 Events = Float[np.ndarray, " n"]

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.measures import Difference, LossTable, PRCurveTable, RankingTable, area
 
 _PLACES = np.array([0.31, 0.73, 0.12, 0.94, 0.55, 0.58, 0.02, 0.41, 0.27, 0.66, 0.83])  # where g is looked at

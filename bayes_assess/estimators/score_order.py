@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.measures import Levels, RankingTable
 
 _NUMBERS = 4_000_000  # in one block of draws

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
-from jax import lax
-from jaxtyping import Array, Float, Int
-
+from bayes_assess._tools.lazy import jax, jnp, lax
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.weighted import Draws
 

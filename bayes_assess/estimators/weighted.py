@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
+from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 
 

@@ -7,13 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
 from scipy import special
 
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.lazy import jit, jnp
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.measures import RealMeasures
@@ -151,7 +150,7 @@ def numbers_interval(estimate: Any, ranges: Any, level: float = 0.95) -> Float[n
 
 
 @x64
-@partial(jax.jit, static_argnums=0)
+@partial(jit, static_argnums=0)
 def _moments(design: Any, state: Any, mean: Float[Array, "K 2 D"], square: Float[Array, "K 2 D D"]) -> Any:
     """Return Rhat, the covariance of it, the share of every cell and outcome in it, and the number of draws."""
     measure = replace(state.measure, mean=mean)

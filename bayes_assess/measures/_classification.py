@@ -11,10 +11,10 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Float
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._measure import Measure
 from bayes_assess.measures._ratios import (

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._loss_table import LossTable
 from bayes_assess.measures._losses import DenseLosses, losses_of

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from bayes_assess._tools.arrays import show, values_of, whole
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._measure import Measure, sizes
 from bayes_assess.measures._pool_losses import Measures, combine, exact_table_for

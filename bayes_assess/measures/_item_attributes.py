@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import PoolError, QuestionError
 from bayes_assess.pool._classes import codes_of
 from bayes_assess.pool._scores import both_columns

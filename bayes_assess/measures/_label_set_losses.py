@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from jaxtyping import Float
+
+from bayes_assess._tools.shapes import Float
 
 Matrix = Float[np.ndarray, "n C"]
 Vector = Float[np.ndarray, " n"]

@@ -7,8 +7,8 @@ class, in the order hits, predictions, labels. Gradients take one vector of them
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float
 
+from bayes_assess._tools.shapes import Float
 from bayes_assess.measures._label_set_losses import DENOMINATORS, divide
 
 Risk = Float[np.ndarray, "*batch d"]

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Bool, Float
 
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess.measures._losses import DenseLosses, SparseLosses
 from bayes_assess.measures._shapes import as_cells, as_risk
 from bayes_assess.measures._stacked import Part, defined, jacobian, touched, value

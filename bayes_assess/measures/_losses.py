@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
 LARGEST_DENSE = 2**22  # numbers; beyond that the sparse form
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._shapes import as_risk
 from bayes_assess.measures._stacked import Part, jacobian, value
@@ -176,7 +175,6 @@ class Measure:
 
 
 @lru_cache(maxsize=512)
-@x64
 def sizes(measure: Measure, n_classes: int) -> tuple[int, int]:
     """Return d and k of a measure with a loss, after checking what its two functions return.
 
@@ -185,8 +183,8 @@ def sizes(measure: Measure, n_classes: int) -> tuple[int, int]:
     QuestionError
         If the loss does not return a vector, or g neither a scalar nor a vector of floats.
     """
-    one = jax.ShapeDtypeStruct((), np.float64 if measure.binary or measure.real else np.int64)
-    score = jax.ShapeDtypeStruct((n_classes,) if measure.score_rows else (), np.float64)
+    one = np.ones((), np.float64 if measure.binary or measure.real else np.int64)
+    score = np.full((n_classes,) if measure.score_rows else (), 0.5)
     arguments = (one, one) if measure.score_kind is None else (one, one, score)
     loss = _shape("loss", measure, measure.loss, *arguments)
     if len(loss.shape) != 1 or not loss.shape[0]:
@@ -194,8 +192,8 @@ def sizes(measure: Measure, n_classes: int) -> tuple[int, int]:
             f"The loss of measure {measure.name!r} returns a vector of shape (d,) for one item; found shape "
             f"{tuple(loss.shape)}."
         )
-    output = _shape("g", measure, measure.g, jax.ShapeDtypeStruct(loss.shape, np.float64))
-    if len(output.shape) > 1 or 0 in output.shape or not jnp.issubdtype(output.dtype, jnp.floating):
+    output = _shape("g", measure, measure.g, np.full(loss.shape, 0.5))
+    if len(output.shape) > 1 or 0 in output.shape or not np.issubdtype(output.dtype, np.floating):
         raise QuestionError(
             f"The function g of measure {measure.name!r} maps the risk (d,) to a float or a vector (k,) of floats; "
             f"found shape {tuple(output.shape)} of {output.dtype}."
@@ -223,10 +221,15 @@ def _arity(function: Any) -> int:
     return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
 
 
-def _shape(what: str, measure: Measure, function: Any, *arguments: Any) -> Any:
+def _shape(what: str, measure: Measure, function: Any, *arguments: np.ndarray) -> Any:
+    """Return what has the shape and the type of a function's values."""
+    if measure.derivative is not None:  # written for either engine
+        with engine.eager():
+            return np.asarray(function(*arguments))
     try:
-        with engine.compiled():
-            result = jax.eval_shape(lambda *values: jnp.asarray(function(*values)), *arguments)
+        with engine.compiled(), jax.enable_x64(True):
+            shapes = [jax.ShapeDtypeStruct(values.shape, values.dtype) for values in arguments]
+            result = jax.eval_shape(lambda *values: jnp.asarray(function(*values)), *shapes)
     except (TypeError, ValueError, IndexError) as error:
         first = str(error).strip().split("\n", 1)[0]
         raise QuestionError(f"The {what} of measure {measure.name!r} cannot be evaluated: {first}") from error

@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
 
 from bayes_assess._tools.arrays import CHUNK, show
+from bayes_assess._tools.shapes import Bool, Float
 from bayes_assess._tools.suggestions import near_names
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import _label_set_values as g

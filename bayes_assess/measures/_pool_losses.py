@@ -9,12 +9,12 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import listing, show
-from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.lazy import jax
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._item_attributes import OWN, Attributes, describe, item_scores, positive_code
 from bayes_assess.measures._loss_table import LossTable
@@ -28,6 +28,8 @@ from bayes_assess.pool.pool import Pool
 
 MeasureLike = str | Measure | PRCurve
 Measures = MeasureLike | Iterable[MeasureLike]
+
+_ONE_BY_ONE = 10_000  # losses, up to which calling the function beats compiling it
 
 
 def combine(*measures: Measures) -> tuple[Measure, ...] | tuple[PRCurve]:
@@ -346,10 +348,13 @@ def _evaluate(
     return index, values
 
 
-@x64
-def _cells(one: Measure, n_classes: int, positive: int | None, predicted: Any, scores: Any) -> Float[Array, "U C D"]:
-    with engine.compiled():  # once per pool, over all scores
-        return _all_cells(one.loss, n_classes, positive, predicted, scores)
+def _cells(one: Measure, n_classes: int, positive: int | None, predicted: Any, scores: Any) -> Any:
+    """Losses (U, C, D)."""
+    if one.derivative is not None and len(predicted) * n_classes <= _ONE_BY_ONE:  # written for either engine
+        with engine.eager():
+            return _all_cells(one.loss, n_classes, positive, predicted, scores)
+    with engine.compiled(), jax.enable_x64(True):  # once per pool, over all scores
+        return np.asarray(_all_cells(one.loss, n_classes, positive, predicted, scores))
 
 
 @partial(engine.jit, static_argnums=(0, 1, 2))

@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.axes import x64
+from bayes_assess._tools.axes import any_engine, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._ratios import divide
 from bayes_assess.measures._shapes import as_cells, as_risk
@@ -136,7 +136,7 @@ class PRCurveTable:
         return ((0.0, 1.0),) * self.n_outputs
 
     @property
-    @x64
+    @any_engine
     def nonzero(self) -> Bool[Array, "A C"]:
         """Where a loss is not 0: every rank but the lowest, and every positive label."""
         ranks, labels = xp.arange(self.n_attributes), xp.arange(self.n_classes)

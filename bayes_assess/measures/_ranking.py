@@ -23,15 +23,15 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 from scipy.special import digamma
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.measures._loss_table import LossTable
 from bayes_assess.measures._losses import Ends, ends_of
 from bayes_assess.measures._measure import Measure

@@ -10,9 +10,8 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import Any
 
-from jaxtyping import Array, Bool, Float
-
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess.measures._measure import Measure
 
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
 
 from bayes_assess._tools.arrays import CHUNK
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.lazy import jax, jit, jnp
+from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess.measures._measure import Measure, output_names, sizes
 from bayes_assess.measures._pool_losses import Measures, combine
 from bayes_assess.measures._stacked import Part, defined, jacobian, value
@@ -109,7 +108,7 @@ class RealMeasures:
         return tuple(parts)
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(jit, static_argnums=0)
 def _losses(spec: RealMeasures, labels: Float[Array, " n"], predictions: Float[Array, " n"]) -> Float[Array, "n D"]:
     def one(y: Any, f: Any) -> Any:
         return jnp.concatenate([jnp.atleast_1d(each.loss(y, f)) for each in spec.measures])  # type: ignore[misc]

@@ -10,8 +10,7 @@ import math
 from functools import cache
 from typing import Any
 
-import jax.numpy as jnp
-
+from bayes_assess._tools.lazy import jnp
 from bayes_assess.measures._measure import Measure
 from bayes_assess.measures._ratios import divide, in_two
 

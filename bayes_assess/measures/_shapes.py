@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxtyping import Array, Float
-
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.errors import QuestionError
 
 

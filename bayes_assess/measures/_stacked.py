@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import jax
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.lazy import jax
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
 
 @dataclass(frozen=True)

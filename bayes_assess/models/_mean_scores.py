@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 from scipy import special
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import PriorError
 
 _LOGIT_MARGIN = 1e-4  # logits of mean scores stay within +-9.2

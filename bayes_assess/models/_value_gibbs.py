@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
 from scipy.special import expit, gammaln
 
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.models._value_terms import (
     GATHERED,
     LEAST,

@@ -9,7 +9,8 @@ import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+
+from bayes_assess._tools.shapes import Float, Int
 
 _TAU = (0.01, 0.03, 0.08, 0.2)
 _PHI = (0.01, 0.06, 0.2)

@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 from scipy import special
 
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.models._numerics.regression_points import LOG_STRENGTH
 from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy
 

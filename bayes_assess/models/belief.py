@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from inspect import getattr_static
 from typing import Any, Protocol, runtime_checkable
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
+from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import PriorError
 
 

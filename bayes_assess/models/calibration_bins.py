@@ -16,12 +16,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.models import beta_bernoulli
 from bayes_assess.models._mean_scores import binned_scores
 from bayes_assess.models.beta_bernoulli import BetaBernoulli

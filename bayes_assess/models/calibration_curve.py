@@ -33,7 +33,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 from scipy import special
 
 from bayes_assess._tools import engine
@@ -42,6 +41,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.seeds import generator, jax_key
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics import particles as smc
 from bayes_assess.models._numerics.particles import Particles

@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-import jax
 import numpy as np
 
-from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.pytrees import register_dataclass, tree_map
 
 _NEVER = -30.0  # log odds of a share that is 0
 
@@ -81,7 +80,7 @@ class Members:
 
     def __getitem__(self, which: Any) -> Members:
         """Return one member, or some."""
-        return jax.tree.map(lambda column: column[which], self)
+        return tree_map(lambda column: column[which], self)
 
 
 register_dataclass(Members, [field.name for field in fields(Members) if field.name != "names"], meta_fields=["names"])

@@ -16,12 +16,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.models.program_items import added, items_of
 
 _STRENGTHS = (1.0, 4.0, 16.0, 64.0)

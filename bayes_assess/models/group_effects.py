@@ -18,7 +18,8 @@ Shapes: draws S, cells K, groups G, grid U.
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float, Int
+
+from bayes_assess._tools.shapes import Float, Int
 
 SPREADS = np.array([0.1, 0.2, 0.4, 0.7, 1.1, 1.6, 2.2])
 """Standard deviations of the effects, equally probable before any label."""

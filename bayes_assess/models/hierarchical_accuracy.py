@@ -29,13 +29,13 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._mean_scores import logits, mean_scores
 from bayes_assess.models._numerics.beta_quantile import mixture_quantile

@@ -33,13 +33,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.models._mean_scores import binned_scores, logits
 from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.calibration_points import (

@@ -28,7 +28,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
@@ -36,6 +35,7 @@ from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics.dirichlet_points import CONCENTRATION, MIX, weighted_points
 from bayes_assess.models._numerics.regression_points import expected_accuracy

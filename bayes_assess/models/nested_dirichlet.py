@@ -21,12 +21,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.dirichlet_sampling import others

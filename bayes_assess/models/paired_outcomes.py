@@ -20,7 +20,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
@@ -28,6 +27,7 @@ from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
 from bayes_assess.models._numerics.dirichlet_sampling import log_multivariate_beta, others, sample_dirichlet

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import LabelError
 
 

@@ -26,13 +26,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 from scipy import special
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
 # In quarters of the scale, the steps of ratings from 1 to 5.
 _LEVELS = np.linspace(-3.0, 3.0, 25)

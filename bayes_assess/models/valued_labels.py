@@ -41,13 +41,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._value_gibbs import Gibbs
 from bayes_assess.models._value_terms import (

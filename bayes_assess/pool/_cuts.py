@@ -19,10 +19,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from bayes_assess._tools.arrays import CHUNK, first_true, frozen, show
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.errors import PartitionError
 
 _FINE_PER_STRATUM = 4

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool
 
 from bayes_assess._tools.arrays import first_true, frame_of, listing, missing_mask, objects, show, to_numpy, values_of
+from bayes_assess._tools.shapes import Bool
 from bayes_assess.errors import PoolError
 
 SEPARATOR = ";"

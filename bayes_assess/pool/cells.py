@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import CHUNK, frozen, show
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import BudgetError, PartitionError
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.counting import add_up, count, mean

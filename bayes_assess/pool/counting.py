@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import CHUNK
+from bayes_assess._tools.shapes import Float, Int
 
 Times = Int[np.ndarray, " R"] | None
 _FEW = 1_000_000  # codes that are counted rather than sorted

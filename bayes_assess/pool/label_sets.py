@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int
 
 from bayes_assess._tools.arrays import values_of
+from bayes_assess._tools.shapes import Bool, Int
 from bayes_assess.errors import LabelError, PoolError
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR, LabelRows, UnreadableRow, read_rows
 from bayes_assess.pool.labels import LabelSpace, needed_of_every_item, where

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int
 
 from bayes_assess._tools.arrays import (
     first_missing,
@@ -19,6 +18,7 @@ from bayes_assess._tools.arrays import (
     values_of,
     whole,
 )
+from bayes_assess._tools.shapes import Bool, Int
 from bayes_assess.errors import LabelError
 from bayes_assess.pool._classes import codes_of
 

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
-from jaxtyping import Bool
 
 from bayes_assess._tools.arrays import CHUNK, first_true, frozen
 from bayes_assess._tools.arrays import show as shown
 from bayes_assess._tools.row_numbers import row_no
+from bayes_assess._tools.shapes import Bool
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import check_classes, score_classes
 from bayes_assess.pool._columns import check_groups, check_show

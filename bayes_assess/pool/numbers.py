@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import first_true, frozen, missing_mask, values_of
 from bayes_assess._tools.arrays import show as shown
 from bayes_assess._tools.row_numbers import row_no
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._columns import check_groups, check_show
 from bayes_assess.pool._ids import check_ids

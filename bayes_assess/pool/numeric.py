@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import first_missing, first_true, missing_mask, values_of
 from bayes_assess._tools.arrays import show as shown
 from bayes_assess._tools.row_numbers import row_no
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError, PoolError
 from bayes_assess.pool.labels import LabelSpace, where

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import PoolError
 from bayes_assess.pool.pool import Pool
 

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from bayes_assess._tools.arrays import frozen
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.errors import PartitionError
 from bayes_assess.pool._cuts import check_count
 from bayes_assess.pool.counting import count, distinct_codes

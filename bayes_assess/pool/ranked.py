@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import first_missing, first_true, frozen, is_whole, listing, show, values_of
 from bayes_assess._tools.row_numbers import row_no
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import PoolError, QuestionError, UnknownIdError
 from bayes_assess.pool._classes import check_classes
 from bayes_assess.pool._columns import check_show

@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Int, UInt
 
 from bayes_assess._tools.arrays import frozen
 from bayes_assess._tools.seeds import sequence
+from bayes_assess._tools.shapes import Float, Int, UInt
 from bayes_assess.pool.pool import Pool
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float
 
 from bayes_assess._tools.arrays import first_nested, frozen, listing, show, values_of
+from bayes_assess._tools.shapes import Float
 from bayes_assess.errors import PartitionError
 from bayes_assess.pool._classes import codes_of
 from bayes_assess.pool._cuts import (

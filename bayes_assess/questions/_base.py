@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from bayes_assess._tools.engine import compiled
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.errors import QuestionError

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.shapes import Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.pool import Pool
 

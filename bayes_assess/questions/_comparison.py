@@ -6,8 +6,8 @@ from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._base import Question

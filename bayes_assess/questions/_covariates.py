@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.shapes import Float
 from bayes_assess.errors import PriorError, QuestionError
 from bayes_assess.pool.counting import add_up, count, mean
 from bayes_assess.pool.groups import partition

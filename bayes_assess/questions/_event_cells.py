@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import LossTable, PRCurveTable

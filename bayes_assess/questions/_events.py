@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.measures import LossTable, Measure, PRCurve, PRCurveTable, RankingTable
 from bayes_assess.measures._losses import DenseLosses
 from bayes_assess.models.calibration_curve import Coordinates

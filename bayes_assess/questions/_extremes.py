@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Float
 
 from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.shapes import Bool, Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._base import Question

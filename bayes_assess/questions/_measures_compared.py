@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Int
 from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import Measure, combine, mean_of, table_for

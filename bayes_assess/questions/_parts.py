@@ -13,8 +13,8 @@ and the group's accuracy in the population has the weights n_j.
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition
 from bayes_assess.pool.pool import Pool

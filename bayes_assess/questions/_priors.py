@@ -6,19 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from bayes_assess._tools.arrays import CHUNK, show
+from bayes_assess._tools.shapes import Float
 from bayes_assess.errors import PriorError
-from bayes_assess.models import (
-    BetaBernoulli,
-    CalibrationBins,
-    DirichletConfusion,
-    HierarchicalAccuracy,
-    HierarchicalCalibration,
-    HierarchicalConfusion,
-)
 from bayes_assess.models.belief import Belief, check_belief, is_belief
+from bayes_assess.models.beta_bernoulli import BetaBernoulli
+from bayes_assess.models.calibration_bins import CalibrationBins
+from bayes_assess.models.dirichlet_confusion import DirichletConfusion
+from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy
+from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
+from bayes_assess.models.hierarchical_confusion import HierarchicalConfusion
 from bayes_assess.pool._scores import both_columns
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.counting import add_up, count

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Int
 
 from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.shapes import Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import combine
 from bayes_assess.pool._columns import RESERVED

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
-from jax.scipy.special import xlogy
-from jaxtyping import Array, Float, Int
-
+from bayes_assess._tools.engine import xlogy
+from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition.importance import divergence, optimal_proposal
 from bayes_assess.designs import WeightedState
 

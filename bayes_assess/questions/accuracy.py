@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, Reward, VarianceReduction
 from bayes_assess.estimators.finite_pool import value_draws, value_interval, value_mean
 from bayes_assess.models.belief import Belief, beta_marginals

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.rewards import CalibrationError, Reward, VarianceReduction
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import mean_absolute_gap, value_draws, value_mean

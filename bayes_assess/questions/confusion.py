@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.seeds import jax_key
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.rewards import ConfusionVarianceReduction, Cost, Reward
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import value_draws, value_interval, value_mean

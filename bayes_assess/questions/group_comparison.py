@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.acquisition.rewards import ExpectedLambda, PairwiseLambda, Reward
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import pair_masses, value_draws, value_mean

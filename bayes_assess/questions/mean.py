@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.measures import mean_of, table_for
 from bayes_assess.pool.counting import add_up, count
 from bayes_assess.pool.pool import Pool

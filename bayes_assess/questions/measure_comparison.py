@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs import WEIGHTED
 from bayes_assess.errors import PriorError, QuestionError
@@ -34,7 +33,7 @@ from bayes_assess.measures import (
     table_for,
 )
 from bayes_assess.pool.cells import Cells, cells
-from bayes_assess.pool.counting import add_up
+from bayes_assess.pool.counting import add_up, distinct_codes
 from bayes_assess.pool.groups import Partition, block_means, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata

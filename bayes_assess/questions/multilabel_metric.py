@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import CHUNK, show
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.cell_deviations import CellDeviations
 from bayes_assess.designs import MULTILABEL
 from bayes_assess.errors import PriorError, QuestionError

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import CHUNK
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.asked_deviations import AskedDeviations
 from bayes_assess.designs import NUMERIC
 from bayes_assess.errors import PriorError, QuestionError

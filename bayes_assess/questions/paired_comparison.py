@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import combine, mean_of, table_for
 from bayes_assess.pool.pairs import PairPool, find_pairs

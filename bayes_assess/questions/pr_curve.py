@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Int
 
+from bayes_assess._tools.shapes import Int
 from bayes_assess.measures import curve_scores, pr_curve
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.designs.ranked import Promise
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import curve_scores, pr_curve

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
 from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.shapes import Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import positive_code
 from bayes_assess.pool.counting import count

@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from bayes_assess._tools.arrays import values_of
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.acquisition.equivalence import rope_masses_samples
 from bayes_assess.acquisition.paired_rope import paired_rope_masses
 from bayes_assess.acquisition.pool_rope import paired_pool_rope_masses
 from bayes_assess.acquisition.rewards import Indifferent, Reward
 from bayes_assess.errors import LabelError, PartitionError, PoolError, PriorError, QuestionError
 from bayes_assess.estimators.finite_pool import value_draws, value_mean
-from bayes_assess.models import PairedOutcomes
 from bayes_assess.models.belief import Belief, beta_marginals, is_belief
-from bayes_assess.models.paired_outcomes import OUTCOMES, outcomes_of
+from bayes_assess.models.paired_outcomes import OUTCOMES, PairedOutcomes, outcomes_of
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition

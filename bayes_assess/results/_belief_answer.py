@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
+from bayes_assess._tools.shapes import Int
 from bayes_assess.designs.variance_reduction import BeliefState, VarianceReduction
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.pool.pool import Pool

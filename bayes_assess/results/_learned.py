@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import points
 from bayes_assess.models.belief import beta_marginals, is_mixture
 from bayes_assess.models.beta_bernoulli import BetaBernoulli

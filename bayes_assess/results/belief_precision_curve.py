@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.questions.metric import cells_table

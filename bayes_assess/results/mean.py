@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.estimators.random_labels import labels_of_variance
 from bayes_assess.results._proxy import ProxyResult
 from bayes_assess.results.belief_metric import BeliefMetricResult

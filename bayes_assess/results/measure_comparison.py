@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float
 
+from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
 from bayes_assess.questions.metric import cells_table

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float
 
+from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.results._ordered import Ordered

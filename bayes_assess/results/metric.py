@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
-from jaxtyping import Float
 
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.lazy import jax, jit
+from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.designs import WeightedDesign, WeightedState
@@ -306,7 +306,7 @@ def measure_answer(design: WeightedDesign, state: WeightedState, order: ScoreOrd
     return {"answer": answer, "all_covariances": covariance}
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(jit, static_argnums=0)
 def _answered(design: WeightedDesign, state: WeightedState) -> tuple[Any, Any]:
     """Return the estimate, and its covariance where that is small; in one graph, which compiles fast."""
     few = state.measure.table.n_outputs <= _COVARIANCE_UP_TO

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.estimators.drawn_items import ItemWeights, missing_items, weighted_items_estimate
 from bayes_assess.pool.multilabel import MultiLabelPool
 from bayes_assess.questions.multilabel_metric import MultiLabelCells, MultiLabelMetric, believed_risk

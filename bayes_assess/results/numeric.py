@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.designs import WeightedDesign, WeightedState
 from bayes_assess.estimators.weighted_numbers import numbers_interval, weighted_numbers
 from bayes_assess.pool.numbers import NumberPool

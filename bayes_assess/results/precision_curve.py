@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import is_share, show
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.acquisition.precision_band import RateBand
 from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan, WindowBand

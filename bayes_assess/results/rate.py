@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
+from bayes_assess._tools.shapes import Int
 from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.results._proxy import ProxyResult
 from bayes_assess.results.belief_metric import BeliefMetricResult

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Float
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Bool, Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import QuestionError

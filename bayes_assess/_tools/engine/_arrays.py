@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayes_assess._tools import pytrees
 from bayes_assess._tools.engine._current import is_eager
+from bayes_assess._tools.lazy import jax, jnp, lax
 
 if TYPE_CHECKING:
     import jax.numpy as xp
@@ -21,9 +23,7 @@ else:
         def __getattr__(self, name: str) -> Any:
             if is_eager():
                 return _NUMPY[name]
-            import jax.numpy
-
-            return getattr(jax.numpy, name)
+            return getattr(jnp, name)
 
     xp = _Namespace()
 
@@ -90,17 +90,13 @@ def at(array: Any) -> _Places:
 
 
 def _of_jax(array: Any) -> Any:
-    import jax.numpy
-
-    return jax.numpy.asarray(array).at
+    return jnp.asarray(array).at
 
 
 def put(tree: Any) -> Any:
     """Put arrays where steps run: on the device, or nowhere else in eager steps."""
     if is_eager():
         return tree
-    import jax
-
     return jax.device_put(tree)
 
 
@@ -108,8 +104,6 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """Apply a function to the arrays of trees of one shape."""
     if is_eager():
         return pytrees.tree_map(function, tree, *others)
-    import jax
-
     return jax.tree.map(function, tree, *others)
 
 
@@ -117,8 +111,6 @@ def fetched(tree: Any) -> Any:
     """Return trees of NumPy arrays."""
     if is_eager():
         return tree
-    import jax
-
     return jax.device_get(tree)
 
 
@@ -126,15 +118,25 @@ def is_traced(*values: Any) -> bool:
     """Tell whether any of some values is not known yet, as inside compiled code."""
     if "jax" not in sys.modules:
         return False
-    from jax.core import Tracer
+    tracer: Any = import_module("jax.core").Tracer
+    return any(isinstance(value, tracer) for value in values)
 
-    return any(isinstance(value, Tracer) for value in values)
+
+class _Structure:
+    """What puts a tree together again, as a structure of JAX does."""
+
+    def __init__(self, tree: Any):
+        self._tree = tree
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        rest = iter(leaves)
+        return pytrees.tree_map(lambda _: next(rest), self._tree)
 
 
 def flattened(tree: Any) -> tuple[list[Any], Any]:
     """Take a tree of arrays apart, and return what puts it together again by ``unflatten``."""
-    import jax
-
+    if is_eager():
+        return list(pytrees.leaves(tree)), _Structure(tree)
     return jax.tree.flatten(tree)
 
 
@@ -142,8 +144,6 @@ def block(array: Any, start: Any, size: int) -> Any:
     """Return so many rows of an array from one on."""
     if is_eager():
         return array[start : start + size]
-    from jax import lax
-
     return lax.dynamic_slice_in_dim(array, start, size)
 
 
@@ -151,6 +151,4 @@ def cummax(values: Any) -> Any:
     """Return the greatest value so far."""
     if is_eager():
         return np.maximum.accumulate(values)
-    from jax import lax
-
     return lax.cummax(values)

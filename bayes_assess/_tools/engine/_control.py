@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.engine._current import is_eager
+from bayes_assess._tools.lazy import jax, lax
 from bayes_assess._tools.pytrees import leaves, tree_map
 
 
@@ -16,8 +17,6 @@ def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     """Call one of two functions."""
     if is_eager():
         return then(*operands) if condition else otherwise(*operands)
-    from jax import lax
-
     return lax.cond(condition, then, otherwise, *operands)
 
 
@@ -27,8 +26,6 @@ def fori_loop(start: Any, stop: Any, body: Callable[[Any, Any], Any], carry: Any
         for i in range(int(start), int(stop)):
             carry = body(i, carry)
         return carry
-    from jax import lax
-
     return lax.fori_loop(start, stop, body, carry)
 
 
@@ -38,8 +35,6 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], carr
         while condition(carry):
             carry = body(carry)
         return carry
-    from jax import lax
-
     return lax.while_loop(condition, body, carry)
 
 
@@ -49,8 +44,6 @@ def scan(body: Callable[[Any, Any], tuple[Any, Any]], carry: Any, inputs: Any, u
     Compiled, `unroll` steps are one turn of the loop.
     """
     if not is_eager():
-        from jax import lax
-
         return lax.scan(body, carry, inputs, unroll=unroll)
     found = []
     for one in _rows(inputs):
@@ -62,8 +55,6 @@ def scan(body: Callable[[Any, Any], tuple[Any, Any]], carry: Any, inputs: Any, u
 def mapped(function: Callable[[Any], Any], inputs: Any, at_once: int | None = None) -> Any:
     """Apply a function to the rows of arrays, one after the other; compiled, so many of them side by side."""
     if not is_eager():
-        from jax import lax
-
         return lax.map(function, inputs, batch_size=at_once)
     return _stacked([function(one) for one in _rows(inputs)])
 
@@ -77,8 +68,6 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0) -> Callable[..., Any]:
     @wraps(function)
     def over_rows(*arguments: Any) -> Any:
         if not is_eager():
-            import jax
-
             return jax.vmap(function, in_axes)(*arguments)
         axes = in_axes if isinstance(in_axes, Sequence) else [in_axes] * len(arguments)
         columns = [None if axis is None else _rows(x, axis) for x, axis in zip(arguments, axes, strict=True)]
@@ -100,8 +89,6 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[
         if is_eager():
             return function(*arguments)
         if not kept:
-            import jax
-
             kept.append(jax.jit(function, **options))
         return kept[0](*arguments)
 

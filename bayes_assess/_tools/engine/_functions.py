@@ -8,13 +8,12 @@ import numpy as np
 from scipy import special
 
 from bayes_assess._tools.engine._current import is_eager
+from bayes_assess._tools.lazy import jax
 
 
 def logsumexp(values: Any, axis: Any = None) -> Any:
     """Compute log sum exp."""
     if not is_eager():
-        import jax
-
         return jax.nn.logsumexp(values, axis)
     top = values.max(axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0)
@@ -25,8 +24,6 @@ def logsumexp(values: Any, axis: Any = None) -> Any:
 def log_softmax(values: Any, axis: int = -1) -> Any:
     """Compute the logarithm of `softmax`."""
     if not is_eager():
-        import jax
-
         return jax.nn.log_softmax(values, axis)
     shifted = values - values.max(axis, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis, keepdims=True))
@@ -35,8 +32,6 @@ def log_softmax(values: Any, axis: int = -1) -> Any:
 def softmax(values: Any, axis: int = -1) -> Any:
     """Compute exp divided by its sum."""
     if not is_eager():
-        import jax
-
         return jax.nn.softmax(values, axis)
     weight = np.exp(values - values.max(axis, keepdims=True))
     return weight / weight.sum(axis, keepdims=True)
@@ -45,8 +40,6 @@ def softmax(values: Any, axis: int = -1) -> Any:
 def ndtr(x: Any) -> Any:
     """Compute the distribution function of the standard normal distribution."""
     if not is_eager():
-        import jax
-
         return jax.scipy.special.ndtr(x)
     return special.ndtr(x)
 
@@ -54,8 +47,6 @@ def ndtr(x: Any) -> Any:
 def ndtri(p: Any) -> Any:
     """Compute quantiles of the standard normal distribution."""
     if not is_eager():
-        import jax
-
         return jax.scipy.special.ndtri(p)
     return special.ndtri(p)
 
@@ -63,8 +54,6 @@ def ndtri(p: Any) -> Any:
 def xlogy(x: Any, y: Any) -> Any:
     """Compute x log y, 0 where x is 0."""
     if not is_eager():
-        import jax
-
         return jax.scipy.special.xlogy(x, y)
     return special.xlogy(x, y)
 
@@ -72,8 +61,6 @@ def xlogy(x: Any, y: Any) -> Any:
 def solve_lower(factor: Any, right: Any) -> Any:
     """Solve L x = right for triangular matrices L, (..., D, D), and one right side (D, E)."""
     if not is_eager():
-        import jax
-
         solve = lambda one: jax.scipy.linalg.solve_triangular(one, right, lower=True)  # noqa: E731
         return jax.vmap(solve)(factor)
     return np.linalg.solve(factor, right)
@@ -82,8 +69,6 @@ def solve_lower(factor: Any, right: Any) -> Any:
 def xlog1py(x: Any, y: Any) -> Any:
     """Compute x log(1 + y), 0 where x is 0."""
     if not is_eager():
-        import jax
-
         return jax.scipy.special.xlog1py(x, y)
     return special.xlog1py(x, y)
 
@@ -91,8 +76,6 @@ def xlog1py(x: Any, y: Any) -> Any:
 def sigmoid(x: Any) -> Any:
     """Compute 1 / (1 + exp(-x))."""
     if not is_eager():
-        import jax
-
         return jax.nn.sigmoid(x)
     return special.expit(x)
 
@@ -100,8 +83,6 @@ def sigmoid(x: Any) -> Any:
 def log_sigmoid(x: Any) -> Any:
     """Compute the logarithm of `sigmoid`."""
     if not is_eager():
-        import jax
-
         return jax.nn.log_sigmoid(x)
     return special.log_expit(x)
 
@@ -109,8 +90,6 @@ def log_sigmoid(x: Any) -> Any:
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """Compute the distribution function of Beta(a, b) at x."""
     if not is_eager():
-        import jax
-
         return jax.scipy.special.betainc(a, b, x)
     return special.betainc(a, b, x)
 
@@ -118,8 +97,6 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 def gammaln(x: Any) -> Any:
     """Compute the logarithm of the Gamma function."""
     if not is_eager():
-        import jax
-
         return jax.scipy.special.gammaln(x)
     return special.gammaln(x)
 
@@ -127,8 +104,6 @@ def gammaln(x: Any) -> Any:
 def erf_inv(x: Any) -> Any:
     """Compute the inverse of the error function."""
     if not is_eager():
-        import jax
-
         return jax.lax.erf_inv(x)
     return special.erfinv(x)
 
@@ -136,8 +111,6 @@ def erf_inv(x: Any) -> Any:
 def top_k(values: Any, k: int) -> tuple[Any, Any]:
     """Return the k greatest values of an array and their places, the first of equals first."""
     if not is_eager():
-        import jax
-
         found, places = jax.lax.top_k(values, k)
         return found, places
     places = np.argsort(-values, kind="stable")[:k]

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import special
 
 from bayes_assess._tools.engine._current import is_eager
+from bayes_assess._tools.lazy import jax
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
@@ -34,8 +35,6 @@ def as_key(words: Any) -> Any:
 def fold_in(key: Any, data: Any) -> Any:
     """Return the key of a key and a whole number."""
     if not is_eager():
-        import jax
-
         return jax.random.fold_in(as_key(key), data)
     zero = np.zeros(1, np.uint32)
     first, second = _threefry(as_key(key), zero, np.asarray(int(data) & 0xFFFFFFFF, np.uint32).reshape(1))
@@ -45,8 +44,6 @@ def fold_in(key: Any, data: Any) -> Any:
 def split(key: Any, n: int = 2) -> Any:
     """Return n keys of a key."""
     if not is_eager():
-        import jax
-
         return jax.random.split(as_key(key), n)
     return np.stack(_threefry(as_key(key), *_counters(n)), axis=-1)
 
@@ -54,8 +51,6 @@ def split(key: Any, n: int = 2) -> Any:
 def bits(key: Any, shape: tuple[int, ...] = (), dtype: Any = np.uint32) -> Any:
     """Draw random bits for every element, 32 by default, or 64."""
     if not is_eager():
-        import jax
-
         return jax.random.bits(as_key(key), shape, dtype)
     first, second = _threefry(as_key(key), *_counters(int(np.prod(shape, dtype=int))))
     drawn = first ^ second if dtype == np.uint32 else (first.astype(np.uint64) << np.uint64(32)) | second
@@ -65,8 +60,6 @@ def bits(key: Any, shape: tuple[int, ...] = (), dtype: Any = np.uint32) -> Any:
 def uniform(key: Any, shape: tuple[int, ...] = (), dtype: Any = np.float64) -> Any:
     """Draw numbers from [0, 1), of 64 bits by default."""
     if not is_eager():
-        import jax
-
         return jax.random.uniform(as_key(key), shape, dtype)
     if dtype == np.float32:
         words = (bits(key, shape) >> np.uint32(9)) | np.uint32(0x3F800000)
@@ -78,8 +71,6 @@ def uniform(key: Any, shape: tuple[int, ...] = (), dtype: Any = np.float64) -> A
 def normal(key: Any, shape: tuple[int, ...] = ()) -> Any:
     """Draw standard normal variables of 64 bits."""
     if not is_eager():
-        import jax
-
         return jax.random.normal(as_key(key), shape, np.float64)
     least = np.nextafter(-1.0, 0.0)
     return np.sqrt(2.0) * special.erfinv(np.maximum(least, uniform(key, shape) * (1 - least) + least))
@@ -88,8 +79,6 @@ def normal(key: Any, shape: tuple[int, ...] = ()) -> Any:
 def randint(key: Any, shape: tuple[int, ...], start: Any, stop: Any) -> Any:
     """Draw whole numbers of 64 bits from [start, stop)."""
     if not is_eager():
-        import jax
-
         return jax.random.randint(as_key(key), shape, start, stop, np.int64)
     high, low = (bits(one, shape, np.uint64) for one in split(key))
     span = np.maximum(np.asarray(stop, np.int64) - np.asarray(start, np.int64), 1).astype(np.uint64)
@@ -102,8 +91,6 @@ def randint(key: Any, shape: tuple[int, ...], start: Any, stop: Any) -> Any:
 def permutation(key: Any, n: int) -> Any:
     """Return the numbers 0 to n - 1 in random order."""
     if not is_eager():
-        import jax
-
         return jax.random.permutation(as_key(key), n)
     order = np.arange(n)
     for _ in range(int(np.ceil(3 * np.log(max(1, n)) / np.log(2**32 - 1)))):
@@ -115,8 +102,6 @@ def permutation(key: Any, n: int) -> Any:
 def categorical(key: Any, log_weight: Any, shape: tuple[int, ...] | None = None) -> Any:
     """Draw places on the last axis by weights, as many as the other axes have, or an array of them before these."""
     if not is_eager():
-        import jax
-
         return jax.random.categorical(as_key(key), log_weight, shape=shape)
     all_shape = log_weight.shape if shape is None else (*shape, log_weight.shape[-1])
     tiny = np.finfo(log_weight.dtype).tiny
@@ -145,12 +130,8 @@ def _threefry(key: np.ndarray, first: np.ndarray, second: np.ndarray) -> tuple[n
 
 
 def _of_jax(words: Any) -> Any:
-    import jax
-
     return jax.random.wrap_key_data(words)
 
 
 def _words(key: Any) -> np.ndarray:
-    import jax
-
     return np.asarray(jax.random.key_data(key))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from jaxtyping import Array, Float
-
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.models._numerics.special import HALF_LOG_2PI, stirling_rest
 
 

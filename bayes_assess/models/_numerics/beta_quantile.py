@@ -7,10 +7,9 @@ a mixture it does: steps that leave it, or shrink too slowly, halve it instead.
 
 from __future__ import annotations
 
-from jaxtyping import Array, Float
-
 from bayes_assess._tools.axes import FloatGroups
 from bayes_assess._tools.engine import betainc, log_sigmoid, ndtri, sigmoid, while_loop, xp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.models._numerics.special import log_beta
 
 _MAX_STEPS = 50

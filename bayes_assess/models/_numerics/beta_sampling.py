@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from jaxtyping import Array, Float
-
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.models._numerics.gamma_sampling import standard_gamma
 
 

@@ -32,10 +32,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.nn import log_sigmoid, sigmoid, softplus
-from jaxtyping import Array, Float
 from numpyro.distributions import Distribution, biject_to, constraints
 from numpyro.distributions.transforms import Transform
 
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.models._numerics.special import log_beta
 
 _HALVINGS = 100

@@ -18,10 +18,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Float
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.models._numerics.special import log_rising
 
 # Of (log kappa, logit lambda), from the errors in public pools of 10 to 1,000 classes: kappa of 5 to 16 around uniform

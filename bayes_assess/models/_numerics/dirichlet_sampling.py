@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from jaxtyping import Array, Float
-
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import jit, xp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.models._numerics.gamma_sampling import standard_gamma
 from bayes_assess.models._numerics.special import HALF_LOG_2PI, stirling_rest
 

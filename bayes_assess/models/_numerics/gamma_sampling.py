@@ -16,11 +16,11 @@ ones is exact, up to rounding.
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Array, Bool, Float
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Bool, Float
 
 _ROW = 64  # elements of a row, at most: as many as bits
 # Smaller parameters count as this one: below it U^(1/alpha) leaves the range of floats even in logarithms.

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
 _N_MOVES = 13  # the first one only looks where the particles are
 _PERSISTENCE = np.array([0.5, 0.8, 0.95], np.float32)  # of autoregressive steps

@@ -11,12 +11,12 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from scipy import special
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Float
 from bayes_assess.models._numerics.sobol import sobol_points
 from bayes_assess.models._numerics.special import log_rising
 

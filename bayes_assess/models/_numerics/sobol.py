@@ -8,9 +8,9 @@ them. More dimensions are SciPy's.
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float
 
 from bayes_assess._tools.lazy import stats
+from bayes_assess._tools.shapes import Float
 
 _BITS = 30
 # Of every dimension after the first: the inner coefficients of its primitive polynomial, and the first numbers m.

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jaxtyping import Array, Float
-
 from bayes_assess._tools.axes import FloatGroups
 from bayes_assess._tools.engine import gammaln, xp
+from bayes_assess._tools.shapes import Array, Float
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 # Stirling's series: log Gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + sum_j c_j / x^(2 j - 1).

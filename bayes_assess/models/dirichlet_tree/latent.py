@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.engine import is_traced
+from bayes_assess._tools.lazy import jax, jit, jnp
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import LabelError, PriorError
 from bayes_assess.models.dirichlet_tree.model import DirichletTree
 from bayes_assess.models.dirichlet_tree.newton import Masses, Problem, direction, move, objective
@@ -116,12 +115,12 @@ def latent_prior(prior: DirichletTree, point: Point = "mean") -> LatentPrior:
     if point not in ("mean", "mode"):
         raise PriorError(f"`point` is 'mean' or 'mode'; found {point!r}.")
     less = 1.0 if point == "mode" else 0.0
-    if less and not isinstance(prior.alpha, Tracer) and min(np.min(part) for part in (prior.alpha, *prior.beta)) < less:
+    if less and not is_traced(prior.alpha) and min(np.min(part) for part in (prior.alpha, *prior.beta)) < less:
         raise PriorError("A mode needs every parameter of the prior to be 1 or more; take `point='mean'`.")
     return _latent_prior(prior, less)
 
 
-@jax.jit
+@jit
 def _latent_prior(prior: DirichletTree, less: float) -> LatentPrior:
     tree, alpha = prior.tree, jnp.asarray(prior.alpha)
     counts = [(alpha - less)[..., None], *(jnp.asarray(beta) - less for beta in prior.beta)]
@@ -237,7 +236,7 @@ def log_posterior(
     return _log_posterior(ready, n, u, jnp.asarray(joint, jnp.float64))
 
 
-@jax.jit
+@jit
 def _log_posterior(ready: LatentPrior, n: Array, u: Array, joint: Array) -> Float[Array, ""]:
     return objective(ready.tree, _problem(ready, n, u), ready.tree.interleave((joint / joint.sum()).T))
 
@@ -254,7 +253,7 @@ def _checked(labelled: Any, unlabelled: Any, ready: LatentPrior) -> tuple[Array,
     if n.shape != (K, C) or u.shape != (K,):
         raise LabelError(f"Counts have shapes {(K, C)} (labelled) and {(K,)} (unlabelled); found {n.shape}, {u.shape}.")
     for name, counts in (("labelled", n), ("unlabelled", u)):
-        if not isinstance(counts, Tracer) and not np.all(np.isfinite(counts) & (np.asarray(counts) >= 0)):
+        if not is_traced(counts) and not np.all(np.isfinite(counts) & (np.asarray(counts) >= 0)):
             raise LabelError(f"Counts of {name} items are finite and 0 or more; one is {float(counts.min())!r}.")
     return n, u
 
@@ -265,7 +264,7 @@ def _starting_point(ready: LatentPrior, start: Latent | ByLabel | None, n: Array
         block = share.sum(-1, keepdims=True)  # the prior's, counted as one item, keeps empty blocks positive
         start = share / block * ((n.sum(-1) + u)[:, None] + block)
     joint = jnp.asarray(start.joint if isinstance(start, Latent) else start, jnp.float64)
-    good = isinstance(joint, Tracer) or np.all(np.isfinite(joint) & (np.asarray(joint) > 0))
+    good = is_traced(joint) or np.all(np.isfinite(joint) & (np.asarray(joint) > 0))
     if joint.shape != n.shape or not good:
         raise LabelError(f"A start has positive masses of shape {n.shape}; found shape {joint.shape}, or a 0.")
     return joint / joint.sum()
@@ -279,7 +278,7 @@ class _Carry(NamedTuple):
     i: Int[Array, ""]
 
 
-@jax.jit
+@jit
 def _fit(ready: LatentPrior, n: Array, u: Array, start: Array, tolerance: float, max_iterations: int) -> Latent:
     tree, problem = ready.tree, _problem(ready, n, u)
 

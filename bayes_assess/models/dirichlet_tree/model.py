@@ -24,17 +24,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
-from jax.scipy.special import xlogy
-from jaxtyping import Array, Float, Int
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
-from bayes_assess._tools.lazy import dist, numpyro
+from bayes_assess._tools.engine import is_traced, xlogy
+from bayes_assess._tools.lazy import dist, jax, jit, jnp, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import LabelError, PriorError
 from bayes_assess.models._numerics.dirichlet_sampling import log_multivariate_beta, standard_dirichlet
 from bayes_assess.models.dirichlet_tree.tree import Level
@@ -227,7 +224,7 @@ class DirichletTree:
         shape = (self.tree.n_leaves, self.alpha.shape[-1])
         if table.shape[-2:] != shape:
             raise LabelError(f"Counts have a row per block and a column per label, {shape}; found {table.shape}.")
-        if not isinstance(table, Tracer) and not np.all(np.isfinite(table) & (np.asarray(table) >= 0)):
+        if not is_traced(table) and not np.all(np.isfinite(table) & (np.asarray(table) >= 0)):
             raise LabelError(f"Counts of labels are finite and 0 or more; one is {float(table.min())!r}.")
         return _update(self, table)
 
@@ -334,7 +331,7 @@ def statistics(blocks: np.ndarray, labels: np.ndarray, n_blocks: int, n_classes:
 
 
 def _checked_scores(mean_scores: Any, tree: Tree) -> Any:
-    if isinstance(mean_scores, Tracer):  # within a compiled function, whose caller has seen to the values
+    if is_traced(mean_scores):  # within a compiled function, whose caller has seen to the values
         return mean_scores
     scores = np.asarray(mean_scores, np.float64)
     if scores.ndim != 2 or len(scores) != tree.n_leaves:
@@ -348,14 +345,14 @@ def _checked_scores(mean_scores: Any, tree: Tree) -> Any:
     return scores
 
 
-@jax.jit
+@jit
 def _update(law: DirichletTree, table: Float[Array, "*batch K C"]) -> DirichletTree:
     sums = law.tree.sums(jnp.swapaxes(table, -1, -2))
     beta = tuple(jnp.asarray(old) + new for old, new in zip(law.beta, sums[1:], strict=True))
     return replace(law, alpha=jnp.asarray(law.alpha) + sums[0][..., 0], beta=beta)
 
 
-@jax.jit
+@jit
 def _mean(law: DirichletTree) -> Float[Array, "*batch K C"]:
     alpha = jnp.asarray(law.alpha)
     branches = [law.tree.shares(beta, level) for level, beta in enumerate(law.beta, start=1)]
@@ -363,7 +360,7 @@ def _mean(law: DirichletTree) -> Float[Array, "*batch K C"]:
     return jnp.swapaxes(theta[..., None] * law.tree.products(branches), -1, -2)
 
 
-@jax.jit
+@jit
 def _log_prob(law: DirichletTree, theta: FloatClasses, branches: tuple[Level, ...]) -> Float[Array, "*batch"]:
     value = xlogy(jnp.asarray(law.alpha) - 1, theta).sum(-1) - _log_constant(law)
     for level, (beta, branch) in enumerate(zip(law.beta, branches, strict=True), start=1):
@@ -372,7 +369,7 @@ def _log_prob(law: DirichletTree, theta: FloatClasses, branches: tuple[Level, ..
     return value
 
 
-@jax.jit
+@jit
 def _log_constant(law: DirichletTree) -> Float[Array, "*batch"]:
     """Sum log B over theta and all families."""
     value = log_multivariate_beta(jnp.asarray(law.alpha))
@@ -382,7 +379,7 @@ def _log_constant(law: DirichletTree) -> Float[Array, "*batch"]:
     return value
 
 
-@partial(jax.jit, static_argnums=1)
+@partial(jit, static_argnums=1)
 def _sample(key: PRNGKey, n: int, law: DirichletTree) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     alpha, tree = jnp.asarray(law.alpha), law.tree
     key_theta, key_psi = jax.random.split(key)

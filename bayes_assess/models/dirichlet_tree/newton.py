@@ -23,10 +23,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float
-
+from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.models.dirichlet_tree.tree import Tree
 
 Masses = Float[Array, "C n"]  # interleaved order

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from operator import index
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
+from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.errors import PartitionError
 
 Nodes = Float[Array, "*batch n"]

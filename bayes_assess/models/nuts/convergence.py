@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Shaped
 from numpy import ndarray
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from scipy.special import ndtri
 from scipy.stats import rankdata
+
+from bayes_assess._tools.shapes import Float, Shaped
 
 Values = Shaped[ndarray, "chains draws *site"]
 Measure = Float[ndarray, "*site"]

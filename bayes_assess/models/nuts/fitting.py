@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import numpyro
 from numpyro.infer import MCMC, NUTS, Predictive, log_likelihood
@@ -21,6 +19,7 @@ from numpyro.infer import MCMC, NUTS, Predictive, log_likelihood
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.compiled_cache import keep_compiled
+from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.progress import progress as shown
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import InferenceError

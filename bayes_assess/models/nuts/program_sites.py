@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from numpyro import handlers
 from numpyro.infer import init_to_uniform
 
 from bayes_assess._tools.axes import PRNGKey
+from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.to_arviz import check_shapes
 from bayes_assess.errors import InferenceError
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import show, values_of
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import EngineError
 
 

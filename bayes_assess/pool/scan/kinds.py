@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import listing, show, values_of
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import codes_of
 from bayes_assess.pool.scan.engine import Engine

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
 from bayes_assess._tools.seeds import sequence
+from bayes_assess._tools.shapes import Int
 
 P = 2**30 - 35
 _ROUNDS = 4

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import first_missing, first_true, frozen, show, text_as_int, values_of, whole
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import EngineError, PartitionError, PoolError, UnknownIdError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.scan.engine import Engine

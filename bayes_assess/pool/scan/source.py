@@ -6,8 +6,8 @@ import hashlib
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import EngineError, PartitionError
 from bayes_assess.pool.scan.kinds import KEY, with_kinds
