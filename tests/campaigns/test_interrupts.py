@@ -18,7 +18,7 @@ from bayes_assess.campaigns.journal import Journal
 from bayes_assess.errors import JournalError, UnknownIdError
 
 SESSIONS = os.path.dirname(campaigns.__file__)
-N = 600
+N = 6000  # enough to ask anew after every call that is interrupted
 LABELS = np.random.default_rng(3).integers(0, 2, N)
 SYSTEMS, PROMPTS = np.repeat(["a", "b"], N // 2), np.tile(np.arange(N // 2), 2)
 BINARY = ba.Pool(predictions=np.zeros(N, int), classes=[0, 1], groups={"system": SYSTEMS, "prompt": PROMPTS})
@@ -132,6 +132,8 @@ def test_what_is_interrupted_is_done_again_and_the_journal_resumes(kind, every, 
     for change in (*CHANGES, *([tell_named] if kind.endswith("items") else [])):
         at = 1
         while True:
+            if len(a.pending) < 20:
+                a.ask(200)
             if change is release:
                 skip(a)()
             act = change(a)
