@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 from _seme_tables import LEAST_ERROR, LEVEL, Found, Study
-from jaxtyping import Bool, Float
+
+from bayes_assess._tools.shapes import Bool, Float
 
 CLEAR = 3.0  # standard errors
 NEAR = 0.05  # of the level, a coverage that counts as about right

@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.acquisition.poisson import blended
 from bayes_assess.measures import MultiLabelMeasure, multilabel_measure
 

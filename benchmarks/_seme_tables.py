@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+
+from bayes_assess._tools.shapes import Bool, Float, Int
 
 LEVEL = 0.9  # of intervals
 LEAST_ERROR = 1e-6  # smaller errors count as this in logarithms: a sample that is exact has the logarithm -27.6

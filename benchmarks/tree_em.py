@@ -14,9 +14,9 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.errors import PriorError
 from bayes_assess.models.dirichlet_tree import DirichletTree, Latent
 from bayes_assess.models.dirichlet_tree.latent import ByLabel, Counts
