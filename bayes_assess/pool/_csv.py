@@ -20,6 +20,7 @@ from bayes_assess._tools.arrays import objects, text_as_int
 from bayes_assess._tools.csv_files import CsvFile, UnreadableCsv, open_csv
 from bayes_assess._tools.row_numbers import Numbering
 from bayes_assess.errors import PoolError
+from bayes_assess.pool._quick_csv import PlainColumns, read_plain
 from bayes_assess.pool._table import SCORE_PREFIXES, Columns, arguments, class_names, resolve
 
 _TELLING = ("id", "prediction", "confidence")
@@ -55,8 +56,12 @@ def read_csv(
             raise UnreadableCsv("as CSV: it is empty")
         columns = resolve(file.header, _stripped(columns, file.header), doubly=as_before)
         held = _Held(file, columns, numbering, as_before)
-        for first, rows in file.chunks():
-            held.take(first, rows)
+        plain = None if as_before else read_plain(file, columns, _MISSING)
+        if plain is None:
+            for first, rows in file.chunks():
+                held.take(first, rows)
+        else:
+            held.take_columns(plain)
     except UnreadableCsv as error:
         raise PoolError(f"{path.name!r} cannot be read {error.problem}.") from None
     held.check_widths()
@@ -127,6 +132,16 @@ class _Held:
         for name, place in places.items():
             self._parts[name].append(self._part(name, [row[place] for row in rows]))
 
+    def take_columns(self, plain: PlainColumns) -> None:
+        """Take all rows at once."""
+        first = self._numbering.first
+        self._numbers.append(np.arange(first, first + plain.n_rows))
+        for name, values in (plain.numbers | plain.texts).items():
+            self._parts[name].append(values)
+        for name, (names, codes) in plain.names.items():
+            self._texts[name].update((text, code) for code, text in enumerate(names.tolist()))
+            self._parts[name].append(codes)
+
     def _fitted(self, row: list[str], number: int) -> list[str]:
         extra = row[self._width :]
         if extra and any(map(str.strip, extra)):
@@ -193,9 +208,10 @@ class _Held:
             found[name] = np.concatenate(self._parts[name])
             self._check_number(name, found[name])
         for name in columns.texts:
-            found[name] = objects([cell for part in self._parts[name] for cell in part])
+            parts = self._parts[name]
+            found[name] = parts[0] if isinstance(parts[0], np.ndarray) else objects([x for part in parts for x in part])
         if columns.id:
-            ids = found[columns.id].astype(str)
+            ids = found[columns.id].astype(str, copy=False)
             numbers = text_as_int(ids)
             found[columns.id] = ids if numbers is None else numbers
         together = [name for name in (columns.prediction, *columns.systems.values()) if name in self._texts]

@@ -11,6 +11,7 @@ from zipfile import is_zipfile
 import numpy as np
 
 from bayes_assess._tools.arrays import frame_of, to_numpy
+from bayes_assess._tools.arrow_text import is_text, text_of
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.row_numbers import Numbering, numbered_as_in_file
 from bayes_assess.errors import PoolError
@@ -278,7 +279,17 @@ def _read_frame(frame: Any, columns: Columns, classes: Any) -> dict[str, Any]:
 def _arrays(frame: Any, columns: Columns) -> dict[str, np.ndarray]:
     frame = frame.select(*columns.all)
     frame = frame.collect() if hasattr(frame, "collect") else frame
-    return {name: to_numpy(frame[name]) for name in columns.all}
+    shown = set(columns.texts) - {columns.id}  # of any length
+    return {name: _array(frame[name], name not in shown) for name in columns.all}
+
+
+def _array(column: Any, short: bool) -> np.ndarray:
+    """Return a column, short texts of Arrow from their bytes."""
+    if short and column.implementation.is_pyarrow():
+        native = column.to_native()
+        if is_text(native):
+            return text_of(native)
+    return to_numpy(column)
 
 
 def _read_parquet(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:

@@ -1,0 +1,88 @@
+"""Texts of Arrow's columns as arrays of NumPy, from their bytes: not one Python object per text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_ROWS = 1 << 18  # at a time, so that what is in between stays small
+
+
+def text_of(column: Any) -> np.ndarray:
+    """Return a column of texts without nulls as an array of fixed width, ``U``.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray or Array
+        Of texts, or of a dictionary of them.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> text_of(pa.array(["a", "", "Gießen"])).tolist()
+    ['a', '', 'Gießen']
+    >>> text_of(pa.array(["b", "a", "b"]).dictionary_encode()).tolist()
+    ['b', 'a', 'b']
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_dictionary(column.type):
+        names, codes = dictionary_of(column)
+        return names[codes]
+    if not len(column):
+        return np.array([], dtype=str)
+    letters = max(compute.max(compute.utf8_length(column)).as_py(), 1)
+    found = np.zeros(len(column), f"U{letters}")
+    chunks, start = column.chunks if isinstance(column, pa.ChunkedArray) else [column], 0
+    for chunk in chunks:
+        for at in range(0, len(chunk), _ROWS):
+            part = chunk[at : at + _ROWS]
+            _fill(found[start : start + len(part)], part, letters)
+            start += len(part)
+    return found
+
+
+def is_text(column: Any) -> bool:
+    """Tell whether a column of Arrow holds texts, or a dictionary of them, and no nulls."""
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    return (types.is_string(kind) or types.is_large_string(kind)) and not column.null_count
+
+
+def dictionary_of(column: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct texts of a column, in the order of their first rows, and the code of every row.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> names, codes = dictionary_of(pa.chunked_array([["b", "a"], ["c", "b"]]))
+    >>> names.tolist(), codes.tolist()
+    (['b', 'a', 'c'], [0, 1, 2, 0])
+    """
+    import pyarrow as pa
+
+    column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    column = column.unify_dictionaries()
+    if not column.num_chunks:
+        return np.array([], dtype=str), np.array([], np.int64)
+    names = text_of(column.chunk(0).dictionary.cast(pa.string()))
+    return names, np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
+
+
+def _fill(rows: np.ndarray, texts: Any, letters: int) -> None:
+    """Write some texts into rows of an array of this many letters."""
+    import pyarrow as pa
+
+    texts = texts.cast(pa.large_string())
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    held = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]] if data is not None else np.array([], np.uint8)
+    if (held >= 128).any():  # letters of several bytes
+        rows[:] = texts.to_numpy(zero_copy_only=False).astype(rows.dtype)
+        return
+    filled = np.arange(letters) < np.diff(ends)[:, None]
+    rows.view(np.uint32).reshape(len(rows), letters)[filled] = held

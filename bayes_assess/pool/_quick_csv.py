@@ -1,0 +1,123 @@
+"""CSV files that are plain, by Arrow: several times faster than row by row, and the same values.
+
+Plain are files in UTF-8 whose every line is a row, with a field for every column, and with numbers that every program
+writes alike. Others are read row by row, which is also what finds the words for what is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayes_assess._tools.arrow_text import dictionary_of, text_of
+from bayes_assess._tools.csv_files import CsvFile
+from bayes_assess.pool._table import Columns
+
+_BLOCK = 1 << 24  # bytes
+_LEAST = 1 << 20  # bytes; smaller files are read before Arrow is imported
+
+
+class PlainColumns(NamedTuple):
+    """What the columns of a plain file hold.
+
+    Attributes
+    ----------
+    n_rows : int
+    numbers : dict of (M,) floats
+    texts : dict of (M,) texts
+        Ids as ``U``, others as objects.
+    names : dict of ((N,) distinct texts, (M,) codes)
+    """
+
+    n_rows: int
+    numbers: dict[str, np.ndarray]
+    texts: dict[str, np.ndarray]
+    names: dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def read_plain(file: CsvFile, columns: Columns, missing: set[str]) -> PlainColumns | None:
+    """Return the columns of a file, or None where it is not plain, or Arrow is not there.
+
+    Parameters
+    ----------
+    file : CsvFile
+    columns : Columns
+        What they hold.
+    missing : set of str
+        Texts that stand for no number.
+    """
+    if file.path.stat().st_size < _LEAST or file.encoding != "utf-8-sig" or len(file.header) < 2:
+        return None
+    if not file.delimiter.isascii() or not columns.all:
+        return None
+    try:
+        import pyarrow as pa
+        from pyarrow import csv
+    except ImportError:
+        return None
+    place = {name: str(file.header.index(name)) for name in columns.all}
+    kinds = {place[name]: pa.dictionary(pa.int32(), pa.string()) for name in columns.all}
+    kinds |= {place[name]: pa.string() for name in columns.texts}
+    kinds |= {place[name]: pa.float64() for name in columns.numbers}
+    try:
+        table = csv.read_csv(
+            file.path,
+            csv.ReadOptions(
+                skip_rows=file.skipped + file.number,
+                column_names=[str(i) for i in range(len(file.header))],
+                block_size=_BLOCK,
+            ),
+            csv.ParseOptions(delimiter=file.delimiter, ignore_empty_lines=False),
+            csv.ConvertOptions(
+                column_types=kinds,
+                include_columns=list(dict.fromkeys(place.values())),
+                null_values=list(missing),
+                strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowException:
+        return None
+    if table.num_rows + file.number + file.skipped != _n_lines(file):  # quotes around ends of lines
+        return None
+    if not table.num_rows:
+        return None
+    numbers = {name: table[place[name]].to_numpy() for name in columns.numbers}
+    if any((values == np.floor(values)).all() for values in numbers.values()):  # integers, by how they are written
+        return None
+    texts = {name: _texts(table[place[name]], name == columns.id) for name in columns.texts}
+    named = [name for name in columns.all if name not in {*columns.numbers, *columns.texts}]
+    names = {name: dictionary_of(table[place[name]]) for name in named}
+    found = PlainColumns(table.num_rows, numbers, texts, names)
+    return None if _has_empty_row(found) else found
+
+
+def _texts(column: Any, short: bool) -> np.ndarray:
+    """Return texts as an array of fixed width where they are short, else as objects."""
+    return text_of(column) if short else column.to_numpy()
+
+
+def _n_lines(file: CsvFile) -> int | None:
+    """Count the lines of a file; None where ends of lines are of several kinds, or a letter is no text."""
+    n, last = 0, b"\n"
+    with file.path.open("rb") as stream:
+        while part := stream.read(_BLOCK):
+            part += stream.read(1) if part.endswith(b"\r") else b""
+            if b"\0" in part or part.count(b"\r") != part.count(b"\r\n"):
+                return None
+            n, last = n + part.count(b"\n"), part[-1:]
+    return n + (last != b"\n")
+
+
+def _has_empty_row(found: PlainColumns) -> bool:
+    """Whether a row may have nothing in any column; rows like that are blank lines of spreadsheets."""
+    empty = np.ones(found.n_rows, bool)
+    for values in found.numbers.values():
+        empty &= np.isnan(values)
+    for names, codes in found.names.values():
+        empty &= codes == np.flatnonzero(names == "")[0] if "" in names else False
+    for texts in found.texts.values():
+        if not empty.any():
+            return False
+        empty &= texts == ""
+    return bool(empty.any())
