@@ -26,13 +26,14 @@ def text_of(column: Any) -> np.ndarray:
     ['b', 'a', 'b']
     """
     import pyarrow as pa
-    from pyarrow import compute
+    import pyarrow.compute
 
     if pa.types.is_dictionary(column.type):
         names, codes = dictionary_of(column)
         return names[codes]
     if not len(column):
         return np.array([], dtype=str)
+    compute: Any = pa.compute
     letters = max(compute.max(compute.utf8_length(column)).as_py(), 1)
     found = np.zeros(len(column), f"U{letters}")
     chunks, start = column.chunks if isinstance(column, pa.ChunkedArray) else [column], 0
