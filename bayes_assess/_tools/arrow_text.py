@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -26,14 +27,13 @@ def text_of(column: Any) -> np.ndarray:
     ['b', 'a', 'b']
     """
     import pyarrow as pa
-    import pyarrow.compute
 
     if pa.types.is_dictionary(column.type):
         names, codes = dictionary_of(column)
         return names[codes]
     if not len(column):
         return np.array([], dtype=str)
-    compute: Any = pa.compute
+    compute: Any = import_module("pyarrow.compute")  # its functions are made at import
     letters = max(compute.max(compute.utf8_length(column)).as_py(), 1)
     found = np.zeros(len(column), f"U{letters}")
     chunks, start = column.chunks if isinstance(column, pa.ChunkedArray) else [column], 0
