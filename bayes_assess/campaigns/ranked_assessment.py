@@ -9,6 +9,7 @@ from jaxtyping import Int
 
 from bayes_assess._tools.arrays import is_whole, show, values_of
 from bayes_assess.campaigns.annotators import OneAnnotator, for_whom
+from bayes_assess.campaigns.export import NotExporting
 from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import RankedQueries as RankedQueries
 from bayes_assess.campaigns.ranked_campaign import RankedCampaign
@@ -21,7 +22,7 @@ from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results.precision_curve import PrecisionCurveResult
 
 
-class RankedAssessment(Planning, OneAnnotator, RankedCampaign):
+class RankedAssessment(Planning, NotExporting, OneAnnotator, RankedCampaign):
     """A campaign on one ranked list, made by `assess` or `resume`.
 
     Attributes

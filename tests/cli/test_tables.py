@@ -123,3 +123,20 @@ def test_other_questions_are_asked(tmp_path, words):
     run = tmp_path / "run.db"
     done("start", *addresses(tmp_path)["files"], "--scores", "score", *words, "--out", run)
     assert "text 1" not in done("ask", run, "-n", 4)
+
+
+@pytest.mark.parametrize("kind", ["files", "table", "one file"])
+def test_labels_are_exported_with_weights(tmp_path, kind):
+    source, run = addresses(tmp_path)[kind], tmp_path / "run.db"
+    done("start", *source, "--scores", "score", "--question", "group-accuracy", "--by", "site", "--show", "text", "--out", run)
+    done("ask", run, "-n", 8, "-o", tmp_path / "sheet.csv")
+    fill_in(tmp_path / "sheet.csv")
+    done("tell", run, tmp_path / "sheet.csv")
+    assert (
+        done("export", run, "-o", tmp_path / "labels.parquet") == f"Wrote 8 labels to {tmp_path / 'labels.parquet'}.\n"
+    )
+    labels = pl.read_parquet(tmp_path / "labels.parquet")
+    assert labels.columns == ["id", "cell", "group", "label", "weight", "round", "time"]
+    assert labels["weight"].sum() == pytest.approx(M)
+    assert "exists already" in refused("export", run, "-o", tmp_path / "labels.parquet")
+    assert "to .parquet or .csv" in refused("export", run, "-o", tmp_path / "labels.txt")
