@@ -128,7 +128,20 @@ def test_other_questions_are_asked(tmp_path, words):
 @pytest.mark.parametrize("kind", ["files", "table", "one file"])
 def test_labels_are_exported_with_weights(tmp_path, kind):
     source, run = addresses(tmp_path)[kind], tmp_path / "run.db"
-    done("start", *source, "--scores", "score", "--question", "group-accuracy", "--by", "site", "--show", "text", "--out", run)
+    done(
+        "start",
+        *source,
+        "--scores",
+        "score",
+        "--question",
+        "group-accuracy",
+        "--by",
+        "site",
+        "--show",
+        "text",
+        "--out",
+        run,
+    )
     done("ask", run, "-n", 8, "-o", tmp_path / "sheet.csv")
     fill_in(tmp_path / "sheet.csv")
     done("tell", run, tmp_path / "sheet.csv")
