@@ -291,9 +291,9 @@ class RankedAssessment(Planning, NotExporting, OneAnnotator, RankedCampaign):
         return ranks
 
     def _queries(self, ranks: Int[np.ndarray, " n"]) -> RankedQueries:
-        shown = {name: column[ranks - 1] for name, column in (self.pool.show or {}).items()}
         space = self.pool.label_space
-        return RankedQueries(self.pool.ids_at(ranks), ranks, shown, tuple(space.classes.tolist()), space)
+        ids, shown = self.pool.ids_at(ranks), self.pool.shown_at(ranks)
+        return RankedQueries(ids, ranks, shown, tuple(space.classes.tolist()), space)
 
 
 def ranked_list(pool: Any, question: PrecisionCurve, seed: int) -> RankedList:
@@ -309,5 +309,4 @@ def ranked_list(pool: Any, question: PrecisionCurve, seed: int) -> RankedList:
         return pool
     if not isinstance(pool, Pool):
         raise QuestionError(f"PrecisionCurve is asked of a RankedList or a Pool; found {type(pool).__name__}.")
-    pool.check_in_memory("A ranked list is one of items")
     return RankedList.from_pool(pool, question.positive, seed)

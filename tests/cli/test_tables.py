@@ -153,3 +153,13 @@ def test_labels_are_exported_with_weights(tmp_path, kind):
     assert labels["weight"].sum() == pytest.approx(M)
     assert "exists already" in refused("export", run, "-o", tmp_path / "labels.parquet")
     assert "to .parquet or .csv" in refused("export", run, "-o", tmp_path / "labels.txt")
+
+
+def test_a_precision_curve_is_asked_of_a_table_in_the_order_of_its_scores(tmp_path):
+    for kind, source in addresses(tmp_path).items():
+        run, sheet = tmp_path / f"{kind}.db", tmp_path / f"{kind}.csv"
+        done("start", *source, "--scores", "score", "--question", "precision-curve", "--show", "text", "--out", run)
+        done("ask", run, "-n", 30, "-o", sheet)
+        fill_in(sheet)
+        assert done("tell", run, sheet).startswith("Took 30 labels.")
+        assert "rank" in done("status", run)
