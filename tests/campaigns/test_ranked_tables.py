@@ -4,9 +4,9 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from engines import ENGINES, table
 
 import bayes_assess as ba
+from engines import ENGINES, table
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Spark's libraries
 
@@ -85,7 +85,7 @@ def test_what_a_ranked_table_cannot_do_is_told_with_what_can():
     with pytest.raises(ba.QuestionError, match="take one of the designs of ranked lists, such as 'adastrat'"):
         ranked.as_pool()
     with pytest.raises(
-        ba.PoolError, match="PrecisionCurve by a design .* with the designs of ranked lists, PrecisionCurve can"
+        ba.PoolError, match=r"PrecisionCurve by a design .* with the designs of ranked lists, PrecisionCurve can"
     ):
         ba.assess(scanned(), QUESTION, design="variance_reduction")
 
