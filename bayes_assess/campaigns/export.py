@@ -162,10 +162,14 @@ def write_labels(table: Table, to: str | PathLike[str], connection: Any = None) 
         If that is no Parquet or CSV file, pyarrow is missing, or the table exists or cannot be made.
     """
     if connection is not None:
-        labels = table.to_frame("pyarrow")  # noqa: F841 (found by its name)
+        own = "bayes_assess_export"
         name = ".".join('"' + part.replace('"', '""') + '"' for part in str(to).split("."))
         try:
-            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM labels")
+            connection.register(own, table.to_frame("pyarrow"))
+            try:
+                connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {own}")
+            finally:
+                connection.unregister(own)
         except Exception as error:
             said = str(error).strip().splitlines()[0].rstrip(" .")
             raise OutputError(f"DuckDB cannot make the table {str(to)!r}: {said}.") from error

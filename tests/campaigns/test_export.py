@@ -151,6 +151,8 @@ def test_labels_are_written_to_files_and_to_a_table_of_the_warehouse(tmp_path):
     connection = duckdb.connect()
     connection.register("frame", FRAME.to_arrow())
     connection.execute("CREATE TABLE items AS SELECT * FROM frame")
+    for name in ("small", "table", "own"):  # as variables are called here and there
+        connection.execute(f'CREATE TABLE "{name}" (nothing INTEGER)')
     items = ba.scan_pool("items", id="id", scores="score", groups=["site"], connection=connection)
     a = labelled(ba.assess(items, ba.Metric("accuracy"), design="importance", seed=0))
     table = a.export(tmp_path / "labels.parquet")

@@ -35,6 +35,8 @@ class Engine:
     frame : narwhals.LazyFrame
     name : str
         What the table is called, in messages.
+    n_queries : int
+        Queries so far, those of numbers of rows included.
     most_rows : int
         Rows of the largest answer so far.
     """
@@ -42,7 +44,8 @@ class Engine:
     def __init__(self, native: Any, name: str):
         import narwhals as nw
 
-        self._nw, self.name, self.most_rows, self._lock = nw, name, 0, RLock()
+        self._nw, self.name, self._lock = nw, name, RLock()
+        self.n_queries, self.most_rows = 0, 0
         frame = nw.from_native(native, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             raise PoolError(f"The {type(native).__name__} is in memory already; read it by ba.read_pool.")
@@ -74,6 +77,7 @@ class Engine:
             If the engine does not answer.
         """
         with self.asked():
+            self.n_queries += 1
             found = query(self.frame).collect()
             self.most_rows = max(self.most_rows, len(found))
             return {name: to_numpy(found[name]) for name in found.columns}
@@ -90,8 +94,9 @@ class Engine:
             if kind.is_duckdb():  # on the connection of the table, which a relation does not tell
                 import pyarrow as pa
 
-                small = pa.table(dict(columns))  # noqa: F841 (found by its name)
-                return nw.from_native(native.query("bayes_assess_table", "SELECT * FROM small"))
+                # Found by its name, which no table of the warehouse has.
+                bayes_assess_small = pa.table(dict(columns))  # noqa: F841
+                return nw.from_native(native.query("bayes_assess_table", "SELECT * FROM bayes_assess_small"))
             if kind.is_polars():
                 import polars as pl
 
