@@ -165,7 +165,7 @@ def write_labels(table: Table, to: str | PathLike[str], connection: Any = None) 
         own = "bayes_assess_export"
         name = ".".join('"' + part.replace('"', '""') + '"' for part in str(to).split("."))
         try:
-            connection.register(own, table.to_frame("pyarrow"))
+            connection.register(own, _arrow(table))
             try:
                 connection.execute(f"CREATE TABLE {name} AS SELECT * FROM {own}")
             finally:
@@ -182,7 +182,15 @@ def write_labels(table: Table, to: str | PathLike[str], connection: Any = None) 
     from pyarrow import parquet
 
     with written_whole(path, "labels") as temporary:
-        parquet.write_table(table.to_frame("pyarrow"), temporary)
+        parquet.write_table(_arrow(table), temporary)
+
+
+def _arrow(table: Table) -> Any:
+    """Return labels as a table of Arrow, whose times are texts even where all are missing."""
+    import pyarrow as pa
+
+    found = table.to_frame("pyarrow")
+    return found.set_column(found.column_names.index("time"), "time", found["time"].cast(pa.string()))
 
 
 def check_writable(path: Path) -> None:

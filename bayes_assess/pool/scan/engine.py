@@ -230,9 +230,12 @@ def open_engine(source: Any, connection: Any = None) -> Engine:
 
 def _frugal(connection: Any) -> Any:
     """Let DuckDB take little memory, and a folder for temporary files for the rest: it is no slower for that."""
+    import duckdb
+
     n_threads = int(connection.execute("SELECT current_setting('threads')").fetchone()[0])
     connection.execute(f"SET memory_limit = '{max(1536, 256 * n_threads)}MiB'")
-    connection.execute(f"SET temp_directory = {_literal(gettempdir())}")
+    with contextlib.suppress(duckdb.Error):
+        connection.execute(f"SET temp_directory = {_literal(gettempdir())}")  # refused where one is in use already
     return connection
 
 
