@@ -12,6 +12,7 @@ from bayes_assess._tools.engine import eager
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.campaigns.adjudication import Adjudication
 from bayes_assess.campaigns.annotators import UNNAMED, Told, for_whom
+from bayes_assess.campaigns.export import Exporting, item_weights
 from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import Queries as Queries
 from bayes_assess.campaigns.turns import in_turn
@@ -32,7 +33,7 @@ from bayes_assess.questions import MultiLabelMetric, NumericMetric, Question
 from bayes_assess.results import belief_answer, make_result, measure_answer, multilabel_answer, numeric_answer
 
 
-class Assessment(Planning, Adjudication):
+class Assessment(Planning, Exporting, Adjudication):
     """A campaign on one pool, made by `assess` or `resume`.
 
     Attributes
@@ -318,6 +319,12 @@ class Assessment(Planning, Adjudication):
         items = np.unique(self.pool.positions(ids))
         check_unlabelled(self._items.label[items], self.pool.ids[items], done)
         return items
+
+    def _weighed_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return labelled items, codes of their labels, and how many items of the pool each stands for."""
+        items = np.flatnonzero(self._items.label >= 0)
+        codes = self._items.label[items]
+        return items, codes, item_weights(self, items, codes)
 
     def _order(self, asked: Any, cells: Cells) -> ScoreOrder | None:
         """Return where labelled items stand in the order of the scores, if that is what is measured."""

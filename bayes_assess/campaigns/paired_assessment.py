@@ -13,6 +13,7 @@ from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.assessment import Assessment
+from bayes_assess.campaigns.export import NotExporting
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.queries import Queries
 from bayes_assess.campaigns.turns import Note, in_turn
@@ -27,7 +28,7 @@ from bayes_assess.results.plan import Plan
 _NAMED = 3  # pairs that a message names
 
 
-class PairedAssessment(OneAnnotator):
+class PairedAssessment(NotExporting, OneAnnotator):
     """A campaign on pairs, made by `assess` or `resume`: as `Assessment`, of whole pairs.
 
     Everything is counted in items and labels, two for every pair.

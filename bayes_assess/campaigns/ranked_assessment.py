@@ -9,6 +9,7 @@ import numpy as np
 from bayes_assess._tools.arrays import is_whole, show, values_of
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.annotators import OneAnnotator, for_whom
+from bayes_assess.campaigns.export import NotExporting
 from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import RankedQueries as RankedQueries
 from bayes_assess.campaigns.ranked_campaign import RankedCampaign
@@ -21,7 +22,7 @@ from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results.precision_curve import PrecisionCurveResult
 
 
-class RankedAssessment(Planning, OneAnnotator, RankedCampaign):
+class RankedAssessment(Planning, NotExporting, OneAnnotator, RankedCampaign):
     """A campaign on one ranked list, made by `assess` or `resume`.
 
     Attributes
@@ -290,9 +291,9 @@ class RankedAssessment(Planning, OneAnnotator, RankedCampaign):
         return ranks
 
     def _queries(self, ranks: Int[np.ndarray, " n"]) -> RankedQueries:
-        shown = {name: column[ranks - 1] for name, column in (self.pool.show or {}).items()}
         space = self.pool.label_space
-        return RankedQueries(self.pool.ids_at(ranks), ranks, shown, tuple(space.classes.tolist()), space)
+        ids, shown = self.pool.ids_at(ranks), self.pool.shown_at(ranks)
+        return RankedQueries(ids, ranks, shown, tuple(space.classes.tolist()), space)
 
 
 def ranked_list(pool: Any, question: PrecisionCurve, seed: int) -> RankedList:
@@ -308,5 +309,4 @@ def ranked_list(pool: Any, question: PrecisionCurve, seed: int) -> RankedList:
         return pool
     if not isinstance(pool, Pool):
         raise QuestionError(f"PrecisionCurve is asked of a RankedList or a Pool; found {type(pool).__name__}.")
-    pool.check_in_memory("A ranked list is one of items")
     return RankedList.from_pool(pool, question.positive, seed)

@@ -99,7 +99,9 @@ class RankedCampaign(TakesTurns):
 
     def _ranks_among(self, ids: np.ndarray) -> Int[np.ndarray, " n"]:
         ranks = self.pool.ranks_of(ids)
-        return np.array([self._ranks.get(name, 0) for name in ids.tolist()], np.int64) if ranks is None else ranks
+        if ranks is not None:
+            return ranks
+        return np.array([self._ranks.get(name, 0) for name in self.pool.names_of(ids)], np.int64)
 
     def _ranks_of(self, ids: np.ndarray) -> Int[np.ndarray, " n"]:
         ranks = self._ranks_among(ids)

@@ -72,6 +72,13 @@ class StochasticAssessment(Assessment):
         draws = self._items.pending_draws
         return self._queries(self._items.items_of(draws), self._items.weights_of(draws))
 
+    def _weighed_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the items of draws with a label, its codes, and how many items of the pool each stands for."""
+        book, draws = self._items, self._items.labelled_draws
+        total: Any = self.design.weighed(self._state)[0]  # type: ignore[attr-defined] - such designs weigh draws
+        weight = book.weights_of(draws) * self.pool.n_items / max(float(total.n), 1.0)
+        return book.items_of(draws), book.codes_of(draws), weight
+
     @property
     def n_disagreements(self) -> int:
         """None: labels of an item may differ."""

@@ -1,4 +1,4 @@
-"""The commands that answer: ``status``, ``plan`` and ``report``."""
+"""The commands that answer: ``status``, ``plan``, ``report`` and ``export``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from bayes_assess._tools.progress import progress
-from bayes_assess._tools.text import visible
+from bayes_assess._tools.text import plural, visible
 from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.echo import echo
 from bayes_assess.cli.live import let_go
@@ -79,6 +79,27 @@ def status(
     if plot is not None:
         files.save_figure(result.plot(), plot)
         echo(f"Wrote {plot}.", err=json)
+
+
+def export(
+    run: RunFile,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where to write, .parquet or .csv.")],
+    force: Force = False,
+    pool: Moved = None,
+) -> None:
+    """Write labels with the number of items of the pool that each stands for, to be joined with other tables.
+
+    Columns are id, cell, group, label, weight, round (which ask it was, 0 where nobody asked) and time. Sums of weights
+    over labels estimate numbers of items of the pool.
+    """
+    from bayes_assess.campaigns.export import check_writable
+    from bayes_assess.cli import files
+
+    files.refuse_to_overwrite(output, force, files.inputs_of(run, pool))
+    check_writable(output)
+    with let_go(files.reopen(run, pool)) as assessment:
+        found = assessment.export(output)
+    echo(f"Wrote {plural(len(found), 'label')} to {output}.")
 
 
 def agreement(run: RunFile, json: Json = False, csv: CsvOut = None, force: Force = False, pool: Moved = None) -> None:

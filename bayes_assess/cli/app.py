@@ -248,6 +248,7 @@ app.command(
 app.command(epilog=example("bayes-assess status run.db --plot figure.png"))(answers.status)
 app.command(epilog=example("bayes-assess plan run.db --width 0.05"))(answers.plan)
 app.command(epilog=example("bayes-assess report run.db -o report.html"))(answers.report)
+app.command(epilog=example("bayes-assess export run.db -o labels.parquet"))(answers.export)
 
 
 @app.command(

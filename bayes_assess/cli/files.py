@@ -66,11 +66,11 @@ def reader_options(
 
 def read_items(path: Path, options: Mapping[str, Any], *, ranked: bool, seed: int) -> Pool | RankedList:
     """Read a pool, or a ranked list where one score of any scale is to rank the items."""
+    if options.get("scan") or is_address(str(path)):
+        return _scanned(path, options)
     if ranked and isinstance(options["scores"], str) and options["prediction"] is None:
         known = {name: options[name] for name in ("id", "scores", "classes", "show") if name in options}
         return read_ranked(path, **known, seed=seed)
-    if options.get("scan") or is_address(str(path)):
-        return _scanned(path, options)
     if path.suffix.lower() in LOGS or path.is_dir():
         known = {name: options[name] for name in ("classes", "bounds") if name in options}
         return read_log(path, score=options["prediction"], **known)

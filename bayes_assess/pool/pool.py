@@ -32,6 +32,7 @@ from bayes_assess.pool._columns import (
     code_systems,
 )
 from bayes_assess.pool._ids import IdIndex, check_ids, find_ids, known_ids
+from bayes_assess.pool._memory import check_fits, check_in_memory
 from bayes_assess.pool._scores import (
     check_margins,
     check_positive,
@@ -159,6 +160,7 @@ class Pool:
             raise PoolError("A step rounds labels that are numbers; give their bounds, too, or leave it out.")
         if scores is None and predictions is None:
             raise PoolError("A pool needs scores or predictions; pass at least one of them.")
+        check_in_memory(scores=scores, predictions=predictions)
         names = None if classes is None else check_classes(classes)
         array, columns = (None, None) if scores is None else read_scores(scores)
         values, boolean = (None, False) if predictions is None else check_predictions(predictions)
@@ -169,6 +171,7 @@ class Pool:
         given = array if margins is None else margins
         if n_items == 0:
             raise PoolError("The pool has no items; pass at least one.")
+        check_fits(n_items)
         if given is not None and len(given) != n_items:
             raise PoolError(f"There are {n_items:,} predictions but scores of {len(given):,} items.")
         others = check_systems(systems, n_items)

@@ -152,6 +152,10 @@ class RankedList:
         >>> RankedList.from_pool(ba.Pool(scores=[0.2, 0.9, 0.5])).ids_at([1, 2, 3]).tolist()
         [1, 2, 0]
         """
+        if not pool.in_memory:
+            from bayes_assess.pool.scan.ranked import RankedTable  # which imports this module
+
+            return RankedTable.of(pool, positive, seed)
         code = positive_code(pool, positive)
         if pool.margins is not None:
             scores = pool.margins if code == 1 else -pool.margins
@@ -253,6 +257,14 @@ class RankedList:
         if at is not None and len(ranks):
             raise UnknownIdError(f"There is no item {show(ranks[at])}; the items' ids are their ranks, 1 to N.")
         return ranks.astype(np.int64)
+
+    def names_of(self, ids: Any) -> list[Any]:
+        """Return ids as `ids_at` returns them, as far as they have been written otherwise."""
+        return np.asarray(ids).tolist()
+
+    def shown_at(self, ranks: Int[np.ndarray, " n"]) -> dict[str, np.ndarray]:
+        """Return what annotators see of items by rank."""
+        return {name: column[ranks - 1] for name, column in (self.show or {}).items()}
 
     def checked_ranks(self, ranks: Any) -> Int[np.ndarray, " n"]:
         """Return ranks as an array of int64, or raise QuestionError if one lies outside 1..N."""

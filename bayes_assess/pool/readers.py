@@ -16,6 +16,7 @@ from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.row_numbers import Numbering, numbered_as_in_file
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._csv import read_csv
+from bayes_assess.pool._memory import check_fits
 from bayes_assess.pool._table import Columns, arguments, check_columns, listed, resolve
 from bayes_assess.pool._wide import SYSTEM, long_form
 from bayes_assess.pool.pool import Pool
@@ -252,7 +253,9 @@ def _read(source: Any, columns: Columns, classes: Any, numbering: Numbering, as_
         if source.suffix.lower() not in SUFFIXES:
             raise PoolError(f"Cannot read {source.name!r}: its suffix should be one of {', '.join(SUFFIXES)}.")
         if not source.is_file():
-            raise PoolError(f"There is no file {str(source)!r}.")
+            many = "*" in source.name or source.is_dir()
+            hint = " Many files are one table to ba.scan_pool('folder/*.parquet', id=..., scores=...)." if many else ""
+            raise PoolError(f"There is no file {str(source)!r}.{hint}")
         if source.suffix.lower() == ".npz":
             return _read_npz(source, columns, classes)
         if source.suffix.lower() == ".csv":
@@ -278,7 +281,11 @@ def _read_frame(frame: Any, columns: Columns, classes: Any) -> dict[str, Any]:
 
 def _arrays(frame: Any, columns: Columns) -> dict[str, np.ndarray]:
     frame = frame.select(*columns.all)
-    frame = frame.collect() if hasattr(frame, "collect") else frame
+    if hasattr(frame, "collect"):
+        import narwhals as nw
+
+        check_fits(int(frame.select(nw.len()).collect().item()), "The table")
+        frame = frame.collect()
     shown = set(columns.texts) - {columns.id}  # of any length
     return {name: _array(frame[name], name not in shown) for name in columns.all}
 
@@ -299,6 +306,7 @@ def _read_parquet(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
         raise PoolError('Reading Parquet needs PyArrow: pip install "bayes-assess[parquet]".') from None
     try:
         columns = resolve(parquet.read_schema(path).names, columns)
+        check_fits(parquet.read_metadata(path).num_rows, f"The file {path.name!r}")
         arrays = _arrays(frame_of(parquet.read_table(path, columns=columns.all)), columns)
     except (ArrowException, OSError, UnicodeDecodeError) as error:  # damaged files give all of these
         raise PoolError(f"Cannot read {path.name!r} as Parquet: {_first_line(error)}.") from None

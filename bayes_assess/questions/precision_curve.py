@@ -152,6 +152,7 @@ class PrecisionCurve(PRCurve):
             raise QuestionError("A ranked list needs a score of every item; this pool has several labels per item.")
         if not isinstance(self.thresholds, int):
             return self
+        pool.check_in_memory("PrecisionCurve by a design that learns what scores mean is answered from items")
         scores = np.sort(curve_scores(pool, self.positive)[0])[::-1]
         first = min(max(_FIRST_RANK, self.monotone_from), len(scores))
         ranks = np.unique(np.geomspace(first, len(scores), _N_RANKS).round().astype(np.int64))

@@ -212,7 +212,6 @@ def test_a_plan_of_the_labels_to_come_is_made():
 @pytest.mark.parametrize(
     ("question", "options"),
     [
-        (ba.PrecisionCurve(), {}),
         (ba.Metric("f1"), {"oracle": "stochastic"}),
         (ba.Compare("north", "south", by="site", measure="rate", positive=1, pair="text"), {}),
         (ba.Metric("average_precision"), {}),

@@ -123,3 +123,43 @@ def test_other_questions_are_asked(tmp_path, words):
     run = tmp_path / "run.db"
     done("start", *addresses(tmp_path)["files"], "--scores", "score", *words, "--out", run)
     assert "text 1" not in done("ask", run, "-n", 4)
+
+
+@pytest.mark.parametrize("kind", ["files", "table", "one file"])
+def test_labels_are_exported_with_weights(tmp_path, kind):
+    source, run = addresses(tmp_path)[kind], tmp_path / "run.db"
+    done(
+        "start",
+        *source,
+        "--scores",
+        "score",
+        "--question",
+        "group-accuracy",
+        "--by",
+        "site",
+        "--show",
+        "text",
+        "--out",
+        run,
+    )
+    done("ask", run, "-n", 8, "-o", tmp_path / "sheet.csv")
+    fill_in(tmp_path / "sheet.csv")
+    done("tell", run, tmp_path / "sheet.csv")
+    assert (
+        done("export", run, "-o", tmp_path / "labels.parquet") == f"Wrote 8 labels to {tmp_path / 'labels.parquet'}.\n"
+    )
+    labels = pl.read_parquet(tmp_path / "labels.parquet")
+    assert labels.columns == ["id", "cell", "group", "label", "weight", "round", "time"]
+    assert labels["weight"].sum() == pytest.approx(M)
+    assert "exists already" in refused("export", run, "-o", tmp_path / "labels.parquet")
+    assert "to .parquet or .csv" in refused("export", run, "-o", tmp_path / "labels.txt")
+
+
+def test_a_precision_curve_is_asked_of_a_table_in_the_order_of_its_scores(tmp_path):
+    for kind, source in addresses(tmp_path).items():
+        run, sheet = tmp_path / f"{kind}.db", tmp_path / f"{kind}.csv"
+        done("start", *source, "--scores", "score", "--question", "precision-curve", "--show", "text", "--out", run)
+        done("ask", run, "-n", 30, "-o", sheet)
+        fill_in(sheet)
+        assert done("tell", run, sheet).startswith("Took 30 labels.")
+        assert "rank" in done("status", run)

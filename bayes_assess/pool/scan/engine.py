@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from glob import glob
 from pathlib import Path
+from tempfile import gettempdir
 from threading import RLock
 from typing import Any
 
@@ -34,6 +35,8 @@ class Engine:
     frame : narwhals.LazyFrame
     name : str
         What the table is called, in messages.
+    n_queries : int
+        Queries so far, those of numbers of rows included.
     most_rows : int
         Rows of the largest answer so far.
     """
@@ -41,7 +44,8 @@ class Engine:
     def __init__(self, native: Any, name: str):
         import narwhals as nw
 
-        self._nw, self.name, self.most_rows, self._lock = nw, name, 0, RLock()
+        self._nw, self.name, self._lock = nw, name, RLock()
+        self.n_queries, self.most_rows = 0, 0
         frame = nw.from_native(native, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             raise PoolError(f"The {type(native).__name__} is in memory already; read it by ba.read_pool.")
@@ -73,6 +77,7 @@ class Engine:
             If the engine does not answer.
         """
         with self.asked():
+            self.n_queries += 1
             found = query(self.frame).collect()
             self.most_rows = max(self.most_rows, len(found))
             return {name: to_numpy(found[name]) for name in found.columns}
@@ -87,8 +92,11 @@ class Engine:
         plain = {name: values.tolist() for name, values in columns.items()}
         with self.asked():
             if kind.is_duckdb():  # on the connection of the table, which a relation does not tell
-                listed = ", ".join(f"unnest({_literals(values)}) AS {_quoted(name)}" for name, values in plain.items())
-                return nw.from_native(native.query("bayes_assess_table", f"SELECT {listed}"))
+                import pyarrow as pa
+
+                # Found by its name, which no table of the warehouse has.
+                bayes_assess_small = pa.table(dict(columns))  # noqa: F841
+                return nw.from_native(native.query("bayes_assess_table", "SELECT * FROM bayes_assess_small"))
             if kind.is_polars():
                 import polars as pl
 
@@ -209,9 +217,9 @@ def open_engine(source: Any, connection: Any = None) -> Engine:
                 raise PoolError(f"The address {text!r} names no table; write duckdb:file.db/table.")
             if not Path(path).is_file():
                 raise PoolError(f"There is no file {path!r}.")
-            relation = duckdb.connect(path, read_only=True).table(table)
+            relation = _frugal(duckdb.connect(path, read_only=True)).table(table)
         else:
-            connection = duckdb.connect() if connection is None else connection
+            connection = _frugal(duckdb.connect()) if connection is None else connection
             reader = _READERS.get(Path(text).suffix.lower())
             relation = connection.table(text) if reader is None else getattr(connection, reader)(text)
     except duckdb.Error as error:
@@ -220,15 +228,20 @@ def open_engine(source: Any, connection: Any = None) -> Engine:
     return Engine(relation, repr(text))
 
 
+def _frugal(connection: Any) -> Any:
+    """Let DuckDB take little memory, and a folder for temporary files for the rest: it is no slower for that."""
+    import duckdb
+
+    n_threads = int(connection.execute("SELECT current_setting('threads')").fetchone()[0])
+    connection.execute(f"SET memory_limit = '{max(1536, 256 * n_threads)}MiB'")
+    with contextlib.suppress(duckdb.Error):
+        connection.execute(f"SET temp_directory = {_literal(gettempdir())}")  # refused where one is in use already
+    return connection
+
+
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _literals(values: list[Any]) -> str:
-    return f"[{', '.join(_literal(value) for value in values)}]"
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, bool | int | float):
-        return repr(value).lower() if isinstance(value, bool) else repr(value)
-    return "'" + str(value).replace("'", "''") + "'"
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,9 +1,10 @@
 """Kinds of rows: rows that are alike in predictions, groups and a fine bin of the score, counted by an engine.
 
-A score s in [0, 1] has the confidence c = max(s, 1 - s), or is one, c = s. A bin is an interval of c between multiples
-of 1 / n, which hold their lower edge, cut finer where t = min(c, 1 - c) is below 2^-6: eight parts of each of
-[2^-o, 2^-o + 2^-o), down to o = 27. So rare events are told apart by the odds of their scores. All of it is exact in
-double precision, and sums are of whole numbers (s in units of 2^-30), so that every engine finds the same kinds.
+A score s in [0, 1] has the confidence c = max(s, 1 - s), or is one, c = s; s is rounded down to whole multiples of
+2^-30. A bin is an interval of c between multiples of 1 / n, which hold their lower edge, cut finer where
+t = min(c, 1 - c) is small: by multiples of 1 / 256 of t^(1/8), up to 152 / 256, where t is about 1 / 65. So rare events
+are told apart by the odds of their scores. Every step, three square roots among them, is exact or rounded as IEEE 754
+says, and sums are of whole numbers (s in units of 2^-30), so that every engine finds the same kinds.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from bayes_assess.pool.scan.order import order_keys, with_word
 KEY, BIN, SCORE, TOP = "__key", "__bin", "__score", "__top"  # columns that are computed
 _BAD, _WORD = "__bad", "__word"
 _UNITS = 2.0**30
-_FIRST, _LAST = 6, 27  # octaves of small t
-_FINE, _SPAN, _COARSE = 8, 256, 200  # parts of an octave; bins per multiple of 1 / n; that of larger t
+_FINE, _COARSE, _SPAN = 256, 152, 512  # parts of t^(1/8); that of larger t; numbers per multiple of 1 / n
+_LARGE = (_COARSE / _FINE) ** 8
 _TOLERANCE = 1e-3  # of sums of probabilities
-_SINGLE, _DOUBLE = 2.0**-25, 2.0**-53  # rounding of edges, see `reached`
+_SINGLE, _DOUBLE = 2.0**-25, 2.0**-30  # what a score may be below an edge of a bin and be in it
+_CHECKSUM = order_keys(0, "checksum of a table")[0][:2]  # two rounds suffice for a sum
 MOST_KINDS = 500_000
 MOST_ROWS = 2**33  # sums of 30-bit numbers stay in 64 bits
 
@@ -138,12 +140,13 @@ def with_kinds(frame: Any, layout: Layout) -> Any:
     names = [f"{SCORE}_{i}" for i in range(len(sure))]
     frame = frame.with_columns(
         *(
-            nw.when(nw.col(_BAD)).then(nw.lit(0.0)).otherwise(one).alias(name)
+            nw.when(nw.col(_BAD)).then(nw.lit(-1.0)).otherwise(one).alias(name)
             for name, one in zip(names, sure, strict=True)
         )
     )
     if several:
         frame = _of_several(frame, layout, names)
+        frame = frame.with_columns(nw.when(nw.col(_BAD)).then(nw.lit(-1.0)).otherwise(nw.col(SCORE)).alias(SCORE))
     else:
         frame = frame.with_columns(nw.col(names[0]).alias(SCORE))
     return _with_bins(frame, layout)
@@ -169,34 +172,41 @@ def _of_several(frame: Any, layout: Layout, names: list[str]) -> Any:
 
 
 def _with_bins(frame: Any, layout: Layout) -> Any:
-    """Add the number of the bin of the score; -1 of P(positive) is just below 0.5, and 2 bins further up above it."""
+    """Add the number of the bin of the score: b 512 + 304 - sub, and -1 minus that for P(positive) below 0.5.
+
+    Scores that are no probabilities are -1 here, and get numbers that `_is_bad` knows.
+    """
     import narwhals as nw
 
-    n, eps = layout.n_bins, _SINGLE if layout.single else _DOUBLE
-    s, c, t, b, sub = (nw.col(name) for name in (SCORE, "__c", "__t", "__b", "__sub"))
+    s, c, t, b, sub, number = (nw.col(name) for name in (SCORE, "__c", "__t", "__b", "__sub", "__number"))
     signed = isinstance(layout.scores, str)
+    frame = frame.with_columns(((s * _UNITS).floor() / _UNITS).alias("__c"))
     if signed:
-        frame = frame.with_columns(
-            nw.when(s >= 0.5).then(s).otherwise(1 - s).alias("__c"),
-            nw.when(s >= 0.5).then(1 - s).otherwise(s).alias("__t"),
-        )
+        frame = frame.with_columns(nw.when(s >= 0.5).then(c).otherwise(1 - c).alias("__c"))
+        frame = frame.with_columns((1 - c).abs().alias("__t"))
     else:
-        frame = frame.with_columns(s.alias("__c"), nw.min_horizontal(s, 1 - s).alias("__t"))
-    frame = frame.with_columns((c * n).floor().cast(nw.Int64).alias("__b"))
-    down = nw.when(c < b / n - eps).then(nw.lit(-1)).otherwise(nw.lit(0))
-    up = nw.when(c >= (b + 1) / n - eps).then(nw.lit(1)).otherwise(down)
-    frame = frame.with_columns((b + up).alias("__b"))
-    part = nw.lit(0)
-    for o in range(_LAST, _FIRST, -1):  # of t in [2^-o, 2^(1-o))
-        inside = (t * (2.0**o * _FINE)).floor().cast(nw.Int64) + (_FINE * (_LAST - o - 1) + 1)
-        part = nw.when(t >= 2.0**-o).then(inside).otherwise(part)
-    frame = frame.with_columns(nw.when(t >= 2.0**-_FIRST).then(nw.lit(_COARSE)).otherwise(part).alias("__sub"))
+        frame = frame.with_columns(nw.min_horizontal(c.abs(), (1 - c).abs()).alias("__t"))
+    root = nw.when(t >= _LARGE).then(nw.lit(_COARSE)).otherwise((t.sqrt().sqrt().sqrt() * _FINE).floor())
+    edge = _SINGLE if layout.single else _DOUBLE
+    frame = frame.with_columns(((c + edge) * layout.n_bins).floor().alias("__b"), root.alias("__sub"))
+    frame = frame.with_columns((b * _SPAN + (2 * _COARSE - sub)).alias("__number"))
     if signed:
-        frame = frame.with_columns((nw.min_horizontal(b, nw.lit(n - 1)) * _SPAN + (_SPAN - 1) - sub).alias(BIN))
-        number = nw.when(s >= 0.5).then(nw.col(BIN)).otherwise(-1 - nw.col(BIN))
-        return frame.with_columns(number.alias(BIN))
-    upper = nw.when(c < 0.5).then(sub).otherwise(_SPAN - 1 - sub)
-    return frame.with_columns((nw.min_horizontal(b, nw.lit(n - 1)) * _SPAN + upper).alias(BIN))
+        number = nw.when(s >= 0.5).then(number).otherwise(-1 - number)
+    else:
+        number = nw.when(c < 0.5).then(b * _SPAN + sub).otherwise(number)
+    return frame.with_columns(number.cast(nw.Int64).alias(BIN))
+
+
+def _bins_of(layout: Layout, numbers: Int[np.ndarray, " R"]) -> Int[np.ndarray, " R"]:
+    """Return the bins of width 1 / n of numbers that `_with_bins` made."""
+    return np.minimum(np.where(numbers < 0, -1 - numbers, numbers) // _SPAN, layout.n_bins - 1)
+
+
+def _is_bad(layout: Layout, numbers: np.ndarray) -> np.ndarray:
+    """Whether numbers of bins are of scores that are no probabilities."""
+    if isinstance(layout.scores, str):
+        return -1 - numbers >= 2 * layout.n_bins * _SPAN  # of a confidence of 2
+    return numbers < 0
 
 
 def count_kinds(engine: Engine, layout: Layout) -> Kinds:
@@ -213,11 +223,10 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
     parts = [f"{SCORE}_{i}" for i in range(len(layout.numbers))]
     if parts:
         sums += [nw.col(f"{p}_u").sum().cast(nw.Int64).alias(f"{p}_u") for p in parts]
-        sums += [nw.col(SCORE).min().alias("__min"), nw.col(SCORE).max().alias("__max")]
-    by = [*layout.keys, *([_BAD] if parts else [])]
+    by = layout.keys
 
     def counted(frame: Any) -> Any:
-        frame = with_word(with_kinds(frame, layout), KEY, order_keys(0, "checksum of a table")[0], _WORD)
+        frame = with_word(with_kinds(frame, layout), KEY, _CHECKSUM, _WORD)
         if parts:
             frame = frame.with_columns(*((nw.col(p) * _UNITS).floor().cast(nw.Int64).alias(f"{p}_u") for p in parts))
         return (frame.group_by(*by).agg(*sums) if by else frame.select(*sums)).head(MOST_KINDS + 1)
@@ -245,19 +254,17 @@ def _means(layout: Layout, keys: Mapping[str, np.ndarray], found: Mapping[str, n
     """Return the mean score of every kind, within the bin that its rows are in."""
     if not layout.numbers:
         return None
-    means = [(found[f"{SCORE}_{i}_u"] / size + 0.5) / _UNITS for i in range(len(layout.numbers))]
-    number = keys[BIN]
-    below = number < 0
-    bin_ = np.where(below, -1 - number, number) // _SPAN
+    means = [found[f"{SCORE}_{i}_u"] / size / _UNITS for i in range(len(layout.numbers))]
+    below, bin_ = keys[BIN] < 0, _bins_of(layout, keys[BIN])
     low, high = bin_ / layout.n_bins, (bin_ + 1) / layout.n_bins
     high = np.where(bin_ == layout.n_bins - 1, 1.0, np.nextafter(high, 0))
     least, most = np.where(below, 1 - high, low), np.where(below, 1 - low, high)
     if not isinstance(layout.scores, tuple):
-        return means[0].clip(found["__min"], found["__max"]).clip(least, most)
+        return means[0].clip(least, most)
     table = np.stack(means, axis=1)
     top = keys[TOP] if layout.predictions is None else _places(keys[layout.predictions], layout.score_classes)
     rows = np.arange(len(table))
-    table[rows, top] = table[rows, top].clip(found["__min"], found["__max"]).clip(least, most)
+    table[rows, top] = table[rows, top].clip(least, most)
     return table
 
 
@@ -288,7 +295,7 @@ def check_rows(engine: Engine, layout: Layout, found: Mapping[str, np.ndarray]) 
                 f"{len(layout.classes)} classes ({listing(list(layout.classes))}); name all of them, in the order of "
                 "the scores if there are any, by classes=[...]."
             )
-    if layout.numbers and found[_BAD].astype(bool).any():
+    if layout.numbers and _is_bad(layout, found[BIN]).any():
         item, values = first_row(engine, layout, nw.col(_BAD), layout.numbers)
         raise PoolError(
             _blame(item, {name: float("nan") if one is None else float(one) for name, one in values.items()})

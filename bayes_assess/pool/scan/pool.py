@@ -19,7 +19,8 @@ from bayes_assess.pool.scan.kinds import KEY, SCORE, TOP, Kinds, Layout, with_ki
 
 _AT_ONCE = 10_000  # ids in a query
 _ANSWERED = (
-    "GroupAccuracy, ConfusionMatrix, Calibration, Compare, Rate, Mean and Metric of predictions can be asked of it"
+    "GroupAccuracy, ConfusionMatrix, Calibration, Compare, Rate, Mean, Metric of predictions and, with the designs of "
+    "ranked lists, PrecisionCurve can be asked of it"
 )
 
 
@@ -142,7 +143,7 @@ class TablePool(Pool):
 
     def find(self, ids: np.ndarray) -> Int[np.ndarray, " n"]:
         """Return items by their ids, -1 where there is none."""
-        names = self._as_ids(ids)
+        names = self.as_ids(ids)
         new = list(dict.fromkeys(name for name in names if name is not None and name not in self.met.item_of))
         for start in range(0, len(new), _AT_ONCE):
             self._fetch(new[start : start + _AT_ONCE])
@@ -233,7 +234,7 @@ class TablePool(Pool):
     def _text_ids(self) -> bool:
         return self.layout.id is not None and not self.engine.schema[self.layout.id].is_integer()
 
-    def _as_ids(self, ids: np.ndarray) -> list[Any]:
+    def as_ids(self, ids: np.ndarray) -> list[Any]:
         """Return ids as the table has them, None where that cannot be."""
         if self._text_ids:
             array = whole(ids) if ids.dtype.kind == "f" else ids

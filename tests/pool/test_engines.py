@@ -1,0 +1,112 @@
+"""Tables of DuckDB, Polars, Spark and Ibis become the same pool; engines that are not installed are skipped."""
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+import bayes_assess as ba
+from engines import ENGINES, table
+
+# Spark warns of what its own libraries will change, and leaves sockets to the end of the process.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+M = 4_000
+RNG = np.random.default_rng(9)
+IDS = np.concatenate([RNG.permutation(10 * M)[: M - 4] - 5 * M, [2**62, -(2**62), 2**63 - 1, -(2**63)]])
+SCORE = np.concatenate([RNG.beta(0.3, 1, M - 60), np.repeat(np.arange(12) / 12, 5)]).round(6)
+FRAME = pl.DataFrame(
+    {
+        "id": IDS,
+        "score": SCORE,
+        "site": np.array(["north", "south", "it's west"])[RNG.integers(0, 3, M)],
+        "old": (RNG.random(M) < 0.5).astype(int),
+        "text": [f"text {i}" for i in range(M)],
+        "label": (RNG.random(M) < SCORE).astype(int),
+    }
+).with_columns(name=pl.col("id").cast(pl.String) + "-x", cat=pl.col("score"), dog=1 - pl.col("score"))
+TRUTH = dict(zip(IDS.tolist(), FRAME["label"].to_list(), strict=True))
+COLUMNS = {"id": "id", "scores": "score", "groups": ["site"], "systems": ["old"], "show": "text"}
+
+
+def scanned(engine, folder, frame=FRAME, **columns):
+    return ba.scan_pool(table(engine, frame, folder), **(columns or COLUMNS))
+
+
+@pytest.mark.parametrize("engine", ENGINES[1:])
+def test_kinds_first_items_and_fingerprint_are_those_of_duckdb(tmp_path, engine):
+    for columns in (COLUMNS, {"id": "id", "scores": ["cat", "dog"]}, {"predictions": "old", "confidence": "score"}):
+        one, other = (scanned(name, tmp_path, **columns) for name in ("DuckDB", engine))
+        assert one.fingerprint() == other.fingerprint()
+        np.testing.assert_array_equal(one.multiplicity, other.multiplicity)
+        firsts = []
+        for pool in (one, other):
+            source = ba.cells(pool, seed=4).source
+            firsts.append(source.ids_of(source.take(np.repeat([0, 1], 50), np.tile(np.arange(50), 2))).tolist())
+        assert firsts[0] == firsts[1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("question", [ba.GroupAccuracy(by="site"), ba.Metric("f1")], ids=["groups", "f1"])
+def test_a_session_goes_on_where_another_engine_left_it(tmp_path, engine, question):
+    path = tmp_path / "run.db"
+    a = ba.assess(scanned("DuckDB", tmp_path), question, seed=1, journal=path)
+    queries = a.ask(15)
+    a.tell(queries.ids, [TRUTH[name] for name in queries.ids.tolist()])
+    b = ba.resume(path, scanned(engine, tmp_path))
+    assert b.labels_used == 15
+    one, other = a.ask(15), ba.resume(path, scanned(engine, tmp_path)).pending_queries
+    assert set(one.ids.tolist()) == set(other.ids.tolist())
+    places = [IDS.tolist().index(name) for name in other.ids.tolist()]
+    assert other.show["text"].tolist() == FRAME["text"][places].to_list()
+    np.testing.assert_allclose(b.result().interval, a.result().interval)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_ids_are_looked_up_by_the_engine(tmp_path, engine):
+    pool = scanned(engine, tmp_path)
+    some = IDS[[5, 17, -1, -2]]
+    items = pool.positions(some)
+    assert pool.ids[items].tolist() == some.tolist()
+    assert len(pool.met) == 4
+    with pytest.raises(ba.UnknownIdError, match="There is no item with id 123456789"):
+        pool.positions([123456789])
+
+
+@pytest.mark.parametrize("engine", ENGINES[:3])
+def test_ids_that_are_text_are_in_the_same_order_on_every_engine(tmp_path, engine):
+    columns = {"id": "name", "scores": "score"}
+    one, other = (scanned(name, tmp_path, **columns) for name in ("DuckDB", engine))
+    asked = [ba.assess(pool, ba.GroupAccuracy(), seed=2).ask(30).ids.tolist() for pool in (one, other)]
+    assert asked[0] == asked[1]
+    assert one.fingerprint() == other.fingerprint()
+
+
+def test_ids_that_are_text_are_refused_where_nothing_hashes_them(tmp_path):
+    with pytest.raises(ba.PoolError, match="Ids that are text are hashed by DuckDB, Polars or Spark"):
+        scanned("Ibis", tmp_path, id="name", scores="score")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"score": [0.1, float("nan"), 0.2]}, "The score of item 8 in column 'score' is NaN"),
+        ({"score": [0.1, None, 0.2]}, "The score of item 8 in column 'score' is NaN or missing"),
+        ({"score": [0.1, 0.5, 3.5]}, "The score of item 9 in column 'score' is 3.5; probabilities lie in"),
+        ({"site": ["n", None, "s"]}, "The value of 'site' of item 8 is missing"),
+        ({"id": [7, 9, 9]}, "Ids must be unique, but 9 is the id of 2 rows"),
+        ({"id": [7, None, 9]}, "The id of a row of"),
+    ],
+)
+@pytest.mark.parametrize("engine", ENGINES[2:])
+def test_the_first_offending_row_is_named(tmp_path, engine, change, said):
+    frame = pl.DataFrame({"id": [7, 8, 9], "score": [0.1, 0.2, 0.3], "site": ["n", "n", "s"]} | change)
+    with pytest.raises(ba.PoolError, match=re.escape(said)):
+        scanned(engine, tmp_path, frame, id="id", scores="score", groups=["site"])
+
+
+@pytest.mark.parametrize("engine", ENGINES[2:])
+def test_rows_without_ids_have_no_numbers_that_stay(tmp_path, engine):
+    with pytest.raises(ba.PoolError, match="name a column of ids"):
+        scanned(engine, tmp_path, FRAME.drop("id"), scores="score")
