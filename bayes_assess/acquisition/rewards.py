@@ -109,6 +109,27 @@ class VarianceReduction(Reward):
         return sample_variance_reduction(theta, jnp.asarray(sampled.draws), weight, sampled.importance)
 
 
+@partial(register_dataclass, data_fields=[], meta_fields=[*_COUNTS, "most_borrowed"])
+@dataclass(frozen=True)
+class RecallVarianceReduction(VarianceReduction):
+    """Estimate every group's recall, a `TruePositiveRate`: the reduction of its variance, if the item is positive.
+
+    With p_g the share of the items and pi_g that of the positive ones among them, the reduction is p_g pi_g^2 that of
+    the rate by a positive item: groups weigh by their positive items, and one item in 1 / pi_g is one.
+    """
+
+    n_outcomes: int = 3
+
+    def deciding(self, component, counts):
+        """Let what other groups have taught of rates count as few labels."""
+        whole: Any = component
+        return replace(whole, rate=super().deciding(whole.rate, counts[..., :2]))
+
+    def __call__(self, theta, belief, weight):
+        """Weighted expected variance reduction of every group."""
+        return super().__call__(theta, belief.rate, weight * belief.share.mean**2)
+
+
 @partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
 @dataclass(frozen=True)
 class LowAccuracy(Reward):

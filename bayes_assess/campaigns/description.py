@@ -29,6 +29,7 @@ from bayes_assess.models import (
     PairedOutcomes,
 )
 from bayes_assess.models.sampled_belief import SampledBelief
+from bayes_assess.models.true_positive_rate import LearnedTruePositiveRate, TruePositiveRate
 from bayes_assess.pool._fingerprint import digest
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut, ScoreBins
@@ -60,6 +61,8 @@ _BELIEFS = {
         PairedOutcomes,
         SampledBelief,
         ScorePrior,
+        TruePositiveRate,
+        LearnedTruePositiveRate,
     )
 }
 # Beliefs of very many numbers that follow from a few: those, and what makes the belief of them.

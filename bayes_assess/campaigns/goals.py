@@ -42,7 +42,7 @@ def check_plannable(question: Any) -> None:
     """
     if isinstance(question, PrecisionCurve | ExtremeQuestion):
         why = (
-            "asks which groups are the most extreme, and that has no interval; plan GroupAccuracy"
+            "asks which groups are the most extreme, and that has no interval; plan GroupAccuracy or GroupRecall"
             if isinstance(question, ExtremeQuestion)
             else "keeps its promise for the budget that it is started with; simulate designs on a list like it"
         )

@@ -29,6 +29,9 @@ class QuestionName(StrEnum):
     GROUP_ACCURACY = "group-accuracy"
     LEAST_ACCURATE = "least-accurate"
     MOST_ACCURATE = "most-accurate"
+    GROUP_RECALL = "group-recall"
+    LOWEST_RECALL = "lowest-recall"
+    HIGHEST_RECALL = "highest-recall"
     CONFUSION_MATRIX = "confusion-matrix"
     MOST_COSTLY = "most-costly"
     CALIBRATION = "calibration"
@@ -107,6 +110,8 @@ _Q = QuestionName
 FORMS = (
     Form((_Q.GROUP_ACCURACY,), takes="by covariates target"),
     Form((_Q.LEAST_ACCURATE, _Q.MOST_ACCURATE), takes="by covariates m target"),
+    Form((_Q.GROUP_RECALL,), "by", "positive covariates target"),
+    Form((_Q.LOWEST_RECALL, _Q.HIGHEST_RECALL), "by", "positive covariates m target"),
     Form((_Q.CONFUSION_MATRIX,), takes="cost target"),
     Form((_Q.MOST_COSTLY,), "cost", "m target"),
     Form((_Q.CALIBRATION,), takes="bins by target"),

@@ -32,6 +32,9 @@ from bayes_assess.questions.paired_comparison import PairedComparison as PairedC
 from bayes_assess.questions.pr_curve import PRCurve as PRCurve
 from bayes_assess.questions.precision_curve import PrecisionCurve as PrecisionCurve
 from bayes_assess.questions.rate import Rate as Rate
+from bayes_assess.questions.recall import GroupRecall as GroupRecall
+from bayes_assess.questions.recall import HighestRecall as HighestRecall
+from bayes_assess.questions.recall import LowestRecall as LowestRecall
 from bayes_assess.questions.system_comparison import TwoSystems as TwoSystems
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
@@ -40,6 +43,9 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         GroupAccuracy,
         LeastAccurate,
         MostAccurate,
+        GroupRecall,
+        LowestRecall,
+        HighestRecall,
         ConfusionMatrix,
         MostCostly,
         Calibration,

@@ -7,6 +7,7 @@ from bayes_assess.questions import (
     Calibration,
     ConfusionMatrix,
     GroupAccuracy,
+    GroupRecall,
     LeastCalibrated,
     Mean,
     MeasureComparison,
@@ -62,10 +63,12 @@ from bayes_assess.results.precision_curve import PrecisionCurveResult as Precisi
 from bayes_assess.results.rate import BeliefRateResult as BeliefRateResult
 from bayes_assess.results.rate import RateResult as RateResult
 from bayes_assess.results.rate import WeightedRateResult as WeightedRateResult
+from bayes_assess.results.recall import RecallResult as RecallResult
 from bayes_assess.results.sensitivity import Sensitivity as Sensitivity
 
 _RESULTS: dict[type[Question], type[Result]] = {
     GroupAccuracy: GroupResult,
+    GroupRecall: RecallResult,
     ConfusionMatrix: ConfusionResult,
     MostCostly: CostResult,
     Calibration: CalibrationResult,

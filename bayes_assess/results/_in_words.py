@@ -13,6 +13,7 @@ from bayes_assess.questions import (
     ConfusionMatrix,
     ExtremeQuestion,
     GroupAccuracy,
+    GroupRecall,
     Mean,
     MeasureComparison,
     MeasurePairs,
@@ -53,6 +54,8 @@ def question_in_words(question: Any) -> str:
         return f"{which} the {question.adjective}?"
     if isinstance(question, GroupAccuracy):
         return f"How accurate is the system{by and ','}{by}?"
+    if isinstance(question, GroupRecall):
+        return f"What share of the positive items does the system find{by and ','}{by}?"
     if isinstance(question, ConfusionMatrix):
         return "Which labels do the items of every predicted class have?"
     if isinstance(question, Calibration):
