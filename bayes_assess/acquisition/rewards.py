@@ -109,6 +109,26 @@ class VarianceReduction(Reward):
         return sample_variance_reduction(theta, jnp.asarray(sampled.draws), weight, sampled.importance)
 
 
+@partial(register_dataclass, data_fields=["scale"], meta_fields=[*_COUNTS, "most_borrowed"])
+@dataclass(frozen=True)
+class ScaledVarianceReduction(VarianceReduction):
+    """Estimate a sum over cells of scale |accuracy - constant|: what a label takes from a bound of its variance.
+
+    A modulus has at most the variance of what is in it, so that sum_k scale_k^2 Var(theta_k) is such a bound.
+
+    Parameters
+    ----------
+    scale : (K,)
+        Weights of the cells in the sum, of either sign.
+    """
+
+    scale: Any = 1.0
+
+    def __call__(self, theta, belief, weight):
+        """Compute the expected variance reduction of every cell, times its squared scale."""
+        return super().__call__(theta, belief, jnp.broadcast_to(jnp.asarray(self.scale) ** 2, weight.shape))
+
+
 @partial(register_dataclass, data_fields=[], meta_fields=[*_COUNTS, "most_borrowed"])
 @dataclass(frozen=True)
 class RecallVarianceReduction(VarianceReduction):

@@ -38,7 +38,7 @@ from bayes_assess.pool.ranked import RankedList
 from bayes_assess.pool.strata import FeatureStrata, Strata
 from bayes_assess.questions import (
     QUESTIONS,
-    AllPairs,
+    Comparison,
     MeasureComparison,
     MeasurePairs,
     MultiLabelMetric,
@@ -46,8 +46,6 @@ from bayes_assess.questions import (
     PrecisionCurve,
     Question,
     ScorePrior,
-    TwoGroups,
-    TwoSystems,
 )
 
 _BELIEFS = {
@@ -183,7 +181,7 @@ def describe_question(question: Question) -> dict[str, Any]:
     >>> describe_question(ba.GroupAccuracy(ba.ScoreBins(5)))
     {'question': 'GroupAccuracy', 'by': {'bins': 5, 'kind': 'width'}, 'target': 'pool', 'covariates': []}
     """
-    compares = isinstance(question, AllPairs | MeasureComparison | MeasurePairs | TwoGroups | TwoSystems)
+    compares = isinstance(question, Comparison | MeasureComparison | MeasurePairs)
     kind = (
         "Compare"
         if compares

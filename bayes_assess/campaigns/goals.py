@@ -23,6 +23,7 @@ from bayes_assess.questions import (
     MeasureComparison,
     Metric,
     PrecisionCurve,
+    TwoCalibrations,
     TwoGroups,
     TwoSystems,
 )
@@ -99,7 +100,8 @@ class Goal:
     @property
     def widest(self) -> bool:
         """Whether the goal is about the widest of several intervals, or the least sure of several verdicts."""
-        if self.of == "overall" or isinstance(self.question, TwoGroups | TwoSystems | MeasureComparison):
+        two = TwoCalibrations | TwoGroups | TwoSystems | MeasureComparison
+        if self.of == "overall" or isinstance(self.question, two):
             return False
         if isinstance(self.question, Metric):
             return len(cells_table(self.cells).outputs) > 1

@@ -117,7 +117,7 @@ FORMS = (
     Form((_Q.CALIBRATION,), takes="bins by target"),
     Form((_Q.LEAST_CALIBRATED,), takes="bins by m target"),
     Form((_Q.COMPARE,), "by", "measure positive values rope target", "all pairs of groups"),
-    Form((_Q.COMPARE,), "by first second", "measure positive values pair rope target", "two groups"),
+    Form((_Q.COMPARE,), "by first second", "measure positive values pair bins rope target", "two groups"),
     Form((_Q.COMPARE,), "second", "first measure positive rope target", "two systems"),
     Form((_Q.METRIC,), "measure", "positive systems by average"),
     Form((_Q.PR_CURVE,), takes="positive thresholds"),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bayes_assess.questions._base import Question as Question
+from bayes_assess.questions._comparison import Comparison as Comparison
 from bayes_assess.questions._extremes import ExtremeQuestion as ExtremeQuestion
 from bayes_assess.questions._extremes import mean_reciprocal_rank as mean_reciprocal_rank
 from bayes_assess.questions._setting import Setting as Setting
@@ -16,6 +17,7 @@ from bayes_assess.questions.accuracy import LeastAccurate as LeastAccurate
 from bayes_assess.questions.accuracy import MostAccurate as MostAccurate
 from bayes_assess.questions.calibration import Calibration as Calibration
 from bayes_assess.questions.calibration import LeastCalibrated as LeastCalibrated
+from bayes_assess.questions.calibration_comparison import TwoCalibrations as TwoCalibrations
 from bayes_assess.questions.comparison import Compare as Compare
 from bayes_assess.questions.confusion import ConfusionMatrix as ConfusionMatrix
 from bayes_assess.questions.confusion import MostCostly as MostCostly

@@ -20,6 +20,7 @@ from bayes_assess.questions import (
     PrecisionCurve,
     Question,
     Rate,
+    TwoCalibrations,
     TwoGroups,
     TwoSystems,
 )
@@ -31,6 +32,7 @@ from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_metric import BeliefMetricResult as BeliefMetricResult
 from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
 from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
+from bayes_assess.results.comparison import CalibrationComparisonResult as CalibrationComparisonResult
 from bayes_assess.results.comparison import CompareResult as CompareResult
 from bayes_assess.results.comparison import PairsResult as PairsResult
 from bayes_assess.results.comparison import TwoGroupsResult as TwoGroupsResult
@@ -74,6 +76,7 @@ _RESULTS: dict[type[Question], type[Result]] = {
     Calibration: CalibrationResult,
     LeastCalibrated: CalibrationResult,
     TwoGroups: TwoGroupsResult,
+    TwoCalibrations: CalibrationComparisonResult,
     TwoSystems: TwoSystemsResult,
     AllPairs: PairsResult,
     MeasureComparison: WeightedComparisonResult,

@@ -22,6 +22,7 @@ from bayes_assess.questions import (
     PRCurve,
     PrecisionCurve,
     Rate,
+    TwoCalibrations,
     TwoGroups,
     TwoSystems,
 )
@@ -64,6 +65,8 @@ def question_in_words(question: Any) -> str:
         return f"Which groups{by} are more accurate than which?"
     if isinstance(question, TwoGroups | TwoSystems):
         return "Is {} or {} more accurate?".format(*question.names())
+    if isinstance(question, TwoCalibrations):
+        return "Which has the greater calibration error, {} or {}?".format(*question.names())
     if isinstance(question, PrecisionCurve):
         return "How many of the first items of the list are positive, at every rank?"
     return _of_measures(question, by)

@@ -39,6 +39,7 @@ DESCRIBED = [
     ba.Compare(np.str_("a"), np.str_("b"), by=ba.ScoreBins(3)),
     ba.Compare(by="site", target="population"),
     ba.Compare("prediction", "other"),
+    ba.Compare("a", "b", by="site", measure="ece", bins=ba.ScoreBins(3, "weight")),
     ba.GroupRecall("site", "cat", covariates="age"),
     ba.LowestRecall(ba.ScoreBins(3), np.int64(1), m=2, target="population"),
     ba.HighestRecall("site"),

@@ -118,6 +118,12 @@ QUESTIONS = [
         ["The least calibrated of 3 groups", "p_worst"],
     ),
     (
+        "compare --by site --first south --second east --measure ece --bins 2".split(),
+        ba.Compare("south", "east", by="site", measure="ece", bins=2),
+        ["Compare by site and 2 equal-width score bins (south and east)"],
+        ["The calibration error of south is ", "higher by more than 5 points", "Calibration error of the two groups"],
+    ),
+    (
         ["compare", "--by", "site", "--first", "south", "--second", "east", "--rope", "0.1"],
         ba.Compare("south", "east", by="site", rope=0.1),
         ["Compare by site (south and east)"],

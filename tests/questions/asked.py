@@ -71,6 +71,10 @@ ANSWERS = {
         np.array([calibration_error(POOL.predictions == k, 4) for k in range(4)]),
     ),
     "two_groups": (ba.Compare("west", "east", by="site"), _SITES[2] - _SITES[0]),
+    "two_calibrations": (
+        ba.Compare("west", "north", by="site", measure="ece", bins=3),
+        calibration_error(POOL.groups["site"] == "west", 3) - calibration_error(POOL.groups["site"] == "north", 3),
+    ),
     "all_pairs": (ba.Compare(by="site"), _SITES[:, None] - _SITES[None, :]),
     "two_systems": (
         ba.Compare("rival", "prediction"),
