@@ -16,6 +16,7 @@ from bayes_assess.errors import QuestionError
 
 if TYPE_CHECKING:
     from bayes_assess.designs import Design
+    from bayes_assess.designs.ranked import RankedDesign
     from bayes_assess.pool.pool import Pool
     from bayes_assess.pool.ranked import RankedList
     from bayes_assess.questions import Question
@@ -231,7 +232,7 @@ class Asked:
         if average is not None and (average != "macro" or by is None):
             raise QuestionError("metric averages over groups: --average macro --by COLUMN.")
 
-    def is_ranked(self, design: str | Design | None) -> bool:
+    def is_ranked(self, design: str | Design | RankedDesign | None) -> bool:
         """Whether the question is answered by a design of ranked lists.
 
         Raises
