@@ -41,8 +41,8 @@ def parse_design(text: str) -> str | Design | RankedDesign:
         raise DesignError(f"There is no design {name!r} with options; the designs are {', '.join(designs)}.{meant}")
     kind = designs[name]
     # Options of numbers and texts; strata of features are for Python.
-    known = {option: one.default for option, one in inspect.signature(kind).parameters.items()}
-    known = {option: default for option, default in known.items() if isinstance(default, int | float | str)}
+    parameters = inspect.signature(kind).parameters.items()
+    known = {option: _kind_of(one) for option, one in parameters if _kind_of(one) is not None}
     options = {}
     for pair in given:
         option, equals, value = pair.partition("=")
@@ -52,8 +52,16 @@ def parse_design(text: str) -> str | Design | RankedDesign:
                 f"Options of a design are written such as poisson:labels=curve, and {name} has {having}; "
                 f"found {pair!r}."
             )
-        options[option] = _value(name, option, value, type(known[option]))
+        options[option] = _value(name, option, value, known[option])
     return kind(**options)
+
+
+def _kind_of(parameter: inspect.Parameter) -> Any:
+    """Return the kind of an option: that of its default or, where that is None, the first of its annotation."""
+    if isinstance(parameter.default, int | float | str):
+        return type(parameter.default)
+    kinds = {"int": int, "float": float, "str": str}
+    return kinds.get(str(parameter.annotation).split(" | ")[0]) if parameter.default is None else None
 
 
 def _value(name: str, option: str, text: str, kind: type) -> str | int | float:
