@@ -67,6 +67,18 @@ class RealMeasures:
         """Where the outputs lie, (k, 2)."""
         return tuple(one.range for one in self.measures for _ in range(sizes(one, 2)[1]))
 
+    @property
+    def first_losses(self) -> tuple[int, ...]:
+        """Number of the first loss of every output, (k,).
+
+        Examples
+        --------
+        >>> RealMeasures.of(["r2", "mae"]).first_losses
+        (0, 3)
+        """
+        starts = np.cumsum([0, *(sizes(one, 2)[0] for one in self.measures)]).tolist()
+        return tuple(start for one, start in zip(self.measures, starts, strict=False) for _ in range(sizes(one, 2)[1]))
+
     @cached_property
     def n_losses(self) -> int:
         """Number of losses, D."""
