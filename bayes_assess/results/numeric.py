@@ -16,7 +16,7 @@ from bayes_assess.estimators.weighted_numbers import numbers_interval, weighted_
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.questions import NumericMetric
 from bayes_assess.questions.metric import cells_table
-from bayes_assess.questions.numeric_metric import believed_risk
+from bayes_assess.questions.numeric_metric import believed_losses, believed_risk
 from bayes_assess.results.metric import MetricResult
 
 _MEANS = {"mean_absolute_error": np.asarray, "mean_squared_error": np.asarray, "root_mean_squared_error": np.sqrt}
@@ -46,7 +46,7 @@ class NumericResult(MetricResult):
         labels have finite bounds, see `bounded_mean_interval`; all values of other measures. None where items are in no
         such order, or labels have no bounds.
         """
-        spec = self.question.spec
+        spec = self.question.whole
         if self.answer.exact:
             return self.interval
         if self.in_order is None or not set(spec.outputs) & set(_MEANS):
@@ -65,6 +65,11 @@ class NumericResult(MetricResult):
         shown = zip(self.groups.tolist(), np.reshape(second, (-1, 2)).tolist(), strict=True)
         said = [f"{name} [{low:.3f}, {high:.3f}]" for name, (low, high) in shown if name in _MEANS]
         return [*lines, f"At any time, whatever errors the bounds allow: {', '.join(said)}."]
+
+    @cached_property
+    def _names_by(self) -> None:  # type: ignore[override]
+        """None: groups are not ranked, as intervals of errors without bounds allow no joint draws."""
+        return None
 
     @property
     def assumption(self) -> str:
@@ -137,9 +142,9 @@ def losses_in_order(
     n = int(place[items].max(initial=-1)) + 1
     ends = [question.losses_of(pool, order, np.full(pool.n_items, bound)) for bound in pool.bounds]
     most = np.maximum(*ends)  # losses that grow with the distance from the prediction
-    losses = np.full((n, question.spec.n_losses), np.nan)
+    losses = np.full((n, question.whole.n_losses), np.nan)
     losses[place[items]] = question.losses_of(pool, items, labels)
-    return InOrder(losses, most[:n], most[n:], believed_risk(pool, question.spec))
+    return InOrder(losses, most[:n], most[n:], believed_risk(pool, question.whole))
 
 
 def numeric_answer(
@@ -171,12 +176,12 @@ def numeric_answer(
         question.losses_of(pool, items, labels),
         cells.source.cells_of(items),
         volunteered.astype(np.int64),
-        lambda: believed_risk(pool, spec),
+        lambda: believed_losses(pool, question),
         possible_losses(pool, question, labels),
     )
     ordered = isinstance(design, Passive) and cells.n_cells == 1 and np.isfinite(pool.bounds).all()
     answer = {"answer": found, "all_covariances": covariance}
-    if not ordered or volunteered.any():
+    if not ordered or volunteered.any() or question.by is not None:
         return answer
     order = cells.source.take(np.zeros(pool.n_items, np.int64), np.arange(pool.n_items))
     return answer | {"in_order": partial(losses_in_order, pool, question, order, items, labels)}
@@ -199,4 +204,4 @@ def possible_losses(
     low, high = (
         bound if np.isfinite(bound) else end for bound, end in zip(pool.bounds, (seen.min(), seen.max()), strict=True)
     )
-    return question.losses_of(pool, np.repeat(at, 2), np.tile([low, high], 2))
+    return question.losses_of_any(pool, np.repeat(at, 2), np.tile([low, high], 2))
