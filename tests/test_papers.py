@@ -5,6 +5,8 @@ docs/papers.md names them; that the package does otherwise is tested beside what
 
 from __future__ import annotations
 
+import itertools
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -85,6 +87,46 @@ def test_published_inclusion_probabilities_do_not_sum_to_the_budget():
     published = np.minimum(h * (budget - j) / (h.sum() - h[: j - 1].sum()), 1.0)
     assert published[1:].sum() + 1 == pytest.approx(2.0)
     assert ours.sum() == budget
+
+
+def _two_rounds(losses, b1, b2, weights):
+    """Expected total of two rounds of independent draws, over everything that may be drawn; weights of (U_1, U_2)."""
+    n, total = len(losses), 0.0
+    for first in itertools.product([False, True], repeat=n):
+        first = np.array(first)
+        chance = np.prod(np.where(first, b1, 1 - b1))
+        for second in itertools.product([False, True], repeat=int((~first).sum())):
+            drawn = np.zeros(n, bool)
+            drawn[~first] = second
+            of_second = np.prod(np.where(np.array(second), b2, 1 - b2)) if second else 1.0
+            rounds = np.array([losses[first].sum() / b1, losses[first].sum() + losses[drawn].sum() / b2])
+            total += chance * of_second * (np.array(weights(n, int((~first).sum()))) @ rounds)
+    return total
+
+
+def test_rounds_of_a_random_size_are_unbiased_in_equal_shares_and_not_by_what_is_left():
+    # [SEME] (128) has equal shares. Weights by precision, n / (U (U - n)), follow the size of the first round, and so
+    # its total. Sizes of rounds that are fixed leave them free of labels and of chance.
+    losses = np.array([1.0, 1.0, 1.0, 0.0, 0.0])
+
+    def by_precision(n, left):
+        w = np.array([0.5 / n, 0.5 / max(left, 0.5)])  # half of what is left is expected to be drawn
+        return w / w.sum()
+
+    assert _two_rounds(losses, 0.5, 0.5, lambda n, left: [0.5, 0.5]) == pytest.approx(3, abs=1e-12)
+    assert _two_rounds(losses, 0.5, 0.5, by_precision) < 3 - 0.1
+
+
+def test_the_ratio_of_unbiased_totals_is_biased():
+    # [SEME] takes F = f / g of Algorithm 2 for unbiased. One item was found, one of two others, seldom drawn, missed.
+    f, g, b = np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.5, 0.5]), np.array([1.0, 0.2, 0.2])
+    expected = 0.0
+    for drawn in itertools.product([False, True], repeat=3):
+        s = np.array(drawn)
+        if s[0]:
+            expected += np.prod(np.where(s, b, 1 - b)) * (f[s] / b[s]).sum() / (g[s] / b[s]).sum()
+    assert f.sum() / g.sum() == 0.5
+    assert expected == pytest.approx(0.64 + 0.32 / 3.5 + 0.04 / 6)
 
 
 def test_a_factor_of_one_third_does_not_bound_the_effect_of_annotators_who_err():

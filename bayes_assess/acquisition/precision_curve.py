@@ -104,6 +104,47 @@ def prefix_length(epsilon: float, slack: int, monotone_from: int) -> int:
     return max(math.ceil((1 + epsilon) ** 2 * slack / (2 * epsilon + epsilon**2) - _WHOLE), monotone_from)
 
 
+def telling_ranks(precision: Values, slack: int, monotone_from: int) -> Ranks:
+    r"""Find the ranks of a prefix labelled whole whose precisions bound the curve beyond it ([ADA] Algorithm 1).
+
+    Algorithm 1 takes the bounds of every rank y of the prefix. Beyond it, C(v) <= C(y) + floor(m p(y)) for v <= y + m,
+    and p(v) <= p(y) after that; all other bounds are no sharper than those of the prefix's last rank. Of the first kind
+    only ranks count that no later one undercuts, of the second only those that no earlier one does.
+
+    Parameters
+    ----------
+    precision : (l,)
+        Of the first 1, ..., l items.
+    slack, monotone_from : int
+        m and the first rank of weak monotonicity.
+
+    Returns
+    -------
+    (n,) increasing ranks below l, the bounds of which with those of l are all that is known of ranks beyond l.
+
+    Examples
+    --------
+    >>> p = np.cumsum([1, 1, 0, 0, 0, 1, 1, 1, 1, 1]) / np.arange(1, 11)  # least at 5, which bounds all from 5 + m on
+    >>> telling_ranks(p, slack=2, monotone_from=1)
+    array([5, 9])
+    """
+    p = np.asarray(precision, np.float64)
+    y = np.arange(monotone_from, len(p) + 1)
+    if len(y) < 2:
+        return np.zeros(0, np.int64)
+    p = p[y - 1]
+    lowest_before = np.minimum.accumulate(np.append(np.inf, p[:-1]))
+    # A rank further than the slack from the end counts if it is the lowest of those.
+    far = y + slack <= y[-1]
+    rates = np.where(far, False, p < lowest_before)
+    if far.any():
+        rates[int(p[far].argmin())] = True
+    up_to = np.rint(y * p) + np.floor(slack * p + _WHOLE)
+    lowest_after = np.minimum.accumulate(np.append(np.inf, up_to[:0:-1]))[::-1]
+    steps = ~far & (up_to < lowest_after)
+    return y[:-1][(rates | steps)[:-1]]
+
+
 def geometric_ranks(n_items: int, prefix: int, epsilon: float) -> Ranks:
     """List the ranks that LogStrat and PAULA query, ceil((1 + epsilon)^j), j = l + 1, ..., L ([ADA] Theorem 1).
 

@@ -109,6 +109,47 @@ class VarianceReduction(Reward):
         return sample_variance_reduction(theta, xp.asarray(sampled.draws), weight, sampled.importance)
 
 
+@partial(register_dataclass, data_fields=["scale"], meta_fields=[*_COUNTS, "most_borrowed"])
+@dataclass(frozen=True)
+class ScaledVarianceReduction(VarianceReduction):
+    """Estimate a sum over cells of scale |accuracy - constant|: what a label takes from a bound of its variance.
+
+    A modulus has at most the variance of what is in it, so that sum_k scale_k^2 Var(theta_k) is such a bound.
+
+    Parameters
+    ----------
+    scale : (K,)
+        Weights of the cells in the sum, of either sign.
+    """
+
+    scale: Any = 1.0
+
+    def __call__(self, theta, belief, weight):
+        """Compute the expected variance reduction of every cell, times its squared scale."""
+        return super().__call__(theta, belief, jnp.broadcast_to(jnp.asarray(self.scale) ** 2, weight.shape))
+
+
+@partial(register_dataclass, data_fields=[], meta_fields=[*_COUNTS, "most_borrowed"])
+@dataclass(frozen=True)
+class RecallVarianceReduction(VarianceReduction):
+    """Estimate every group's recall, a `TruePositiveRate`: the reduction of its variance, if the item is positive.
+
+    With p_g the share of the items and pi_g that of the positive ones among them, the reduction is p_g pi_g^2 that of
+    the rate by a positive item: groups weigh by their positive items, and one item in 1 / pi_g is one.
+    """
+
+    n_outcomes: int = 3
+
+    def deciding(self, component, counts):
+        """Let what other groups have taught of rates count as few labels."""
+        whole: Any = component
+        return replace(whole, rate=super().deciding(whole.rate, counts[..., :2]))
+
+    def __call__(self, theta, belief, weight):
+        """Weighted expected variance reduction of every group."""
+        return super().__call__(theta, belief.rate, weight * belief.share.mean**2)
+
+
 @partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
 @dataclass(frozen=True)
 class LowAccuracy(Reward):

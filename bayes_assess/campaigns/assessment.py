@@ -332,7 +332,7 @@ class Assessment(Planning, Exporting, Adjudication):
 
     def _multilabel_answer(self, question: Question | None) -> tuple[MultiLabelMetric, Cells, dict[str, Any]]:
         """Answer the session's question, or another, from the labelled items themselves."""
-        asked: Any = self.question if question is None else question.for_pool(self.pool)
+        asked: Any = (self.question if question is None else question).for_pool(self.pool)
         own: Any = self.cells
         cells = replace(own, measure=replace(own.measure, table=asked.spec))
         assert self._rounds is not None
@@ -344,7 +344,7 @@ class Assessment(Planning, Exporting, Adjudication):
 
     def _numeric_answer(self, question: Question | None) -> tuple[NumericMetric, Cells, dict[str, Any]]:
         """Answer the session's question, or another, from the labelled items themselves."""
-        asked: Any = self.question if question is None else question.for_pool(self.pool)
+        asked: Any = (self.question if question is None else question).for_pool(self.pool)
         if not isinstance(asked, NumericMetric):
             raise QuestionError(f"These labels are numbers, and answer measures of numbers alone; not {asked.name}.")
         own: Any = self.cells

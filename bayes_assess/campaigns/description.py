@@ -27,6 +27,7 @@ from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 from bayes_assess.models.hierarchical_confusion import HierarchicalConfusion
 from bayes_assess.models.paired_outcomes import PairedOutcomes
 from bayes_assess.models.sampled_belief import SampledBelief
+from bayes_assess.models.true_positive_rate import LearnedTruePositiveRate, TruePositiveRate
 from bayes_assess.pool._fingerprint import digest
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut, ScoreBins
@@ -35,7 +36,7 @@ from bayes_assess.pool.ranked import RankedList
 from bayes_assess.pool.strata import FeatureStrata, Strata
 from bayes_assess.questions import (
     QUESTIONS,
-    AllPairs,
+    Comparison,
     MeasureComparison,
     MeasurePairs,
     MultiLabelMetric,
@@ -43,8 +44,6 @@ from bayes_assess.questions import (
     PrecisionCurve,
     Question,
     ScorePrior,
-    TwoGroups,
-    TwoSystems,
 )
 
 _BELIEFS = {
@@ -58,6 +57,8 @@ _BELIEFS = {
         PairedOutcomes,
         SampledBelief,
         ScorePrior,
+        TruePositiveRate,
+        LearnedTruePositiveRate,
     )
 }
 # Beliefs of very many numbers that follow from a few: those, and what makes the belief of them.
@@ -178,7 +179,7 @@ def describe_question(question: Question) -> dict[str, Any]:
     >>> describe_question(ba.GroupAccuracy(ba.ScoreBins(5)))
     {'question': 'GroupAccuracy', 'by': {'bins': 5, 'kind': 'width'}, 'target': 'pool', 'covariates': []}
     """
-    compares = isinstance(question, AllPairs | MeasureComparison | MeasurePairs | TwoGroups | TwoSystems)
+    compares = isinstance(question, Comparison | MeasureComparison | MeasurePairs)
     kind = (
         "Compare"
         if compares

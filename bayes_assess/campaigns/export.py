@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from jaxtyping import Float, Int
 
 from bayes_assess._tools.arrays import objects
 from bayes_assess._tools.files import written_whole
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.designs import ArmDesign, WeightedDesign
 from bayes_assess.errors import DesignError, OutputError

@@ -28,6 +28,7 @@ from bayes_assess.errors import DesignError
 from bayes_assess.estimators.posterior_measure import Completion, outcome_draws
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.models.calibration_curve import drawn
+from bayes_assess.models.true_positive_rate import TruePositiveRate
 from bayes_assess.questions import Setting
 
 _THREADS = os.cpu_count() or 2
@@ -85,6 +86,8 @@ def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed
     counts, sizes = np.asarray(state.counts), setting.cells.sizes
     if isinstance(design, ArmDesign):
         posterior = setting.prior.update_counts(counts)
+        if isinstance(posterior, TruePositiveRate):
+            return posterior.outcome_draws(jax_key(seed, "futures"), n, counts, sizes)[1] - counts
         shares = np.asarray(posterior.pool_draws(jax_key(seed, "futures"), n, counts, sizes))
         if shares.ndim == 2:  # of agreements
             shares = np.stack([1 - shares, shares], axis=-1)

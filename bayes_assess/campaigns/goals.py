@@ -23,6 +23,7 @@ from bayes_assess.questions import (
     MeasureComparison,
     Metric,
     PrecisionCurve,
+    TwoCalibrations,
     TwoGroups,
     TwoSystems,
 )
@@ -42,7 +43,7 @@ def check_plannable(question: Any) -> None:
     """
     if isinstance(question, PrecisionCurve | ExtremeQuestion):
         why = (
-            "asks which groups are the most extreme, and that has no interval; plan GroupAccuracy"
+            "asks which groups are the most extreme, and that has no interval; plan GroupAccuracy or GroupRecall"
             if isinstance(question, ExtremeQuestion)
             else "keeps its promise for the budget that it is started with; simulate designs on a list like it"
         )
@@ -99,7 +100,8 @@ class Goal:
     @property
     def widest(self) -> bool:
         """Whether the goal is about the widest of several intervals, or the least sure of several verdicts."""
-        if self.of == "overall" or isinstance(self.question, TwoGroups | TwoSystems | MeasureComparison):
+        two = TwoCalibrations | TwoGroups | TwoSystems | MeasureComparison
+        if self.of == "overall" or isinstance(self.question, two):
             return False
         if isinstance(self.question, Metric):
             return len(cells_table(self.cells).outputs) > 1

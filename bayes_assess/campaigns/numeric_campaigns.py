@@ -20,7 +20,7 @@ from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.estimators.weighted_numbers import weighted_numbers
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.questions import NumericMetric, Setting
-from bayes_assess.questions.numeric_metric import believed_risk
+from bayes_assess.questions.numeric_metric import believed_losses
 from bayes_assess.results.numeric import possible_losses
 
 
@@ -54,7 +54,7 @@ def estimated_numbers(
     losses = question.losses_of(pool, np.arange(pool.n_items), labels)
     with jax.enable_x64(True):
         start = design.init(*setting)
-    believed, extremes = partial(believed_risk, pool, question.spec), possible_losses(pool, question, labels[:0])
+    believed, extremes = partial(believed_losses, pool, question), possible_losses(pool, question, labels[:0])
     counts, draws = drawn.record
     starts = np.cumsum(cells.sizes) - cells.sizes
     rng, found = generator(seed, "numbers"), []

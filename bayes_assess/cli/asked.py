@@ -16,6 +16,7 @@ from bayes_assess.errors import QuestionError
 
 if TYPE_CHECKING:
     from bayes_assess.designs import Design
+    from bayes_assess.designs.ranked import RankedDesign
     from bayes_assess.pool.pool import Pool
     from bayes_assess.pool.ranked import RankedList
     from bayes_assess.questions import Question
@@ -29,6 +30,9 @@ class QuestionName(StrEnum):
     GROUP_ACCURACY = "group-accuracy"
     LEAST_ACCURATE = "least-accurate"
     MOST_ACCURATE = "most-accurate"
+    GROUP_RECALL = "group-recall"
+    LOWEST_RECALL = "lowest-recall"
+    HIGHEST_RECALL = "highest-recall"
     CONFUSION_MATRIX = "confusion-matrix"
     MOST_COSTLY = "most-costly"
     CALIBRATION = "calibration"
@@ -107,12 +111,14 @@ _Q = QuestionName
 FORMS = (
     Form((_Q.GROUP_ACCURACY,), takes="by covariates target"),
     Form((_Q.LEAST_ACCURATE, _Q.MOST_ACCURATE), takes="by covariates m target"),
+    Form((_Q.GROUP_RECALL,), "by", "positive covariates target"),
+    Form((_Q.LOWEST_RECALL, _Q.HIGHEST_RECALL), "by", "positive covariates m target"),
     Form((_Q.CONFUSION_MATRIX,), takes="cost target"),
     Form((_Q.MOST_COSTLY,), "cost", "m target"),
     Form((_Q.CALIBRATION,), takes="bins by target"),
     Form((_Q.LEAST_CALIBRATED,), takes="bins by m target"),
     Form((_Q.COMPARE,), "by", "measure positive values rope target", "all pairs of groups"),
-    Form((_Q.COMPARE,), "by first second", "measure positive values pair rope target", "two groups"),
+    Form((_Q.COMPARE,), "by first second", "measure positive values pair bins rope target", "two groups"),
     Form((_Q.COMPARE,), "second", "first measure positive rope target", "two systems"),
     Form((_Q.METRIC,), "measure", "positive systems by average"),
     Form((_Q.PR_CURVE,), takes="positive thresholds"),
@@ -226,7 +232,7 @@ class Asked:
         if average is not None and (average != "macro" or by is None):
             raise QuestionError("metric averages over groups: --average macro --by COLUMN.")
 
-    def is_ranked(self, design: str | Design | None) -> bool:
+    def is_ranked(self, design: str | Design | RankedDesign | None) -> bool:
         """Whether the question is answered by a design of ranked lists.
 
         Raises

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bayes_assess._tools.suggestions import did_you_mean
 from bayes_assess.errors import DesignError
 
 if TYPE_CHECKING:
     from bayes_assess.designs import Design
+    from bayes_assess.designs.ranked import RankedDesign
 
 
-def parse_design(text: str) -> str | Design:
+def parse_design(text: str) -> str | Design | RankedDesign:
     """Return a design with the options that follow its name after colons; a name alone as it is.
 
     Raises
@@ -32,14 +33,16 @@ def parse_design(text: str) -> str | Design:
     if not given:
         return text
     from bayes_assess.designs import DESIGNS  # and with them JAX, which takes a second
+    from bayes_assess.designs.ranked import RANKED_DESIGNS
 
-    if name not in DESIGNS:
-        meant = did_you_mean(name, DESIGNS)
-        raise DesignError(f"There is no design {name!r} with options; the designs are {', '.join(DESIGNS)}.{meant}")
-    kind = DESIGNS[name]
+    designs: dict[str, Any] = {**RANKED_DESIGNS, **DESIGNS}  # random, which both have, takes no options in either
+    if name not in designs:
+        meant = did_you_mean(name, designs)
+        raise DesignError(f"There is no design {name!r} with options; the designs are {', '.join(designs)}.{meant}")
+    kind = designs[name]
     # Options of numbers and texts; strata of features are for Python.
-    known = {option: one.default for option, one in inspect.signature(kind).parameters.items()}
-    known = {option: default for option, default in known.items() if isinstance(default, int | float | str)}
+    parameters = inspect.signature(kind).parameters.items()
+    known = {option: _kind_of(one) for option, one in parameters if _kind_of(one) is not None}
     options = {}
     for pair in given:
         option, equals, value = pair.partition("=")
@@ -49,8 +52,16 @@ def parse_design(text: str) -> str | Design:
                 f"Options of a design are written such as poisson:labels=curve, and {name} has {having}; "
                 f"found {pair!r}."
             )
-        options[option] = _value(name, option, value, type(known[option]))
+        options[option] = _value(name, option, value, known[option])
     return kind(**options)
+
+
+def _kind_of(parameter: inspect.Parameter) -> Any:
+    """Return the kind of an option: that of its default or, where that is None, the first of its annotation."""
+    if isinstance(parameter.default, int | float | str):
+        return type(parameter.default)
+    kinds = {"int": int, "float": float, "str": str}
+    return kinds.get(str(parameter.annotation).split(" | ")[0]) if parameter.default is None else None
 
 
 def _value(name: str, option: str, text: str, kind: type) -> str | int | float:

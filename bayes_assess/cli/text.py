@@ -25,11 +25,13 @@ from bayes_assess.questions import (
     LeastCalibrated,
     Metric,
     MostCostly,
+    TwoCalibrations,
     TwoGroups,
     TwoSystems,
 )
 from bayes_assess.results import (
     BeliefMetricResult,
+    CalibrationComparisonResult,
     CompareResult,
     ConfusionResult,
     CurveResult,
@@ -146,7 +148,7 @@ def _asked(assessment: Assessment) -> tuple[str, str]:
         if question.by is None:
             return f"by {bins.description}", f" in {bins.n_groups:,} bins{note}"
         return f"by {cells.description}", f" in {groups.n_groups:,} groups of {bins.n_groups:,} bins{note}"
-    which = f" ({' and '.join(question.names())})" if isinstance(question, TwoGroups) else ""
+    which = f" ({' and '.join(question.names())})" if isinstance(question, TwoCalibrations | TwoGroups) else ""
     return f"by {cells.description}{which}", f" in {cells.n_cells:,} groups{note}"
 
 
@@ -266,10 +268,14 @@ def _confusions(result: ConfusionResult) -> Table:
     return _fitted(columns, title, ("share",), names=2)
 
 
+_ACCURATE = ("less accurate", "more accurate")
+
+
 def _verdict(result: CompareResult) -> Table:
     first, second = result.names
     rope = points(result.question.rope)
-    events = [f"less accurate by more than {rope}", f"within {rope}", f"more accurate by more than {rope}"]
+    low, high = ("lower", "higher") if isinstance(result, CalibrationComparisonResult) else _ACCURATE
+    events = [f"{low} by more than {rope}", f"within {rope}", f"{high} by more than {rope}"]
     columns = {f"{_cut([first], _WIDTH // 2)[0]} is": events, "probability": result.masses}
     return Table(columns, title=f"{first} compared with {second}", formats={"probability": ".3f"})
 
@@ -283,6 +289,9 @@ def _sides(result: CompareResult) -> Table:
         return _fitted(columns, f"Labels by who is right: first {first}, second {second}")
     full = result.table()
     columns = {name: full[name] for name in ("group", "items")}
+    if isinstance(result, CalibrationComparisonResult):
+        columns |= {"labels": full["labelled"], "ece": full["ece"], "interval": _intervals(full)}
+        return _fitted(columns, full.title, ("ece",))
     columns |= {
         "labels": full["labelled"],
         "right": full["right"],

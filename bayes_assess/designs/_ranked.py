@@ -148,12 +148,13 @@ class RankedDesign(ABC):
             Probability with which it may not hold the curve; None: take estimates as if they were exact, corrected
             for the errors of annotators.
         """
-        ranks = self.queried(promise, plan)
+        estimated = self.queried(promise, plan)
+        ranks = np.union1d(self.known(promise, labels, plan), estimated)
         values = labels.precision_at(ranks)
         if delta is None:
             values = debiased(values, promise.eta)
             return self._envelope(promise, ranks, values, values, labels.n_items)
-        radius = labels.radius_at(ranks, delta / (2 * len(ranks)), noisy=promise.eta > 0)
+        radius = labels.radius_at(ranks, delta / (2 * len(estimated)), noisy=promise.eta > 0)
         ends = debiased_interval(values - radius, values + radius, promise.eta)
         return RateBand(self._envelope(promise, ranks, *ends, labels.n_items), delta / 2)
 
@@ -163,6 +164,10 @@ class RankedDesign(ABC):
     def queried(self, promise: Promise, plan: SamplingPlan) -> Int[np.ndarray, " k"]:
         """Return the ranks whose precision the labels estimate."""
         return plan.edges
+
+    def known(self, promise: Promise, labels: RankedLabels, plan: SamplingPlan) -> Int[np.ndarray, " n"]:
+        """Return further ranks whose precision the labels show: none, unless a design looks into the head."""
+        return np.zeros(0, np.int64)
 
     def slack(self, promise: Promise, n_items: int) -> int:
         """Return how far apart ranks are whose precisions are known to decrease."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -13,8 +15,8 @@ from bayes_assess.acquisition.importance import blockwise_proposal, deterministi
 from bayes_assess.designs._stratifying import Stratifying
 from bayes_assess.designs._weighted import WeightedState, check_interval
 from bayes_assess.designs._with_replacement import WithReplacement
-from bayes_assess.errors import DesignError
-from bayes_assess.models.dirichlet_tree import DirichletTree, Tree, fit_latent, latent_prior, refresh
+from bayes_assess.errors import DesignError, PartitionError
+from bayes_assess.models.dirichlet_tree import DirichletTree, Tree, explicit_tree, fit_latent, latent_prior, refresh
 
 _EPSILON = 1e-3  # of the greatest norm
 _FLOOR = 0.1  # of all new labels
@@ -123,6 +125,9 @@ class Adaptive(Stratifying, WithReplacement):
         Depth of the tree; 1 is a flat one. By default as deep as binary branching makes it.
     branching : int
         Children of a node, at most.
+    children : nested sequences, optional
+        Any other tree, in the place of `depth` and `branching`: families of block numbers, 0 for the stratum of the
+        least scores, and of families, such as ``[[0, 1], [2, [3, 4]]]``; as a text, the same as JSON.
     oracle : {"deterministic", "stochastic"}
         Form of model and proposal, which follow the oracle of the session or study. That for a stochastic oracle is
         refused where one label of every item is taken for its truth.
@@ -153,11 +158,14 @@ class Adaptive(Stratifying, WithReplacement):
     stage: int = 1
     floor: float = _LEARNING_FLOOR
     decay: Literal["share", "labels"] = "share"
+    children: str | Sequence[Any] | None = None
 
     name: ClassVar[str] = "adaptive"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.children is not None:
+            object.__setattr__(self, "children", self._nested(self.children))
         options = {
             "oracle": ("deterministic", "stochastic"),
             "level": ("item", "block"),
@@ -169,8 +177,38 @@ class Adaptive(Stratifying, WithReplacement):
         if self.stage < 1:
             raise DesignError(f"A stage is at least one label; found {self.stage!r}.")
 
+    def _nested(self, children: Any) -> tuple[Any, ...]:
+        if self.depth is not None or self.branching != 2:
+            raise DesignError("A tree is given by its children, or by depth and branching; leave one of them out.")
+        if isinstance(children, str):
+            try:
+                children = json.loads(children)
+            except ValueError:
+                raise DesignError(
+                    f"The children of a tree are nested lists of block numbers, such as [[0, 1], [2, 3]]; "
+                    f"found {show(children)}."
+                ) from None
+        try:
+            return explicit_tree(children).children
+        except PartitionError as error:
+            raise DesignError(str(error)) from None
+
     def tree(self, n_blocks: int) -> Tree:
-        """Return the tree over so many blocks."""
+        """Return the tree over so many blocks.
+
+        Raises
+        ------
+        DesignError
+            If its children are given, and are of another number of blocks.
+        """
+        if self.children is not None:
+            tree = explicit_tree(self.children)
+            if tree.n_leaves != n_blocks:
+                raise DesignError(
+                    f"The tree has {tree.n_leaves:,} blocks for leaves, and the pool falls into {n_blocks:,}: its "
+                    f"scores may have fewer values than strata were asked for. Give children of {n_blocks:,} blocks."
+                )
+            return tree
         return Tree.flat(n_blocks) if self.depth == 1 else Tree(n_blocks, self.branching, self.depth)
 
     @x64

@@ -11,7 +11,13 @@ import numpy as np
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.suggestions import did_you_mean
-from bayes_assess.acquisition.precision_curve import bisect, geometric_ranks, random_prefix, window_bounds
+from bayes_assess.acquisition.precision_curve import (
+    bisect,
+    geometric_ranks,
+    random_prefix,
+    telling_ranks,
+    window_bounds,
+)
 from bayes_assess.designs._base import Design
 from bayes_assess.designs._ranked import Band as Band
 from bayes_assess.designs._ranked import Promise as Promise
@@ -22,18 +28,39 @@ from bayes_assess.designs.variance_reduction import VarianceReduction
 from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.estimators.ranked_labels import RankedLabels, debiased, debiased_interval
 
+PREFIXES = ("last", "every")
+
 
 @dataclass(frozen=True)
 class AdaStrat(RankedDesign):
     """Query where the curve is least known: bisect until its envelope is narrow enough ([ADA] Algorithm 1).
 
+    Parameters
+    ----------
+    prefix : {"last", "every"}
+        Ranks of the head, which is labelled whole, that bound the curve beyond it: its last one, or every one, as
+        Algorithm 1 has it. Where annotators err its precisions are not known, and the last one alone is taken.
+
+    Raises
+    ------
+    DesignError
+        If `prefix` is neither.
+
     Examples
     --------
-    >>> AdaStrat().name
+    >>> AdaStrat(prefix="every").name
     'adastrat'
     """
 
+    prefix: str = "last"
+
     name: ClassVar[str] = "adastrat"
+
+    def __post_init__(self) -> None:
+        if self.prefix not in PREFIXES:
+            raise DesignError(
+                f"The prefix bounds a curve by its 'last' rank or 'every' one; found {show(self.prefix)}."
+            )
 
     def planned(self, promise: Promise, n_items: int, p_min: float) -> SamplingPlan:
         """Query the last rank."""
@@ -43,12 +70,22 @@ class AdaStrat(RankedDesign):
     def next_plan(self, promise: Promise, labels: RankedLabels, plan: SamplingPlan) -> SamplingPlan:
         """Query the middles of all intervals that are not narrow enough; earlier queries get the labels they lack."""
         assert plan.p_min is not None  # refine sees to it
-        estimates = debiased(labels.precision_at(plan.edges), promise.eta)
-        heights = self._envelope(promise, plan.edges, estimates, estimates, labels.n_items).gaps()
+        known = self.known(promise, labels, plan)
+        ranks = np.union1d(known, plan.edges)
+        estimates = debiased(labels.precision_at(ranks), promise.eta)
+        heights = self._envelope(promise, ranks, estimates, estimates, labels.n_items).gaps()[len(known) :]
         new = bisect(plan.edges, heights, promise.epsilon)
         if not len(new):
             return plan._replace(done=True)
         return queries(promise, np.union1d(plan.edges, new), plan.p_min)
+
+    def known(self, promise: Promise, labels: RankedLabels, plan: SamplingPlan) -> Int[np.ndarray, " n"]:
+        """Return the ranks of the head that bound the curve beyond it, besides the last one."""
+        head = int(plan.edges[0])
+        if self.prefix == "last" or promise.eta or labels.counts(plan.edges)[0][0] < head:
+            return super().known(promise, labels, plan)
+        precision = labels.precision_at(np.arange(1, head + 1))
+        return telling_ranks(precision, self.slack(promise, labels.n_items), promise.monotone_from)
 
 
 @dataclass(frozen=True)
@@ -213,7 +250,7 @@ def find_curve_design(design: Any) -> RankedDesign | Design:
     Examples
     --------
     >>> find_curve_design("adastrat")
-    AdaStrat()
+    AdaStrat(prefix='last')
     """
     if isinstance(design, RankedDesign | VarianceReduction):
         return design

@@ -160,6 +160,38 @@ def ratio_variance(f: Float[np.ndarray, " n"], g: Float[np.ndarray, " n"], inclu
     return float((square / b).sum() / bottom**2)
 
 
+def ratio_bias(total: Float[np.ndarray, " 2"], covariance: Float[np.ndarray, "2 2"]) -> float:
+    r"""Estimate by how much the ratio of two unbiased totals is too great on average, to first order.
+
+    .. math:: E \frac{\hat f}{\hat g} - \frac{f}{g} \approx
+              \frac{\frac{f}{g} \mathrm{Var}(\hat g) - \mathrm{Cov}(\hat f, \hat g)}{g^2}
+
+    (J. N. K. Rao, "Ratio estimators", Encyclopedia of Statistical Sciences, 1988). [SEME] takes the ratio for unbiased.
+    Of a positive item that was not predicted f is 0 and g is not: the less likely such items are to be drawn, the
+    more F1 is overstated. It falls as one over the number of labels.
+
+    Parameters
+    ----------
+    total : (2,)
+        Estimated totals of f and g, as of `Rounds.total`.
+    covariance : (2, 2)
+        Theirs, as of `Rounds.covariance`.
+
+    Returns
+    -------
+    The bias; 0 where the total of g is.
+
+    Examples
+    --------
+    >>> losses, b = np.array([[1.0, 1.0], [0.0, 0.5]]), np.array([1.0, 0.25])
+    >>> rounds = Rounds.zeros(2).add(losses, b)
+    >>> rounds.total.tolist(), round(ratio_bias(rounds.total, rounds.covariance), 6)  # 1 / 3 (12 / 4) / 3^2
+    ([1.0, 3.0], 0.111111)
+    """
+    (f, g), v = np.asarray(total, np.float64), np.asarray(covariance, np.float64)
+    return float((f / g * v[1, 1] - v[0, 1]) / g**2) if g else 0.0
+
+
 def beta_interval(value: Any, variance: Any, level: float = 0.95) -> Float[np.ndarray, "*shape 2"]:
     """Compute the interval of the Beta distribution with this mean and variance ([SEME] sec. 2.2).
 

@@ -15,7 +15,7 @@ from bayes_assess._tools.lazy import jit, jnp
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.weighted import Estimate
-from bayes_assess.measures import RealMeasures
+from bayes_assess.measures import GroupedRealMeasures, RealMeasures
 
 _LONGEST = 30.0  # natural logarithm of a factor, beyond which nothing is known anyway
 
@@ -23,7 +23,7 @@ _LONGEST = 30.0  # natural logarithm of a factor, beyond which nothing is known 
 def weighted_numbers(
     design: Any,
     state: Any,
-    spec: RealMeasures,
+    spec: RealMeasures | GroupedRealMeasures,
     losses: Float[np.ndarray, "n D"],
     cells: Int[np.ndarray, " n"],
     outcomes: Int[np.ndarray, " n"],
@@ -46,7 +46,7 @@ def weighted_numbers(
     ----------
     design, state
         A weighted design, and its state whose measure is an `AskedDeviations`.
-    spec : RealMeasures
+    spec : RealMeasures or GroupedRealMeasures
     losses : (n, D)
         Of the labelled items.
     cells, outcomes : (n,)

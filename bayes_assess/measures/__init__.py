@@ -27,6 +27,7 @@ from bayes_assess.measures._pr_curve import pr_curve as pr_curve
 from bayes_assess.measures._ranking import Levels as Levels
 from bayes_assess.measures._ranking import RankingTable as RankingTable
 from bayes_assess.measures._ranking import area as area
+from bayes_assess.measures._real import GroupedRealMeasures as GroupedRealMeasures
 from bayes_assess.measures._real import RealMeasures as RealMeasures
 from bayes_assess.measures._registry import LOSSES as LOSSES
 from bayes_assess.measures._registry import MEASURES as MEASURES

@@ -11,7 +11,7 @@ import numpy as np
 from bayes_assess._tools.arrays import CHUNK
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.lazy import jax, jit, jnp
-from bayes_assess._tools.shapes import Array, Bool, Float
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.measures._measure import Measure, output_names, sizes
 from bayes_assess.measures._pool_losses import Measures, combine
 from bayes_assess.measures._stacked import Part, defined, jacobian, value
@@ -66,6 +66,18 @@ class RealMeasures:
         """Where the outputs lie, (k, 2)."""
         return tuple(one.range for one in self.measures for _ in range(sizes(one, 2)[1]))
 
+    @property
+    def first_losses(self) -> tuple[int, ...]:
+        """Number of the first loss of every output, (k,).
+
+        Examples
+        --------
+        >>> RealMeasures.of(["r2", "mae"]).first_losses
+        (0, 3)
+        """
+        starts = np.cumsum([0, *(sizes(one, 2)[0] for one in self.measures)]).tolist()
+        return tuple(start for one, start in zip(self.measures, starts, strict=False) for _ in range(sizes(one, 2)[1]))
+
     @cached_property
     def n_losses(self) -> int:
         """Number of losses, D."""
@@ -106,6 +118,89 @@ class RealMeasures:
             parts.append(Part(one.g, one.defined, n, (start,), 1, one.derivative, one.elementwise))
             start += n
         return tuple(parts)
+
+
+@dataclass(frozen=True)
+class GroupedRealMeasures:
+    """Measures of labels that are real numbers, of every group for itself.
+
+    An item has the losses (1[g] l, 1[g]) of its group g and 0 of the others, so that the risk is (G, D + 1), flat, and
+    a group's mean losses are the ratios R_g / P_g: exact at full labels, and a weighted mean of the group's own items
+    before.
+
+    Parameters
+    ----------
+    whole : RealMeasures
+    names : tuple of str
+        Of the G groups.
+
+    Examples
+    --------
+    >>> spec = GroupedRealMeasures(RealMeasures.of("mae"), ("site a", "site b"))
+    >>> losses = spec.grouped(np.array([[1.0], [3.0], [4.0]]), np.array([0, 0, 1]))
+    >>> spec.value(losses.mean(0)).tolist(), spec.jacobian(losses.mean(0)).round(6).tolist()
+    ([2.0, 4.0], [[1.5, -3.0, 0.0, 0.0], [0.0, 0.0, 3.0, -12.0]])
+    """
+
+    whole: RealMeasures
+    names: tuple[str, ...]
+
+    @property
+    def shift_invariant(self) -> bool:
+        """Whether a number added to all labels and predictions changes nothing."""
+        return self.whole.shift_invariant
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the outputs, group by group, (G k,)."""
+        return tuple(f"{output} ({name})" for name in self.names for output in self.whole.outputs)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs, G k."""
+        return len(self.outputs)
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """Where the outputs lie, (G k, 2)."""
+        return self.whole.ranges * len(self.names)
+
+    @property
+    def n_losses(self) -> int:
+        """Number of losses, G (D + 1)."""
+        return len(self.names) * (self.whole.n_losses + 1)
+
+    def grouped(self, losses: Float[np.ndarray, "n D"], group: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n E"]:
+        """Return the losses of items of these groups, (n, G (D + 1))."""
+        found = np.zeros((len(losses), len(self.names), self.whole.n_losses + 1))
+        found[np.arange(len(losses)), group] = np.append(losses, np.ones((len(losses), 1)), axis=1)
+        return found.reshape(len(losses), self.n_losses)
+
+    def value(self, risk: Float[np.ndarray, " E"]) -> Float[np.ndarray, " k"]:
+        """Compute the measures at the risk, 0 where they have no value."""
+        mean, share = self.means(risk)
+        return np.concatenate([self.whole.value(one) * (p > 0) for one, p in zip(mean, share, strict=True)])
+
+    def defined(self, risk: Float[np.ndarray, " E"]) -> Bool[np.ndarray, " k"]:
+        """Tell which measures have a value at the risk."""
+        mean, share = self.means(risk)
+        return np.concatenate([self.whole.defined(one) & (p > 0) for one, p in zip(mean, share, strict=True)])
+
+    def jacobian(self, risk: Float[np.ndarray, " E"]) -> Float[np.ndarray, "k E"]:
+        """Compute the derivatives of the measures, 0 where they have none."""
+        mean, share = self.means(risk)
+        k, n = self.whole.n_outputs, len(self.names)
+        found = np.zeros((n, k, n, self.whole.n_losses + 1))
+        for g in np.flatnonzero(share > 0):
+            own = self.whole.jacobian(mean[g]) / share[g]
+            found[g, :, g] = np.append(own, -(own @ mean[g])[:, None], axis=1)
+        return found.reshape(n * k, -1)
+
+    def means(self, risk: Float[np.ndarray, " E"]) -> tuple[Float[np.ndarray, "G D"], Float[np.ndarray, " G"]]:
+        """Return the mean losses of every group, 0 of those without a share, and the shares."""
+        table = np.asarray(risk).reshape(len(self.names), -1)
+        share = table[:, -1]
+        return table[:, :-1] / np.where(share > 0, share, 1.0)[:, None] * (share > 0)[:, None], share
 
 
 @partial(jit, static_argnums=0)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bayes_assess.questions._base import Question as Question
+from bayes_assess.questions._comparison import Comparison as Comparison
 from bayes_assess.questions._extremes import ExtremeQuestion as ExtremeQuestion
 from bayes_assess.questions._extremes import mean_reciprocal_rank as mean_reciprocal_rank
 from bayes_assess.questions._setting import Setting as Setting
@@ -16,6 +17,7 @@ from bayes_assess.questions.accuracy import LeastAccurate as LeastAccurate
 from bayes_assess.questions.accuracy import MostAccurate as MostAccurate
 from bayes_assess.questions.calibration import Calibration as Calibration
 from bayes_assess.questions.calibration import LeastCalibrated as LeastCalibrated
+from bayes_assess.questions.calibration_comparison import TwoCalibrations as TwoCalibrations
 from bayes_assess.questions.comparison import Compare as Compare
 from bayes_assess.questions.confusion import ConfusionMatrix as ConfusionMatrix
 from bayes_assess.questions.confusion import MostCostly as MostCostly
@@ -32,6 +34,9 @@ from bayes_assess.questions.paired_comparison import PairedComparison as PairedC
 from bayes_assess.questions.pr_curve import PRCurve as PRCurve
 from bayes_assess.questions.precision_curve import PrecisionCurve as PrecisionCurve
 from bayes_assess.questions.rate import Rate as Rate
+from bayes_assess.questions.recall import GroupRecall as GroupRecall
+from bayes_assess.questions.recall import HighestRecall as HighestRecall
+from bayes_assess.questions.recall import LowestRecall as LowestRecall
 from bayes_assess.questions.system_comparison import TwoSystems as TwoSystems
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
@@ -40,6 +45,9 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         GroupAccuracy,
         LeastAccurate,
         MostAccurate,
+        GroupRecall,
+        LowestRecall,
+        HighestRecall,
         ConfusionMatrix,
         MostCostly,
         Calibration,

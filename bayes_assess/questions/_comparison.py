@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import Bool, Float, Int
+from bayes_assess.errors import QuestionError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._base import Question
@@ -53,8 +55,47 @@ class Comparison(Question):
         return masses.reshape(*counts.shape[:-2], *masses.shape[1:])
 
     def __repr__(self) -> str:
-        shown = {name: getattr(self, name, None) for name in ("first", "second", "by", "rope", "target")}
+        options = ("first", "second", "by", "rope", "measure", "bins", "target")
+        shown = {name: getattr(self, name, None) for name in options}
         return f"Compare({', '.join(f'{name}={value!r}' for name, value in shown.items() if value is not None)})"
+
+
+class GroupPair(Comparison):
+    """What comparisons of two groups share: which cells they have."""
+
+    first: Any
+    second: Any
+
+    def check(self, cells: Cells) -> None:
+        """Raise QuestionError if the groups do not exist, are one, or have no items."""
+        first, second = self.pair(cells)
+        if first == second:
+            raise QuestionError(f"Group {show(self.first)} is compared with itself; name two different groups.")
+        sizes = self.group_sizes(cells)
+        for name, group in ((self.first, first), (self.second, second)):
+            if sizes is None or not sizes[group]:
+                raise QuestionError(f"Group {show(name)} has no items in this pool; there is nothing to compare.")
+
+    def pair(self, cells: Cells) -> tuple[int, int]:
+        """Numbers of the two groups; plain texts of numbers are accepted for names, as from a command line."""
+        return self._find(cells, self.first), self._find(cells, self.second)
+
+    def names(self) -> tuple[str, str]:
+        """Name the two groups."""
+        return str(self.first), str(self.second)
+
+    def playable(self, cells: Cells) -> Bool[np.ndarray, " K"]:
+        """Only cells of the two groups."""
+        n_groups = len(self.groups(cells))
+        return np.repeat(np.isin(np.arange(n_groups), self.pair(cells)), cells.n_cells // n_groups)
+
+    def _find(self, cells: Cells, name: Any) -> int:
+        names = self.groups(cells)
+        found = np.flatnonzero(names.astype(str) == str(name))
+        if len(found) != 1:
+            known = ", ".join(str(one) for one in names[:20]) + (", ..." if len(names) > 20 else "")
+            raise QuestionError(f"There is no group {show(name)} by {cells.parts[0].description}; there are {known}.")
+        return int(found[0])
 
 
 def success(

@@ -120,20 +120,30 @@ class _CalibrationQuestion(Question):
     def _widened(
         self, cells: Cells, posterior: Belief, counts, level: float, seed: int
     ) -> Float[np.ndarray, "N ... 2"]:
-        tails, sizes = [(1 - level) / 2, (1 + level) / 2], pool_size(self, cells)
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        errors, least, most = self._error_draws(cells, posterior, counts, seed)
+        low, high = np.quantile(self._answer(errors), tails, axis=0)
+        low = np.minimum(low, np.quantile(self._answer(least), tails[0], axis=0))
+        high = np.maximum(high, np.quantile(self._answer(most), tails[1], axis=0))
+        return np.stack([low, high], axis=-1)
+
+    def _error_draws(
+        self, cells: Cells, posterior: Belief, counts, seed: int
+    ) -> tuple[Float[np.ndarray, "S N G"], Float[np.ndarray, "S N G"], Float[np.ndarray, "S N G"]]:
+        """Draw calibration errors: as they are, with gaps in the direction of their means, and of no calibration."""
+        sizes = pool_size(self, cells)
 
         def drawn(belief: Belief) -> Float[np.ndarray, "S N K"]:
             return np.concatenate(list(value_draws(belief, counts, sizes, seed, _DRAWS)))
 
         accuracy = drawn(posterior)
-        low, high = np.quantile(self._answer(self.error_of(cells, accuracy)), tails, axis=0)
+        errors = self.error_of(cells, accuracy)
         gap = accuracy - np.asarray(cells.mean_score)
         one_way = (self.shares(cells) * by_group(cells, np.sign(gap.mean(0)) * gap)).sum(-1)
-        low = np.minimum(low, np.maximum(np.quantile(self._answer(one_way), tails[0], axis=0), 0.0))
+        most = errors
         if isinstance(posterior, HierarchicalCalibration):
-            errors = self._answer(self.error_of(cells, drawn(posterior.uncalibrated())))
-            high = np.maximum(high, np.quantile(errors, tails[1], axis=0))
-        return np.stack([low, high], axis=-1)
+            most = self.error_of(cells, drawn(posterior.uncalibrated()))
+        return errors, np.maximum(one_way, 0.0), most
 
     def _answer(self, errors: Float[np.ndarray, "*batch G"]) -> Float[np.ndarray, "*batch G"]:
         return errors[..., 0] if self.by is None else errors

@@ -13,6 +13,7 @@ from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import check_target
 from bayes_assess.questions._comparison import Comparison
+from bayes_assess.questions.calibration_comparison import MEASURE, TwoCalibrations
 from bayes_assess.questions.group_comparison import AllPairs, TwoGroups
 from bayes_assess.questions.measure_comparison import MeasureComparison
 from bayes_assess.questions.measure_pairs import MeasurePairs
@@ -30,6 +31,7 @@ def Compare(
     positive: Any = None,
     values: Any = None,
     pair: str | None = None,
+    bins: Any = None,
     target: str = "pool",
 ) -> Comparison | MeasureComparison | MeasurePairs:
     """Is one better than the other, by more than what counts as equal? See [ABA] "Comparison".
@@ -54,7 +56,7 @@ def Compare(
         names, of systems of the pool (``"prediction"`` is its own) or of groups of the column `by`. ``"rate"`` is the
         share of positive labels, see `Rate`, and ``"mean"`` the mean rating, see `Mean`: groups, such as the system
         that gave an answer, are compared by them. With `by` alone, all of its groups are ranked by the measure, and all
-        pairs compared.
+        pairs compared. ``"ece"`` is the expected calibration error, of two groups.
     positive : class name, optional
         Positive class of two-class measures, as for `Metric`.
     values : mapping or sequence, optional
@@ -63,13 +65,15 @@ def Compare(
         Column that says which items of the two groups belong together, such as the prompt that both systems answered:
         of every value each group has one item. Rates and means are then compared by pairs of which both halves are
         asked for and told together, so that what the halves have in common cancels.
+    bins : int or ScoreBins, optional
+        Bins of the confidence inside both groups for ``measure="ece"``, as for `Calibration`; ten by default.
     target : {"pool", "population"}
         Whether D is that of the items of this pool, which is known once those that are compared are labelled, or of
         the population that the pool was drawn from, as in [ABA].
 
     Returns
     -------
-    TwoGroups, AllPairs, TwoSystems, MeasureComparison, PairedComparison or MeasurePairs
+    TwoGroups, AllPairs, TwoSystems, TwoCalibrations, MeasureComparison, PairedComparison or MeasurePairs
 
     Raises
     ------
@@ -89,6 +93,14 @@ def Compare(
     cat is more than 5 points more accurate than dog, as their labels show.
     """
     check_target(target)
+    if isinstance(measure, str) and measure == MEASURE:
+        if {positive, pair} != {None} or values is not None:
+            raise QuestionError("Calibration errors have no positive class, values or pairs; leave them out.")
+        if by is None or first is None or second is None or np.ndim(first) or np.ndim(second):
+            raise QuestionError("Calibration errors are compared of two groups by name: Compare(first, second, by=).")
+        return TwoCalibrations(by, checked_rope(rope), first, second, 10 if bins is None else bins, target=target)
+    if bins is not None:
+        raise QuestionError("Bins of the confidence are for measure='ece'; leave out bins=.")
     if not (isinstance(measure, str) and measure == "accuracy"):
         options = {"measure": measure, "positive": positive, "values": values} | ({"pair": pair} if pair else {})
         return _measures_compared(first, second, by, rope, target=target, **options)

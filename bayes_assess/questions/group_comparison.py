@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.arrays import show
-from bayes_assess._tools.shapes import Bool, Float, Int
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.rewards import ExpectedLambda, PairwiseLambda, Reward
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import pair_masses, value_draws, value_mean
@@ -18,7 +17,7 @@ from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import pool_size
-from bayes_assess.questions._comparison import Comparison, success
+from bayes_assess.questions._comparison import Comparison, GroupPair, success
 from bayes_assess.questions._priors import accuracy_prior
 
 
@@ -62,34 +61,13 @@ class _GroupComparison(Comparison):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TwoGroups(_GroupComparison):
+class TwoGroups(GroupPair, _GroupComparison):
     """Which of two groups is more accurate? Made by `Compare`."""
 
     first: Any
     second: Any
 
     designs: ClassVar[tuple[str, ...] | None] = ("thompson", "top_two", "epsilon_greedy", "random", "random_group")
-
-    def check(self, cells: Cells) -> None:
-        """Raise QuestionError if the groups do not exist, are one, or have no items."""
-        first, second = self.pair(cells)
-        if first == second:
-            raise QuestionError(f"Group {show(self.first)} is compared with itself; name two different groups.")
-        for name, group in ((self.first, first), (self.second, second)):
-            if not cells.sizes[group]:
-                raise QuestionError(f"Group {show(name)} has no items in this pool; there is nothing to compare.")
-
-    def pair(self, cells: Cells) -> tuple[int, int]:
-        """Cells of the two groups."""
-        return _find_group(cells, self.first), _find_group(cells, self.second)
-
-    def names(self) -> tuple[str, str]:
-        """Name the two groups."""
-        return str(self.first), str(self.second)
-
-    def playable(self, cells: Cells) -> Bool[np.ndarray, " K"]:
-        """Only the two groups."""
-        return np.isin(np.arange(cells.n_cells), self.pair(cells))
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of either group is worth: the probability of the verdict to be expected after it."""
@@ -178,12 +156,3 @@ class AllPairs(_GroupComparison):
     def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
         for theta in value_draws(prior.update_counts(counts), counts, pool_size(self, cells), seed, n):
             yield theta[..., :, None] - theta[..., None, :]
-
-
-def _find_group(cells: Cells, name: Any) -> int:
-    """Cell of the group of that name; plain texts of numbers are accepted, as from a command line."""
-    found = np.flatnonzero(cells.names.astype(str) == str(name))
-    if len(found) != 1:
-        known = ", ".join(str(one) for one in cells.names[:20]) + (", ..." if cells.n_cells > 20 else "")
-        raise QuestionError(f"There is no group {show(name)} by {cells.description}; there are {known}.")
-    return int(found[0])

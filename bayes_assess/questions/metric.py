@@ -137,9 +137,8 @@ class Metric(Question):
         if pool.exact is not None and not _of_label_sets(self.measure) and RealMeasures.of(self.measure) is not None:
             from bayes_assess.questions.numeric_metric import NumericMetric  # which imports this module
 
-            return NumericMetric(
-                self.measure, positive=self.positive, systems=self.systems, by=self.by, average=self.average
-            )
+            options = {name: getattr(self, name) for name in ("positive", "systems", "by", "average")}
+            return NumericMetric(self.measure, **options).for_pool(pool)
         if _of_label_sets(self.measure):
             raise QuestionError(
                 f"Measures of items with several labels each, such as {show(self.measure)}, need a pool of such items; "
@@ -148,11 +147,11 @@ class Metric(Question):
         self.check_pool(pool)
         return self
 
-    def _refuse_options(self, what: str, instead: str) -> None:
+    def _refuse_options(self, what: str, instead: str, but: tuple[str, ...] = ()) -> None:
         """Raise QuestionError if an option is given that measures of some kind of pool do not take."""
         for option in ("positive", "systems", "by", "average"):
             value = getattr(self, option)
-            if value is not None and len(np.atleast_1d(value)):
+            if option not in but and value is not None and len(np.atleast_1d(value)):
                 raise QuestionError(f"Measures of {what} take no {option}; found {show(value)}. {instead}")
 
     @property

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.arrays import CHUNK
+from bayes_assess._tools.arrays import CHUNK, listing, show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.asked_deviations import AskedDeviations
 from bayes_assess.designs import NUMERIC
 from bayes_assess.errors import PriorError, QuestionError
 from bayes_assess.estimators.weighted_numbers import numbers_interval
-from bayes_assess.measures import RealMeasures
+from bayes_assess.measures import GroupedRealMeasures, RealMeasures
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.deviation_strata import DeviationStrata
 from bayes_assess.pool.groups import Partition, partition
@@ -25,6 +26,7 @@ from bayes_assess.pool.strata import Strata
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions.metric import Metric, ScorePrior
 
+_MOST_GROUPS = 50  # that measures are told apart for
 _DIGITS = 9  # of deviations, so that machines that round sums in another way cut the same strata
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(8)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
@@ -53,22 +55,30 @@ class NumericMetric(Metric):
     designs: ClassVar[tuple[str, ...]] = NUMERIC  # type: ignore[assignment,misc]
     f_alpha: ClassVar[None] = None  # type: ignore[assignment,misc]
     is_of_order: ClassVar[bool] = False  # type: ignore[assignment,misc]
+    group_names: tuple[str, ...] = field(default=(), init=False, repr=False)  # as `for_pool` finds them
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._refuse_options("labels that are numbers", "They are of the whole pool and its own predictions.")
+        self._refuse_options("labels that are numbers", "They are of the pool's own predictions.", but=("by",))
+        if self.by is not None and not isinstance(self.by, str):
+            raise QuestionError(f"Measures of numbers are asked by a column of groups; found by={show(self.by)}.")
 
     @cached_property
-    def spec(self) -> RealMeasures:
-        """The measures."""
+    def whole(self) -> RealMeasures:
+        """The measures, of all items."""
         found = RealMeasures.of(self.measure)
         assert found is not None  # `Metric.for_pool` has seen to it
         return found
 
     @property
+    def spec(self) -> RealMeasures | GroupedRealMeasures:
+        """The measures, of all items or of every group; which groups there are, `for_pool` knows."""
+        return self.whole if self.by is None else GroupedRealMeasures(self.whole, self.group_names)
+
+    @property
     def name(self) -> str:
         """What the question is called."""
-        return f"Metric({', '.join(self.spec.outputs)})"
+        return f"Metric({', '.join(self.whole.outputs)})"
 
     def for_pool(self, pool: Pool) -> NumericMetric:
         """Return the question itself, or raise QuestionError if labels of this pool are no numbers."""
@@ -77,7 +87,19 @@ class NumericMetric(Metric):
                 f"{self.name} is of labels that are real numbers; say that they are by bounds=(0, 100), or "
                 "bounds=(-inf, inf), of a pool of predictions."
             )
-        return self
+        if self.by is None:
+            return self
+        names = tuple(f"{self.by} {name}" for name in _groups(pool, self.by)[0].tolist())
+        if len(names) > _MOST_GROUPS:
+            raise QuestionError(
+                f"Measures of numbers are told apart for up to {_MOST_GROUPS} groups, and {self.by} has "
+                f"{len(names):,}; merge some, or ask of parts of the pool."
+            )
+        if names == self.group_names:
+            return self
+        asked = copy(self)
+        object.__setattr__(asked, "group_names", names)
+        return asked
 
     def labelled_pool(self, pool: Any) -> NumberPool:
         """Return the pool whose labels are taken as they are told."""
@@ -99,7 +121,7 @@ class NumericMetric(Metric):
         assert isinstance(pool, NumberPool)
         if isinstance(strata, RankStrata):
             raise QuestionError("Calibration curves are of classes; labels='curve' cannot serve measures of numbers.")
-        h = item_deviations(pool, self.spec)
+        h = item_deviations(pool, self.whole, None if self.by is None else _groups(pool, self.by)[1])
         groups = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
         if isinstance(strata, DeviationStrata):
             alike = np.ptp(h) == 0
@@ -132,15 +154,25 @@ class NumericMetric(Metric):
         return np.zeros(len(labels), np.int64)
 
     def losses_of(self, pool: NumberPool, items: Any, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
-        """Return the losses of items with these labels, numbers."""
-        centre = _centre(pool, self.spec)
-        return self.spec.losses(labels - centre, pool.numbers[items] - centre)
+        """Return the losses of items with these labels, numbers; of groups, those of their own."""
+        centre = _centre(pool, self.whole)
+        losses, spec = self.whole.losses(labels - centre, pool.numbers[items] - centre), self.spec
+        return losses if isinstance(spec, RealMeasures) else spec.grouped(losses, _groups(pool, str(self.by))[1][items])
+
+    def losses_of_any(self, pool: NumberPool, items: Any, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
+        """Return the losses that items with these labels would have in every group, (n G, D)."""
+        spec = self.spec
+        if isinstance(spec, RealMeasures):
+            return self.losses_of(pool, items, labels)
+        centre = _centre(pool, self.whole)
+        losses = self.whole.losses(labels - centre, pool.numbers[items] - centre)
+        return np.concatenate([spec.grouped(losses, np.full(len(losses), g)) for g in range(len(spec.names))])
 
     def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from all labels of a pool; see `Question.truth`."""
         exact = self.labelled_pool(pool)
-        codes = exact.label_space.complete_codes(labels, exact.n_items)
-        return self._value(self.full_counts(exact, None, codes, 2))
+        codes, asked = exact.label_space.complete_codes(labels, exact.n_items), self.for_pool(exact)
+        return asked._value(asked.full_counts(exact, None, codes, 2))
 
     def full_counts(self, pool: Pool, cells: Any, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:
         """Return the mean losses at full labels, (D,): cells do not tell what the labels are."""
@@ -160,11 +192,20 @@ class NumericMetric(Metric):
         return self.shaped(self.spec, self.spec.value(risk))
 
 
-def believed_risk(pool: NumberPool, spec: RealMeasures) -> Float[np.ndarray, " D"]:
+def believed_risk(
+    pool: NumberPool, spec: RealMeasures, items: Int[np.ndarray, " n"] | None = None
+) -> Float[np.ndarray, " D"]:
     """Return the mean losses that predictions, and how far off they are expected to be, make one expect.
 
     Labels are taken to be y = f + u z, with predictions f, their spread u and normal z, by Gauss-Hermite quadrature.
     Where nothing is known of it, u is the standard deviation of the predictions.
+
+    Parameters
+    ----------
+    pool : NumberPool
+    spec : RealMeasures
+    items : (n,), optional
+        Whose losses are averaged; those of all items by default.
 
     Examples
     --------
@@ -172,18 +213,36 @@ def believed_risk(pool: NumberPool, spec: RealMeasures) -> Float[np.ndarray, " D
     >>> believed_risk(pool, RealMeasures.of("mse")).round(6).tolist()  # the mean of 1 and 9
     [5.0]
     """
-    total = np.zeros(spec.n_losses)
-    for _, losses in _expected(pool, spec):
-        total += np.einsum("j,jnd->d", _WEIGHTS, losses)
-    return total / pool.n_items
+    total, chosen = np.zeros(spec.n_losses), np.ones(pool.n_items, bool)
+    if items is not None:
+        chosen = np.isin(np.arange(pool.n_items), items)
+    for part, losses in _expected(pool, spec):
+        total += np.einsum("j,jnd->d", _WEIGHTS, losses[:, chosen[part]])
+    return total / chosen.sum()
 
 
-def item_deviations(pool: NumberPool, spec: RealMeasures) -> Float[np.ndarray, " M"]:
+def believed_losses(pool: NumberPool, question: NumericMetric) -> Float[np.ndarray, " D"]:
+    """Return the `believed_risk` of a question, (D,) or of every group, flat."""
+    spec = question.spec
+    if isinstance(spec, RealMeasures):
+        return believed_risk(pool, spec)
+    codes = _groups(pool, str(question.by))[1]
+    of_groups = [np.flatnonzero(codes == g) for g in range(len(spec.names))]
+    share = [len(items) / pool.n_items for items in of_groups]
+    means = [np.append(believed_risk(pool, spec.whole, items), 1.0) for items in of_groups]
+    return np.concatenate([p * mean for p, mean in zip(share, means, strict=True)])
+
+
+def item_deviations(
+    pool: NumberPool, spec: RealMeasures, group: Int[np.ndarray, " M"] | None = None
+) -> Float[np.ndarray, " M"]:
     r"""Return how far the label of every item can be expected to move the measures, up to a factor.
 
     .. math:: h_i^2 = \sum_k E_{y \sim N(f_i, u_i^2)} (Dg_k(R_0) \, l(y, f_i))^2 / \bar h_k^2,
 
-    each measure k in units of its mean square over the pool; see `believed_risk`.
+    each measure k in units of its mean square over the pool; see `believed_risk`. Of measures by `group` R_0 and the
+    means are those of the item's group, and h is divided by the root of its share, as one label tells the more of a
+    group the smaller that is.
 
     Examples
     --------
@@ -191,12 +250,18 @@ def item_deviations(pool: NumberPool, spec: RealMeasures) -> Float[np.ndarray, "
     >>> item_deviations(pool, RealMeasures.of("mae")).round(6).tolist()
     [0.333333, 1.0]
     """
-    jacobian = spec.jacobian(believed_risk(pool, spec))
-    squares = np.empty((pool.n_items, len(jacobian)))
+    codes = np.zeros(pool.n_items, np.int64) if group is None else group
+    size = np.bincount(codes)
+    of_groups = [None] if group is None else [np.flatnonzero(codes == g) for g in range(len(size))]
+    jacobian = np.stack([spec.jacobian(believed_risk(pool, spec, items)) for items in of_groups])
+    squares = np.empty((pool.n_items, spec.n_outputs))
     for items, losses in _expected(pool, spec):
-        squares[items] = np.einsum("j,jnk->nk", _WEIGHTS, (losses @ jacobian.T) ** 2)
-    scale = squares.mean(0)
-    found = np.sqrt((squares / np.where(scale > 0, scale, 1)).sum(-1))
+        moves = np.einsum("jnd,nkd->jnk", losses, jacobian[codes[items]])
+        squares[items] = np.einsum("j,jnk->nk", _WEIGHTS, moves**2)
+    total = np.zeros((len(size), spec.n_outputs))
+    np.add.at(total, codes, squares)
+    scale = total / np.maximum(size, 1)[:, None]
+    found = np.sqrt((squares / np.where(scale > 0, scale, 1)[codes]).sum(-1) * pool.n_items / size[codes])
     greatest = found.max()
     return np.round(found / greatest, _DIGITS) if greatest > 0 else np.ones(pool.n_items)
 
@@ -241,3 +306,14 @@ def expected_spread(pool: NumberPool) -> Float[np.ndarray, " M"]:
         if found.any():
             return found
     return np.full(pool.n_items, pool.numbers.std() or 1.0)
+
+
+def _groups(pool: Pool, by: str) -> tuple[np.ndarray, Int[np.ndarray, " M"]]:
+    """Names of the groups of a column, and the group of every item."""
+    if by not in pool.groups:
+        raise QuestionError(
+            f"There is no group column {show(by)} to ask by; the pool's group columns: "
+            f"{listing(list(pool.groups)) if pool.groups else 'none'}."
+        )
+    names, codes = np.unique(pool.groups[by], return_inverse=True)
+    return names, codes.reshape(-1)

@@ -7,6 +7,7 @@ from bayes_assess.questions import (
     Calibration,
     ConfusionMatrix,
     GroupAccuracy,
+    GroupRecall,
     LeastCalibrated,
     Mean,
     MeasureComparison,
@@ -19,6 +20,7 @@ from bayes_assess.questions import (
     PrecisionCurve,
     Question,
     Rate,
+    TwoCalibrations,
     TwoGroups,
     TwoSystems,
 )
@@ -30,6 +32,7 @@ from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_metric import BeliefMetricResult as BeliefMetricResult
 from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
 from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
+from bayes_assess.results.comparison import CalibrationComparisonResult as CalibrationComparisonResult
 from bayes_assess.results.comparison import CompareResult as CompareResult
 from bayes_assess.results.comparison import PairsResult as PairsResult
 from bayes_assess.results.comparison import TwoGroupsResult as TwoGroupsResult
@@ -62,15 +65,18 @@ from bayes_assess.results.precision_curve import PrecisionCurveResult as Precisi
 from bayes_assess.results.rate import BeliefRateResult as BeliefRateResult
 from bayes_assess.results.rate import RateResult as RateResult
 from bayes_assess.results.rate import WeightedRateResult as WeightedRateResult
+from bayes_assess.results.recall import RecallResult as RecallResult
 from bayes_assess.results.sensitivity import Sensitivity as Sensitivity
 
 _RESULTS: dict[type[Question], type[Result]] = {
     GroupAccuracy: GroupResult,
+    GroupRecall: RecallResult,
     ConfusionMatrix: ConfusionResult,
     MostCostly: CostResult,
     Calibration: CalibrationResult,
     LeastCalibrated: CalibrationResult,
     TwoGroups: TwoGroupsResult,
+    TwoCalibrations: CalibrationComparisonResult,
     TwoSystems: TwoSystemsResult,
     AllPairs: PairsResult,
     MeasureComparison: WeightedComparisonResult,

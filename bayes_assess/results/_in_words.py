@@ -13,6 +13,7 @@ from bayes_assess.questions import (
     ConfusionMatrix,
     ExtremeQuestion,
     GroupAccuracy,
+    GroupRecall,
     Mean,
     MeasureComparison,
     MeasurePairs,
@@ -21,6 +22,7 @@ from bayes_assess.questions import (
     PRCurve,
     PrecisionCurve,
     Rate,
+    TwoCalibrations,
     TwoGroups,
     TwoSystems,
 )
@@ -53,6 +55,8 @@ def question_in_words(question: Any) -> str:
         return f"{which} the {question.adjective}?"
     if isinstance(question, GroupAccuracy):
         return f"How accurate is the system{by and ','}{by}?"
+    if isinstance(question, GroupRecall):
+        return f"What share of the positive items does the system find{by and ','}{by}?"
     if isinstance(question, ConfusionMatrix):
         return "Which labels do the items of every predicted class have?"
     if isinstance(question, Calibration):
@@ -61,6 +65,8 @@ def question_in_words(question: Any) -> str:
         return f"Which groups{by} are more accurate than which?"
     if isinstance(question, TwoGroups | TwoSystems):
         return "Is {} or {} more accurate?".format(*question.names())
+    if isinstance(question, TwoCalibrations):
+        return "Which has the greater calibration error, {} or {}?".format(*question.names())
     if isinstance(question, PrecisionCurve):
         return "How many of the first items of the list are positive, at every rank?"
     return _of_measures(question, by)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from bayes_assess._tools.text import points
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.models.paired_outcomes import OUTCOMES
-from bayes_assess.questions import GroupAccuracy
+from bayes_assess.questions import Calibration, GroupAccuracy
 from bayes_assess.results._base import Result
 from bayes_assess.results._learned import contradiction
 from bayes_assess.results._verdict import Verdict, pairs_table
+from bayes_assess.results.calibration import CalibrationResult
 from bayes_assess.results.plots import pairs, rope_density
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class CompareResult(Verdict, Result):
     A is more than 5 points less accurate than B, as their labels show.
     """
 
+    _quantity: ClassVar[str] = "Difference of the accuracies"
+
     @cached_property
     def estimate(self) -> float:
         """Posterior mean of the difference, first less second."""
@@ -69,8 +72,11 @@ class CompareResult(Verdict, Result):
     def verdict(self) -> str:
         """The verdict as a sentence."""
         how = "as their labels show" if self.guarantee == "exact" else f"with probability {self.probability:.2f}"
-        event = _event(*self.names, self.eta, self.question.rope)
-        return f"{event}{',' * (self.guarantee == 'exact')} {how}."
+        return f"{self._event()}{',' * (self.guarantee == 'exact')} {how}."
+
+    def _event(self) -> str:
+        """Say the most probable of the three events in words."""
+        return _event(*self.names, self.eta, self.question.rope)
 
     def plot(self, *, truth: float | None = None, ax: Axes | None = None) -> Axes:
         """Draw the posterior density of the difference, with the region of practical equivalence marked."""
@@ -106,7 +112,7 @@ class CompareResult(Verdict, Result):
         low, high = self.interval
         return [
             self.verdict,
-            f"Difference of the accuracies {self.estimate:+.3f}, {self.level:.0%} {self.guarantee} interval "
+            f"{self._quantity} {self.estimate:+.3f}, {self.level:.0%} {self.guarantee} interval "
             f"[{low:+.3f}, {high:+.3f}].",
         ]
 
@@ -141,6 +147,49 @@ class TwoGroupsResult(CompareResult):
             title=f"Accuracy of the two groups, {self._interval_label}s",
             formats=dict.fromkeys(("accuracy", "lower", "upper"), ".3f"),
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationComparisonResult(CompareResult):
+    """Calibration errors of two groups compared.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=["A"] * 40 + ["B"] * 40, confidence=[0.75] * 80)
+    >>> a = ba.assess(pool, ba.Compare("A", "B", by="prediction", measure="ece", bins=2))
+    >>> a.tell(pool.ids, ["A"] * 30 + ["B"] * 10 + ["B"] * 20 + ["A"] * 20)  # .75 of A are right, .5 of B
+    >>> print(a.result().verdict)
+    The calibration error of A is more than 5 points below that of B, as their labels show.
+    """
+
+    _quantity: ClassVar[str] = "Difference of the calibration errors"
+
+    def _event(self) -> str:
+        (first, second), rope = self.names, points(self.question.rope)
+        where = f"within {rope} of" if self.eta == 1 else f"more than {rope} {'below' if self.eta == 0 else 'above'}"
+        return f"The calibration error of {first} is {where} that of {second}"
+
+    @cached_property
+    def _errors(self) -> CalibrationResult:
+        """The calibration error of each group by itself."""
+        question = Calibration(self.question.bins, self.question.by, target=self.question.target)
+        names = ("prior", "cells", "counts", "level", "design", "seed", "belief")
+        return CalibrationResult(question=question, **{name: getattr(self, name) for name in names})
+
+    def table(self) -> Table:
+        """Tabulate both groups."""
+        pair, found = list(self.question.pair(self.cells)), self._errors
+        columns = {"group": found.groups, "items": found.size, "labelled": found.labelled}
+        columns |= {"ece": found.estimate, "lower": found.interval[:, 0], "upper": found.interval[:, 1]}
+        return Table(
+            {name: values[pair] for name, values in columns.items()},
+            title=f"Calibration error of the two groups, {self._interval_label}s",
+            formats=dict.fromkeys(("ece", "lower", "upper"), ".3f"),
+        )
+
+    def _of_the_prior(self) -> str | None:
+        return contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), self.cells.mean_score)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

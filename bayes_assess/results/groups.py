@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -138,7 +138,7 @@ class GroupwiseResult(Result):
         columns.setdefault(name, probability)
         order = np.argsort(self.estimate if self.question.low_is_worst else -self.estimate, kind="stable")
         formats = dict.fromkeys(columns, ".3f") | {"rank": ".1f"}
-        for name in ("group", "items", "labelled", "right", "rank_lower", "rank_upper"):
+        for name in ("group", "items", "labelled", *self._counted, "rank_lower", "rank_upper"):
             formats.pop(name, None)
         return Table(
             {name: np.asarray(column)[order] for name, column in columns.items()},
@@ -217,6 +217,8 @@ class GroupwiseResult(Result):
     def _prior_estimate(self) -> Float[np.ndarray, " G"]:
         """Compute what the estimate was before any label."""
         return self.question.estimate(self.cells, self.prior, np.zeros_like(self.counts))
+
+    _counted: ClassVar[tuple[str, ...]] = ("right",)  # columns of what is counted in labels, whole numbers
 
     def _raw_columns(self) -> dict[str, Any]:
         """Columns of what the labels alone show, beside which estimates stand."""

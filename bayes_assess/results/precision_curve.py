@@ -121,7 +121,8 @@ class PrecisionCurveResult(RankedAnswer):
     @property
     def queried(self) -> Int[np.ndarray, " k"]:
         """Ranks whose precision was estimated from labels."""
-        return self.bounding.ranks
+        ranks = self.bounding.ranks
+        return ranks[ranks >= self.plan.edges[0]]  # the others are of the head, which is labelled whole
 
     @property
     def factor(self) -> float:
@@ -199,7 +200,7 @@ class PrecisionCurveResult(RankedAnswer):
 
     def _precision(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 3"]:
         fewest, most, mean = self.labels.known_at(ranks)
-        head = ranks < self.bounding.ranks[0]
+        head = ranks < self.queried[0]
         lower = np.where(head, 0.0, self.bounding.lower_at(ranks))
         upper = np.where(head, 1.0, self.bounding.upper_at(ranks))
         if not self.question.noise:

@@ -23,6 +23,7 @@ from bayes_assess.acquisition.precision_curve import (
     random_prefix,
     samples_per_point,
     strata_needed,
+    telling_ranks,
     window_bounds,
 )
 from bayes_assess.acquisition.precision_envelope import Envelope
@@ -112,6 +113,32 @@ def test_rounds_query_what_algorithm_1_queries():
     halve(prefix, n_items)
     ranks, _ = adastrat(query, n_items, query(prefix), epsilon=epsilon, slack=100, prefix=prefix)
     assert sorted(known)[1:] == ranks.tolist()
+
+
+def test_telling_ranks_bound_the_rest_as_every_rank_of_the_prefix_does():
+    """[ADA] Algorithm 1 updates the envelope by all of them; and that is more than the last one says."""
+    rng, sharper = np.random.default_rng(7), 0
+    for _ in range(300):
+        n_items, start = int(rng.integers(80, 400)), int(rng.integers(1, 10))
+        p = precision_of(ranked_list(rng, n_items))
+        slack = slack_of(p, start)
+        prefix = int(rng.integers(start + 1, n_items // 2))
+        end, beyond = p[n_items - 1], np.arange(prefix, n_items + 1)
+
+        def envelope(ranks, p=p, prefix=prefix, n_items=n_items, slack=slack, start=start):
+            known = np.append(np.union1d(ranks, [prefix]), n_items).astype(int)
+            return Envelope(known, p[known - 1], p[known - 1], slack, n_items, start)
+
+        telling = telling_ranks(p[:prefix], slack, start)
+        every, some, last = envelope(np.arange(1, prefix)), envelope(telling), envelope([])
+        for bound in ("upper_at", "lower_at"):
+            np.testing.assert_allclose(getattr(some, bound)(beyond), getattr(every, bound)(beyond), atol=1e-12)
+        assert (every.upper_at(beyond) >= p[prefix - 1 :] - 1e-12).all()
+        assert end == pytest.approx(every.upper_at(beyond[-1:])[0])
+        sharper += (every.upper_at(beyond) < last.upper_at(beyond) - 1e-9).any()
+        if prefix > slack + start + 20:
+            assert len(telling) < prefix / 2 + slack + 1
+    assert sharper > 50
 
 
 def test_an_interval_is_bisected_if_it_meets_neither_rule():

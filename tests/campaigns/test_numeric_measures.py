@@ -11,6 +11,7 @@ from bayes_assess.campaigns import snapshots
 from bayes_assess.campaigns.exchange.matching import LabelMatcher
 from bayes_assess.designs import DESIGNS, NUMERIC
 from bayes_assess.errors import DesignError, JournalError, LabelError, PriorError, QuestionError
+from bayes_assess.measures import GroupedRealMeasures, RealMeasures
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.questions.numeric_metric import NumericMetric, expected_spread, item_deviations
 from cli.test_app import done
@@ -309,6 +310,101 @@ def test_importance_is_nearer_than_random_items_where_the_spread_is_known():
     )
     mse = {name: ((found[:, 0] - study.truth) ** 2).mean() for name, found in study.estimates.items()}
     assert mse["importance"] < mse["passive"] / 2
+
+
+SITE = np.array(list("abc"))[np.random.default_rng(8).choice(3, N, p=[0.5, 0.3, 0.2])]
+SITES = ba.Pool(predictions=F, scores=U, bounds=FREE, groups={"site": SITE})
+
+
+def of_groups(of, *columns):
+    return [value for site in "abc" for value in of(*(column[SITE == site] for column in columns))]
+
+
+@pytest.mark.parametrize("bounds", [FREE, (0, 100)])
+def test_groups_of_a_column_are_asked_for_each(bounds):
+    pool = ba.Pool(predictions=F, bounds=bounds, groups={"site": SITE})
+    question = ba.Metric(["mae", "mse", "rmse", "r2"], by="site")
+    np.testing.assert_allclose(question.truth(pool, Y), of_groups(by_hand, Y, F), rtol=1e-12)
+    a = labelled("passive", 20, 10, pool=pool, question=question)
+    ids = a.labelled[0]
+    inside = [np.abs(Y - F)[ids][SITE[ids] == site].mean() for site in "abc"]
+    np.testing.assert_allclose(a.result().estimate[::4], inside, rtol=1e-9)  # of its own labels, whatever the others
+    assert a.result().groups[:2].tolist() == ["mean_absolute_error (site a)", "mean_squared_error (site a)"]
+    rest = np.setdiff1d(np.arange(N), ids)
+    a.tell(rest, Y[rest])
+    np.testing.assert_allclose(a.result().estimate, of_groups(by_hand, Y, F), rtol=1e-9)
+    assert a.result().guarantee == "exact"
+    assert ba.Metric("mae", by="site").truth(pool, Y).shape == (3,)
+
+
+@pytest.mark.parametrize("design", NUMERIC)
+def test_a_session_by_groups_goes_on_from_its_journal_and_answers_the_whole_too(design, tmp_path):
+    run, question = tmp_path / "run.db", ba.Metric(["mae", "r2"], by="site")
+    a = labelled(design, 15, 10, pool=SITES, question=question, journal=run)
+    found, whole = a.result(), a.result(question=ba.Metric("mae"))
+    low, high = found.interval.T
+    assert ((low <= found.estimate) & (found.estimate <= high)).all()
+    assert np.isfinite(found.estimate).all()
+    a.journal.close()
+    again = ba.resume(run, SITES)
+    np.testing.assert_array_equal(again.result().interval, found.interval)
+    np.testing.assert_array_equal(again.result(question=ba.Metric("mae")).estimate, whole.estimate)
+    again.journal.close()
+
+
+def test_the_derivatives_of_groups_are_those_of_ratios():
+    spec = GroupedRealMeasures(RealMeasures.of(["mae", "r2"]), ("a", "b"))
+    rng = np.random.default_rng(0)
+    losses = spec.whole.losses(rng.normal(size=50), rng.normal(size=50))
+    risk = spec.grouped(losses, np.arange(50) % 3 % 2).mean(0)
+    step = 1e-6 * np.eye(len(risk))
+    numeric = [(spec.value(risk + e) - spec.value(risk - e)) / 2e-6 for e in step]
+    np.testing.assert_allclose(spec.jacobian(risk), np.transpose(numeric), atol=1e-6)
+    nothing = spec.grouped(losses, np.zeros(50, int)).mean(0)  # of the second group
+    assert spec.defined(nothing).tolist() == [True, True, False, False]
+    assert np.isfinite(spec.value(nothing)).all()
+
+
+def test_a_group_gets_its_share_of_attention_whatever_its_size():
+    asked = ba.Metric(["mae", "mse"], by="site").for_pool(SITES)
+    h = item_deviations(SITES, asked.whole, np.unique(SITE, return_inverse=True)[1])
+    total = [(h[SITE == site] ** 2).sum() for site in "abc"]
+    np.testing.assert_allclose(total, total[0], rtol=1e-6)
+
+
+def test_a_group_that_no_draw_has_shown_is_as_believed_and_said_to_be():
+    a = ba.assess(SITES, ba.Metric("mae", by="site"), design="passive")
+    assert np.isfinite(a.result().estimate).all()  # before any label
+    assert "Best" not in a.result().summary()
+    with pytest.raises(QuestionError, match="has no ranks"):
+        a.result().ranking()
+    ids = np.flatnonzero(SITE == "a")[:3]
+    a.tell(ids, Y[ids])
+    result = a.result()
+    assert np.isfinite(result.estimate).all()
+    assert result.interval[1:, 1].tolist() == [np.inf, np.inf]
+
+
+def test_groups_that_cannot_be_told_apart_are_refused():
+    with pytest.raises(QuestionError, match=r"no group column 'town' to ask by.*site"):
+        ba.assess(SITES, ba.Metric("mae", by="town"))
+    many = ba.Pool(predictions=F, bounds=FREE, groups={"item": np.arange(N)})
+    with pytest.raises(QuestionError, match="up to 50 groups, and item has 60; merge"):
+        ba.assess(many, ba.Metric("mae", by="item"))
+    with pytest.raises(QuestionError, match="take no average"):
+        ba.assess(SITES, ba.Metric("mae", by="site", average="macro"))
+
+
+@pytest.mark.slow
+def test_intervals_of_groups_cover():
+    f, u, y = made(9, 600)
+    site = np.random.default_rng(1).choice(3, 600, p=[0.5, 0.3, 0.2])
+    pool = ba.Pool(predictions=f, scores=u, bounds=FREE, groups={"site": site})
+    designs = {"passive": "passive", "poisson": "poisson"}
+    study = ba.simulate(pool, y, ba.Metric("mae", by="site"), designs=designs, budgets=[60, 200], repeats=200, batch=60)
+    for design in designs:
+        # 600 intervals, of which those of a campaign lean on the same draws.
+        assert (study.coverage[design] > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 200)).all()
 
 
 @pytest.mark.slow

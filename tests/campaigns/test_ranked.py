@@ -418,3 +418,48 @@ def test_designs_are_objects_with_options():
     assert ba.assess(ba.RankedList(N), ASKED, design=AdaStrat()).design == AdaStrat()
     with pytest.raises(DesignError, match="window"):
         Paula(window=0)
+    with pytest.raises(DesignError, match="'last' rank or 'every' one; found 'first'"):
+        AdaStrat(prefix="first")
+
+
+def test_every_rank_of_the_head_makes_the_envelope_narrower_and_queries_fewer(tmp_path):
+    """Precision dips within the head and rises within the slack: its lowest value bounds all that follows."""
+    n, slack = 40_000, 300
+    rng = np.random.default_rng(5)
+    labels = rng.random(n) < 0.6
+    asked = ba.PrecisionCurve(epsilon=0.1, beta=1.3, slack=slack, p_min=0.5)
+    head = AdaStrat().head(asked.promise, n)
+    labels[:head] = np.arange(head) % 5 < 4  # .8
+    labels[head - 280 : head - 140] = False
+    labels[head - 140 : head] = True
+    found = {}
+    for prefix in ("last", "every"):
+        a = finished(ba.assess(ba.RankedList(n), asked, design=AdaStrat(prefix=prefix), seed=0), labels, 5000)
+        found[prefix] = a.result()
+    ranks = np.arange(head, n, 50)
+    most = {prefix: r.estimated.upper_at(ranks) for prefix, r in found.items()}
+    assert (most["every"] <= most["last"]).all()
+    lowest = precision(labels, np.arange(1, head + 1)).min()
+    assert (most["every"][ranks > head + slack] <= lowest + 1e-9).all()  # [ADA] Definition 1
+    assert most["every"].max() < most["last"].max() - 0.015
+    assert (found["every"].queried >= head).all()
+    assert len(found["every"].queried) <= len(found["last"].queried)
+    for r in found.values():
+        _, lower, upper = r.at(ranks)
+        assert ((lower <= precision(labels, ranks)) & (precision(labels, ranks) <= upper)).all()
+    run = tmp_path / "run.db"
+    ba.assess(ba.RankedList(n), asked, design=AdaStrat(prefix="every"), journal=run).journal.close()
+    again = ba.resume(run, ba.RankedList(n))
+    assert again.design == AdaStrat(prefix="every")
+    again.journal.close()
+
+
+def test_where_annotators_err_the_last_rank_of_the_head_stands_alone():
+    n = 5000
+    asked = ba.PrecisionCurve(epsilon=0.2, beta=1.5, slack=10, p_min=0.4, noise=0.05)
+    labels = labels_of(n, seed=3)
+    one, other = (
+        finished(ba.assess(ba.RankedList(n), asked, design=AdaStrat(prefix=p), seed=0), labels, 5000).result()
+        for p in ("last", "every")
+    )
+    np.testing.assert_array_equal(one.bounding.ranks, other.bounding.ranks)

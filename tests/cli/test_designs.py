@@ -8,6 +8,7 @@ import pytest
 import bayes_assess as ba
 from bayes_assess.cli.designs import parse_design
 from bayes_assess.designs import Adaptive, Poisson
+from bayes_assess.designs.ranked import AdaStrat, Paula
 from bayes_assess.errors import DesignError
 from cli.test_app import done, refused, write_csv
 
@@ -22,7 +23,11 @@ def pool_file(tmp_path):
 def test_options_follow_the_name_and_have_the_kinds_of_their_defaults():
     assert parse_design("poisson:labels=curve:n_strata=64:floor=0.2") == Poisson(64, floor=0.2, labels="curve")
     assert parse_design("adaptive:oracle=stochastic:stage=5") == Adaptive(oracle="stochastic", stage=5)
-    assert parse_design("adastrat") == "adastrat"  # of ranked lists, whose options are those of the question
+    assert parse_design("adaptive:depth=1") == Adaptive(depth=1)
+    assert parse_design("adaptive:n_strata=3:children=[[0,1],2]") == Adaptive(n_strata=3, children=[[0, 1], 2])
+    assert parse_design("adastrat") == "adastrat"
+    assert parse_design("adastrat:prefix=every") == AdaStrat(prefix="every")
+    assert parse_design("paula:window=30") == Paula(window=30)
 
 
 @pytest.mark.parametrize(

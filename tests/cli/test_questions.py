@@ -82,6 +82,12 @@ QUESTIONS = [
         ["The 2 most accurate of 3 groups", "p_best_2"],
     ),
     (
+        ["lowest-recall", "--by", "site", "--positive", "cat", "--m", "2"],
+        ba.LowestRecall("site", "cat", m=2),
+        ["LowestRecall by site", "40 items in 3 groups"],
+        ["The 2 lowest in recall of 3 groups", "p_worst_2"],
+    ),
+    (
         ["confusion-matrix", "--cost", "COST"],
         ba.ConfusionMatrix(COST),
         ["ConfusionMatrix by prediction", "The highest cost, 10, is that of an item predicted dog whose label is cat."],
@@ -110,6 +116,12 @@ QUESTIONS = [
         ba.LeastCalibrated(bins=2),
         ["LeastCalibrated by prediction and 2 equal-width score bins"],
         ["The least calibrated of 3 groups", "p_worst"],
+    ),
+    (
+        "compare --by site --first south --second east --measure ece --bins 2".split(),
+        ba.Compare("south", "east", by="site", measure="ece", bins=2),
+        ["Compare by site and 2 equal-width score bins (south and east)"],
+        ["The calibration error of south is ", "higher by more than 5 points", "Calibration error of the two groups"],
     ),
     (
         ["compare", "--by", "site", "--first", "south", "--second", "east", "--rope", "0.1"],
@@ -460,7 +472,10 @@ def test_designs_are_the_question_s_own_unless_named(tmp_path, columns):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["group-accuracy", "--m", 2], "--m belongs to the questions least-accurate, most-accurate, most-costly and"),
+        (
+            ["group-accuracy", "--m", 2],
+            "--m belongs to the questions least-accurate, most-accurate, lowest-recall, highest-recall, most-costly ",
+        ),
         (["group-accuracy", "--bins", 5], "not to group-accuracy"),
         (["least-accurate", "--cost", "cost.csv"], "--cost belongs to the questions confusion-matrix and most-costly"),
         (["confusion-matrix", "--by", "site"], "not to confusion-matrix"),
@@ -508,7 +523,7 @@ def test_designs_are_the_question_s_own_unless_named(tmp_path, columns):
         (["compare", "--systems", "other"], "--systems belongs to the question metric"),
         (
             ["calibration", "--positive", "dog"],
-            "--positive belongs to the questions compare, metric, pr-curve, precision-curve and",
+            "--positive belongs to the questions group-recall, lowest-recall, highest-recall, compare, metric, ",
         ),
         (["group-accuracy", "--design", "adaptive"], "cannot serve"),
         (["rate"], "name the positive one"),

@@ -25,6 +25,7 @@ QUESTIONS = [
     ba.GroupAccuracy(),
     ba.LeastAccurate(),
     ba.MostAccurate(m=2),
+    ba.LowestRecall(POOL.predictions, positive=1),  # so that every item of a group can show what another has
     ba.ConfusionMatrix(),
     ba.MostCostly(COSTS),
     ba.Calibration(bins=3),

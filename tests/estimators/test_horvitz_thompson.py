@@ -18,6 +18,7 @@ from bayes_assess.estimators.horvitz_thompson import (
     hajek,
     horvitz_thompson,
     poisson_variance,
+    ratio_bias,
     ratio_variance,
     round_weights,
 )
@@ -249,3 +250,28 @@ def test_bad_plans_of_rounds_are_refused():
     for labels in ([0, 0], [5, 6], [-1, 3]):
         with pytest.raises(DesignError, match="Rounds"):
             round_weights(10, np.array(labels))
+
+
+def test_the_ratio_of_independent_draws_is_off_by_its_first_order_bias():
+    """F1 of Poisson samples of 60 labels is too great: missed positives are seldom drawn, and then weigh much."""
+    rng = np.random.default_rng(0)
+    predicted = rng.random(1_000) < 0.05
+    label = np.where(predicted, rng.random(1_000) < 0.7, rng.random(1_000) < 0.02)
+    losses = np.stack([predicted * label, (predicted + label.astype(float)) / 2], axis=1)
+    b = np.where(predicted, 0.8, 0.12)
+    truth = losses.sum(0)
+    covariance = (losses * ((1 - b) / b)[:, None]).T @ losses
+    first_order = ratio_bias(truth, covariance)
+    ratios, estimated = [], []
+    for _ in range(4_000):
+        drawn = rng.random(1_000) < b
+        rounds = Rounds.zeros(2).add(losses[drawn], b[drawn])
+        ratios.append(rounds.total[0] / rounds.total[1])
+        estimated.append(ratio_bias(rounds.total, rounds.covariance))
+    bias, error = np.mean(ratios) - truth[0] / truth[1], np.std(ratios) / np.sqrt(4_000)
+    assert bias > 5 * error
+    # The next order is that of the bias times the squared coefficient of variation of the denominator.
+    assert abs(bias - first_order) < 4 * error + 3 * first_order * covariance[1, 1] / truth[1] ** 2
+    assert abs(np.mean(estimated) - first_order) < 0.3 * first_order
+    left = np.mean(np.subtract(ratios, estimated)) - truth[0] / truth[1]
+    assert abs(left) < 0.3 * bias

@@ -28,6 +28,12 @@ def accuracies(by: np.ndarray) -> np.ndarray:
     return np.array([RIGHT[by == g].mean() for g in np.unique(by)])
 
 
+def recalls(positive: int) -> np.ndarray:
+    """Share of the items of a class, site by site, that are predicted to be of it."""
+    of_class, site = LABELS == positive, POOL.groups["site"]
+    return np.array([np.mean(POOL.predictions[of_class & (site == s)] == positive) for s in ("east", "north", "west")])
+
+
 def means_by_site(values: np.ndarray) -> np.ndarray:
     return np.array([values[POOL.groups["site"] == site].mean() for site in ("east", "north", "west")])
 
@@ -51,6 +57,8 @@ _SITES = accuracies(POOL.groups["site"])
 ANSWERS = {
     "accuracy": (ba.GroupAccuracy(by="site"), _SITES),
     "least_accurate": (ba.LeastAccurate(m=2), accuracies(POOL.predictions)),
+    "recall": (ba.GroupRecall("site", positive=1), recalls(1)),
+    "lowest_recall": (ba.LowestRecall("site", positive=3, m=2), recalls(3)),
     "confusion": (ba.ConfusionMatrix(COST), confusion()),
     "most_costly": (ba.MostCostly(COST, m=2), (COST * confusion()).sum(1)),
     "calibration": (ba.Calibration(bins=5), calibration_error(np.ones(160, bool), 5)),
@@ -63,6 +71,10 @@ ANSWERS = {
         np.array([calibration_error(POOL.predictions == k, 4) for k in range(4)]),
     ),
     "two_groups": (ba.Compare("west", "east", by="site"), _SITES[2] - _SITES[0]),
+    "two_calibrations": (
+        ba.Compare("west", "north", by="site", measure="ece", bins=3),
+        calibration_error(POOL.groups["site"] == "west", 3) - calibration_error(POOL.groups["site"] == "north", 3),
+    ),
     "all_pairs": (ba.Compare(by="site"), _SITES[:, None] - _SITES[None, :]),
     "two_systems": (
         ba.Compare("rival", "prediction"),

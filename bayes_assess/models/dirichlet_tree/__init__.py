@@ -1,5 +1,7 @@
 """The Dirichlet tree of labels and blocks ([NH] sec. 4): its NumPyro program, posterior, and fit to latent labels."""
 
+from bayes_assess.models.dirichlet_tree.explicit import ExplicitTree as ExplicitTree
+from bayes_assess.models.dirichlet_tree.explicit import explicit_tree as explicit_tree
 from bayes_assess.models.dirichlet_tree.latent import Latent as Latent
 from bayes_assess.models.dirichlet_tree.latent import LatentPrior as LatentPrior
 from bayes_assess.models.dirichlet_tree.latent import fit_latent as fit_latent

@@ -127,10 +127,11 @@ def _latent_prior(prior: DirichletTree, less: float) -> LatentPrior:
     # An only child has all of its parent's mass: giving it the parent's pseudo-count, its family cancels.
     inner = []
     for level in range(1, tree.n_levels + 1):
-        if tree.n_nodes(level) % tree.branching == 1:
-            counts[level] = counts[level].at[..., -1].set(counts[level - 1][..., -1])
+        only = tree.only_children(level)
+        if len(only):
+            counts[level] = counts[level].at[..., only].set(tree.spread(counts[level - 1], level)[..., only])
         above = tree.interleave(counts[level - 1], level - 1)
-        inner.append(tree.sibling_sums(tree.interleave(counts[level], level)) - above)
+        inner.append(tree.sibling_sums(tree.interleave(counts[level], level), level) - above)
     return LatentPrior(tree.interleave(counts[-1]), tuple(inner), (alpha - less).sum(), prior.mean, tree)
 
 

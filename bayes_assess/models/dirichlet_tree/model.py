@@ -112,17 +112,16 @@ def latent_program(
 
 
 def _parameters(alpha: Any, beta: Any, tree: Tree) -> tuple[Float[Array, " C"], Float[Array, "C K"]]:
-    """Sample theta and the branches; a site per level, and one more where its last family is smaller."""
+    """Sample theta and the branches; a site per level and size of its families."""
     alpha, branches = jnp.asarray(alpha), []
     theta = jnp.asarray(numpyro.sample("theta", dist.Dirichlet(alpha)))
     classes = numpyro.plate("class", len(alpha), dim=-2)
     for level, parameters in enumerate(beta, start=1):
         families = []
         for part in tree.split(parameters, level):
-            is_full = part.shape[-1] == tree.branching
-            name = f"branch_{level}" if is_full else f"branch_{level}_last"
-            with classes, numpyro.plate(f"node_{level}" if is_full else f"node_{level}_last", part.shape[-2], dim=-1):
-                families.append(numpyro.sample(name, dist.Dirichlet(part)))
+            name = tree.family_name(level, part.shape[-1])
+            with classes, numpyro.plate(f"node_{name}", part.shape[-2], dim=-1):
+                families.append(numpyro.sample(f"branch_{name}", dist.Dirichlet(part)))
         branches.append(tree.join(families, level, (len(alpha),)))
     psi = numpyro.deterministic("psi", tree.products(branches))
     return theta, jnp.asarray(psi)
@@ -389,6 +388,6 @@ def _sample(key: PRNGKey, n: int, law: DirichletTree) -> tuple[Float[Array, "...
     draws, start, branches = standard_dirichlet(key_psi, jnp.broadcast_to(families, (n, *families.shape))), 0, []
     for level in range(1, tree.n_levels + 1):
         level_draws = draws[..., start : start + tree.n_nodes(level - 1), :]
-        branches.append(level_draws.reshape(*level_draws.shape[:-2], -1)[..., : tree.n_nodes(level)])
+        branches.append(tree.from_siblings(level_draws, level))
         start += tree.n_nodes(level - 1)
     return theta, tree.products(branches)

@@ -21,6 +21,7 @@ information; here that ratio does not matter, and convergence is quadratic.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 from bayes_assess._tools.lazy import jax, jnp
@@ -56,7 +57,7 @@ def direction(tree: Tree, problem: Problem, mass: Masses) -> tuple[Masses, Float
     covariance, mean = law.leaf(mass, share, weight, problem.total * size, pull, gradient)
     laws = [(covariance, mean)]
     for level in range(tree.n_levels - 1, -1, -1):
-        summed = jax.tree.map(tree.sibling_sums, laws[-1])
+        summed = jax.tree.map(partial(tree.sibling_sums, level=level + 1), laws[-1])
         covariance, mean, curvature[level] = law.node(*summed, law.vector(curvature[level]))
         laws.append((covariance, mean))
     laws.reverse()
@@ -64,7 +65,7 @@ def direction(tree: Tree, problem: Problem, mass: Masses) -> tuple[Masses, Float
     force = _minus(None, curvature[0], change)
     for level in range(1, tree.n_levels + 1):
         covariance, mean = laws[level]
-        force = jax.tree.map(tree.to_children, force)
+        force = jax.tree.map(partial(tree.to_children, level=level), force)
         change = jax.tree.map(jnp.subtract, mean, law.times(covariance, force))
         if level < tree.n_levels:
             force = _minus(force, curvature[level], change)
@@ -85,8 +86,8 @@ def objective(tree: Tree, problem: Problem, mass: Masses) -> Float[Array, ""]:
     """Compute F - T (sum m - 1): the log posterior, up to a constant, where the masses sum to 1."""
     value = _log_sum(problem.labelled, mass) + _log_sum(problem.unlabelled, class_sum(mass))
     value += _log_sum(problem.leaf, mass) - problem.total * (mass.sum() - 1)
-    for coefficient in reversed(problem.inner):
-        mass = tree.sibling_sums(mass)
+    for level, coefficient in reversed(list(enumerate(problem.inner, start=1))):
+        mass = tree.sibling_sums(mass, level)
         value -= _log_sum(coefficient, mass)
     return value
 
@@ -104,13 +105,13 @@ def over(numerator: Array, denominator: Array) -> Array:
 def _prior(tree: Tree, problem: Problem, mass: Masses) -> tuple[list[Any], Masses]:
     """Return c / m(nu)^2 per inner level, and what all the nodes above a leaf take from its gradient, (C, b^D)."""
     levels = [mass]
-    for _ in range(tree.n_levels):
-        levels.append(tree.sibling_sums(levels[-1]))
+    for level in range(tree.n_levels, 0, -1):
+        levels.append(tree.sibling_sums(levels[-1], level))
     curvature: list[Any] = []
     pull: Any = 0.0
-    for coefficient, total in zip(problem.inner, levels[:0:-1], strict=True):
+    for level, (coefficient, total) in enumerate(zip(problem.inner, levels[:0:-1], strict=True), start=1):
         here = over(coefficient, total)
-        pull = tree.to_children(here + pull)
+        pull = tree.to_children(here + pull, level)
         curvature.append(over(here, total))
     return curvature, mass * pull
 

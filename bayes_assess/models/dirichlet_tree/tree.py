@@ -18,7 +18,7 @@ from operator import index
 import numpy as np
 
 from bayes_assess._tools.lazy import jnp
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import PartitionError
 
 Nodes = Float[Array, "*batch n"]
@@ -134,6 +134,21 @@ class Tree:
         children = _pad(jnp.asarray(values), self.n_nodes(level - 1) * self.branching)
         return children.reshape(*children.shape[:-1], -1, self.branching)
 
+    def from_siblings(self, rows: Float[Array, "*batch parents children"], level: int) -> Nodes:
+        """Undo `siblings`: (..., n_(l-1), b) to (..., n_l)."""
+        return rows.reshape(*rows.shape[:-2], -1)[..., : self.n_nodes(level)]
+
+    def only_children(self, level: int) -> Int[np.ndarray, " n"]:
+        """Return the nodes of a level that have no sibling: at most its last one.
+
+        Examples
+        --------
+        >>> Tree(3).only_children(2).tolist(), Tree(4).only_children(2).tolist()
+        ([2], [])
+        """
+        n = self.n_nodes(level)
+        return np.arange(n)[n - (n % self.branching == 1) :]
+
     def products(self, branches: Sequence[Level]) -> Nodes:
         """Multiply branch probabilities, one array per level 1 to D, along the way to every leaf, (..., K)."""
         value = jnp.asarray(branches[0])
@@ -151,6 +166,10 @@ class Tree:
         """
         n_full, rest = divmod(self.n_nodes(level), self.branching)
         return tuple(family for family in ((n_full, self.branching), (1, rest)) if family[0] > 0 and family[1] > 1)
+
+    def family_name(self, level: int, size: int) -> str:
+        """Name the families of a level by their size, for a program: the last one of a level may be smaller."""
+        return f"{level}" if size == self.branching else f"{level}_last"
 
     def split(self, values: Level, level: int) -> tuple[Float[Array, "*batch families children"], ...]:
         """Cut the values of a level into its `families`, (..., how many, of how many) each."""
@@ -179,8 +198,8 @@ class Tree:
         """Undo `interleave`: (..., b^D) to (..., K)."""
         return jnp.asarray(values)[..., _interleaved(self.branching, self.n_levels)[: self.n_leaves]]
 
-    def sibling_sums(self, values: Level) -> Nodes:
-        """Sum over siblings in interleaved order: (..., b^l) to (..., b^(l-1))."""
+    def sibling_sums(self, values: Level, level: int | None = None) -> Nodes:
+        """Sum over siblings in interleaved order, of whichever level: (..., b^l) to (..., b^(l-1))."""
         values, b = jnp.asarray(values), self.branching
         size = values.shape[-1] // b
         if b > 4:
@@ -190,8 +209,8 @@ class Tree:
             total = total + values[..., child * size : (child + 1) * size]
         return total
 
-    def to_children(self, values: Level) -> Nodes:
-        """Hand values to all children in interleaved order: (..., b^(l-1)) to (..., b^l)."""
+    def to_children(self, values: Level, level: int | None = None) -> Nodes:
+        """Hand values to all children in interleaved order, on whichever level: (..., b^(l-1)) to (..., b^l)."""
         return jnp.concatenate([jnp.asarray(values)] * self.branching, -1)
 
 

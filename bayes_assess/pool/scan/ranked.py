@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
-from jaxtyping import Int
 
 from bayes_assess._tools.arrays import show, values_of
+from bayes_assess._tools.shapes import Int
 from bayes_assess.errors import EngineError, QuestionError
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.pool.scan.engine import Engine

@@ -1,0 +1,89 @@
+"""Is a group better calibrated than another?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bayes_assess._tools.shapes import Float, Int
+from bayes_assess.acquisition.equivalence import rope_masses_samples
+from bayes_assess.acquisition.rewards import Reward, ScaledVarianceReduction
+from bayes_assess.models.belief import Belief
+from bayes_assess.pool.cells import Cells
+from bayes_assess.questions._comparison import GroupPair
+from bayes_assess.questions.calibration import _CalibrationQuestion, as_bins
+
+MEASURE = "ece"
+_DRAWS = 4_000
+_NUMBERS = 20_000_000  # drawn at a time
+_ROUNDING = 1e-9  # of differences that are exactly the rope
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoCalibrations(GroupPair, _CalibrationQuestion):
+    """Which of two groups has the greater calibration error? Made by `Compare`.
+
+    D = ECE_1 - ECE_2 has no closed form: its masses are those of 4,000 joint posterior draws. Items are drawn at random
+    from bins of the confidence within the two groups. With few labels per bin draws of either error lie above it, the
+    more the better calibrated the group, so that verdicts lean to equivalence; few bins help.
+    """
+
+    by: Any
+    rope: float
+    first: Any
+    second: Any
+    bins: Any = 10
+    measure: str = MEASURE
+    target: str = field(default="pool", kw_only=True)
+
+    quantity: ClassVar[str] = "difference of calibration errors"
+    designs: ClassVar[tuple[str, ...] | None] = ("thompson", "top_two", "epsilon_greedy", "random", "random_group")
+
+    def __post_init__(self):
+        as_bins(self.bins)
+
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
+        """Return what one label of a bin is worth: what it takes from a bound of the variance of the difference."""
+        return ScaledVarianceReduction(scale=self.shares(cells).ravel() * self.playable(cells))
+
+    def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K 2"]) -> Float[np.ndarray, ""]:
+        """Compute the difference of the calibration errors at full labels, first less second."""
+        return self._difference(cells, super().truth_of_counts(cells, full))
+
+    def estimate(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch"]:
+        """Compute the posterior mean of the difference, first less second."""
+        return self._difference(cells, super().estimate(cells, prior, counts))
+
+    def masses(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch 3"]:
+        """Compute the three masses of the difference from draws, always the same for the same counts."""
+        flat = counts.reshape(-1, *counts.shape[-2:])
+        step = max(1, _NUMBERS // (_DRAWS * flat[0].size))
+        found = []
+        for start in range(0, len(flat), step):
+            draws = self.draws(cells, prior, flat[start : start + step], 0, _DRAWS)
+            found.append(np.asarray(rope_masses_samples(draws, np.zeros(()), self.rope + _ROUNDING)))
+        return np.concatenate(found).reshape(*counts.shape[:-2], 3)
+
+    def _widened(self, cells, posterior, counts, level, seed) -> Float[np.ndarray, "N 2"]:
+        """Widen either end by what each error leans on: one may be as small, the other as great, as for `Calibration`.
+
+        Absolute gaps of a calibrated group add up to something, so that D draws near to 0.
+        """
+        (first, second), tails = self.pair(cells), [(1 - level) / 2, (1 + level) / 2]
+        errors, least, most = self._error_draws(cells, posterior, counts, seed)
+        low, high = np.quantile(errors[..., first] - errors[..., second], tails, axis=0)
+        for great in (errors, most):
+            low = np.minimum(low, np.quantile(least[..., first] - great[..., second], tails[0], axis=0))
+            high = np.maximum(high, np.quantile(great[..., first] - least[..., second], tails[1], axis=0))
+        return np.stack([low, high], axis=-1)
+
+    def _difference(self, cells: Cells, errors: Float[np.ndarray, "*batch G"]) -> Float[np.ndarray, "*batch"]:
+        first, second = self.pair(cells)
+        return errors[..., first] - errors[..., second]
+
+    def _draw_blocks(self, cells, prior, counts, seed, n) -> Iterator[np.ndarray]:
+        for errors in super()._draw_blocks(cells, prior, counts, seed, n):
+            yield self._difference(cells, errors)
