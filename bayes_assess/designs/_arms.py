@@ -127,6 +127,7 @@ class ArmDesign(Design):
     """
 
     asks_commute: ClassVar[bool] = True
+    takes_posterior: ClassVar[bool] = True
 
     @x64
     def init(
@@ -203,6 +204,16 @@ class ArmDesign(Design):
         )
         state = replace(state, reward=state.reward.updated(state.posterior, cell, outcome))
         return replace(state, memory=self.update_memory(state, cell, outcome))
+
+    def playing_by(self, state: CellState, belief: Belief, reward: Reward) -> CellState:
+        """Return the state with another posterior, and its reward, in the place of the prior and the labels told."""
+        other = {"prior": belief, "counts": np.zeros_like(state.counts), "memory": (), "reward": reward}
+        state = replace(state, **other, carried=carried(belief))
+        return replace(state, memory=self.init_memory(state))
+
+    def own_again(self, own: CellState, chosen: CellState) -> CellState:
+        """Return the state after items were chosen by another posterior, with the campaign's own belief."""
+        return replace(own, pending=chosen.pending, remaining=chosen.remaining, queue=chosen.queue)
 
     def due(self, state: CellState) -> Bool[Array, ""] | bool:
         """Whether the points of a mixture are to be placed anew."""

@@ -81,6 +81,7 @@ class Importance(Stratifying, WithReplacement):
     interval: Literal["cautious", "beta"] = "cautious"
 
     name: ClassVar[str] = "importance"
+    takes_posterior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -90,13 +91,16 @@ class Importance(Stratifying, WithReplacement):
 
     def init_memory(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Compute the proposal, which no label changes."""
-        pi = self.lam * state.prior + (1 - self.lam) / state.prior.shape[1]
-        norms = state.measure.norms(state.measure.risk(state.masses(pi)))
-        return stochastic_proposal(norms, state.measure.nonzero, pi, self.epsilon * norms.max())
+        return self.proposal_given(state, self.lam * state.prior + (1 - self.lam) / state.prior.shape[1])
 
     def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Propose what was computed at the start."""
         return state.memory
+
+    def proposal_given(self, state: WeightedState, pi: Float[Array, "K C"]) -> Float[Array, "K C+1"]:
+        """Return the best proposal, up to a factor, if labels of unlabelled items had these probabilities."""
+        norms = state.measure.norms(state.measure.risk(state.masses(pi)))
+        return stochastic_proposal(norms, state.measure.nonzero, pi, self.epsilon * norms.max())
 
 
 class _Oracle(NamedTuple):
@@ -157,6 +161,7 @@ class Adaptive(Stratifying, WithReplacement):
     decay: Literal["share", "labels"] = "share"
 
     name: ClassVar[str] = "adaptive"
+    takes_posterior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -212,7 +217,11 @@ class Adaptive(Stratifying, WithReplacement):
 
     def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Propose by the norms of Dg l at the risk that the model expects."""
-        measure, pi = state.measure, self.belief(state)
+        return self.proposal_given(state, self.belief(state))
+
+    def proposal_given(self, state: WeightedState, pi: Float[Array, "K C"]) -> Float[Array, "K C+1"]:
+        """Return the best proposal, up to a factor, if labels of unlabelled items had these probabilities."""
+        measure = state.measure
         norms = measure.norms(measure.risk(state.masses(pi)))
         left = 1 - state.share_labelled if self.decay == "share" else 1 / (state.counts.sum() + 1)
         floor = self.epsilon * norms.max() * left
@@ -221,6 +230,10 @@ class Adaptive(Stratifying, WithReplacement):
             return blockwise_proposal(norms, measure.nonzero, pi, floor, items, measure.block, measure.n_blocks)
         form = stochastic_proposal if self._draws_labels(state) else deterministic_proposal
         return form(norms, measure.nonzero, pi, floor)
+
+    def proposal_power(self, state: WeightedState) -> int:
+        """Return 2 where a proposal is the root of expected squares, else 1; see `believing`."""
+        return 2 if self.level == "block" or self._draws_labels(state) else 1
 
     def _draws_labels(self, state: WeightedState) -> bool:
         """Whether labels are modelled as draws: where they are, or where the option says so."""
