@@ -95,7 +95,7 @@ def other_labels(posterior: Any, cells: MetricCells, pool: Pool) -> LabelDraws:
         positive class (without one, of the second of two classes), or where cells of design ``"variance_reduction"``
         are about agreement, that the prediction is right. With (S, K, C), the probabilities of all C labels. In an
         object with several variables it is ``theta``; with ``psi`` beside it, of shape (S, C, K), these are the
-        parameters of a Dirichlet tree over the cells, and P(label | cell) follows from both.
+        parameters of a Dirichlet tree over the cells, or their blocks, and P(label | cell) follows from both.
     cells : MetricCells
     pool : Pool
 
@@ -118,7 +118,7 @@ def other_labels(posterior: Any, cells: MetricCells, pool: Pool) -> LabelDraws:
     """
     if is_belief(posterior):
         posterior = as_draws(posterior)
-    theta, weights = checked_draws(_of_tree(posterior))
+    theta, weights = checked_draws(_of_tree(posterior, cells))
     found, n_outcomes = theta.shape, cells.measure.n_outcomes
     codes, rate = _event_of(cells, pool)
     wanted: dict[tuple[int, ...], str] = {} if rate is None else {(cells.n_cells,): rate}
@@ -166,7 +166,7 @@ def _event_of(cells: MetricCells, pool: Pool) -> tuple[np.ndarray | None, str | 
     return np.full(cells.n_cells, code), f"the probability of {show(pool.classes[code])}"
 
 
-def _of_tree(posterior: Any) -> Any:
+def _of_tree(posterior: Any, cells: MetricCells) -> Any:
     """Return P(label | cell) of the parameters of a Dirichlet tree, (S, K, C); anything else as it is."""
     if not isinstance(posterior, Mapping):
         return posterior
@@ -175,4 +175,6 @@ def _of_tree(posterior: Any) -> Any:
         return posterior
     theta, psi = (posterior_draws(posterior, name) for name in ("theta", "psi"))
     joint = theta[..., None] * psi  # (S, C, K)
-    return np.swapaxes(joint / np.maximum(joint.sum(1, keepdims=True), 1e-300), 1, 2)
+    found = np.swapaxes(joint / np.maximum(joint.sum(1, keepdims=True), 1e-300), 1, 2)
+    measure = cells.measure
+    return found[:, measure.block] if cells.n_cells != found.shape[1] == measure.n_blocks else found

@@ -113,6 +113,25 @@ class _Oracle(NamedTuple):
     pi: Float[Array, "B C"]  # probability of every label in every block
 
 
+class LabelTree(NamedTuple):
+    """A prior of labels and blocks, and what it has learned.
+
+    Attributes
+    ----------
+    prior : DirichletTree
+    labels : (B, C)
+        Labelled items of every block by label; where labels are draws, their weights ([NH] app. H).
+    """
+
+    prior: DirichletTree
+    labels: Any
+
+    @property
+    def posterior(self) -> DirichletTree:
+        """The tree after these labels."""
+        return self.prior.update(self.labels)
+
+
 @dataclass(frozen=True)
 class Adaptive(Stratifying, WithReplacement):
     """Adaptive importance sampling with a Dirichlet-tree model of the oracle ([NH] Algorithm 1, Proposition 2, sec. 4).
@@ -210,6 +229,16 @@ class Adaptive(Stratifying, WithReplacement):
         """Refresh the model of a stochastic oracle, which counts draws by their weights ([NH] app. H)."""
         memory: _Oracle = state.memory
         return self._by_stage(self._predictive, memory, state) if self._draws_labels(state) else memory
+
+    @x64
+    def label_tree(self, state: WeightedState) -> LabelTree:
+        """Return the tree that has learned the labelled items, those without a label left out.
+
+        What is asked for depends on blocks, not on labels, so that P(label | block) is that of the block's items.
+        """
+        memory: _Oracle = state.memory
+        labels = state.measure.by_block(state.draws.weights) if self._draws_labels(state) else memory.counts
+        return LabelTree(memory.prior, labels)
 
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return what the model says of the labels of every cell."""
