@@ -208,6 +208,17 @@ def test_discrete_sites_are_refused_by_name():
         fit(programs()["rating_labels.program"], {**data, "levels": True})
 
 
+@pytest.mark.parametrize("name", ["beta_bernoulli.program", "hierarchical_accuracy.program", "rating_labels.program"])
+def test_a_program_without_labels_is_refused_in_a_sentence(name):
+    belief = {
+        "beta_bernoulli.program": ba.BetaBernoulli.from_prior(n_groups=2),
+        "hierarchical_accuracy.program": ba.HierarchicalAccuracy.from_prior(n_groups=2),
+        "rating_labels.program": RatingLabels.from_prior(np.array([0.0, 2.0]), 3),
+    }[name]
+    with pytest.raises(InferenceError, match=r"has no item\. Before any label the posterior is the prior"):
+        fit(programs()[name], belief.program_arguments())
+
+
 # -- labels that a belief has learned ----------------------------------------------------------------------------------
 
 
