@@ -12,6 +12,8 @@ the square of the covariance of the label with the measure over the variance of 
 label says of its own cell within a draw, the second what it says of the draws, and so of all cells. Items that are
 handed out already count as labelled at their mean, and as one more observation each of the ensemble of draws: an update
 of a square-root Kalman filter, which takes out of every draw what that observation will tell.
+
+Draws of another model say all of it by themselves (`drawn_reduction`): labels are independent given a draw.
 """
 
 from __future__ import annotations
@@ -73,6 +75,62 @@ def expected_reduction(
     gains, variances = engine.vmap(reduction, in_axes=1)(influence)
     gains = gains + xp.asarray(extra).T
     return (gains / xp.maximum(variances, 1e-30)[:, None]).sum(0)
+
+
+def drawn_reduction(
+    pi: Float[Array, "S K O"],
+    log_weight: Float[Array, " S"],
+    left: Int[Array, " K"],
+    directions: Float[Array, "K O J"],
+) -> Float[Array, " K"]:
+    r"""Compute the expected reduction of the variance of J linear measures by a label of every cell, from draws alone.
+
+    With d_ky what an item labelled y adds to the measure, dbar_sk its mean under draw s, and T_s = sum_k U_k dbar_sk,
+
+    .. math::
+        \mathrm{gain}_k = \sum_y \frac{1}{W_{ky}} \Big[\sum_s w_s \theta_{sky}
+                         (T_s - \mathrm{E} T + d_{ky} - \bar d_{sk})\Big]^2,
+        \qquad W_{ky} = \sum_s w_s \theta_{sky} :
+
+    a label says which draws are right, and what its own item adds.
+
+    Parameters
+    ----------
+    pi : (S, K, O)
+        Draws of the probabilities of every outcome, theta.
+    log_weight : (S,)
+        Of the draws.
+    left : (K,)
+        U, items without a label.
+    directions : (K, O, J)
+        d.
+
+    Returns
+    -------
+    (K,) sums of the reductions over the measures, each relative to the measure's variance; those of cells without items
+    say nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draws = np.array([[[0.1, 0.9], [0.5, 0.5]], [[0.9, 0.1], [0.5, 0.5]]])  # nothing is to be learned of the second
+    >>> share = np.array([[[0.0], [0.1]]] * 2)
+    >>> with engine.eager():
+    ...     drawn_reduction(draws, np.zeros(2), np.array([5, 5]), share).round(3).tolist()
+    [0.556, 0.044]
+    """
+    weight = engine.softmax(log_weight)
+    chance = xp.tensordot(weight, pi, 1)  # (K, O)
+    by_cell = xp.moveaxis(pi, 0, 1)  # (K, S, O)
+    expected = by_cell @ directions  # (K, S, J)
+    totals = xp.tensordot(left.astype(pi.dtype), expected, 1)  # (S, J)
+    away = totals - weight @ totals
+    weighed = xp.swapaxes(by_cell * weight[:, None], 1, 2)  # (K, O, S)
+    moved = weighed @ (away - expected) + chance[..., None] * directions
+    gains = (moved**2 / xp.where(chance > 0, chance, 1.0)[..., None]).sum(1)
+    own = (chance[..., None] * directions**2).sum(1) - (weight[:, None] * expected**2).sum(1)
+    variances = weight @ away**2 + left @ xp.maximum(own, 0.0)
+    return (gains / xp.maximum(variances, 1e-30)).sum(1)
 
 
 def _clipped(values: Float[Array, " S"], weight: Float[Array, " S"]) -> Float[Array, " S"]:

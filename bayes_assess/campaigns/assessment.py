@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import is_whole, show
-from bayes_assess._tools.engine import eager
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.campaigns.adjudication import Adjudication
 from bayes_assess.campaigns.annotators import UNNAMED, Told, for_whom
@@ -18,15 +17,14 @@ from bayes_assess.campaigns.queries import Queries as Queries
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import (
     ArmDesign,
-    CellState,
+    State,
     VarianceReduction,
     WeightedDesign,
-    carried,
     choose_batch,
 )
 from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.estimators.score_order import ScoreOrder
-from bayes_assess.models.belief import Belief, jax_ready
+from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.labels import check_consistent, check_unlabelled
 from bayes_assess.questions import MultiLabelMetric, NumericMetric, Question
@@ -59,10 +57,15 @@ class Assessment(Planning, Exporting, Adjudication):
         ----------
         n : int
             At least 1. No item is handed out twice.
-        posterior : Belief, ArviZ object or array (S, K), optional
-            The posterior of another model, or draws of it, to decide on in the place of the session's own: those of
-            `fit`, for example. It should have seen all labels told so far. Draws are in the order of
-            ``cells.names``, for confusion matrices (S, K, C). In an ArviZ object the variable is ``theta``.
+        posterior : Belief, ArviZ object, or array (S, K) or (S, K, C), optional
+            The posterior of another model, or draws of it, to decide on in the place of the session's own, for these
+            items alone: those of `fit`, for example. It should have seen all labels told so far. The K cells are in the
+            order of ``cells.names``, and `counts` has their labels. For groups draws are (S, K), for confusion matrices
+            (S, K, C). For measures, with the designs ``"adaptive"``, ``"importance"``, ``"poisson"`` and
+            ``"variance_reduction"``, they are (S, K), the rate of the positive class in every cell (of accuracies with
+            the last design, that the prediction is right), or (S, K, C), the probabilities of all labels. Weights and
+            inclusion probabilities are those of the items as they are drawn, so that answers are as valid as without.
+            In an ArviZ object the variable is ``theta``, and of a Dirichlet tree over the cells ``psi`` with it.
         annotator : str, optional
             Who is to label them, which the journal keeps; anybody may tell their labels.
 
@@ -76,6 +79,8 @@ class Assessment(Planning, Exporting, Adjudication):
             If `n` is not a positive whole number, or fewer than `n` items remain.
         InferenceError
             If the draws do not fit the cells.
+        DesignError
+            If the design cannot choose by another posterior, or not in the middle of a round.
         PriorError
             If a belief does not fit the cells, or compiled steps cannot update it.
 
@@ -98,9 +103,7 @@ class Assessment(Planning, Exporting, Adjudication):
             )
         start = self._state if posterior is None else self._believing(posterior)
         cells, draws, state = choose_batch(self.design, self._key, start, self._items.n_asked, int(n))
-        if posterior is not None:  # what was chosen stays, the session's own belief comes back
-            chosen = {"pending": state.pending, "remaining": state.remaining, "queue": state.queue}
-            state = replace(self._state, **chosen)
+        state = state if posterior is None else self.design.own_again(self._state, state)
         items = self._items.next_items(cells)
         entry = {name: np.asarray(value) for name, value in self.design.journal_entry(state).items()}
         entry |= for_whom(annotator) | ({} if self._steps is None else draws._asdict())
@@ -359,25 +362,26 @@ class Assessment(Planning, Exporting, Adjudication):
         return asked, cells, numeric_answer(pool, asked, cells, self.design, state, items, labels, volunteered)
 
     def _other_belief(self, posterior: Any) -> Belief:
-        """Take another model's posterior for the belief on the session's cells."""
+        """Take another model's posterior for the belief on the session's cells, to answer from."""
         from bayes_assess.campaigns.other_beliefs import other_belief  # NumPyro's samplers, which few sessions need
 
         if not isinstance(self.design, ArmDesign):
-            raise DesignError(f"Design {self.design.name!r} has a model of its own and takes no other posterior.")
+            raise DesignError(
+                f"Answers of design {self.design.name!r} are of a model of its own, or of weights, whatever items were "
+                "chosen by; another posterior cannot take their place."
+            )
         return other_belief(posterior, self.question, np.shape(self.prior.mean))
 
-    def _believing(self, posterior: Any) -> CellState:
-        """Return the state with another posterior in the place of the prior and the labels told."""
-        other = self._other_belief(posterior)
-        assert isinstance(self.design, ArmDesign)  # others have been refused
-        reward = self.question.reward(self.cells, other)
-        on_numpy = self.design.is_eager(self._state) and self.design.can_be_eager(other)
-        with eager(on_numpy):
-            belief = jax_ready(other)
-            nothing = np.zeros_like(np.asarray(self._state.counts))
-            state = replace(self._state, prior=belief, counts=nothing, memory=(), reward=reward, eager=on_numpy)
-            state = replace(state, carried=carried(belief), prior_class=type(belief))
-            return replace(state, memory=self.design.init_memory(state))
+    def _believing(self, posterior: Any) -> State:
+        """Return the state with another posterior in the place of what the session believes, to choose by."""
+        from bayes_assess.campaigns.other_beliefs import check_takes_posterior, other_labels
+
+        if isinstance(self.design, ArmDesign):
+            belief = self._other_belief(posterior)
+            return self.design.playing_by(self._state, belief, self.question.reward(self.cells, belief))
+        check_takes_posterior(self.design, self.question, self.pool)
+        cells: Any = self.cells  # of a measure
+        return self.design.believing(self._state, other_labels(posterior, cells, self.pool))
 
     def _queries(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
         pool, cells = self.pool, self._items.cells_of(items)

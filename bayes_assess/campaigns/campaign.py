@@ -117,6 +117,24 @@ class Campaign(TakesTurns):
         return self.pool.ids[items], self.pool.label_space.names(self._items.label[items])
 
     @property
+    def counts(self) -> Int[np.ndarray, "K O"]:
+        """Labels told of every cell by outcome, as beliefs learn them, in the order of ``cells.names``.
+
+        Outcomes are disagreement and agreement where groups are asked about, classes (or costs) for confusion matrices,
+        and classes for measures; with a design whose belief is about the one event of every label that decides a
+        measure, they are labels without and with the event.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "cat", "dog"]), ba.GroupAccuracy())
+        >>> a.tell([0, 1], ["cat", "dog"])
+        >>> a.counts.tolist()
+        [[1, 1], [0, 0]]
+        """
+        return np.asarray(self._state.counts)
+
+    @property
     def skipped(self) -> np.ndarray:
         """Ids of the items set aside, in pool order."""
         return self.pool.ids[np.flatnonzero(self._items.skipped)]

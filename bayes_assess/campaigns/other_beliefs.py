@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.lazy import jax
-from bayes_assess.errors import InferenceError
+from bayes_assess.acquisition._checked_draws import checked_draws
+from bayes_assess.designs import DESIGNS, Design
+from bayes_assess.designs._label_models import LabelDraws
+from bayes_assess.errors import DesignError, InferenceError
 from bayes_assess.models.belief import Belief, check_belief, is_belief
 from bayes_assess.models.nuts import posterior_draws
-from bayes_assess.models.sampled_belief import SampledBelief
+from bayes_assess.models.sampled_belief import SampledBelief, as_draws
+from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question
+from bayes_assess.questions._event_cells import EventCells, MetricCells
 
 
 def other_belief(posterior: Any, question: Question, shape: tuple[int, ...]) -> Belief:
@@ -51,3 +58,123 @@ def other_belief(posterior: Any, question: Question, shape: tuple[int, ...]) -> 
     if not ((arranged >= 0) & (arranged <= 1 + 1e-6)).all():  # NaN included
         raise InferenceError("Posterior draws of accuracies or shares lie between 0 and 1; some of these do not.")
     return SampledBelief(np.minimum(arranged, 1.0), np.zeros(len(arranged)))
+
+
+def check_takes_posterior(design: Design, question: Question, pool: Pool) -> None:
+    """Raise DesignError unless items of a measure can be chosen by the posterior of another model.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=[0, 1])
+    >>> check_takes_posterior(ba.designs.Passive(), ba.Metric("f1"), pool)
+    Traceback (most recent call last):
+    bayes_assess.errors.DesignError: Design 'passive' chooses by no belief on labels, so that another posterior ...
+    """
+    if pool.multilabel or question.numeric:
+        labels = "sets of labels" if pool.multilabel else "numbers"
+        raise DesignError(
+            f"Labels are {labels} here, and posteriors of other models are of items with one class each; "
+            "leave out the posterior."
+        )
+    if not design.takes_posterior:
+        able = [name for name in question.designs or () if DESIGNS[name].takes_posterior]
+        raise DesignError(
+            f"Design {design.name!r} chooses by no belief on labels, so that another posterior would change nothing; "
+            f"these can choose by one: {listing(able)}."
+        )
+
+
+def other_labels(posterior: Any, cells: MetricCells, pool: Pool) -> LabelDraws:
+    """Take the posterior of any model, or draws of it, for what is believed of the labels of a measure's cells.
+
+    Parameters
+    ----------
+    posterior : (S, K) or (S, K, C), Belief, or ArviZ or xarray object or mapping of these
+        K cells in the order of ``cells.names``. With (S, K), the rate of the event that decides the measure: of the
+        positive class (without one, of the second of two classes), or where cells of design ``"variance_reduction"``
+        are about agreement, that the prediction is right. With (S, K, C), the probabilities of all C labels. In an
+        object with several variables it is ``theta``; with ``psi`` beside it, of shape (S, C, K), these are the
+        parameters of a Dirichlet tree over the cells, or their blocks, and P(label | cell) follows from both.
+    cells : MetricCells
+    pool : Pool
+
+    Returns
+    -------
+    LabelDraws of the outcomes that the design counts.
+
+    Raises
+    ------
+    InferenceError
+        If the draws are no probabilities, or do not fit the cells.
+
+    Examples
+    --------
+    >>> import numpy as np, bayes_assess as ba
+    >>> pool = ba.Pool(predictions=[0, 0, 1])
+    >>> cells = ba.Metric("f1").cells(pool, seed=0)
+    >>> other_labels(np.array([[0.25, 0.75]]), cells, pool).pi.tolist()
+    [[[0.75, 0.25], [0.25, 0.75]]]
+    """
+    if is_belief(posterior):
+        posterior = as_draws(posterior)
+    theta, weights = checked_draws(_of_tree(posterior, cells))
+    found, n_outcomes = theta.shape, cells.measure.n_outcomes
+    codes, rate = _event_of(cells, pool)
+    wanted: dict[tuple[int, ...], str] = {} if rate is None else {(cells.n_cells,): rate}
+    if codes is not None or n_outcomes == pool.n_classes:
+        wanted[cells.n_cells, pool.n_classes] = f"the probabilities of {listing(pool.classes)}"
+    if found[1:] not in wanted:
+        said = ", or ".join(f"(draws, {', '.join(map(str, shape))}): {what}" for shape, what in wanted.items())
+        raise InferenceError(
+            f"The posterior draws have shape {found}. This session has K = {cells.n_cells:,} cells, groups of items "
+            f"that its design tells apart, named in a.cells.names: pass {said}. For a model, a.counts has the labels "
+            "told of every cell, a.cells.sizes its items and a.cells.mean(scores) its mean scores, all in this order."
+        )
+    if theta.ndim == 3 and n_outcomes == pool.n_classes and not _merges(cells):
+        return LabelDraws(theta, weights)
+    if theta.ndim == 3:
+        assert codes is not None
+        theta = theta[:, np.arange(cells.n_cells), codes]
+    ones = np.stack([1 - theta, theta], axis=-1)
+    return LabelDraws(ones if _merges(cells) or _positive(cells) == 1 else ones[..., ::-1], weights)
+
+
+def _merges(cells: MetricCells) -> bool:
+    """Whether outcomes are whether a label is the event, and not which label it is."""
+    return isinstance(cells, EventCells) and cells.events.subject.decides
+
+
+def _positive(cells: MetricCells) -> int:
+    return cells.measure.positive if cells.measure.positive >= 0 else 1
+
+
+def _event_of(cells: MetricCells, pool: Pool) -> tuple[np.ndarray | None, str | None]:
+    """Return the label of every cell that is the event, None where it is of no one cell, and what its rate is."""
+    if _merges(cells):
+        subject = cells.events.subject  # type: ignore[attr-defined]
+        rows = cells.source.row_cells
+        codes = np.zeros(cells.n_cells, np.int64)
+        codes[rows] = subject.event
+        alike = (codes[rows] == subject.event).all()
+        if subject.about_agreement:
+            return (codes if alike else None), "the probability that the prediction is right"
+        return codes, f"the probability of {show(pool.classes[int(codes[0])])}"
+    if pool.n_classes != 2:
+        return None, None
+    code = _positive(cells)
+    return np.full(cells.n_cells, code), f"the probability of {show(pool.classes[code])}"
+
+
+def _of_tree(posterior: Any, cells: MetricCells) -> Any:
+    """Return P(label | cell) of the parameters of a Dirichlet tree, (S, K, C); anything else as it is."""
+    if not isinstance(posterior, Mapping):
+        return posterior
+    held: Any = posterior["posterior"] if "posterior" in posterior else posterior
+    if not {"theta", "psi"} <= set(getattr(held, "data_vars", held)):
+        return posterior
+    theta, psi = (posterior_draws(posterior, name) for name in ("theta", "psi"))
+    joint = theta[..., None] * psi  # (S, C, K)
+    found = np.swapaxes(joint / np.maximum(joint.sum(1, keepdims=True), 1e-300), 1, 2)
+    measure = cells.measure
+    return found[:, measure.block] if cells.n_cells != found.shape[1] == measure.n_blocks else found

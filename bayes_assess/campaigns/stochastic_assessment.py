@@ -97,8 +97,8 @@ class StochasticAssessment(Assessment):
         ----------
         n : int
             At least 1; there is no limit.
-        posterior : None
-            As for `Assessment.ask`, whose designs for measures take none either.
+        posterior : Belief, ArviZ object or array (S, K) or (S, K, C), optional
+            As for `Assessment.ask`.
         annotator : str, optional
             Whom they are for, as for `Assessment.ask`.
 
@@ -117,11 +117,11 @@ class StochasticAssessment(Assessment):
         """
         if not is_whole(n):
             raise BudgetError(f"Ask for a positive whole number of items; found {show(n)}.")
-        if posterior is not None:
-            self._other_belief(posterior)  # which refuses it
         if self.done:
             raise BudgetError("All items that can matter were set aside; release some of them to ask again.")
-        cells, draws, state = choose_batch(self.design, self._key, self._state, self._items.n_asked, int(n))
+        start = self._state if posterior is None else self._believing(posterior)
+        cells, draws, state = choose_batch(self.design, self._key, start, self._items.n_asked, int(n))
+        state = state if posterior is None else self.design.own_again(self._state, state)
         items = self._items.next_items(cells)
         entry = {name: np.asarray(value) for name, value in self.design.journal_entry(state).items()}
         self._write("ask", {"ids": self.pool.ids[items], **entry, **for_whom(annotator), **draws._asdict()})

@@ -128,6 +128,7 @@ class ArmDesign(Design):
 
     asks_commute: ClassVar[bool] = True
     eager_up_to: ClassVar[int] = 1000
+    takes_posterior: ClassVar[bool] = True
 
     def can_be_eager(self, prior: Any) -> bool:
         """Whether steps on a belief can run on NumPy."""
@@ -217,6 +218,22 @@ class ArmDesign(Design):
         )
         state = replace(state, reward=state.reward.updated(state.posterior, cell, outcome))
         return replace(state, memory=self.update_memory(state, cell, outcome))
+
+    def playing_by(self, state: CellState, belief: Belief, reward: Reward) -> CellState:
+        """Return the state with another posterior, and its reward, in the place of the prior and the labels told."""
+        on_numpy = self.is_eager(state) and self.can_be_eager(belief)
+        with engine.eager(on_numpy):
+            belief = jax_ready(belief)
+            other = {"prior": belief, "counts": np.zeros_like(np.asarray(state.counts)), "memory": (), "reward": reward}
+            state = replace(state, **other, eager=on_numpy, carried=carried(belief), prior_class=type(belief))
+            return replace(state, memory=self.init_memory(state))
+
+    def own_again(self, own: CellState, chosen: CellState) -> CellState:
+        """Return the state after items were chosen by another posterior, with the campaign's own belief."""
+        same = {name: getattr(chosen, name) for name in ("pending", "remaining", "queue")}
+        if own.eager and not chosen.eager:
+            same = {name: np.asarray(values) for name, values in same.items()}
+        return replace(own, **same)
 
     def due(self, state: CellState) -> Bool[Array, ""] | bool:
         """Whether the points of a mixture are to be placed anew."""

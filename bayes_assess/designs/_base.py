@@ -19,6 +19,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Int
+from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut
@@ -58,6 +59,7 @@ class Design(ABC):
     eager_up_to: ClassVar[int] = 0  # cells, up to which sessions run on NumPy; 0: steps are always compiled
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # whose labels it can draw
     learns: ClassVar[bool] = True  # whether prior or labels have a say in what a campaign chooses or records
+    takes_posterior: ClassVar[bool] = False  # whether items can be chosen by the posterior of another model
 
     def can_be_eager(self, prior: Any) -> bool:
         """Whether steps on what is believed before any label can run on NumPy, where those of the design can."""
@@ -159,6 +161,23 @@ class Design(ABC):
     def settles(self) -> bool:
         """Whether steps are counted when their labels are known: whether the design has a `settle` of its own."""
         return type(self).settle is not Design.settle
+
+    def believing(self, state: State, labels: Any) -> State:
+        """Return the state with another model's draws of labels in the place of what the design believes, to choose by.
+
+        What labels will be weighed by follows from how items are drawn, so that answers are as valid. Designs that play
+        arms take a belief instead, see `ArmDesign.playing_by`.
+
+        Parameters
+        ----------
+        state : State
+        labels : LabelDraws
+        """
+        raise DesignError(f"Design {self.name!r} chooses by no belief on labels: leave out the posterior.")
+
+    def own_again(self, own: State, chosen: State) -> State:
+        """Return the state after items were chosen by another posterior, with the belief of the state `own`."""
+        return chosen
 
     def due(self, state: State) -> Bool[Array, ""] | bool:
         """Whether the state is to be refreshed before items are asked for; never for most designs."""

@@ -20,6 +20,7 @@ from bayes_assess.models.rating_labels import RatingLabels
 from bayes_assess.models.valued_labels import ValuedLabels
 
 _STRENGTH = 2.0  # labels that the scores are worth in every cell, from the second round on
+_LEAST = 1e-6  # of the probability of a label, spread over all
 _ORDER = 2**31 - 1  # folded into the curve's key, whose moves are numbered from 0
 
 
@@ -84,6 +85,45 @@ class ScoreLabels:
     def mean(self) -> Float[Array, "K C"]:
         """Probability of every label."""
         return (_STRENGTH * self.prior + self.counts) / (_STRENGTH + self.counts.sum(-1, keepdims=True))
+
+
+@partial(register_dataclass, data_fields=["pi", "weights"], meta_fields=[])
+@dataclass(frozen=True)
+class LabelDraws:
+    """Posterior draws of another model, which has learned all labels that it is to learn.
+
+    Attributes
+    ----------
+    pi : (S, K, C)
+        Probability of every label of an unlabelled item of every cell.
+    weights : (S,)
+        They sum to 1.
+
+    Examples
+    --------
+    >>> LabelDraws(xp.array([[[0.5, 0.5]], [[0.0, 1.0]]]), xp.array([0.5, 0.5])).mean.tolist()
+    [[0.25, 0.75]]
+    """
+
+    pi: Any
+    weights: Any
+
+    def learned(self, counts: Float[Array, "K C"]) -> LabelDraws:
+        """Return the draws as they are."""
+        return self
+
+    def draw(self, s: Int[Array, ""] | int) -> Float[Array, "K C"]:
+        """Return one of the draws."""
+        return self.pi[s]
+
+    @property
+    def mean(self) -> Float[Array, "K C"]:
+        """Probability of every label."""
+        return xp.tensordot(self.weights, self.pi, 1)
+
+    def positive(self) -> LabelDraws:
+        """Return draws that rule no label out, so that every item that can matter is drawn with some probability."""
+        return replace(self, pi=(1 - _LEAST) * self.pi + _LEAST / self.pi.shape[-1])
 
 
 @partial(register_dataclass, data_fields=["curve", "errors", "event", "row", "counts"], meta_fields=[])

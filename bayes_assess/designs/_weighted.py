@@ -182,6 +182,10 @@ class WeightedDesign(Design):
         """
         raise DesignError(f"Design {self.name!r} does not know the probabilities with which it has drawn items.")
 
+    def label_tree(self, state: WeightedState) -> Any:
+        """Return what a model of labels has learned, None where the design has none; see `Adaptive`."""
+        return None
+
     @abstractmethod
     def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "H D"]]:
         """Return the draws with all labels weighed, and what their `squares` are centred by, (H, D)."""

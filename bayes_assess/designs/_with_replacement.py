@@ -19,11 +19,12 @@ import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
-from bayes_assess._tools.lazy import jit, jnp
+from bayes_assess._tools.lazy import jit, jnp, lax
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import floored, normalised
 from bayes_assess.designs._base import Draw
+from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.designs._weighted import WeightedDesign, WeightedState, covering, draw_cell
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import Draws, Steps
@@ -99,9 +100,34 @@ class WithReplacement(WeightedDesign):
         draws = state.draws
         return draws, state.measure.risk(draws.new / jnp.sqrt(jnp.maximum(draws.n_new, 1)))[None]
 
+    @x64
+    def believing(self, state: WeightedState, labels: LabelDraws) -> WeightedState:
+        r"""Return the state with the proposal that draws of another model make, to choose items by.
+
+        With v_s the proposal that would be best if draw s were the truth, it is the one of least expected variance,
+        v = (sum_s w_s v_s^p)^(1/p), p being 2 where proposals are roots of expected squares ([NH] Propositions 1, 2).
+        Mixed with the uniform one and floored as the design's own, it is as positive, and items are weighed by it.
+        """
+        return _proposed_by(self, state, jax.tree.map(jnp.asarray, labels.positive()))
+
+    def own_again(self, own: WeightedState, chosen: WeightedState) -> WeightedState:
+        """Return the state after items were chosen by another posterior, with the design's own proposal."""
+        return replace(chosen, draws=own.draws)
+
+    def proposal_given(self, state: WeightedState, pi: Float[Array, "K C"]) -> Float[Array, "K C+1"]:
+        """Return the best proposal, up to a factor, if labels of unlabelled items had these probabilities."""
+        raise NotImplementedError(f"Design {self.name!r} chooses by no probabilities of labels.")
+
+    def proposal_power(self, state: WeightedState) -> int:
+        """Return p such that means over beliefs are of the p-th power of a proposal; see `believing`."""
+        return 2
+
     def _refreshed(self, state: WeightedState) -> WeightedState:
+        return self._proposing(state, self.propose(state))
+
+    def _proposing(self, state: WeightedState, own: Float[Array, "K C+1"]) -> WeightedState:
         items, measure = state.items, state.measure
-        proposal = normalised(self.propose(state), items, self.delta)
+        proposal = normalised(own, items, self.delta)
         floor = getattr(self, "floor", 0.0)
         if floor:
             proposal = floored(proposal, items[:, -1] * measure.nonzero.any(-1), floor)
@@ -128,3 +154,16 @@ class WithReplacement(WeightedDesign):
 def _begun(design: WithReplacement, state: WeightedState) -> WeightedState:
     """Give a fresh campaign the memory of its design and the first proposal."""
     return design._refreshed(replace(state, memory=design.init_memory(state)))
+
+
+@partial(jit, static_argnums=0)
+def _proposed_by(design: WithReplacement, state: WeightedState, labels: LabelDraws) -> WeightedState:
+    """Give a campaign the proposal of least expected variance over these draws."""
+    power = design.proposal_power(state)
+
+    def add(total, draw):
+        pi, weight = draw
+        return total + weight * design.proposal_given(state, pi) ** power, None
+
+    total, _ = lax.scan(add, jnp.zeros_like(state.draws.proposal), (labels.pi, labels.weights))
+    return design._proposing(state, total ** (1 / power))

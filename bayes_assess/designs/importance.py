@@ -81,6 +81,7 @@ class Importance(Stratifying, WithReplacement):
     interval: Literal["cautious", "beta"] = "cautious"
 
     name: ClassVar[str] = "importance"
+    takes_posterior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -90,13 +91,16 @@ class Importance(Stratifying, WithReplacement):
 
     def init_memory(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Compute the proposal, which no label changes."""
-        pi = self.lam * state.prior + (1 - self.lam) / state.prior.shape[1]
-        norms = state.measure.norms(state.measure.risk(state.masses(pi)))
-        return stochastic_proposal(norms, state.measure.nonzero, pi, self.epsilon * norms.max())
+        return self.proposal_given(state, self.lam * state.prior + (1 - self.lam) / state.prior.shape[1])
 
     def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Propose what was computed at the start."""
         return state.memory
+
+    def proposal_given(self, state: WeightedState, pi: Float[Array, "K C"]) -> Float[Array, "K C+1"]:
+        """Return the best proposal, up to a factor, if labels of unlabelled items had these probabilities."""
+        norms = state.measure.norms(state.measure.risk(state.masses(pi)))
+        return stochastic_proposal(norms, state.measure.nonzero, pi, self.epsilon * norms.max())
 
 
 class _Oracle(NamedTuple):
@@ -107,6 +111,25 @@ class _Oracle(NamedTuple):
     counts: Float[Array, "B C"]  # labels of every block
     latent: Any  # the fit to latent labels
     pi: Float[Array, "B C"]  # probability of every label in every block
+
+
+class LabelTree(NamedTuple):
+    """A prior of labels and blocks, and what it has learned.
+
+    Attributes
+    ----------
+    prior : DirichletTree
+    labels : (B, C)
+        Labelled items of every block by label; where labels are draws, their weights ([NH] app. H).
+    """
+
+    prior: DirichletTree
+    labels: Any
+
+    @property
+    def posterior(self) -> DirichletTree:
+        """The tree after these labels."""
+        return self.prior.update(self.labels)
 
 
 @dataclass(frozen=True)
@@ -161,6 +184,7 @@ class Adaptive(Stratifying, WithReplacement):
     children: str | Sequence[Any] | None = None
 
     name: ClassVar[str] = "adaptive"
+    takes_posterior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -242,13 +266,27 @@ class Adaptive(Stratifying, WithReplacement):
         memory: _Oracle = state.memory
         return self._by_stage(self._predictive, memory, state) if self._draws_labels(state) else memory
 
+    @x64
+    def label_tree(self, state: WeightedState) -> LabelTree:
+        """Return the tree that has learned the labelled items, those without a label left out.
+
+        What is asked for depends on blocks, not on labels, so that P(label | block) is that of the block's items.
+        """
+        memory: _Oracle = state.memory
+        labels = state.measure.by_block(state.draws.weights) if self._draws_labels(state) else memory.counts
+        return LabelTree(memory.prior, labels)
+
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return what the model says of the labels of every cell."""
         return state.memory.pi[state.measure.block]
 
     def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Propose by the norms of Dg l at the risk that the model expects."""
-        measure, pi = state.measure, self.belief(state)
+        return self.proposal_given(state, self.belief(state))
+
+    def proposal_given(self, state: WeightedState, pi: Float[Array, "K C"]) -> Float[Array, "K C+1"]:
+        """Return the best proposal, up to a factor, if labels of unlabelled items had these probabilities."""
+        measure = state.measure
         norms = measure.norms(measure.risk(state.masses(pi)))
         left = 1 - state.share_labelled if self.decay == "share" else 1 / (state.counts.sum() + 1)
         floor = self.epsilon * norms.max() * left
@@ -257,6 +295,10 @@ class Adaptive(Stratifying, WithReplacement):
             return blockwise_proposal(norms, measure.nonzero, pi, floor, items, measure.block, measure.n_blocks)
         form = stochastic_proposal if self._draws_labels(state) else deterministic_proposal
         return form(norms, measure.nonzero, pi, floor)
+
+    def proposal_power(self, state: WeightedState) -> int:
+        """Return 2 where a proposal is the root of expected squares, else 1; see `believing`."""
+        return 2 if self.level == "block" or self._draws_labels(state) else 1
 
     def _draws_labels(self, state: WeightedState) -> bool:
         """Whether labels are modelled as draws: where they are, or where the option says so."""

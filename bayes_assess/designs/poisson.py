@@ -23,7 +23,7 @@ from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_inclusion import cell_inclusion, systematic_cells
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._base import Draw
-from bayes_assess.designs._label_models import CurveLabels, LabelModel, ScoreLabels
+from bayes_assess.designs._label_models import CurveLabels, LabelDraws, LabelModel, ScoreLabels
 from bayes_assess.designs._stratifying import Stratifying
 from bayes_assess.designs._weighted import WeightedState, check_interval, covering
 from bayes_assess.errors import DesignError
@@ -173,6 +173,7 @@ class Poisson(Stratifying):
 
     name: ClassVar[str] = "poisson"
     whole_batches: ClassVar[bool] = True
+    takes_posterior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -245,6 +246,29 @@ class Poisson(Stratifying):
             model=model,
         )
         return replace(state, memory=rounds)
+
+    @x64
+    def believing(self, state: WeightedState, labels: LabelDraws) -> WeightedState:
+        """Return the state with draws of another model, to choose a batch by.
+
+        Raises
+        ------
+        DesignError
+            If some labels of the open round have come, and others not: what is drawn in a round must depend on no label
+            of it, else its inclusion probabilities would not be those of its items.
+        """
+        out, asked = int(np.sum(state.pending)), int(state.memory.asked)
+        if 0 < out < asked:
+            raise DesignError(
+                f"Of a round of {asked:,} items {out:,} are still out, and a posterior that has seen the labels of the "
+                "others may not add to it; tell or release what is out first, or ask without a posterior."
+            )
+        model = jax.tree.map(jnp.asarray, labels.positive())
+        return replace(state, memory=state.memory._replace(model=model))
+
+    def own_again(self, own: WeightedState, chosen: WeightedState) -> WeightedState:
+        """Return the state after a batch was chosen by another posterior, with the design's own model."""
+        return replace(chosen, memory=chosen.memory._replace(model=own.memory.model))
 
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return the probability of every label of unlabelled items, after the labels of complete rounds."""

@@ -18,10 +18,10 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
-from bayes_assess.acquisition.measure_variance import expected_reduction
+from bayes_assess.acquisition.measure_variance import drawn_reduction, expected_reduction
 from bayes_assess.designs._audit import Audit, any_label, audit_plan, design_intervals, first_audit
 from bayes_assess.designs._base import Design, Draw, reserve
-from bayes_assess.designs._label_models import believed_rates, with_errors
+from bayes_assess.designs._label_models import LabelDraws, believed_rates, with_errors
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
@@ -36,10 +36,29 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankStrata
 
 _COINS = 2**31 - 2  # folded into the key of the belief, whose moves are numbered from 0
+_LEAST = 1e-300  # probability
 _N_LOOK = 512  # posterior draws at a look of a simulated campaign
 _N_RESULT = 4000  # of a session's result; fewer where tables of attributes and labels are large
 _RESULT_NUMBERS, _FEWEST_RESULT = 10_000_000, 1000
 _MOST_THRESHOLDS = 32  # of a curve that decisions look at
+
+
+class OtherLabels(NamedTuple):
+    """Posterior draws of another model, by which items are chosen for once.
+
+    Attributes
+    ----------
+    pi : (S, K, O)
+        Probabilities of the outcomes of unlabelled items.
+    log_weight : (S,)
+        Of the draws.
+    tilt : (S, K)
+        What one more label of every cell that comes back at the mean adds to it.
+    """
+
+    pi: Any
+    log_weight: Any
+    tilt: Any
 
 
 class Posterior(NamedTuple):
@@ -85,7 +104,7 @@ class Posterior(NamedTuple):
     register_dataclass,
     data_fields=[
         *("measure", "playable", "event", "row", "counts", "pending", "remaining"),
-        *("belief", "errors", "audit"),
+        *("belief", "errors", "audit", "other"),
     ],
     meta_fields=[],
 )
@@ -111,6 +130,8 @@ class BeliefState:
     errors : ErrorLabels
         On the outcomes of items without it.
     audit : Audit
+    other : OtherLabels, optional
+        In the place of the belief, as long as items are chosen by another posterior.
     """
 
     measure: CellMeasure
@@ -123,6 +144,7 @@ class BeliefState:
     belief: CurveState
     errors: ErrorLabels
     audit: Audit
+    other: OtherLabels | None = None
 
     @property
     def unlabelled(self) -> Int[Array, " K"]:
@@ -177,6 +199,7 @@ class VarianceReduction(Design):
     one_by_one: ClassVar[bool] = True
     settles_in_order: ClassVar[bool] = True
     eager_up_to: ClassVar[int] = 1000
+    takes_posterior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.audit < 1:
@@ -232,6 +255,22 @@ class VarianceReduction(Design):
         weight = upto[-1] / (state.audit.rates[cell] * state.measure.size.sum())
         draw = Draw(weight=xp.where(audits, weight, 0.0), p_new=xp.ones(()), p_pending=xp.zeros(()))
         return cell, draw, self.reserve(state, cell)
+
+    @x64
+    def believing(self, state: BeliefState, labels: LabelDraws) -> BeliefState:
+        """Return the state with draws of another model, by which items are chosen that are not drawn at random.
+
+        Random items are as many, and drawn as they would be without it, so that they audit the design's own belief.
+        """
+        mean = np.asarray(labels.mean)
+        tilt = (mean * np.log(np.maximum(labels.pi, _LEAST))).sum(-1)
+        other = OtherLabels(labels.pi, np.log(np.maximum(labels.weights, _LEAST)), tilt)
+        with engine.eager(self.is_eager(state)):
+            return replace(state, other=engine.put(other))
+
+    def own_again(self, own: BeliefState, chosen: BeliefState) -> BeliefState:
+        """Return the state after items were chosen by another posterior, with the design's own belief alone."""
+        return replace(chosen, other=None)
 
     def random_items(self, state: BeliefState) -> tuple[Any, Int[Array, " K"]]:
         """Return the share of random items now, and how often those of every cell are drawn, see `audit_plan`.
@@ -401,11 +440,21 @@ def _with_groups(rng, coordinates: Coordinates, share, strength, events) -> Floa
 
 def gains(state: BeliefState) -> Float[Array, " K"]:
     """Compute the expected reduction of the variance by one more label of every cell."""
+    if state.other is not None:
+        return _gains_by(state.other, state)
     few, counts = state.belief.deciding, state.belief.counts
     influence, extra = _influence(state)
     return expected_reduction(
         few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending, influence, extra
     )
+
+
+def _gains_by(other: OtherLabels, state: BeliefState) -> Float[Array, " K"]:
+    """Compute the same from draws, as if pending items came back at the mean."""
+    directions = _directions(state, xp.tensordot(engine.softmax(other.log_weight), other.pi, 1))
+    log_weight = other.log_weight + other.tilt @ state.pending.astype(xp.float64)
+    left = xp.maximum(state.unlabelled - state.pending, 0)
+    return drawn_reduction(other.pi, log_weight, left, directions)
 
 
 def _directions(state: BeliefState, believed: Float[Array, "K O"]) -> Float[Array, "K O J"]:

@@ -33,6 +33,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess.models.program_items import added, counts_of, items_of
 
 # In quarters of the scale, the steps of ratings from 1 to 5.
 _LEVELS = np.linspace(-3.0, 3.0, 25)
@@ -81,6 +82,8 @@ def program(
     n_groups: int,
     cell: Int[Array, " N"],
     labels: Int[Array, " N"] | None = None,
+    *,
+    levels: bool = True,
 ) -> None:
     """Run the generative program.
 
@@ -95,7 +98,13 @@ def program(
         Of every item.
     labels : (N,) integers, optional
         Left out, they are simulated.
+    levels : bool
+        Whether ``centre``, ``line`` and ``level`` are sites. Without them they are summed out, as samplers need that
+        move continuously: theta has the same distribution.
     """
+    if not levels:
+        _without_levels(np.asarray(line, np.float64), np.asarray(group), n_groups, cell, labels)
+        return
     n_classes, kappa = line.shape[-1], _kappa(line.shape[2])
     n_levels = len(kappa)
     centre = numpyro.sample("centre", dist.CategoricalProbs(xp.asarray(_CENTRE)))
@@ -108,6 +117,19 @@ def program(
     assert theta.shape[-1] == n_classes
     with numpyro.plate("item", len(cell)):
         numpyro.sample("label", dist.CategoricalProbs(theta[cell]), obs=labels)
+
+
+def _without_levels(line: Any, group: Any, n_groups: int, cell: Any, labels: Any) -> None:
+    """Run the program with all levels summed out."""
+    from bayes_assess.models._numerics import charts, level_mixture  # import NumPyro
+
+    told = counts_of(cell, labels, len(line), line.shape[-1])
+    law = level_mixture.LevelMixture(line, group, n_groups, np.array(_STRENGTHS), _LEVEL_GIVEN, _CENTRE, told)
+    logit: Any = numpyro.sample("logit", law)
+    log_theta = charts.log_shares(logit)
+    numpyro.deterministic("theta", xp.exp(log_theta))
+    with numpyro.plate("item", len(cell)):
+        numpyro.sample("label", dist.CategoricalLogits(log_theta[cell]), obs=labels)
 
 
 @partial(register_dataclass, data_fields=["line", "group", "counts", "log_weight"], meta_fields=["is_trivial"])
@@ -159,6 +181,31 @@ class RatingLabels:
         group = np.zeros(len(line), np.int32) if group is None else np.asarray(group, np.int32)
         weight = np.zeros((int(group.max()) + 1, len(_LEVELS), line.shape[2] * len(_STRENGTHS)), np.float32)
         return cls(line, group, np.zeros((len(line), n_classes), np.float32), weight)
+
+    def program_arguments(self, counts: Any = None) -> dict[str, Any]:
+        """Return the arguments of `program`, its levels summed out, under which its posterior is this after `counts`.
+
+        Parameters
+        ----------
+        counts : (K, C) integers, optional
+            Further labelled items of every cell.
+
+        Raises
+        ------
+        LabelError
+            If the counts do not fit, or are no whole numbers.
+
+        Examples
+        --------
+        >>> belief = RatingLabels.from_prior(np.array([0.0, 2.0]), 3)
+        >>> belief.program_arguments([[1, 0, 0], [0, 0, 2]])["labels"].tolist()
+        [0, 2, 2]
+        """
+        told = added(np.asarray(self.counts, np.float64), counts)
+        cell, labels = items_of(told, told.shape)
+        line, group = np.asarray(self.line, np.float64), np.asarray(self.group)
+        items = {"cell": cell, "labels": labels}
+        return {"line": line, "group": group, "n_groups": self.log_weight.shape[0], **items, "levels": False}
 
     def observe(
         self, cell: Int[Array, ""] | int, label: Int[Array, ""] | int, matters: Bool[Array, ""] | bool = True

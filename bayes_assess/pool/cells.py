@@ -127,6 +127,46 @@ class Cells:
         """
         return self.source.one_of_each()
 
+    def mean(self, values: Any) -> Float[np.ndarray, "K *axes"]:
+        """Average numbers of the items over every cell, such as scores.
+
+        Parameters
+        ----------
+        values : (M,) or (M, C)
+            In the order of the pool, whose arrays have a row for every item.
+
+        Returns
+        -------
+        (K,) or (K, C); the mean of all items where a cell is empty.
+
+        Raises
+        ------
+        PartitionError
+            If there is not one number per item, or one is not finite.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.cells(ba.Pool(predictions=["cat", "dog", "cat"])).mean([0.5, 0.2, 1.0]).tolist()
+        [0.75, 0.2]
+        """
+        rows, given = self.source.row_cells, np.asarray(values)
+        if given.ndim not in (1, 2) or len(given) != len(rows) or given.dtype.kind not in "biuf":
+            raise PartitionError(
+                f"Pass a number for each of the {len(rows):,} items, or a row of them; found an array of shape "
+                f"{given.shape} and type {given.dtype}."
+            )
+        if not np.isfinite(given).all():
+            raise PartitionError("Numbers to be averaged are finite; some are not.")
+        pool: Any = getattr(self.source, "pool", None)
+        table, times = given.reshape(len(rows), -1).astype(np.float64), getattr(pool, "multiplicity", None)
+        found = np.empty((self.n_cells, table.shape[1]))
+        for column in range(table.shape[1]):
+            total = add_up(rows, table[:, column], self.n_cells, times)
+            whole = mean(table[:, column], times)
+            found[:, column] = np.where(self.sizes > 0, total, whole) / np.maximum(self.sizes, 1)
+        return found.reshape(self.n_cells, *given.shape[1:])
+
     def split(self, cell: int, items: Any, name: str) -> Cells:
         """Cut a cell in two; the others stay what they are, and so do their numbers.
 

@@ -14,6 +14,7 @@ from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.designs import WeightedDesign, WeightedState
+from bayes_assess.designs.importance import LabelTree
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.intervals import effective_draws, ellipsoid_radius, measure_interval
 from bayes_assess.estimators.joint_draws import joined_draws
@@ -63,6 +64,7 @@ class MetricResult(Ordered):
 
     answer: Estimate = field(kw_only=True)
     all_covariances: Float[np.ndarray, "k k"] | None = field(kw_only=True)
+    tree: LabelTree | None = field(kw_only=True, default=None)
 
     @property
     def guarantee(self) -> str:
@@ -130,8 +132,10 @@ class MetricResult(Ordered):
 
     @property
     def posterior(self) -> Any:  # type: ignore[override]
-        """Refuse: there is no posterior here."""
-        raise self._no_posterior()
+        """The Dirichlet tree of labels and blocks, with design ``"adaptive"``; others have no posterior."""
+        if self.tree is None:
+            raise self._no_posterior()
+        return self.tree.posterior
 
     def in_ellipsoid(self, values: Any) -> bool:
         """Whether the confidence ellipsoid of all measures holds these values, (k,) ([NH] sec. 3.3.2).
@@ -194,8 +198,34 @@ class MetricResult(Ordered):
         return forest(names, value, ends, truth=truth, order="given", xlabel=said, title=title, ax=ax)
 
     def to_arviz(self) -> Any:
-        """Refuse: there is no posterior here."""
-        raise self._no_posterior()
+        """Return draws of what design ``"adaptive"`` believes of labels; other designs of weighted draws have no model.
+
+        Its Dirichlet tree has learned the labelled items ([NH] section 4): ``probability``, P(label | block), by block
+        and label; ``theta``, the shares of the labels among items such as are asked for, which are not those of the
+        pool; and ``psi``, the share of every block given the label, among these. The group ``prior`` holds the same
+        before any label, ``observed_data`` the labels of every block. The estimate does not lean on them.
+
+        Raises
+        ------
+        QuestionError
+            If the design has no model of labels.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.8]), ba.Metric("f1"), design="adaptive")
+        >>> a.tell(a.ask(3).ids, [0, 1, 1])
+        >>> data = a.result().to_arviz()
+        >>> data["posterior"]["probability"].dims
+        ('chain', 'draw', 'block', 'label')
+        """
+        from bayes_assess.results._label_tree import tree_to_arviz  # which few need
+
+        if self.tree is None:
+            raise self._no_posterior()
+        source: Any = self.cells.source
+        blocks = self.cells.parts[0].names
+        return tree_to_arviz(self.tree, blocks, source.pool.classes, self.seed, self._attributes())
 
     def _no_posterior(self) -> QuestionError:
         return QuestionError(
@@ -303,7 +333,7 @@ def measure_answer(design: WeightedDesign, state: WeightedState, order: ScoreOrd
     if order is not None and answer.exact:
         table: Any = state.measure.table
         answer = answer._replace(value=order.values(table, np.zeros((1, 1)), np.zeros(1, np.int64))[0])
-    return {"answer": answer, "all_covariances": covariance}
+    return {"answer": answer, "all_covariances": covariance, "tree": design.label_tree(state)}
 
 
 @partial(jit, static_argnums=0)

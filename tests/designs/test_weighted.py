@@ -463,12 +463,6 @@ def test_a_design_that_decides_on_cells_cannot_serve_a_measure_nor_the_other_way
         ba.assess(POOL, ba.Metric("accuracy"), design="oasis")
 
 
-def test_other_posteriors_are_refused():
-    a = ba.assess(POOL, F1, design="passive")
-    with pytest.raises(ba.DesignError, match="model of its own"):
-        a.ask(1, posterior=np.full((10, 4), 0.5))
-
-
 def test_the_proposal_of_a_block_is_that_of_its_items_alike():
     design = SMALL["adaptive, flat, by block"]
     _, state = fresh(design)

@@ -225,7 +225,7 @@ class TestTheSameBeliefDecidesAndAnswers:
 
     def test_designs_with_models_of_their_own_refuse(self):
         a = ba.assess(POOL, ba.Metric("accuracy"))
-        with pytest.raises(ba.DesignError, match="takes no other posterior"):
+        with pytest.raises(ba.DesignError, match="cannot take their place"):
             a.result(posterior=np.full((10, 4), 0.5))
 
 

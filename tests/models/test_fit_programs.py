@@ -119,6 +119,15 @@ def values() -> Fitted:
     return Fitted(belief, belief.program_arguments(counts, level=2), lambda sites: sites["mean"], None)
 
 
+def ratings() -> Fitted:
+    counts = np.array([[3, 1, 0], [0, 2, 2], [0, 0, 4], [1, 0, 0]])
+    belief = RatingLabels.from_prior(np.array([0.0, 1.5, 0.5, 2.0]), 3, np.array([0, 0, 1, 1]))
+    posterior = belief
+    for cell, label in zip(*(np.repeat(part.ravel(), counts.ravel()) for part in np.indices((4, 3))), strict=True):
+        posterior = posterior.observe(cell, label)
+    return Fitted(belief, belief.program_arguments(counts), theta, posterior.mean, within=1e-3)
+
+
 def labels_left_out() -> Fitted:
     """The program of complete data without its labels, which are summed out."""
     arguments = TREE.program_arguments(OPEN[:, None] * [1, 0])
@@ -152,13 +161,13 @@ CASES: dict[str, Callable[[], Fitted]] = {
     "paired_outcomes.program": lambda: by_belief(
         ba.PairedOutcomes.from_prior(2.0, n_groups=2), np.array([[5, 2, 0, 1], [0, 0, 0, 0]])
     ),
+    "rating_labels.program": ratings,
     "valued_labels.program": values,
 }
-DISCRETE = {"rating_labels.program"}  # whose discrete sites NUTS cannot draw
 
 
 def test_every_program_is_fitted_here():
-    assert programs().keys() == CASES.keys() | DISCRETE
+    assert programs().keys() == CASES.keys()
 
 
 def draws_of(data: Any) -> dict[str, np.ndarray]:
@@ -194,9 +203,20 @@ def test_beliefs_say_which_arguments_their_program_takes(name):
 
 def test_discrete_sites_are_refused_by_name():
     line = RatingLabels.from_prior(np.array([0.0, 2.0]), 3)
-    data = {"line": np.asarray(line.line), "group": np.zeros(2, int), "n_groups": 1, "cell": [0, 1], "labels": [0, 1]}
+    data = line.program_arguments([[1, 0, 0], [0, 1, 0]])
     with pytest.raises(InferenceError, match="'centre' is discrete"):
-        fit(programs()["rating_labels.program"], data)
+        fit(programs()["rating_labels.program"], {**data, "levels": True})
+
+
+@pytest.mark.parametrize("name", ["beta_bernoulli.program", "hierarchical_accuracy.program", "rating_labels.program"])
+def test_a_program_without_labels_is_refused_in_a_sentence(name):
+    belief = {
+        "beta_bernoulli.program": ba.BetaBernoulli.from_prior(n_groups=2),
+        "hierarchical_accuracy.program": ba.HierarchicalAccuracy.from_prior(n_groups=2),
+        "rating_labels.program": RatingLabels.from_prior(np.array([0.0, 2.0]), 3),
+    }[name]
+    with pytest.raises(InferenceError, match=r"has no item\. Before any label the posterior is the prior"):
+        fit(programs()[name], belief.program_arguments())
 
 
 # -- labels that a belief has learned ----------------------------------------------------------------------------------
@@ -246,6 +266,11 @@ def simulated(name: str, n_groups: int, seed: int) -> tuple[Any, np.ndarray]:
         scores = 0.3 * rng.dirichlet(np.ones(n_groups), n_groups) + 0.7 * np.eye(n_groups)
         rows = np.stack([rng.dirichlet(15 * row + 1e-3) for row in scores])
         return ba.HierarchicalConfusion.from_prior(mean_scores=scores), rng.multinomial(n, rows)
+    if name == "hierarchical_calibration":
+        score, n = np.sort(rng.uniform(0.5, 0.99, (n_groups, 10)), axis=1), rng.poisson(10, (n_groups, 10))
+        right = rng.binomial(n, rng.beta(12 * score, 12 * (1 - score)))
+        counts = np.stack([n - right, right], axis=-1).reshape(-1, 2)
+        return ba.HierarchicalCalibration.from_prior(score=score, size=np.full_like(n, 100)), counts
     score = rng.uniform(0.5, 0.99, n_groups)
     right = rng.binomial(n, rng.beta(12 * score, 12 * (1 - score)))
     counts = np.stack([n - right, right], axis=1)
@@ -260,7 +285,9 @@ def simulated(name: str, n_groups: int, seed: int) -> tuple[Any, np.ndarray]:
         ("hierarchical_accuracy", 2),
         ("hierarchical_accuracy", 10),
         ("hierarchical_accuracy", 100),
+        ("hierarchical_confusion", 2),
         ("hierarchical_confusion", 6),
+        ("hierarchical_calibration", 1),
     ],
 )
 def test_hierarchical_programs_converge_by_default(name, n_groups, seed):

@@ -259,3 +259,18 @@ def test_a_source_of_255_cells_can_be_split_further():
         items = source.take(np.array([cell]), np.array([0]))
         source = source.split(cell, items)
         np.testing.assert_array_equal(source.cells_of(items), [255 + cell])
+
+
+def test_numbers_of_items_are_averaged_over_cells():
+    pool = ba.Pool(predictions=["cat", "dog", "cat"], classes=["ant", "cat", "dog"])
+    found = ba.cells(pool).mean([[0.5, 1], [0.2, 2], [1.0, 6]])  # nothing is predicted to be an ant: the mean of all
+    np.testing.assert_allclose(found, [[1.7 / 3, 3], [0.75, 3.5], [0.2, 2]], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [([0.5, 0.2], r"each of the 3 items.*shape \(2,\)"), (["a"] * 3, "type <U1"), ([1, 2, np.nan], "finite")],
+)
+def test_what_is_no_number_of_every_item_is_not_averaged(values, message):
+    with pytest.raises(ba.PartitionError, match=message):
+        ba.cells(ba.Pool(predictions=[0, 0, 1])).mean(values)

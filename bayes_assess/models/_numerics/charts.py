@@ -10,8 +10,13 @@ a ratio of gamma variables, and with G_alpha = G_(alpha + 1) U^(1 / alpha) for a
 where the first two are about normal and E, E' are exponential variables, which softplus makes of logistic ones. So the
 sampler's coordinate is u in
 
-.. math:: x = \mu + \sigma u + \mathrm{softplus}(u) / \beta - \mathrm{softplus}(-u) / \alpha, \qquad
-          \mu = \psi(\alpha + 1) - \psi(\beta + 1), \quad \sigma^2 = \psi'(\alpha + 1) + \psi'(\beta + 1) .
+.. math:: x = \mu + \sigma s(u) + \mathrm{softplus}(u) / \beta - \mathrm{softplus}(-u) / \alpha, \qquad
+          \mu = \psi(\alpha + 1) - \psi(\beta + 1), \quad \sigma^2 = \psi'(\alpha + 1) + \psi'(\beta + 1) , \\
+          s(u) = \mathrm{softplus}(u - \log(1 + 1 / \alpha)) - \mathrm{softplus}(-u - \log(1 + 1 / \beta)) .
+
+s(u) is about u, but where beta is small it stays near 0 until u is as low as log beta: till then E / beta is what
+makes x small, and the normal part is as it is. If it fell with u, x would come to -infinity too soon, behind a wall so
+steep that trajectories break at it.
 
 It has about the distribution of a normal or a logistic variable, whatever the parameters are and however many labels
 there are; the centred form fails for few labels, the non-centred one for many. The distribution of theta stays what it
@@ -31,6 +36,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.nn import log_sigmoid, sigmoid, softplus
 from numpyro.distributions import Distribution, biject_to, constraints
 from numpyro.distributions.transforms import Transform
@@ -39,6 +45,7 @@ from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.models._numerics.special import log_beta
 
 _HALVINGS = 100
+_STRAIGHT = 3.0
 
 
 class _InChart(constraints.Constraint):
@@ -137,11 +144,14 @@ class _LogitOfBeta(Transform):
         self.place = jnp.log((a + 0.5) / (b + 0.5))
         self.scale = jnp.sqrt(1 / (a + 0.5) + 1 / (b + 0.5))
 
+        self.high, self.low = jnp.log1p(1 / a), jnp.log1p(1 / b)
+
     def __call__(self, u: Any) -> Any:
-        return self.place + self.scale * u + softplus(u) / self.b - softplus(-u) / self.a
+        normal = softplus(u - self.high) - softplus(-u - self.low)
+        return self.place + self.scale * normal + softplus(u) / self.b - softplus(-u) / self.a
 
     def _inverse(self, x: Any) -> Any:
-        reach = (jnp.abs(x - self.place) + 1 / self.a + 1 / self.b) / self.scale
+        reach = (jnp.abs(x - self.place) + 1 / self.a + 1 / self.b) / self.scale + self.high + self.low + 1
 
         def halve(_: Any, ends: Any) -> Any:
             low, high = ends
@@ -153,14 +163,18 @@ class _LogitOfBeta(Transform):
         return (low + high) / 2
 
     def log_abs_det_jacobian(self, u: Any, x: Any, intermediates: Any = None) -> Any:
-        return jnp.log(self.scale + sigmoid(u) / self.b + sigmoid(-u) / self.a).sum(-1)
+        normal = sigmoid(u - self.high) + sigmoid(-u - self.low)
+        return jnp.log(self.scale * normal + sigmoid(u) / self.b + sigmoid(-u) / self.a).sum(-1)
 
     def tree_flatten(self) -> Any:
         return (self.a, self.b), (("a", "b"), {})
 
 
 class _RadialSinh(Transform):
-    """Vectors x as center + unit x sinh(r) / r, r being their length."""
+    """Vectors x as center + unit x f(r) / r, r being their length, with f = sinh, beyond `_STRAIGHT` its tangent.
+
+    So far out there is no mass, and an exponential of r would be a wall that trajectories break at.
+    """
 
     domain = constraints.real_vector
     codomain = constraints.real_vector
@@ -170,20 +184,26 @@ class _RadialSinh(Transform):
 
     def __call__(self, x: Any) -> Any:
         r = _length(x)
-        return self.center + self.unit * x * jnp.sinh(r) / r
+        return self.center + self.unit * x * _stretched(r) / r
 
     def _inverse(self, y: Any) -> Any:
         away = (y - self.center) / self.unit
         length = _length(away)
-        return away * jnp.arcsinh(length) / length
+        beyond = jnp.maximum(length - np.sinh(_STRAIGHT), 0.0)
+        r = jnp.arcsinh(jnp.minimum(length, np.sinh(_STRAIGHT))) + beyond / np.cosh(_STRAIGHT)
+        return away * r / length
 
     def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
         r = _length(x)[..., 0]
-        stretched = (x.shape[-1] - 1) * jnp.log(jnp.sinh(r) / r) + jnp.log(jnp.cosh(r))
-        return stretched + jnp.log(self.unit).sum(-1)
+        across, along = _stretched(r) / r, jnp.cosh(jnp.minimum(r, _STRAIGHT))
+        return (x.shape[-1] - 1) * jnp.log(across) + jnp.log(along) + jnp.log(self.unit).sum(-1)
 
     def tree_flatten(self) -> Any:
         return (self.center, self.unit), (("center", "unit"), {})
+
+
+def _stretched(r: Any) -> Any:
+    return jnp.sinh(jnp.minimum(r, _STRAIGHT)) + np.cosh(_STRAIGHT) * jnp.maximum(r - _STRAIGHT, 0.0)
 
 
 def _length(x: Any) -> Any:

@@ -94,7 +94,15 @@ def trace_sites(model: Callable[[], Any], key: PRNGKey) -> Trace:
     """Run the program once and return its sites by name."""
     # Improper priors cannot be drawn from, so latent sites get values as NUTS starts from.
     started = handlers.substitute(handlers.seed(model, key), substitute_fn=init_to_uniform)
-    return handlers.trace(started).get_trace()
+    try:
+        return handlers.trace(started).get_trace()
+    except AssertionError as error:
+        if "size of plate" not in str(error):
+            raise
+        raise InferenceError(
+            "A plate of the program has no item. Before any label the posterior is the prior, which beliefs draw from "
+            "by `sample`; fit the program to one label or more."
+        ) from None
 
 
 def _is_observed(site: Mapping[str, Any]) -> bool:

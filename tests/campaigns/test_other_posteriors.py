@@ -1,0 +1,334 @@
+"""Items of measures chosen by the posterior of another model: the draws decide, and answers are as valid."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayes_assess as ba
+from bayes_assess import acquisition
+from bayes_assess._tools import engine
+from bayes_assess.acquisition.measure_variance import drawn_reduction
+from bayes_assess.designs import Adaptive, Importance, Poisson, VarianceReduction
+from bayes_assess.models import hierarchical_accuracy
+from bayes_assess.models.dirichlet_tree import Tree
+
+RNG = np.random.default_rng(0)
+SCORES = RNG.uniform(size=40)
+LABELS = (RNG.random(40) < SCORES).astype(int)
+POOL = ba.Pool(scores=SCORES)
+F1 = ba.Metric("f1")
+DESIGNS = {
+    "adaptive": Adaptive(n_strata=4),
+    "adaptive by block": Adaptive(n_strata=4, level="block"),
+    "importance": Importance(n_strata=4),
+    "poisson": Poisson(n_strata=4),
+    "poisson by curves": Poisson(n_strata=4, labels="curve"),
+    "variance_reduction": VarianceReduction(n_strata=4),
+}
+
+
+def session(name: str, question: ba.Metric = F1, **options):
+    return ba.assess(POOL, question, design=DESIGNS[name], **options)
+
+
+def rates(n_cells: int, seed: int = 0, n: int = 16) -> np.ndarray:
+    return np.random.default_rng(seed).beta(1, 3, (n, n_cells))
+
+
+def tell(a, queries) -> None:
+    a.tell(queries.ids, LABELS[queries.ids])
+
+
+@pytest.mark.filterwarnings("ignore::bayes_assess.models.nuts.ConvergenceWarning")  # of few draws
+def test_draws_of_nuts_choose_the_next_items():
+    a = session("adaptive", seed=0)
+    tell(a, a.ask(12))
+    belief = ba.HierarchicalAccuracy.from_prior(mean_score=a.cells.mean(SCORES))
+    data = belief.program_arguments(a.counts)
+    fitted = ba.fit(hierarchical_accuracy.program, **data, chains=4, warmup=200, draws=200)
+    queries = a.ask(5, posterior=fitted)
+    assert len(queries) == 5
+    tell(a, queries)
+    assert a.labels_used == 17
+
+
+def test_parameters_of_a_tree_serve_as_they_are():
+    a, b = (session("adaptive", seed=0) for _ in range(2))
+    for one in (a, b):
+        tell(one, one.ask(12))
+    prior = ba.DirichletTree.from_prior(tree=Tree(a.cells.n_cells), mean_scores=np.asarray(a.prior.mean))
+    theta, psi = prior.update(a.counts).sample(jax.random.key(0), 50)
+    joint = np.einsum("sy,syk->sky", theta, psi)
+    by_hand = b.ask(8, posterior=joint / joint.sum(-1, keepdims=True))
+    np.testing.assert_array_equal(a.ask(8, posterior={"theta": theta, "psi": psi}).ids, by_hand.ids)
+
+
+def test_a_belief_serves_as_its_draws():
+    a = session("poisson", seed=0)
+    belief = ba.BetaBernoulli(np.full(a.cells.n_cells, 9.0), np.ones(a.cells.n_cells))
+    assert len(a.ask(5, posterior=belief)) == 5
+
+
+# -- the draws decide --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "oracle"), [("adaptive", "deterministic"), ("importance", "stochastic")])
+def test_weights_are_of_the_proposal_of_these_draws(name, oracle):
+    a = session(name)
+    draws, design = rates(a.cells.n_cells), DESIGNS[name]
+    queries = a.ask(1, posterior=draws)
+    options = {"epsilon": design.epsilon, "floor": design.floor, "oracle": oracle}
+    proposal = acquisition.importance_proposal(draws, None, a.cells, **options)
+    np.testing.assert_allclose(1 / (40 * queries.weights), proposal[queries.cells], rtol=1e-4)
+    own = 1 / (40 * session(name).ask(1).weights)
+    assert abs(own / proposal[session(name).ask(1).cells] - 1).max() > 0.05
+
+
+def test_inclusion_probabilities_are_those_of_these_draws():
+    a = session("poisson")
+    draws = rates(a.cells.n_cells)
+    a.ask(10, posterior=draws)
+    wanted = acquisition.inclusion_probabilities(draws, None, a.cells, 10, floor=DESIGNS["poisson"].floor)
+    np.testing.assert_allclose(a._state.memory.inclusion, wanted, rtol=1e-4)
+
+
+def test_labels_that_the_draws_know_are_not_asked_for():
+    a = session("variance_reduction", seed=0)
+    draws = np.full((50, a.cells.n_cells), 1e-9)
+    draws[:, 3] = np.linspace(0.2, 0.8, 50)
+    n = int(a.cells.sizes[3])
+    queries = a.ask(n, posterior=draws)
+    assert (queries.cells[queries.weights == 0] == 3).all()  # the others are random ones
+    assert (queries.weights == 0).sum() > n / 2
+
+
+def test_probabilities_of_all_labels_say_the_same_as_those_of_the_positive_class():
+    for name in DESIGNS:
+        a, b = session(name), session(name)
+        draws = rates(a.cells.n_cells)
+        both = np.stack([1 - draws, draws], axis=-1)
+        np.testing.assert_array_equal(a.ask(6, posterior=draws).ids, b.ask(6, posterior=both).ids)
+
+
+def test_rates_are_of_the_positive_class():
+    for name in DESIGNS:
+        question = ba.Metric("f1", positive=0)
+        a, b = session(name, question), session(name, question)
+        draws = rates(a.cells.n_cells)
+        first = np.stack([draws, 1 - draws], axis=-1)
+        np.testing.assert_array_equal(a.ask(6, posterior=draws).ids, b.ask(6, posterior=first).ids)
+
+
+def test_several_classes_take_probabilities_of_all_of_them():
+    scores = np.random.default_rng(0).dirichlet(np.ones(3), 60)
+    for design in ("adaptive", "importance", "poisson", "variance_reduction"):
+        a = ba.assess(ba.Pool(scores=scores), ba.Metric("f1_macro"), design=design)
+        draws = np.random.default_rng(1).dirichlet(np.ones(3), (8, a.cells.n_cells))
+        assert len(a.ask(4, posterior=draws)) == 4
+        with pytest.raises(
+            ba.InferenceError, match=rf"pass \(draws, {a.cells.n_cells}, 3\): the probabilities of 0, 1"
+        ):
+            a.ask(1, posterior=draws[..., 0])
+
+
+def test_accuracies_of_several_classes_take_the_probability_of_being_right():
+    scores = np.random.default_rng(0).dirichlet(np.ones(3), 60)
+    a = ba.assess(ba.Pool(scores=scores), ba.Metric("accuracy"))
+    assert len(a.ask(4, posterior=rates(a.cells.n_cells))) == 4
+    with pytest.raises(ba.InferenceError, match="the probability that the prediction is right"):
+        a.ask(1, posterior=np.full((4, a.cells.n_cells, 3), 1 / 3))
+
+
+def test_both_engines_take_the_same_items_by_draws():
+    found = []
+    for name in ("eager", "compiled"):
+        a = session("variance_reduction", seed=3, engine=name)
+        found.append(a.ask(12, posterior=rates(a.cells.n_cells)).ids)
+    np.testing.assert_array_equal(*found)
+
+
+def test_the_reduction_of_a_label_is_that_of_all_labels_written_out():
+    """Var(v) - E Var(v | y) of a linear measure, by enumeration of the labels of three items in two cells."""
+    rng = np.random.default_rng(0)
+    pi, weight = rng.dirichlet([1, 1], (4, 2)), rng.dirichlet(np.ones(4))
+    left, d = np.array([1, 2]), rng.normal(size=(2, 2, 1))
+    cells = np.array([0, 1, 1])
+    labels = np.stack(np.meshgrid(*[[0, 1]] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    chance = weight @ pi[:, cells, labels].prod(-1)  # (8,)
+    value = d[cells, labels, 0].sum(-1)
+
+    def variance(p):
+        return p @ value**2 / p.sum() - (p @ value / p.sum()) ** 2
+
+    gains = []
+    for item in (0, 1):
+        after = sum(chance[at].sum() * variance(chance * at) for at in (labels[:, item] == 0, labels[:, item] == 1))
+        gains.append(1 - after / variance(chance))
+    with engine.eager():
+        np.testing.assert_allclose(drawn_reduction(pi, np.log(weight), left, d), gains, rtol=1e-10)
+
+
+# -- answers are as valid ----------------------------------------------------------------------------------------------
+
+
+def wrong_posterior(a, seed: int) -> np.ndarray:
+    """Draw rates that take every score, and every label told, for its opposite."""
+    m, c = a.cells.mean(SCORES), a.counts
+    return np.random.default_rng(seed).beta(1 + 9 * (1 - m) + 3 * c[:, 0], 1 + 9 * m + 3 * c[:, 1], (16, len(c)))
+
+
+@pytest.mark.parametrize("name", ["adaptive", "importance"])
+def test_weighted_sums_stay_unbiased_whatever_the_draws_say(name):
+    """Sums of weights of items of a cell and label, less their shares of the draws, have mean 0 ([NH] eq. 1).
+
+    Four in a million of such standardised means exceed 4.6; there are ten.
+    """
+    gaps = []
+    for seed in range(200):
+        a = session(name, ba.Metric("accuracy"), seed=seed)
+        tell(a, a.ask(4))
+        for _ in range(2):
+            tell(a, a.ask(6, posterior=wrong_posterior(a, seed)))
+        draws, share = a._state.draws, np.zeros(a._state.counts.shape)
+        np.add.at(share, (a._items.cells_of(np.arange(40)), LABELS), 1 / 40)
+        gaps.append(np.asarray(draws.weights - share * draws.n)[share > 0])
+    error = np.std(gaps, axis=0) / np.sqrt(len(gaps))
+    assert (abs(np.mean(gaps, axis=0)) < 4.6 * error).all()
+
+
+def test_items_of_a_batch_are_drawn_with_their_inclusion_probabilities():
+    n, seen = 300, np.zeros(40)
+    draws = None
+    for seed in range(n):
+        a = session("poisson", seed=seed)
+        draws = rates(a.cells.n_cells) if draws is None else draws
+        seen[a.ask(10, posterior=draws).ids] += 1
+    b = np.asarray(a._state.memory.inclusion)[a._items.cells_of(np.arange(40))]
+    alpha = 1e-3 / 40  # of each item, so that one such test in a thousand fails
+    assert (stats.binom.sf(seen - 1, n, b) > alpha).all()
+    assert (stats.binom.cdf(seen, n, b) > alpha).all()
+    assert np.ptp(b) > 0.1
+
+
+def test_random_items_stay_random():
+    """Weighted labels of the items drawn at random have the pool's mean, whichever items the draws ask for."""
+    found = []
+    for seed in range(300):
+        a = ba.assess(POOL, F1, design=VarianceReduction(n_strata=4, audit=0.5), seed=seed)
+        queries = a.ask(1, posterior=np.tile([1e-3, 0.5, 1e-3, 0.5, 1e-3], (4, 1))[:, : a.cells.n_cells])
+        found.append(float(queries.weights[0] * LABELS[queries.ids[0]]))
+    share = 0.5
+    assert abs(np.mean(found) / share - LABELS.mean()) < 4 * np.std(found) / share / np.sqrt(len(found))
+
+
+def own_parts(state) -> list[np.ndarray]:
+    """What a design believes, and proposes to draw next."""
+    parts = [getattr(state, name, None) for name in ("draws", "belief", "errors", "other")]
+    leaves = jax.tree.leaves([*parts, getattr(getattr(state, "memory", None), "model", None)])
+    return [np.asarray(leaf) for leaf in leaves if not jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)]
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_sessions_own_belief_comes_back(name):
+    a = session(name, seed=1)
+    tell(a, a.ask(8))
+    before = own_parts(a._state)
+    a.ask(4, posterior=rates(a.cells.n_cells))
+    after = own_parts(a._state)
+    assert len(after) == len(before)
+    for one, other in zip(after, before, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_campaign_resumed_after_such_an_ask_gives_the_same_answers(name, tmp_path):
+    a = session(name, seed=1, journal=tmp_path / "run.db")
+    tell(a, a.ask(8))
+    queries = a.ask(6, posterior=rates(a.cells.n_cells))
+    a.journal.close()
+    b = ba.resume(tmp_path / "run.db", POOL)
+    np.testing.assert_array_equal(b.pending, np.sort(queries.ids))
+    for one in (a, b):
+        one.journal = None
+        tell(one, queries)
+    np.testing.assert_array_equal(a.result().estimate, b.result().estimate)
+    np.testing.assert_array_equal(a.result().interval, b.result().interval)
+    np.testing.assert_array_equal(a.ask(5).ids, b.ask(5).ids)
+    assert a.result().summary() == b.result().summary()
+
+
+def test_labels_that_are_draws_are_asked_for_by_another_posterior():
+    a = ba.assess(POOL, F1, design=Adaptive(n_strata=4), oracle="stochastic")
+    tell(a, a.ask(10))
+    queries = a.ask(10, posterior=rates(a.cells.n_cells))
+    tell(a, queries)
+    assert a.labels_used == 20
+    assert np.isfinite(a.result().interval).all()
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+def test_draws_that_are_sure_of_everything_leave_a_campaign_valid(name, value):
+    a = session(name)
+    for n in (3, 30, 7):
+        tell(a, a.ask(n, posterior=np.full((1, a.cells.n_cells), value)))
+    assert a.result().estimate == pytest.approx(F1.truth(POOL, LABELS))
+
+
+# -- refusals ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize(
+    ("draws", "message"),
+    [
+        (np.full((10, 99), 0.5), r"shape \(10, 99\).*K = \d+ cells.*a\.cells\.names: pass \(draws, \d+\): the probab"),
+        (np.full((10, 3, 2), 0.5), r"shape \(10, 3, 2\).* or \(draws, \d+, 2\): the probabilities of 0, 1.*a\.counts"),
+        (np.zeros((0, 4)), "found"),
+        (np.full((10, 4), np.nan), "from 0 to 1"),
+        ("theta", "ArviZ object with a posterior; found str"),
+        ({"theta": np.full((10, 2), 0.5), "psi": np.full((10, 2, 99), 1 / 99)}, r"shape \(10, 99, 2\)"),
+    ],
+)
+def test_draws_that_do_not_fit_are_refused_and_nothing_is_asked(name, draws, message):
+    a = session(name)
+    with pytest.raises(ba.InferenceError, match=message):
+        a.ask(2, posterior=draws)
+    assert a.n_pending == 0
+    assert not a.events
+
+
+@pytest.mark.parametrize("design", ["passive", "oasis", "stratified"])
+def test_designs_without_a_belief_on_labels_are_refused(design):
+    a = ba.assess(POOL, F1, design=design)
+    with pytest.raises(ba.DesignError, match="these can choose by one: 'adaptive', 'importance', 'poisson', 'var"):
+        a.ask(1, posterior=rates(a.cells.n_cells))
+
+
+def test_a_round_is_not_added_to_by_its_own_labels():
+    a = session("poisson")
+    queries = a.ask(6)
+    a.ask(2, posterior=rates(a.cells.n_cells))  # no label has come
+    a.tell(queries.ids[:3], LABELS[queries.ids[:3]])
+    with pytest.raises(ba.DesignError, match="Of a round of 8 items 5 are still out"):
+        a.ask(2, posterior=rates(a.cells.n_cells))
+    assert len(a.ask(2)) == 2
+    tell(a, a.pending_queries)
+    assert len(a.ask(2, posterior=rates(a.cells.n_cells))) == 2
+
+
+def test_labels_that_are_no_classes_are_refused():
+    numbers = ba.assess(ba.Pool(predictions=[1.0, 2.0], bounds=(0, 5)), ba.Metric("mae"), design="importance")
+    sets = ba.assess(ba.Pool(predictions=["cat;dog", "-"], multilabel=True), ba.Metric("f1_samples"), design="poisson")
+    for a, message in ((numbers, "Labels are numbers here"), (sets, "Labels are sets of labels here")):
+        with pytest.raises(ba.DesignError, match=message):
+            a.ask(1, posterior=np.full((4, a.cells.n_cells), 0.5))
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_answers_take_no_other_posterior(name):
+    with pytest.raises(ba.DesignError, match="cannot take their place"):
+        session(name).result(posterior=np.full((10, 4), 0.5))
