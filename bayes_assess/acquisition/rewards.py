@@ -126,7 +126,7 @@ class ScaledVarianceReduction(VarianceReduction):
 
     def __call__(self, theta, belief, weight):
         """Compute the expected variance reduction of every cell, times its squared scale."""
-        return super().__call__(theta, belief, jnp.broadcast_to(jnp.asarray(self.scale) ** 2, weight.shape))
+        return super().__call__(theta, belief, xp.broadcast_to(xp.asarray(self.scale) ** 2, weight.shape))
 
 
 @partial(register_dataclass, data_fields=[], meta_fields=[*_COUNTS, "most_borrowed"])

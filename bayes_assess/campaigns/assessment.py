@@ -378,7 +378,8 @@ class Assessment(Planning, Exporting, Adjudication):
 
         if isinstance(self.design, ArmDesign):
             belief = self._other_belief(posterior)
-            return self.design.playing_by(self._state, belief, self.question.reward(self.cells, belief))
+            reward: Any = self.question.reward(self.cells, belief)
+            return self.design.playing_by(self._state, belief, reward)
         check_takes_posterior(self.design, self.question, self.pool)
         cells: Any = self.cells  # of a measure
         return self.design.believing(self._state, other_labels(posterior, cells, self.pool))

@@ -19,7 +19,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
-from bayes_assess._tools.lazy import jit, jnp, lax
+from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import floored, normalised
