@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.axes import PRNGKey, x64
-from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import PRNGKey, any_engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
-from bayes_assess.models.belief import Belief, drawn_component, host_generator, is_mixture
+from bayes_assess.models.belief import Belief, drawn_component, host_generator, is_mixture, runs_on_numpy
 
 MISSED, FOUND, NEGATIVE = range(3)  # outcomes of a label
 _DATA = ["rate", "share"]
@@ -56,13 +57,18 @@ class TruePositiveRate:
     rate: Any
     share: Any
 
-    @x64
+    @property
+    def on_any_engine(self) -> bool:
+        """Whether both beliefs run on NumPy, too."""
+        return runs_on_numpy(self.rate) and runs_on_numpy(self.share)
+
+    @any_engine
     def update_counts(self, counts: Any) -> TruePositiveRate:
         """Add counts (..., G, 3) of outcomes: missed, found, negative."""
         of_rate, of_share = split_outcomes(counts)
         return replace(self, rate=self.rate.update_counts(of_rate), share=self.share.update_counts(of_share))
 
-    @x64
+    @any_engine
     def update_at_mean(self, n: Int[Array, "*batch G"]) -> TruePositiveRate:
         """Imagine `n` more labels of every group, (..., G), that come back at the posterior mean."""
         positive = n * self.share.mean
@@ -86,6 +92,7 @@ class TruePositiveRate:
         """Draw `n` vectors of rates, (n, ..., G)."""
         return self.rate.sample(key, n)
 
+    @any_engine
     def pool_draws(
         self, key: PRNGKey, n: int, counts: Any, sizes: Int[np.ndarray, " G"]
     ) -> Float[np.ndarray, "S *batch G"]:
@@ -97,6 +104,7 @@ class TruePositiveRate:
         positive = full[..., :NEGATIVE].sum(-1)
         return np.divide(full[..., FOUND], positive, out=theta, where=positive > 0)
 
+    @any_engine
     def outcome_draws(
         self, key: PRNGKey, n: int, counts: Any, sizes: Int[np.ndarray, " G"]
     ) -> tuple[Float[np.ndarray, "S *batch G"], Int[np.ndarray, "S *batch G 3"]]:
@@ -111,7 +119,7 @@ class TruePositiveRate:
         >>> theta.shape, full.tolist()  # everything is labelled
         ((2, 1), [[[1, 2, 3]], [[1, 2, 3]]])
         """
-        key_rate, key_share, key_rest = jax.random.split(key, 3)
+        key_rate, key_share, key_rest = engine.random.split(key, 3)
         theta, share = (
             np.clip(np.asarray(belief.sample(part, n)), 0.0, 1.0)
             for belief, part in ((self.rate, key_rate), (self.share, key_share))
@@ -137,22 +145,22 @@ class LearnedTruePositiveRate(TruePositiveRate):
     True
     """
 
-    @x64
+    @any_engine
     def observe(self, cell: Int[Array, ""], outcome: Int[Array, ""]) -> LearnedTruePositiveRate:
         """Learn one label: points stay, their weights move, those of the rate where the item is positive."""
         positive = outcome != NEGATIVE
         rate = self.rate.observe(cell, outcome)
-        rate = jax.tree.map(lambda new, old: jnp.where(positive, new, old), rate, self.rate)
-        return replace(self, rate=rate, share=self.share.observe(cell, positive.astype(jnp.int64)))
+        rate = engine.tree_map(lambda new, old: xp.where(positive, new, old), rate, self.rate)
+        return replace(self, rate=rate, share=self.share.observe(cell, xp.asarray(positive).astype(xp.int64)))
 
     def refreshed(self) -> LearnedTruePositiveRate:
         """Place the points anew."""
         return replace(self, rate=self.rate.refreshed(), share=self.share.refreshed())
 
-    @x64
+    @any_engine
     def component(self, key: PRNGKey) -> TruePositiveRate:
         """Draw one part of either mixture by its weight."""
-        key_rate, key_share = jax.random.split(key)
+        key_rate, key_share = engine.random.split(key)
         return TruePositiveRate(drawn_component(key_rate, self.rate), drawn_component(key_share, self.share))
 
 
@@ -171,7 +179,7 @@ def split_outcomes(counts: Any) -> tuple[Any, Any]:
     >>> [part.tolist() for part in split_outcomes(np.array([[1, 5, 40]]))]
     [[[1, 5]], [[40, 6]]]
     """
-    counts = counts if isinstance(counts, jax.Array) else np.asarray(counts)
-    xp = jnp if isinstance(counts, jax.Array) else np
+    counts = np.asarray(counts) if isinstance(counts, list | tuple) else counts
+    stack = np.stack if isinstance(counts, np.ndarray) else xp.stack
     positive = counts[..., MISSED] + counts[..., FOUND]
-    return counts[..., :NEGATIVE], xp.stack([counts[..., NEGATIVE], positive], axis=-1)
+    return counts[..., :NEGATIVE], stack([counts[..., NEGATIVE], positive], axis=-1)
