@@ -21,7 +21,16 @@ def imagined(session, n):
     return imagined_labels(session.design, session._state, session._setting, n, seed=3)
 
 
-@pytest.mark.parametrize("question", [ba.GroupAccuracy(), ba.ConfusionMatrix(), ba.Compare(0, 1, by="prediction")])
+@pytest.mark.parametrize(
+    "question",
+    [
+        ba.GroupAccuracy(),
+        ba.GroupRecall(np.arange(POOL.n_items) % 3, positive=1),
+        ba.ConfusionMatrix(),
+        ba.Compare(0, 1, by="prediction"),
+    ],
+    ids=lambda question: question.name,
+)
 def test_every_unlabelled_item_gets_one_label(question):
     session = told(question)
     unlabelled = imagined(session, 7)
