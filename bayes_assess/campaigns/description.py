@@ -107,7 +107,8 @@ def read_description(
     Question and design need to be given where the journal does not hold them whole; they must be those of the journal.
     """
     meta = book.meta
-    if meta["pool"] != pool.fingerprint():
+    # Numbers may be taken as they are told, of a pool that also knows them rounded.
+    if all(meta["pool"] != known.fingerprint() for known in (pool, pool.exact) if known is not None):
         raise JournalError(f"The journal {str(book.path)!r} belongs to {pool.differs_from(meta['pool'])}.")
     asked = meta["question"]
     if asked["question"] == "Compare" and asked.get("measure", "accuracy") == "accuracy":

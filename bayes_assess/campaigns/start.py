@@ -170,7 +170,6 @@ def resume(
     if isinstance(pool, RankedList):
         pool = pool.as_pool()
     kept: Any = design  # of ranked lists, which other journals refuse
-    pool = pool.of_fingerprint(book.meta["pool"]) or pool
     question, design, prior, seed = read_description(book, pool, question, kept)
     engine = book.meta.get("engine", COMPILED)
     pool, _ = question.posed(question.labelled_pool(pool))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from bayes_assess.pool.logs import SUFFIXES as LOGS
 from bayes_assess.pool.logs import read_log
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
-from bayes_assess.pool.readers import read_as_before, read_pool, read_ranked
+from bayes_assess.pool.readers import read_pool, read_ranked
 from bayes_assess.pool.scan.engine import DUCKDB, files_of, is_address
 from bayes_assess.pool.scan.reading import scan_pool
 
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     from bayes_assess.campaigns.assessment import Assessment, Queries
     from bayes_assess.campaigns.queries import LabelSheet
-
-_NAMES, _AS_WRITTEN = "names", "as written"  # in journals since 01 is another class than 1
 
 
 def reader_options(
@@ -100,7 +98,7 @@ def source_of(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
         place = DUCKDB + str(Path(text.removeprefix(DUCKDB)).resolve())
     else:
         place = str(path.resolve())
-    return {"path": place, "options": plain, _NAMES: _AS_WRITTEN}
+    return {"path": place, "options": plain}
 
 
 def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingProxyType({})) -> Assessment:
@@ -112,21 +110,7 @@ def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingPr
         known.catch_up()
         return known
     path, options, meta = _as_read(run, moved_to)
-    read = _reader(path, options, meta)
-    return resume(run, read(path, {**options, **more}, ranked="ranked_design" in meta, seed=meta["seed"]))
-
-
-def _reader(path: Path, options: Mapping[str, Any], meta: Mapping[str, Any]) -> Callable[..., Any]:
-    """Return what reads the pool of a journal: `read_items`, or what reads it as earlier releases did."""
-    written = (meta["source"] or {}).get(_NAMES) == _AS_WRITTEN
-    if written or path.suffix.lower() != ".csv" or "ranked_design" in meta:
-        return read_items
-    try:
-        before = read_as_before(path, **options)
-        known = before.of_fingerprint(meta["pool"]) is not None
-    except PoolError:
-        known = False
-    return (lambda path, options, **_: read_as_before(path, **options)) if known else read_items
+    return resume(run, read_items(path, {**options, **more}, ranked="ranked_design" in meta, seed=meta["seed"]))
 
 
 def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[str]]) -> Assessment:
@@ -142,9 +126,9 @@ def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[st
                 f"{listing([name for names in wider.values() for name in names])}, by --by or --second."
             )
         # The same items: `reopen` has compared what the journal knows of them.
-        read = _reader(path, options, meta)
-        found = read(path, {**options, **wider}, ranked=False, seed=meta["seed"])
-        assessment.pool = found.with_classes_of(assessment.pool)
+        found = read_items(path, {**options, **wider}, ranked=False, seed=meta["seed"])
+        assert isinstance(found, Pool)
+        assessment.pool = found
     return assessment
 
 

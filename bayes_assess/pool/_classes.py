@@ -95,19 +95,6 @@ def infer_classes(predictions: np.ndarray, boolean: bool, others: Iterable[tuple
     return np.arange(2) if both else found
 
 
-def once_inferred(classes: np.ndarray, codes: Iterable[np.ndarray]) -> np.ndarray | None:
-    """Return the classes that releases before this rule inferred of such integers: 0 to the greatest that is predicted.
-
-    None where they were these classes, too, or of another kind, or were refused.
-    """
-    if classes.dtype.kind != "i" or classes.min() < 0:
-        return None
-    codes = list(codes)
-    top = int(classes[max(int(values.max()) for values in codes)])
-    refused = top > max(len(codes) * len(codes[0]), 100_000)
-    return None if refused or np.array_equal(classes, np.arange(top + 1)) else np.arange(top + 1)
-
-
 def codes_of(values: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, int | None]:
     """Return int32 codes into ``classes`` and the position of the first value that names no class (None if all do).
 

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -30,9 +30,7 @@ _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
 _FLAGS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
 
-def read_csv(
-    path: Path, columns: Columns, classes: Any, numbering: Numbering, *, as_before: bool = False
-) -> dict[str, Any]:
+def read_csv(path: Path, columns: Columns, classes: Any, numbering: Numbering) -> dict[str, Any]:
     """Return the arguments of `Pool` from a CSV file.
 
     Parameters
@@ -41,9 +39,6 @@ def read_csv(
         As of `read_pool`.
     numbering : Numbering
         Is told how the file numbers its rows.
-    as_before : bool
-        Whether to read it as earlier releases did, for their journals: ``01`` is the number 1 where a column is of
-        numbers, and what stands beyond the last column is left out.
 
     Raises
     ------
@@ -54,9 +49,9 @@ def read_csv(
         file = open_csv(path, lambda header: _n_found(header, columns))
         if not file.header:
             raise UnreadableCsv("as CSV: it is empty")
-        columns = resolve(file.header, _stripped(columns, file.header), doubly=as_before)
-        held = _Held(file, columns, numbering, as_before)
-        plain = None if as_before else read_plain(file, columns, _MISSING)
+        columns = resolve(file.header, _stripped(columns, file.header))
+        held = _Held(file, columns, numbering)
+        plain = read_plain(file, columns, _MISSING)
         if plain is None:
             for first, rows in file.chunks():
                 held.take(first, rows)
@@ -94,8 +89,8 @@ def _stripped(columns: Columns, header: list[str]) -> Columns:
 class _Held:
     """What was read of a file: numbers as arrays, names as codes of their texts, all other texts as they are."""
 
-    def __init__(self, file: CsvFile, columns: Columns, numbering: Numbering, as_before: bool) -> None:
-        self._file, self._columns, self._numbering, self._as_before = file, columns, numbering, as_before
+    def __init__(self, file: CsvFile, columns: Columns, numbering: Numbering) -> None:
+        self._file, self._columns, self._numbering = file, columns, numbering
         numbering.first = file.number + 1
         numbering.scores = [] if columns.scores is None or isinstance(columns.scores, str) else columns.scores
         self._width = len(file.header)
@@ -156,13 +151,11 @@ class _Held:
             width, number = next(iter(self._longer.items()))
             self._refuse(width, number)
 
-    def _refuse(self, width: int, number: int) -> None:
-        if not self._as_before:
-            raise PoolError(
-                f"Row {number} of {self._file.path.name!r} has {width} fields, and its header {self._width}: put "
-                f"quotes around texts that contain the delimiter {self._file.delimiter!r}, or values move to other "
-                "columns."
-            )
+    def _refuse(self, width: int, number: int) -> NoReturn:
+        raise PoolError(
+            f"Row {number} of {self._file.path.name!r} has {width} fields, and its header {self._width}: put quotes "
+            f"around texts that contain the delimiter {self._file.delimiter!r}, or values move to other columns."
+        )
 
     def _part(self, name: str, cells: list[str]) -> Any:
         if name in self._texts:
@@ -239,13 +232,11 @@ class _Held:
     def _values(self, texts: Sequence[str], classes: set[str] | None = None) -> np.ndarray:
         """Return distinct texts as numbers or booleans if they all are, else as they are."""
         names = np.array(texts, dtype=str)
-        known = classes is not None and not self._as_before and classes.issuperset(texts)
+        known = classes is not None and classes.issuperset(texts)
         if not texts or "" in texts or known:
             return names
         if all(text in _FLAGS for text in texts):
             return np.array([_FLAGS[text] for text in texts])
-        if self._as_before:
-            return _loosely(names)
         integers = text_as_int(names)
         if integers is not None:
             return integers
@@ -257,13 +248,3 @@ class _Held:
             len(places) == 1 or not any(m and m[1] and m[1] != "0" and m[1].endswith("0") for m in matches)
         )
         return np.array(pointed, np.float64) if plain else names
-
-
-def _loosely(names: np.ndarray) -> np.ndarray:
-    """Return texts as numbers wherever they can be, zeros before them or not."""
-    import pandas as pd
-
-    try:
-        return np.asarray(pd.to_numeric(pd.Series(names, dtype=object)))
-    except (ValueError, TypeError):
-        return names

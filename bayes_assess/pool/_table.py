@@ -49,13 +49,13 @@ class Columns(NamedTuple):
         return [*single, *self.numbers, *self.groups, *self.systems.values()]
 
 
-def resolve(present: list[str], chosen: Columns, *, doubly: bool = False) -> Columns:
+def resolve(present: list[str], chosen: Columns) -> Columns:
     """Decide which columns to read: those named, else those with telling names; see `read_pool`.
 
     Raises
     ------
     PoolError
-        If a column is missing or, unless `doubly`, if two have its name.
+        If a column is missing, or if two have its name.
     """
     if chosen.id is None and "id" in present:
         chosen = chosen._replace(id="id")
@@ -74,7 +74,7 @@ def resolve(present: list[str], chosen: Columns, *, doubly: bool = False) -> Col
             chosen = chosen._replace(confidence="confidence")
     chosen = check_columns(chosen, present, "column")
     twice = next((name for name in chosen.all if present.count(name) > 1), None)
-    if twice is not None and not doubly:
+    if twice is not None:
         raise PoolError(
             f"There are {present.count(twice)} columns {twice!r}; give each a name of its own, or leave one."
         )

@@ -189,10 +189,6 @@ class NumericPool(Pool):
         same = {"ids": self._given_ids, "groups": self._groups, "show": self._show}
         return NumberPool(bounds=self.bounds, **same, **self._numbers)
 
-    def of_fingerprint(self, fingerprint: str) -> Pool | None:
-        """Return the pool that has this fingerprint: itself, or `exact`; None if neither has it."""
-        return next((one for one in (self, self.exact) if one.fingerprint() == fingerprint), None)
-
     @cached_property
     def label_space(self) -> NumericLabels:
         """The numbers that labels are rounded to, and their codes."""

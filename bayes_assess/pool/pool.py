@@ -19,7 +19,6 @@ from bayes_assess.pool._classes import (
     code_predictions,
     codes_of,
     infer_classes,
-    once_inferred,
     score_classes,
 )
 from bayes_assess.pool._columns import (
@@ -475,51 +474,6 @@ class Pool:
             **fields,
         )
         return pool
-
-    def of_fingerprint(self, fingerprint: str) -> Pool | None:
-        """Return the pool that has this fingerprint: itself, or with classes as releases before this one inferred them.
-
-        Those were, of whole numbers, 0 to the greatest that is predicted, and in alphabetical order of logs. None if
-        neither has it.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> pool = ba.Pool(predictions=[2, 5])
-        >>> before = ba.Pool(predictions=[2, 5], classes=range(6))
-        >>> pool.of_fingerprint(before.fingerprint()).n_classes, pool.of_fingerprint("another")
-        (6, None)
-        """
-        if self.fingerprint() == fingerprint:
-            return self
-        before = self._as_once_inferred()
-        return before if before is not None and before.fingerprint() == fingerprint else None
-
-    def with_classes_of(self, other: Pool) -> Pool:
-        """Return the same pool with the classes of another one, where those were inferred as earlier releases did.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> ba.Pool(predictions=[2, 5]).with_classes_of(ba.Pool(predictions=[5], classes=range(6))).n_classes
-        6
-        """
-        if np.array_equal(self.classes, other.classes):
-            return self
-        before = self._as_once_inferred()
-        return before if before is not None and np.array_equal(before.classes, other.classes) else self
-
-    def _as_once_inferred(self) -> Pool | None:
-        if type(self) is not Pool:
-            return None
-        if self.classes.tolist() == ["I", "C"]:  # of logs
-            names = np.unique(self.prediction_names(slice(None)))
-            code = np.array([np.searchsorted(names, name) for name in self.classes], np.int32)
-            return self._recoded(names, code, classes_declared=False)
-        if self.classes_declared:
-            return None
-        names = once_inferred(self.classes, (self.predictions, *self._systems.values()))
-        return None if names is None else self._recoded(names, self.classes.astype(np.int32))
 
     def differs_from(self, fingerprint: str) -> str:
         """Say of what pool a fingerprint is that is not this one's, the end of a sentence."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from inspect import signature
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -102,38 +101,6 @@ def read_pool(
     >>> pool.ids.tolist(), pool.groups["system"].tolist()
     (['7/old', '8/old', '7/new', '8/new'], ['old', 'old', 'new', 'new'])
     """
-    return _pool(source, id, scores, prediction, confidence, groups, systems, wide, show, classes, multilabel, bounds)
-
-
-def read_as_before(path: Path, **options: Any) -> Pool:
-    """Read a pool from a CSV file as earlier releases did, for their journals: ``01`` is there the number 1.
-
-    Parameters
-    ----------
-    path : Path
-    options
-        As of `read_pool`.
-    """
-    defaults = {name: one.default for name, one in signature(read_pool).parameters.items() if name != "source"}
-    return _pool(path, **(defaults | options), as_before=True)
-
-
-def _pool(
-    source,
-    id,
-    scores,
-    prediction,
-    confidence,
-    groups,
-    systems,
-    wide,
-    show,
-    classes,
-    multilabel,
-    bounds,
-    as_before=False,
-) -> Pool:
-    """Read a pool; see `read_pool` and `read_as_before`."""
     systems, wide = (
         given if isinstance(given, Mapping) else {name: name for name in ([given] if isinstance(given, str) else given)}
         for given in (systems, wide)
@@ -146,7 +113,7 @@ def _pool(
                 raise PoolError(
                     "A wide table has one verdict per answer: leave out scores, predictions and other systems."
                 )
-            return Pool(**_read_wide(source, wide, id, groups, shown, classes, numbering, as_before), bounds=bounds)
+            return Pool(**_read_wide(source, wide, id, groups, shown, classes, numbering), bounds=bounds)
         columns = Columns(
             id=id,
             scores=scores if scores is None or isinstance(scores, str) else list(scores),
@@ -157,7 +124,7 @@ def _pool(
             multilabel=multilabel,
             show=shown,
         )
-        found = _read(source, columns, classes, numbering, as_before)
+        found = _read(source, columns, classes, numbering)
         return Pool(**found, multilabel=multilabel, bounds=bounds)
 
 
@@ -169,7 +136,6 @@ def _read_wide(
     show: list[str],
     classes: Any,
     numbering: Numbering,
-    as_before: bool,
 ) -> dict[str, Any]:
     """Read a wide table; groups that its long form has by itself may be named, too."""
     columns = Columns(
@@ -181,7 +147,7 @@ def _read_wide(
         systems=dict(answers),
         show=show,
     )
-    found = _read(source, columns, classes, numbering, as_before)
+    found = _read(source, columns, classes, numbering)
     numbering.n_rows = len(found["predictions"])
     name = id if id is not None or found["ids"] is None else "id"
     return long_form(found, found["systems"], name)
@@ -246,7 +212,7 @@ def read_ranked(
         return RankedList.from_scores(found["scores"], found["ids"], names, seed, found["show"])
 
 
-def _read(source: Any, columns: Columns, classes: Any, numbering: Numbering, as_before: bool = False) -> dict[str, Any]:
+def _read(source: Any, columns: Columns, classes: Any, numbering: Numbering) -> dict[str, Any]:
     """Return the arguments of `Pool` from a path or a frame; see `read_pool`."""
     if isinstance(source, str | Path):
         source = Path(source)
@@ -259,7 +225,7 @@ def _read(source: Any, columns: Columns, classes: Any, numbering: Numbering, as_
         if source.suffix.lower() == ".npz":
             return _read_npz(source, columns, classes)
         if source.suffix.lower() == ".csv":
-            return read_csv(source, columns, classes, numbering, as_before=as_before)
+            return read_csv(source, columns, classes, numbering)
         return _read_parquet(source, columns, classes)
     try:
         frame = frame_of(source)

@@ -219,18 +219,3 @@ def test_entries_that_contradict_others_are_refused(tmp_path, kind, payload, sai
     a.journal.append(kind, payload)
     with pytest.raises(ba.JournalError, match=said):
         ba.resume(path, POOL)
-
-
-@pytest.mark.parametrize("predictions", [[1, 2, 5, 5], [0, 0, 0, 0]])
-def test_a_journal_goes_on_with_classes_as_they_were_once_inferred(tmp_path, predictions):
-    """They were 0 to the greatest whole number that is predicted."""
-    path = tmp_path / "run.db"
-    before = ba.Pool(predictions=predictions, classes=range(max(predictions) + 1))
-    a = ba.assess(before, ba.GroupAccuracy(), design="random", journal=path)
-    a.tell(a.ask(2).ids, [0, 0])
-    a.journal.close()
-    resumed = ba.resume(path, ba.Pool(predictions=predictions))
-    assert resumed.labels_used == 2
-    assert resumed.pool.classes.tolist() == before.classes.tolist()
-    with pytest.raises(ba.JournalError, match="belongs to another pool"):
-        ba.resume(path, ba.Pool(predictions=[*predictions[1:], 3]))

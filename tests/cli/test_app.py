@@ -17,7 +17,6 @@ from bayes_assess._tools.tables import Table
 from bayes_assess.cli.app import app
 from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
 from bayes_assess.errors import OutputError
-from bayes_assess.pool.readers import read_as_before
 
 COMMANDS = ("start", "ask", "tell", "correct", "skip", "release", "status", "plan", "report", "simulate", "demo")
 CLASSES = ("bird", "cat", "dog")
@@ -624,19 +623,6 @@ def test_a_cache_that_cannot_be_written_is_done_without(pool_file, tmp_path):
     )
     assert "Started" in found.stdout
     assert found.stderr == ""
-
-
-def test_a_journal_of_an_earlier_release_knows_its_pool_as_it_was_read_then(tmp_path):
-    """There, 01 was the class 1, and classes went from 0 to the greatest."""
-    path, run = tmp_path / "pool.csv", tmp_path / "run.db"
-    path.write_text("id,prediction,site\na,01,x\nb,10,y\nc,10,x\nd,01,y\n")
-    pool = read_as_before(path, classes=range(11))
-    source = {"path": str(path), "options": {"id": None, "scores": None, "prediction": None, "classes": None}}
-    ba.assess(pool, ba.GroupAccuracy(), design="random", journal=run, source=source).journal.close()
-    sheet = tmp_path / "sheet.csv"
-    sheet.write_text("id,label\na,1\nb,0\n")
-    assert "Took 2 labels" in done("tell", run, sheet)
-    assert "site" in done("status", run, "--question", "group-accuracy", "--by", "site")
 
 
 def test_zip_codes_keep_their_zeros_from_the_pool_to_the_sheet(tmp_path):

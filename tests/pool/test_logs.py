@@ -256,16 +256,6 @@ def test_the_positive_class_of_correct_and_incorrect_is_correct(tmp_path):
     assert ba.read_log(written(tmp_path / "partly.json", partly)).classes.tolist() == ["C", "I", "P"]
 
 
-@pytest.mark.parametrize("values", ["CIC", "CCC"])
-def test_journals_know_the_classes_of_logs_in_the_order_of_before(tmp_path, values):
-    log = inspect_log(samples=[sample(i, value) for i, value in enumerate(values)])
-    pool = ba.read_log(written(tmp_path / "log.json", log))
-    before = ba.read_log(tmp_path / "log.json", classes=sorted(set(values)))
-    found = pool.of_fingerprint(before.fingerprint())
-    assert found.classes.tolist() == sorted(set(values))
-    assert found.prediction_names(slice(None)).tolist() == list(values)
-
-
 def test_halves_of_letters_do_not_keep_a_log_from_being_read(tmp_path):
     log = inspect_log(samples=[sample(f"a\ud83d{i}", value) for i, value in enumerate(SCORES)])
     pool = ba.read_log(written(tmp_path / "log.json", log))

@@ -113,18 +113,6 @@ def test_a_label_that_is_never_predicted_is_refused_with_what_to_do():
     assert ba.Pool(predictions=[0, 0]).label_codes([1]).tolist() == [1]
 
 
-@pytest.mark.parametrize("predictions", [[0, 0, 0], [1, 2, 5], [3, 0, 1]])
-def test_a_pool_is_known_by_the_fingerprint_that_it_had_with_classes_from_0_to_the_greatest(predictions):
-    before = ba.Pool(predictions=predictions, classes=range(max(predictions) + 1))
-    pool = ba.Pool(predictions=predictions)
-    found = pool.of_fingerprint(before.fingerprint())
-    assert found.classes.tolist() == before.classes.tolist()
-    assert found.predictions.tolist() == predictions
-    assert not found.classes_declared
-    assert pool.of_fingerprint(pool.fingerprint()) is pool
-    assert ba.Pool(predictions=predictions, classes=range(9)).of_fingerprint(before.fingerprint()) is None
-
-
 def test_declared_classes_keep_their_order():
     pool = ba.Pool(predictions=["dog", "cat"], classes=["dog", "bird", "cat"])
     assert pool.classes.tolist() == ["dog", "bird", "cat"]

@@ -10,7 +10,6 @@ from pyarrow import parquet
 import bayes_assess as ba
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._table import class_names
-from bayes_assess.pool.readers import read_as_before
 
 
 @pytest.fixture
@@ -390,12 +389,3 @@ def test_frames_with_two_columns_of_one_name_are_refused():
 def test_texts_may_be_of_any_length(tmp_path):
     pool = csv_pool(tmp_path, f'id,text,prediction\na,"{"x" * 200_000}",cat\n', show=["text"])
     assert len(pool.show["text"][0]) == 200_000
-
-
-def test_a_pool_is_read_as_before_for_its_journal(tmp_path):
-    path = tmp_path / "pool.csv"
-    path.write_text("id,prediction,site\na,01,007\nb,10,8\n")
-    before = read_as_before(path, groups=["site"])
-    assert before.classes.tolist() == [1, 10]
-    assert before.groups["site"].tolist() == [7, 8]
-    assert ba.read_pool(path, groups=["site"]).groups["site"].tolist() == ["007", "8"]
