@@ -5,7 +5,7 @@ transaction, so an interrupted one leaves nothing behind. The journal knows noth
 is a kind, a time and a dictionary.
 
 Every event carries a checksum over itself and all before it, the header's first, so that a file whose bytes have
-changed is told from a whole one. Journals of format 1, which earlier releases wrote, have none.
+changed is told from a whole one. A journal of another format than this release writes is refused.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ class Journal:
     >>> folder.cleanup()
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, meta: dict[str, Any], start: int | None):
+    def __init__(self, path: Path, connection: sqlite3.Connection, meta: dict[str, Any], start: int):
         self._path = path
         self._connection = connection
         self._meta = meta
-        self._start = start  # checksum of the header; None in journals without checksums
+        self._start = start  # checksum of the header
         self._lock = threading.Lock()  # a transaction belongs to one thread from BEGIN to COMMIT
         self._finalizer = weakref.finalize(self, connection.close)
 
@@ -152,7 +152,7 @@ class Journal:
         Raises
         ------
         JournalError
-            If the file is missing, is no journal, is damaged, or has a newer format.
+            If the file is missing, is no journal, is damaged, or has another format.
 
         Examples
         --------
@@ -161,11 +161,11 @@ class Journal:
         bayes_assess.errors.JournalError: There is no journal no-such-file.db; ...
         """
         path = Path(path)
-        version = check_header(path)
+        check_header(path)
         with explained(path, "opened"):
             connection = _connect(path, "rw")
             try:
-                meta, start = read_header(connection, version, path)
+                meta, start = read_header(connection, path)
             except UNREADABLE as error:  # no row, or no JSON
                 connection.close()
                 raise damaged(path, "its header") from error
@@ -242,8 +242,7 @@ class Journal:
                         f"({self._path}: expected event {expected} to be the last, found {last}.)"
                     )
                 event = last + 1, kind, _now(), text
-                event += () if before is None else (checksum(before, *event),)
-                connection.execute(f"INSERT INTO events VALUES ({', '.join('?' * len(event))})", event)
+                connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (*event, checksum(before, *event)))
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
@@ -282,7 +281,7 @@ class Journal:
         if not after:
             self._check_file()
         last, before = self.last_sequence, self._start
-        if after and before is not None:
+        if after:
             known = self._rows("sequence = ?", after)
             if not known:
                 raise damaged(self._path, f"event {after}")
@@ -304,11 +303,10 @@ class Journal:
             cursor.execute(f"SELECT * FROM events WHERE {where} ORDER BY sequence LIMIT {CHUNK}", (number,))
             return cursor.fetchall()
 
-    def _end(self) -> tuple[int, int | None]:
+    def _end(self) -> tuple[int, int]:
         """Return the last event's number and checksum; call it with the lock held."""
         rows = self._connection.execute("SELECT * FROM events ORDER BY sequence DESC LIMIT 1").fetchall()
-        last, before = (rows[0][0], rows[0][-1]) if rows else (0, self._start)
-        return last, None if self._start is None else before
+        return (rows[0][0], rows[0][-1]) if rows else (0, self._start)
 
     def _check_file(self) -> None:
         """Raise JournalError unless SQLite finds its file whole."""

@@ -15,7 +15,7 @@ from typing import Any
 from bayes_assess._tools.files import is_journal
 from bayes_assess.errors import JournalError
 
-VERSION = 2  # of the file format; a reader refuses a newer one
+VERSION = 3  # of journals: of the file, and of what it says; a reader refuses every other one
 UNREADABLE = (TypeError, ValueError, LookupError, AttributeError)  # what values of other types and lengths lead to
 
 
@@ -88,12 +88,12 @@ def checksum(before: int, number: int, *texts: str | bytes) -> int:
     return zlib.crc32(b"\0".join([b"%d" % number, *parts]), before)
 
 
-def read_header(connection: sqlite3.Connection, version: int, path: Path) -> tuple[dict[str, Any], int | None]:
-    """Return what was said at creation, and the header's checksum, None in journals without checksums."""
+def read_header(connection: sqlite3.Connection, path: Path) -> tuple[dict[str, Any], int]:
+    """Return what was said at creation, and the header's checksum."""
     try:
         connection.execute("BEGIN")  # so that nobody writes meanwhile
         ((name, found, created, meta, start),) = connection.execute(
-            f"SELECT format, version, created, meta, {'NULL' if version == 1 else 'checksum'} FROM header"
+            "SELECT format, version, created, meta, checksum FROM header"
         ).fetchall()
         pages, size = (connection.execute(f"PRAGMA page_{what}").fetchone()[0] for what in ("count", "size"))
         whole = path.stat().st_size >= pages * size
@@ -102,23 +102,21 @@ def read_header(connection: sqlite3.Connection, version: int, path: Path) -> tup
             connection.execute("ROLLBACK")
     if not whole:
         raise damaged(path, "its end")
-    if found != version or (version > 1 and start != checksum(0, version, name, created, meta)):
+    if found != VERSION or start != checksum(0, VERSION, name, created, meta):
         raise ValueError("the checksum differs")
     return json.loads(meta), start
 
 
-def read_event(row: tuple[Any, ...], sequence: int, before: int | None) -> tuple[Event, int | None]:
+def read_event(row: tuple[Any, ...], sequence: int, before: int) -> tuple[Event, int]:
     """Return an event and its checksum; raise one of `UNREADABLE` if it is not as it was written."""
-    found, kind, time, payload = row[:4]
-    if found != sequence or (before is not None and row[4] != checksum(before, sequence, kind, time, payload)):
+    found, kind, time, payload, check = row
+    if found != sequence or check != checksum(before, sequence, kind, time, payload):
         raise ValueError("a gap, or the checksum differs")
-    if before is None:
-        return Event(sequence, kind.decode(), time.decode(), json.loads(payload.decode())), None
-    return _Recorded(sequence, kind.decode(), time.decode(), payload.decode()), row[4]
+    return _Recorded(sequence, kind.decode(), time.decode(), payload.decode()), check
 
 
-def check_header(path: Path) -> int:
-    """Return the format of a journal.
+def check_header(path: Path) -> None:
+    """Raise JournalError unless a file is a journal of the format that this release writes.
 
     The first bytes are read as bytes: SQLite may change a file merely by opening it, and this may be somebody else's.
     """
@@ -132,11 +130,12 @@ def check_header(path: Path) -> int:
     if not is_journal(head):
         raise JournalError(f"{path} is not a journal of bayes_assess; check the name.")
     version = int.from_bytes(head[60:64], "big")
-    if version > VERSION:
-        raise JournalError(
-            f"The journal {path} has format {version}, but this release reads formats up to {VERSION}; "
-            "upgrade bayes_assess to open it."
+    if version != VERSION:
+        todo = (
+            "upgrade bayes_assess to open it"
+            if version > VERSION
+            else "open it with the release that wrote it, or start a new session and tell its labels again"
         )
-    if version < 1:
-        raise damaged(path, "its header")
-    return version
+        raise JournalError(
+            f"The journal {path} has format {version}, but this release reads format {VERSION} only; {todo}."
+        )

@@ -216,13 +216,21 @@ def test_open_of_a_folder_says_so(tmp_path):
         Journal.open(tmp_path)
 
 
-def test_open_of_a_newer_format_asks_for_an_upgrade(path, monkeypatch):
+@pytest.mark.parametrize(
+    ("later", "todo"),
+    [(1, "upgrade bayes_assess"), (-1, "open it with the release that wrote it, or start a new session")],
+)
+def test_a_journal_of_another_format_is_refused_with_what_to_do(path, monkeypatch, later, todo):
+    other = journal_checks.VERSION + later
     for module in (journal_module, journal_checks):
-        monkeypatch.setattr(module, "VERSION", 3)
+        monkeypatch.setattr(module, "VERSION", other)
     Journal.create(path, {}).close()
     monkeypatch.undo()
-    with pytest.raises(JournalError, match="format 3, but this release reads formats up to 2; upgrade"):
+    content = path.read_bytes()
+    said = f"format {other}, but this release reads format {journal_checks.VERSION} only; {todo}"
+    with pytest.raises(JournalError, match=said):
         Journal.open(path)
+    assert path.read_bytes() == content
 
 
 def test_a_damaged_file_is_reported(path):
@@ -343,27 +351,6 @@ def test_an_event_that_was_changed_by_hand_is_reported(path):
     connection.close()
     with Journal.open(path) as journal, pytest.raises(JournalError, match=r"damaged: event 1 .* copy of the file"):
         list(journal.events())
-
-
-def test_journals_of_format_1_are_read_and_written_on(path):
-    with Journal.create(path, {"seed": 3}) as journal:
-        journal.append("ask", {"ids": ["\u00e4"]})
-    connection = sqlite3.connect(path, isolation_level=None)
-    for trigger in ("events_are_final_1", "events_are_final_2", "header_is_final_1", "header_is_final_2"):
-        connection.execute(f"DROP TRIGGER {trigger}")
-    connection.execute("UPDATE header SET version = 1")
-    for table in ("header", "events"):
-        connection.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
-    connection.execute("PRAGMA user_version = 1")
-    connection.close()
-    with Journal.open(path) as journal:
-        assert journal.append("tell", {"ids": ["\u00e4"]}, expected=1) == 2
-    meta, events = _content(path)
-    assert meta == {"seed": 3}
-    assert [(event.sequence, event.kind, event.payload["ids"]) for event in events] == [
-        (1, "ask", ["\u00e4"]),
-        (2, "tell", ["\u00e4"]),
-    ]
 
 
 # -- crashes ---------------------------------------------------------------------------------------------------------
