@@ -111,9 +111,6 @@ def read_description(
     if all(meta["pool"] != known.fingerprint() for known in (pool, pool.exact) if known is not None):
         raise JournalError(f"The journal {str(book.path)!r} belongs to {pool.differs_from(meta['pool'])}.")
     asked = meta["question"]
-    if asked["question"] == "Compare" and asked.get("measure", "accuracy") == "accuracy":
-        # Always about the population, before there was a choice; measures are about the pool.
-        asked = {"target": "population", **asked}
     if question is None:
         question = described_question(asked)
     elif not isinstance(question, Question) or not _is_described(question, asked):
@@ -309,7 +306,7 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, Measure | PRCurve) or callable(value):
         return describe_measure(value)
     if name in _PER_ITEM:
-        kept = {"array": type(value).__name__}
+        kept = {"array": "of items"}
         return {**kept, "digest": digest({name: value})[:_DIGITS]} if name in _CUT_FROM else kept
     if isinstance(value, Mapping):  # whose keys JSON would turn into texts
         return {"pairs": [[key, one] for key, one in value.items()]}
@@ -363,35 +360,4 @@ def _checked(what: str, make: Callable[..., Any], options: Mapping[str, Any]) ->
 
 def _is_described(made: Any, description: Mapping[str, Any]) -> bool:
     """Whether a question or design is that of a description, as far as that holds values of items."""
-    mine = describe_question(made) if isinstance(made, Question) else describe_design(made)
-    if any(mine.get(name) != description.get(name) for name in ("question", "name")):
-        return False
-    mine, kept = (one.get("options", one) for one in (mine, description))
-    options = inspect.signature(type(made)).parameters.values()
-    standard = {one.name: _plain(one.name, one.default) for one in options if one.default is not one.empty}
-    return all(
-        _alike(mine.get(name, standard.get(name)), kept.get(name, standard.get(name)))
-        for name in mine.keys() | kept.keys()
-    )
-
-
-def _alike(mine: Any, kept: Any) -> bool:
-    """Whether options are the same; arrays of items are if their digests are, or either has none."""
-    mine, kept = _in_todays_form(mine), _in_todays_form(kept)
-    if not isinstance(mine, Mapping) or not isinstance(kept, Mapping):
-        return mine == kept
-    if "array" in mine and "array" in kept:
-        return len({mine.get("digest"), kept.get("digest")} - {None}) < 2
-    return all(_alike(mine.get(name), kept.get(name)) for name in mine.keys() | kept.keys())
-
-
-def _in_todays_form(plain: Any) -> Any:
-    """Take that many bins of equal width for a number of bins, and the array of the first journals' strata apart."""
-    if not isinstance(plain, Mapping):
-        return plain
-    if plain.keys() == {"bins", "kind"} and plain["kind"] == "width":
-        return plain["bins"]
-    if "array" in plain and "strata" in plain:
-        options = {name: value for name, value in plain.items() if name != "array"}
-        return {**options, "of": {"array": plain["array"]}}
-    return plain
+    return (describe_question(made) if isinstance(made, Question) else describe_design(made)) == description

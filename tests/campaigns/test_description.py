@@ -162,34 +162,6 @@ def test_descriptions_of_newer_releases_say_so(description, said):
 
 # -- journals ----------------------------------------------------------------------------------------------------------
 
-OLD = [  # as the first format has it
-    ({"question": "GroupAccuracy", "by": "site", "target": "pool"}, ba.GroupAccuracy("site")),
-    ({"question": "GroupAccuracy", "by": {"strata": 4, "kind": "csf", "n_fine": None, "array": "ndarray"},
-      "target": "pool"}, ba.GroupAccuracy(Strata(4, of=np.zeros(40)))),
-    ({"question": "Calibration", "bins": {"bins": 7, "kind": "width"}, "by": None, "target": "pool"},
-     ba.Calibration(7)),
-    ({"question": "Compare", "first": None, "second": None, "by": "site", "rope": 0.05},
-     ba.Compare(by="site", target="population")),
-    ({"question": "Metric", "measure": ["f1"], "positive": None, "systems": [], "by": None, "average": None},
-     ba.Metric(["f1"])),
-    ({"question": "PRCurve", "thresholds": 9, "positive": None}, ba.PRCurve(9)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("old", "question"), OLD, ids=lambda one: str(one)[:30])
-def test_journals_of_the_first_format_are_read(old, question, tmp_path, monkeypatch):
-    from bayes_assess.campaigns import description
-
-    design = "passive" if isinstance(question, ba.Metric) else "random"
-    with monkeypatch.context() as patch:
-        patch.setattr(description, "describe_question", lambda _: old)
-        ba.assess(POOL, question, design=design, journal=tmp_path / "run.db").journal.close()
-    assert describe_question(ba.resume(tmp_path / "run.db", POOL, question).question) == describe_question(question)
-    if "array" not in str(old):
-        again = ba.resume(tmp_path / "run.db", POOL).question
-        assert repr(again.target) == repr(question.target)
-        assert type(again) is type(question)
-
 
 def test_another_question_or_design_than_the_journal_s_is_refused(tmp_path):
     path = tmp_path / "run.db"
