@@ -109,12 +109,6 @@ class AnnotatorBook:
         counts = [self.first.get(item) == name and item not in self.settled for item in items.tolist()]
         return codes, np.array(counts, bool)
 
-    def new(self, told: Told) -> Told:
-        """Leave out labels that the same annotators have told before."""
-        columns = zip(*(column.tolist() for column in told), strict=True)
-        new = np.array([self.labels.get(name, {}).get(item) != code for item, code, name in columns], bool)
-        return Told(*(column[new] for column in told))
-
     def settle(self, items: Int[np.ndarray, " n"]) -> None:
         """Take note that somebody has decided on the labels of items."""
         self.settled |= set(items.tolist())

@@ -162,7 +162,7 @@ class Campaign(TakesTurns):
         return other
 
     def _take_snapshot(self) -> None:
-        if self.journal is None or (len(self._events) == self._sequence and not self.journal.closed):
+        if self.journal is None or not self.journal.closed:
             self._snapshots.take(self, len(self._events), self.journal)
 
     def _follow(self, events: Sequence[Event], name: str, right: Mapping[int, int] | None = None) -> None:
@@ -270,33 +270,26 @@ class Campaign(TakesTurns):
 
     def _follow_ask(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
         """Hand out items as they were; tell whether they could be."""
-        # Releases that put items in another random order took other items, which are as random.
         if not self._items.unseen(items).all():
             return False
-        draws = {field: entry.get(field, np.ones(len(items))) for field in Draw._fields}
-        if self._steps is not None and not entry.keys() >= draws.keys():
-            raise JournalError(
-                f"{name[0].upper()}{name[1:]} lacks the probabilities with which items were drawn, which an "
-                "earlier release did not keep; finish it with that release, or start anew."
-            )
+        alike = np.ones(len(items))
+        draws = Draw(**{field: alike if self._steps is None else entry[field] for field in Draw._fields})
         cells = self._items.cells_of(items)
         state = self.design.restore(refreshed(self.design, self._state), entry)
-        self._hand_out(items, cells, Draw(**draws), reserve_batch(self.design, state, cells))
+        self._hand_out(items, cells, draws, reserve_batch(self.design, state, cells))
         return True
 
     def _follow_tell(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        """Learn labels, the right ones of those that were corrected later; tell whether they contradict none."""
-        codes = self.pool.label_codes(entry["labels"])
-        in_force, now = self._items.label[items], _put_right(items, codes, right)
-        new = in_force < 0  # the others were told twice, by somebody who was interrupted at first
-        if (in_force[~new] != now[~new]).any():
+        """Learn labels, the right ones of those that were corrected later; tell whether there were none."""
+        if (self._items.label[items] >= 0).any():
             return False
-        self._annotate(Told(items[new], codes[new], np.full(new.sum(), UNNAMED)), None, now[new])
+        codes = self.pool.label_codes(entry["labels"])
+        self._annotate(Told(items, codes, np.full(len(items), UNNAMED)), None, _put_right(items, codes, right))
         return True
 
     def _follow_annotate(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
         """Learn first labels of named annotators and keep their further ones; tell whether they contradict none."""
-        first, further = map(self._annotators.new, (self._told_in(entry), self._told_in(entry["further"])))
+        first, further = self._told_in(entry), self._told_in(entry["further"])
         if (self._items.label[items] >= 0).any():
             return False
         self._annotate(first, None, _put_right(items, first.codes, right))
@@ -308,17 +301,17 @@ class Campaign(TakesTurns):
         return not any(before)
 
     def _follow_skip(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        """Set items aside, those that are not yet; tell whether they could be."""
-        if (self._items.label[items] >= 0).any():
+        """Set items aside; tell whether they could be."""
+        if not self._items.open(items).all():
             return False
-        self._set_aside(items[~self._items.skipped[items]])
+        self._set_aside(items)
         return True
 
     def _follow_release(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        """Let items be asked for again, those that cannot be yet; tell whether they have no labels."""
-        if (self._items.label[items] >= 0).any():
+        """Let items be asked for again; tell whether they were pending or set aside."""
+        if (self._items.label[items] >= 0).any() or self._items.unseen(items).any():
             return False
-        self._put_back(items[~self._items.unseen(items)])
+        self._put_back(items)
         return True
 
     def _follow_correct(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:

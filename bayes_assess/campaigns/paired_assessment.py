@@ -431,5 +431,4 @@ class _PairSession(Assessment):
                 )
             pairs = self.pool.positions([name for entry in entries for name in entry["ids"]])
             both = self._whole.label_codes([code for entry in entries for code in chain(*entry["halves"])])
-            new = self._untold(pairs) if kind == "tell" else slice(None)  # told twice: once
-            self._keep(pairs[new], both.reshape(-1, 2)[new])
+            self._keep(pairs, both.reshape(-1, 2))

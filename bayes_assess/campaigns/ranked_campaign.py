@@ -97,14 +97,10 @@ class RankedCampaign(TakesTurns):
         """Ids of the items set aside, in the order of the list."""
         return self.pool.ids_at(self._book.skipped)
 
-    def _ranks_among(self, ids: np.ndarray) -> Int[np.ndarray, " n"]:
-        ranks = self.pool.ranks_of(ids)
-        if ranks is not None:
-            return ranks
-        return np.array([self._ranks.get(name, 0) for name in self.pool.names_of(ids)], np.int64)
-
     def _ranks_of(self, ids: np.ndarray) -> Int[np.ndarray, " n"]:
-        ranks = self._ranks_among(ids)
+        ranks = self.pool.ranks_of(ids)
+        if ranks is None:
+            ranks = np.array([self._ranks.get(name, 0) for name in self.pool.names_of(ids)], np.int64)
         unasked = np.flatnonzero(~self._book.is_taken(ranks))
         if len(unasked):
             raise UnknownIdError(
@@ -188,14 +184,11 @@ class RankedCampaign(TakesTurns):
         return bool((self._book.lacking <= lacking).all())
 
     def _follow_tell(self, entry: Mapping[str, Any]) -> bool:
-        """Learn labels; tell whether they contradict none."""
+        """Learn labels; tell whether there were none."""
         ranks, codes = self._recorded(entry)
-        in_force = self._codes_of(ranks)
-        new = in_force < 0  # the others were told twice, by somebody who was interrupted at first
-        if len(np.unique(ranks)) < len(ranks) or (in_force[~new] != codes[~new]).any():
+        if len(np.unique(ranks)) < len(ranks) or (self._codes_of(ranks) >= 0).any():
             return False
-        if new.any():
-            self._learn(ranks[new], codes[new])
+        self._learn(ranks, codes)
         return True
 
     def _follow_correct(self, entry: Mapping[str, Any]) -> bool:
@@ -207,16 +200,16 @@ class RankedCampaign(TakesTurns):
         return True
 
     def _follow_skip(self, entry: Mapping[str, Any]) -> bool:
-        """Set items aside; tell whether they had no label."""
+        """Set items aside; tell whether they could be."""
         ranks = self._ranks_of(values_of(entry["ids"]))
+        if (self._codes_of(ranks) >= 0).any() or np.isin(ranks, self._book.skipped).any():
+            return False
         self._book.skip(ranks)
-        return bool((self._codes_of(ranks) < 0).all())
+        return True
 
     def _follow_release(self, entry: Mapping[str, Any]) -> bool:
         """Let items be drawn again; tell whether they had no label."""
-        ids = values_of(entry["ids"])
-        ranks = self._ranks_among(ids)
-        ranks = ranks[self._book.is_taken(ranks)]  # the others were released twice
+        ranks = self._ranks_of(values_of(entry["ids"]))
         self._book.put_back(ranks)
         return bool((self._codes_of(ranks) < 0).all())
 

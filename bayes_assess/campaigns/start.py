@@ -122,8 +122,7 @@ def assess(
             )
         of = assessment.pool, question, assessment.design, assessment.prior, assessment.cells
         kept = describe(*of, int(seed), source, assessment.engine)
-        kept |= {} if oracle == "deterministic" else {"oracle": oracle}
-        assessment.journal = Journal.create(journal, kept)
+        assessment.journal = Journal.create(journal, kept | {"oracle": oracle})
     return assessment
 
 
@@ -171,13 +170,13 @@ def resume(
         pool = pool.as_pool()
     kept: Any = design  # of ranked lists, which other journals refuse
     question, design, prior, seed = read_description(book, pool, question, kept)
-    engine = book.meta.get("engine", COMPILED)
+    engine = book.meta["engine"]
     pool, _ = question.posed(question.labelled_pool(pool))
     cells = question.cells(pool, seed, design.strata_of(pool))
     if book.meta["cells"] != cells.source.fingerprint():
         raise JournalError(f"The journal {str(book.path)!r} was written with other groups than these.")
     setting = question.setting_on(cells, prior)
-    if check_oracle(book.meta.get("oracle", "deterministic"), question):
+    if check_oracle(book.meta["oracle"], question):
         setting = setting.of_draws()
     assessment = _session(pool, question, design, setting, seed, engine)
     assessment._replay(book)

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from bayes_assess._tools.progress import progress
 from bayes_assess.campaigns.journal import Event, Journal
-from bayes_assess.campaigns.repeats import without_lost_asks
 from bayes_assess.errors import BayesAssessError, JournalError, LostTurnError
 
 _T = TypeVar("_T")
@@ -144,15 +143,8 @@ class TakesTurns:
         """Follow all that is recorded from the start; return how many entries this session had not known."""
         known = self._sequence
         events = self._events if self._reads_nothing else list(self.journal.events())  # type: ignore[union-attr]
-        counting = list(events)
-        try:
-            self._restart(counting)
-        except JournalError:
-            counting = without_lost_asks(events)
-            if len(counting) == len(events):
-                raise
-            self._restart(counting)
-        self._events = counting
+        self._restart(events)
+        self._events = events
         self._sequence = known if self._reads_nothing else len(events)
         self._stale = False
         return self._sequence - known

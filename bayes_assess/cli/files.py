@@ -136,7 +136,7 @@ def _as_read(run: Path, moved_to: Path | None) -> tuple[Path, dict[str, Any], di
     """Return where the pool of a journal is, how it was read, and what the journal says of itself."""
     with Journal.open(run) as journal:
         meta = journal.meta
-    source = meta.get("source")
+    source = meta["source"]
     if source is None:
         if moved_to is None:
             raise JournalError(f"{run} was not started on the command line, so it does not know its pool; add --pool.")
@@ -148,7 +148,7 @@ def _as_read(run: Path, moved_to: Path | None) -> tuple[Path, dict[str, Any], di
 def inputs_of(run: Path, moved_to: Path | None) -> list[Path]:
     """Return the files of a run: its journal and its pool."""
     with Journal.open(run) as journal:
-        source = journal.meta.get("source")
+        source = journal.meta["source"]
     recorded = None if source is None else Path(source["path"])
     places = [] if recorded is None else [*files_of(str(recorded)), run.resolve().parent / recorded.name]
     return [run, *([] if moved_to is None else [moved_to]), *places]

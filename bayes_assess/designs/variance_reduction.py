@@ -330,8 +330,8 @@ class VarianceReduction(Design):
         return {"doublings": state.audit.doublings}
 
     def restore(self, state: BeliefState, entry: Mapping[str, np.ndarray]) -> BeliefState:
-        """Put back what random items were drawn by; journals that do not say so are of uniform draws."""
-        doublings = np.asarray(entry.get("doublings", np.zeros(len(state.measure.size))), np.int64)
+        """Put back what random items were drawn by."""
+        doublings = np.asarray(entry["doublings"], np.int64)
         return replace(state, audit=state.audit._replace(doublings=doublings))
 
     def record(self, state: BeliefState) -> Any:

@@ -233,26 +233,6 @@ def test_random_items_are_drawn_by_what_was_known_when_no_item_was_pending():
     assert (np.asarray(a._state.audit.doublings) != before).any()
 
 
-def test_journals_that_keep_no_probabilities_are_of_uniform_draws(tmp_path, monkeypatch):
-    """As they were written when one item in twenty was random, and all were alike."""
-
-    def uniform(design, state):
-        return 0.3, jax.numpy.zeros_like(state.remaining)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(VarianceReduction, "random_items", uniform)
-        patch.setattr(VarianceReduction, "journal_entry", lambda design, state: {})
-        design = VarianceReduction(n_strata=11)
-        a = ba.assess(POOL, ba.Metric("f1"), design=design, journal=tmp_path / "run.db")
-        ids = a.ask(40).ids
-        a.tell(ids, LABELS[ids])
-        found = a.result().design_interval
-        a.journal.close()
-    b = ba.resume(tmp_path / "run.db", POOL)
-    assert int(b._state.audit.counts.sum()) > 0
-    np.testing.assert_array_equal(b.result().design_interval, found)
-
-
 @pytest.mark.slow
 def test_the_label_asked_for_is_the_one_that_teaches_most():
     design = VarianceReduction(n_strata=12, audit=0.0)
