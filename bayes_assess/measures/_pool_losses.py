@@ -87,8 +87,7 @@ def table_for(
     positive : class name, optional
         The positive class of two-class measures; by default the second of two classes.
     systems : list of str, optional
-        Group columns of predicted classes, one for each system to assess; "prediction" is the pool's own. By
-        default only that.
+        Systems of the pool to assess; "prediction" is its own. By default only that.
     by : str, optional
         A group column (or "prediction"): every measure within every sub-population.
     average : "macro", optional

@@ -7,7 +7,6 @@ which the source of the items keeps the cell.
 from __future__ import annotations
 
 import operator
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,12 +67,6 @@ class Cells:
     def n_items(self) -> int:
         """Number of items, M."""
         return int(self.sizes.sum())
-
-    @property
-    def counts(self) -> np.ndarray:
-        """Former name of ``sizes``."""
-        warnings.warn("Cells.counts is called Cells.sizes now.", DeprecationWarning, stacklevel=2)
-        return self.sizes
 
     @property
     def weights(self) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
@@ -281,8 +280,7 @@ class Pool:
         Parameters
         ----------
         name : str
-            ``"prediction"`` for the pool's own, or one of ``systems``. A group column of predictions still works, with
-            a DeprecationWarning.
+            ``"prediction"`` for the pool's own, or one of ``systems``.
 
         Returns
         -------
@@ -291,7 +289,7 @@ class Pool:
         Raises
         ------
         PoolError
-            If there is no such system, or a group column of that name does not hold predictions.
+            If there is no such system.
 
         Examples
         --------
@@ -304,16 +302,8 @@ class Pool:
             return self.predictions
         if name in self._systems:
             return self._systems[name]
-        if name not in self._groups:
-            known = listing([RESERVED, *self._systems], 30)
-            raise PoolError(f"The pool has no system {name!r}; it has {known}. Pass others to it as systems={{...}}.")
-        coded = code_systems(check_systems({name: self._groups[name]}, self.n_items), self.classes)[name]
-        warnings.warn(
-            f"Pass the predictions of system {name!r} to the pool as systems={{...}}, not as groups={{...}}.",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        return coded
+        known = listing([RESERVED, *self._systems], 30)
+        raise PoolError(f"The pool has no system {name!r}; it has {known}. Pass others to it as systems={{...}}.")
 
     @cached_property
     def ids(self) -> np.ndarray:

@@ -44,8 +44,7 @@ def Compare(
     first, second : optional
         With `by`, names of two of its groups; both left out, all pairs of groups are compared at once. Without `by`,
         two systems on the same items: each an array of predicted classes (M,), ``"prediction"`` for the pool's own
-        predictions, or the name of a group column that holds another system's predictions. Only items on which the
-        two systems differ are asked for.
+        predictions, or the name of one of the pool's systems. Only items on which the two systems differ are asked for.
     by : str, ScoreBins, array or Partition, optional
         The groups, as for `GroupAccuracy`.
     rope : float in [0, 1)

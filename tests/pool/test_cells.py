@@ -42,12 +42,6 @@ def test_cells_know_their_types_and_names():
     assert repr(cells) == "Cells(3 items in 3 cells by prediction)"
 
 
-def test_the_former_name_of_sizes_says_so():
-    cells = ba.cells(ba.Pool(predictions=["b", "a", "b"]))
-    with pytest.warns(DeprecationWarning, match="called Cells.sizes now"):
-        assert cells.counts is cells.sizes
-
-
 def test_the_order_is_a_function_of_the_seed():
     pool = ba.Pool(predictions=np.arange(1000) % 3)
     np.testing.assert_array_equal(ba.cells(pool, seed=5).source.order, ba.cells(pool, seed=5).source.order)

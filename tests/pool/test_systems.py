@@ -69,18 +69,12 @@ def test_questions_about_systems_find_them_there():
     a.tell(a.ask(3).ids, [LABELS[i] for i in a.pending])
 
 
-def test_group_columns_as_systems_still_work_and_say_where_systems_belong():
-    other = ["dog", "dog", "cat", "cow"]
-    pool = ba.Pool(predictions=["cat", "cat", "dog", "cow"], groups={"new": other}, classes=["cat", "cow", "dog"])
-    with pytest.warns(DeprecationWarning, match=r"system 'new' to the pool as systems=\{\.\.\.\}, not"):
-        assert ba.Compare("new", "prediction").truth(pool, LABELS) == pytest.approx(3 / 4 - 2 / 4)
-    with pytest.warns(DeprecationWarning, match="'new'"):
-        assert ba.Metric("accuracy", systems=["new"]).truth(pool, LABELS).tolist() == 3 / 4
-    wrong = ba.Pool(predictions=["cat", "dog"], groups={"site": ["x", "y"]})
-    with pytest.raises(QuestionError, match="In system 'site': The prediction in row 0 is 'x'"):
-        ba.assess(wrong, ba.Compare(second="site"))
+def test_a_group_column_is_no_system():
+    pool = ba.Pool(predictions=[0, 1], groups={"old": [1, 1]}, systems={"new": [1, 1]})
     with pytest.raises(QuestionError, match="no system 'old'; it has 'prediction', 'new'"):
-        ba.assess(ba.Pool(predictions=[0, 1], systems={"new": [1, 1]}), ba.Compare(second="old"))
+        ba.assess(pool, ba.Compare(second="old"))
+    with pytest.raises(QuestionError, match="no system 'old'"):
+        ba.assess(pool, ba.Metric("accuracy", systems=["old"]))
 
 
 def test_systems_are_read_from_columns_of_any_table(tmp_path):
