@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any
 
-import jax
 import numpy as np
 from _padded import PaddedMetric
-from bayes_assess.cli.cache import keep_compiled
 
 import bayes_assess as ba
 from bayes_assess.errors import BayesAssessError
 
 FLOOR = 1e-4  # of a root mean squared error or an interval's score, in ratios: less does not matter
 LEVEL = 0.95
-
-
-def keep_programs() -> None:
-    """Let JAX keep compiled programs in the user's cache, where the command line keeps them."""
-    keep_compiled()
-    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
-        jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
 def campaign_row(

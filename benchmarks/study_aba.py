@@ -38,9 +38,10 @@ from _aba_report import (
     table,
 )
 from _aba_runs import KEY, tasks
-from _campaign_rows import keep_programs
 from _pools import need_folder
 from _rows import Clock, Rows, add_row_options, read_rows, sharded, whole
+
+from bayes_assess._tools.compiled_cache import keep_compiled
 
 PARTS = ("scores", "accuracy", "calibration", "costs", "pairs", "ece", "reliability")
 QUICK_PARTS = ("scores", "accuracy", "ece", "reliability")
@@ -184,7 +185,7 @@ def main(arguments: list[str] | None = None) -> None:
         options.out.write_text(report(options))
         print(f"Written to {options.out}.")
         return
-    keep_programs()
+    keep_compiled()
     run(options)
 
 

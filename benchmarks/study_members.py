@@ -29,13 +29,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from _campaign_rows import campaign_row, keep_programs
+from _campaign_rows import campaign_row
 from _confidence_pools import pools as confidence_pools
 from _members_tables import report
 from _pools import binaries, folder, load, wholes, zoo
 from _rows import Clock, Rows, add_row_options, read_rows, sharded
 
 import bayes_assess as ba
+from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess.models.curve_members import Members
 from bayes_assess.questions import _events
 
@@ -172,7 +173,7 @@ def main(arguments: list[str] | None = None) -> None:
         return
     if table_of(options.measure) == "POSITIVES" and next(cases(options), None) is None:
         sys.exit("Set BAYES_ASSESS_POOLS to a folder of pools or BAYES_ASSESS_ZOO to a generator; nothing was run.")
-    keep_programs()
+    keep_compiled()
     if options.rivals:
         common = {"measure": options.measure, "set": "rivals"}
         run(Rows(options.rival_rows, KEY), dict(zip(RIVALS, RIVALS, strict=True)), common, options)

@@ -26,7 +26,6 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from _campaign_rows import keep_programs
 from _nh_claims import less_pronounced, verdicts
 from _nh_figures import CURVES_OF, convergence, hundred_curves, summary
 from _nh_pools import POOLS, Data, pools_in
@@ -36,6 +35,7 @@ from _rows import Clock, Rows, add_row_options, sharded, whole
 from scipy.special import expit
 
 import bayes_assess as ba
+from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess.designs import Adaptive, Design, Importance, Oasis, Passive, Stratified
 from bayes_assess.estimators.intervals import bootstrap_interval, measure_interval
 from bayes_assess.pool.strata import Kind, Strata
@@ -280,7 +280,7 @@ def main(arguments: list[str] | None = None) -> None:
         options.out.write_text(report(options))
         print(f"Written to {options.out}.")
         return
-    keep_programs()
+    keep_compiled()
     run(options)
 
 

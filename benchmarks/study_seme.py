@@ -22,7 +22,6 @@ import sys
 from pathlib import Path
 
 import matplotlib as mpl
-from _campaign_rows import keep_programs
 from _pools import folder, need_folder
 from _rows import Clock, Rows, add_row_options, sharded, whole
 from _seme_claims import verdicts
@@ -50,6 +49,8 @@ from _seme_tables import (
     one_run,
     worse_table,
 )
+
+from bayes_assess._tools.compiled_cache import keep_compiled
 
 WORSE = {", over-confident": overconfident, ", shuffled": shuffled, ", lam 1": trusted}
 QUICK_SHARES = (0.01, 0.1, 0.5)
@@ -205,7 +206,7 @@ def main(arguments: list[str] | None = None) -> None:
         options.out.write_text(report(options))
         print(f"Written to {options.out}.")
         return
-    keep_programs()
+    keep_compiled()
     run(options)
 
 

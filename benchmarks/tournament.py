@@ -29,10 +29,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _campaign_rows import FLOOR, campaign_row, keep_programs
+from _campaign_rows import FLOOR, campaign_row
 from _pool_means import best_rivals, bootstrap, geometric, heading, jackknife, line, with_error
 from _pools import adversarial, binaries, folder, wholes, zoo
 from _rows import Clock, Rows, add_row_options, by_budget, read_rows, sharded, write_csv
+
+from bayes_assess._tools.compiled_cache import keep_compiled
 
 OURS = "variance_reduction"
 DESIGNS = ("passive", "stratified", "importance", "oasis", "adaptive", OURS)
@@ -173,7 +175,7 @@ def main(arguments: list[str] | None = None) -> None:
         return
     if next(cases(options), None) is None:
         sys.exit("Set BAYES_ASSESS_POOLS to a folder of pools or BAYES_ASSESS_ZOO to a generator; nothing was run.")
-    keep_programs()
+    keep_compiled()
     run(options)
 
 

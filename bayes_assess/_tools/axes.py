@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -52,6 +53,19 @@ def x64(function: Callable[P, T]) -> Callable[P, T]:
             return jax.tree.map(_to_numpy, function(*args, **kwargs))
 
     return scoped
+
+
+def in_64_bits() -> AbstractContextManager[Any]:
+    """Give JAX's arrays 64 bits, where anybody has imported it: functions of users may be written for it.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> with in_64_bits():
+    ...     print(jnp.ones(1).dtype)
+    float64
+    """
+    return jax.enable_x64(True) if _has_jax() else nullcontext()
 
 
 def any_engine(function: Callable[P, T]) -> Callable[P, T]:

@@ -67,6 +67,7 @@ def exceedance(
 
     Examples
     --------
+    >>> import jax, jax.numpy as jnp
     >>> with jax.enable_x64(True):
     ...     p = exceedance(*(jnp.float64(x) for x in (1, 1, 1, 1, 0.5)))  # a corner triangle of the unit square
     >>> round(float(p.now), 10)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.axes import PRNGKey
+from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
@@ -74,6 +74,7 @@ def best_arms(key: PRNGKey, reward: Float[Array, " G"], available: Bool[Array, "
     return xp.where(value > -xp.inf, shuffle[place], -1)
 
 
+@x64
 def top_two(
     key: PRNGKey,
     draw_winner: Callable[[PRNGKey, Bool[Array, " G"]], Int[Array, ""]],

@@ -12,7 +12,7 @@ import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.axes import PRNGKey, in_64_bits, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.seeds import generator
@@ -375,10 +375,9 @@ class VarianceReduction(Design):
         self, state: BeliefState, seed: int, level: float, n: int = _N_RESULT, order: ScoreOrder | None = None
     ) -> Posterior:
         """Draw curves and measures of the pool from their posterior, and compute the intervals of the audit."""
-        with engine.eager(self.is_eager(state)):
+        with engine.eager(self.is_eager(state)), in_64_bits():
             return self._posterior(engine.fetched(state), seed, level, n, order)
 
-    @x64
     def _posterior(self, state: BeliefState, seed: int, level: float, n: int, order: ScoreOrder | None) -> Posterior:
         table_size = state.measure.n_attributes * state.measure.n_outcomes
         n = min(n, max(_FEWEST_RESULT, _RESULT_NUMBERS // table_size))
@@ -414,10 +413,9 @@ class VarianceReduction(Design):
 
         Of designs whose event is all of a label that matters.
         """
-        with engine.eager(self.is_eager(state)):
+        with engine.eager(self.is_eager(state)), in_64_bits():
             return self._supposing(state, seed, items, n, order)
 
-    @x64
     def _supposing(self, state: BeliefState, seed: int, items: np.ndarray, n: int, order: ScoreOrder | None):
         share, strength, _ = drawn(state.belief, n)
         events = np.asarray(state.belief.counts).astype(np.int64)

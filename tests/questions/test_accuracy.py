@@ -127,9 +127,19 @@ def test_groups_may_be_columns_bins_or_arrays():
 
 
 def test_intervals_in_closed_form_take_no_draws():
-    result = ba.assess(ba.Pool(predictions=[0, 1, 1]), ba.GroupAccuracy()).result()
+    fixed = ba.BetaBernoulli.from_prior(n_groups=2)
+    result = ba.assess(ba.Pool(predictions=[0, 1, 1]), ba.GroupAccuracy(), prior=fixed).result()
     assert result.interval.shape == (2, 2)
     assert "draws" not in vars(result)
+
+
+def test_intervals_of_groups_that_learn_from_each_other_are_of_the_draws_that_rank_them():
+    a = ba.assess(ba.Pool(predictions=[0, 1] * 50), ba.GroupAccuracy(), design="random", seed=3)
+    a.tell(a.ask(30).ids, [0] * 30)
+    result = a.result(level=0.8)
+    ends = np.quantile(result.draws, [0.1, 0.9], axis=0).T
+    np.testing.assert_array_equal(result.interval[:, 0], np.minimum(ends[:, 0], result.estimate))
+    np.testing.assert_array_equal(result.interval[:, 1], np.maximum(ends[:, 1], result.estimate))
 
 
 class TestCovariates:

@@ -48,6 +48,7 @@ def weighted_points(
 
     Examples
     --------
+    >>> import jax, jax.numpy as jnp
     >>> with jax.enable_x64(True):
     ...     log_kappa, _, log_weight = weighted_points(jnp.eye(2), jnp.full((2, 2), 0.5), jnp.zeros((2, 2)))
     ...     round(float(jax.nn.softmax(log_weight) @ log_kappa), 6)  # the prior's mean, log 12
