@@ -608,7 +608,7 @@ def in_process(cache, *arguments):
 @pytest.mark.slow
 def test_a_command_uses_what_another_has_compiled(pool_file, tmp_path):
     run, compiled = tmp_path / "run.db", []
-    in_process(tmp_path / "cache", "start", pool_file, "--question", "rate", "--design", "importance", "--out", run)
+    in_process(tmp_path / "cache", "start", pool_file, "--question", "accuracy", "--design", "importance", "--out", run)
     for _ in range(3):  # the second reads items that are pending
         in_process(tmp_path / "cache", "ask", run, "-n", 3)
         compiled.append({path.name for path in (tmp_path / "cache").rglob("*-cache")})

@@ -174,7 +174,12 @@ def draws_of(data: Any) -> dict[str, np.ndarray]:
     return {name: ba.posterior_draws(data, name) for name in data["posterior"].data_vars}
 
 
-@pytest.mark.parametrize("name", [*CASES, "labels left out"])
+LONG = ("rating_labels.program", "hierarchical_confusion.program", "valued_labels.program")  # to sample
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=pytest.mark.slow) if x in LONG else x for x in [*CASES, "labels left out"]]
+)
 def test_one_line_fits_a_program_to_what_its_belief_hands_out(name):
     case = labels_left_out() if name == "labels left out" else CASES[name]()
     program = programs()["dirichlet_tree.model.program" if name == "labels left out" else name]

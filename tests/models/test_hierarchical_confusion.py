@@ -164,10 +164,9 @@ def test_the_posterior_is_calibrated(replicates):
     assert p_value(theta, PRIOR.update_counts(counts)) > ALPHA
 
 
-BY_FAR = ("errors lost", "predictions as labels", "labels as predictions")
-
-
-@pytest.mark.parametrize("fault", [pytest.param(f, marks=pytest.mark.slow) if f in BY_FAR else f for f in FAULTS])
+@pytest.mark.parametrize(
+    "fault", [f if f == "rows in another order" else pytest.param(f, marks=pytest.mark.slow) for f in FAULTS]
+)
 def test_calibration_catches_a_planted_fault(replicates, fault):
     theta, counts = replicates
     assert p_value(theta, FAULTS[fault](counts)) < ALPHA

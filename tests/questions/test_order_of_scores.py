@@ -45,6 +45,7 @@ def test_a_few_labels_missing_leave_what_they_can_change():
     assert r.interval[0] <= exact(y, s)[0] <= r.interval[1]
 
 
+@pytest.mark.slow
 def test_random_items_alone_bound_the_area_by_the_ranks_of_positives():
     """By two ratios, each missed with a probability of 2.5 % at most."""
     pool, y, s = made(3000, 5)
