@@ -250,7 +250,7 @@ def bad(**fields) -> Measure:
         (lambda: table_for("r2", POOL), "'r2' is of labels that are real numbers, which have no table over classes"),
         (lambda: table_for("brier_score_loss", POOL), "'brier_score_loss' needs scores, which this pool lacks"),
         (lambda: table_for("accuracy", POOL, systems=["b"]), "no system 'b'; it has 'prediction'"),
-        (lambda: table_for("accuracy", POOL, systems=["site"]), "In system 'site': The prediction in row 0 is 'x'"),
+        (lambda: table_for("accuracy", POOL, systems=["site"]), "no system 'site'; it has 'prediction'. Pass others"),
         (lambda: table_for("accuracy", POOL, by="age"), "no group column 'age' to take as sub-population"),
         (lambda: table_for(["accuracy", "accuracy"], POOL), "Two measures are called 'accuracy'"),
         (lambda: table_for([], POOL), "There is no measure"),
