@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools import lazy
 from bayes_assess._tools.engine._current import is_eager
 from bayes_assess._tools.lazy import jax, lax
 from bayes_assess._tools.pytrees import leaves, tree_map
@@ -82,15 +83,11 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[
     """Compile a function where steps are compiled; `options` are those of `jax.jit`."""
     if function is None:
         return lambda function: jit(function, **options)
-    kept: list[Any] = []
+    compiled = lazy.jit(function, **options)
 
     @wraps(function)
     def either(*arguments: Any) -> Any:
-        if is_eager():
-            return function(*arguments)
-        if not kept:
-            kept.append(jax.jit(function, **options))
-        return kept[0](*arguments)
+        return function(*arguments) if is_eager() else compiled(*arguments)
 
     return either
 
