@@ -40,6 +40,28 @@ class ExtremeQuestion(Question):
             raise QuestionError(f"{type(self).__name__} looks for m >= 1 groups, a whole number; found {show(self.m)}.")
 
 
+class ExtremeValue(ExtremeQuestion):
+    """Which m groups have the most extreme of the values that the question beside it asks for?"""
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """Mean reciprocal rank of the true extremes, and RMSE over groups."""
+        return ("mrr", "rmse")
+
+    def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
+        """Score estimates: mean reciprocal rank of the true extremes, 1 where no group has a value, and RMSE."""
+        estimate, truth = self.estimate(cells, prior, counts), self.truth_of_counts(cells, full)
+        member, mrr = self._members(cells, full), np.ones(estimate.shape[:-1])
+        if member.any():
+            m = min(int(self.m), int(member.sum()))
+            mrr = mean_reciprocal_rank(self.sign * estimate, self.sign * truth, member, m)
+        return {"mrr": mrr, **super().evaluate(cells, prior, counts, full)}
+
+    def _members(self, cells: Cells, full: np.ndarray) -> Bool[np.ndarray, " K"]:
+        """Tell which groups have a value."""
+        return cells.sizes > 0
+
+
 def mean_reciprocal_rank(
     estimate: Float[np.ndarray, "*batch K"], truth: Float[np.ndarray, " K"], member: Bool[np.ndarray, " K"], m: int
 ) -> Float[np.ndarray, "*batch"]:

@@ -17,7 +17,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._covariates import column_names, mean_columns
-from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
+from bayes_assess.questions._extremes import ExtremeValue
 from bayes_assess.questions._priors import accuracy_prior
 
 _MOST_BORROWED = 2.0  # labels, as many as [ABA]'s priors count as; groups may differ by more than a model knows
@@ -120,7 +120,7 @@ class GroupAccuracy(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class _ExtremeAccuracy(ExtremeQuestion, GroupAccuracy):
+class _ExtremeAccuracy(ExtremeValue, GroupAccuracy):
     """Which m groups have the most extreme accuracy?"""
 
     m: int = 1
@@ -128,17 +128,6 @@ class _ExtremeAccuracy(ExtremeQuestion, GroupAccuracy):
     def __post_init__(self):
         super().__post_init__()
         self._check_m()
-
-    @property
-    def scores(self) -> tuple[str, ...]:
-        """Mean reciprocal rank of the true extremes, and RMSE over groups."""
-        return ("mrr", "rmse")
-
-    def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
-        """Score estimates: mean reciprocal rank of the true extremes, and RMSE."""
-        estimate, truth = self.estimate(cells, prior, counts), self.truth_of_counts(cells, full)
-        mrr = mean_reciprocal_rank(self.sign * estimate, self.sign * truth, cells.sizes > 0, self.m)
-        return {"mrr": mrr, **super().evaluate(cells, prior, counts, full)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from bayes_assess.pool.groups import partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question, check_target
 from bayes_assess.questions._covariates import column_names, mean_columns
-from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
+from bayes_assess.questions._extremes import ExtremeValue
 from bayes_assess.questions._priors import LEARNED, accuracy_prior
 
 _N_OUTCOMES = 3
@@ -194,7 +194,7 @@ class GroupRecall(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class _ExtremeRecall(ExtremeQuestion, GroupRecall):
+class _ExtremeRecall(ExtremeValue, GroupRecall):
     """Which m groups have the most extreme recall?"""
 
     m: int = 1
@@ -203,20 +203,9 @@ class _ExtremeRecall(ExtremeQuestion, GroupRecall):
         super().__post_init__()
         self._check_m()
 
-    @property
-    def scores(self) -> tuple[str, ...]:
-        """Mean reciprocal rank of the true extremes, and RMSE over groups."""
-        return ("mrr", "rmse")
-
-    def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
-        """Score estimates: mean reciprocal rank of the true extremes among groups with positive items, and RMSE."""
-        estimate, truth = self.estimate(cells, prior, counts), self.truth_of_counts(cells, full)
-        member: Bool[np.ndarray, " K"] = full[:, :NEGATIVE].sum(-1) > 0
-        mrr = np.ones(estimate.shape[:-1])
-        if member.any():
-            m = min(int(self.m), int(member.sum()))
-            mrr = mean_reciprocal_rank(self.sign * estimate, self.sign * truth, member, m)
-        return {"mrr": mrr, **super().evaluate(cells, prior, counts, full)}
+    def _members(self, cells: Cells, full: np.ndarray) -> Bool[np.ndarray, " K"]:
+        """Tell which groups have positive items."""
+        return full[:, :NEGATIVE].sum(-1) > 0
 
 
 @dataclass(frozen=True, eq=False)
