@@ -20,8 +20,12 @@ os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 # test-all` does, tests others.
 # XLA ends the process at a flag that it does not know, and some flags are gone with the next release.
 _FLAGS = "--xla_backend_optimization_level=0"
-_FLAGS += " --xla_cpu_use_fusion_emitters=false" * version("jaxlib").startswith("0.10.")
+_OF_RELEASE = " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+_FLAGS += _OF_RELEASE * version("jaxlib").startswith("0.10.")
 os.environ.setdefault("XLA_FLAGS", _FLAGS)
+os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")  # programs need not say which lines they are from
+# Every worker has a core: threads of NumPy's matrix products, which are small here, would wait for each other on it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 gc.set_threshold(100_000, 50, 100)  # tracing makes many objects, and collecting them often takes a tenth of the time
 _MAPS = Path("/proc/self/maps")
