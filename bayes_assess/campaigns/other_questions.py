@@ -189,7 +189,7 @@ def _measured(session: Any, asked: Any, level: float) -> Any:
     _check_drawn(session, asked, None)
     design = DESIGNS[_AS_IF]()
     assert isinstance(design, WeightedDesign)
-    other = Campaign(pool, asked, design, asked.setting(pool, session._seed), session._seed)
+    other = Campaign(pool, asked, design, asked.setting(pool, session._seed), session._seed, session.engine)
     cells, matters = other.cells, np.asarray(other._state.matters)
     asks = [pool.positions(np.asarray(event.payload["ids"])) for event in session._events if event.kind == "ask"]
     labelled = np.flatnonzero(book.label >= 0)

@@ -16,9 +16,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
-from bayes_assess._tools.lazy import jax, jnp, lax
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_inclusion import cell_inclusion, systematic_cells
 from bayes_assess.acquisition.cell_measure import CellMeasure
@@ -91,39 +92,39 @@ class Rounds(NamedTuple):
     def with_open(self) -> Rounds:
         """Return the sums with the open round, whose labels are taken for random ones of those asked for."""
         n, size = self.now.sum(), self.frame.sum()
-        b = jnp.clip(self.inclusion * n / jnp.maximum(self.asked, 1), 0.0, 1.0)
+        b = xp.clip(self.inclusion * n / xp.maximum(self.asked, 1), 0.0, 1.0)
         labelled = self.now.sum(-1)
         # Cells that are sure to have an item in a whole round stand for themselves, the others for each other.
         alone = (b * self.frame >= 1) & (labelled > 0)
-        share = jnp.where(alone, labelled / jnp.maximum(self.frame, 1), b)
-        inverse = jnp.where(labelled > 0, 1 / jnp.where(labelled > 0, share, 1), 0.0)[:, None]
-        weight = jnp.where(n > 0, n / (jnp.maximum(size, 1) * jnp.maximum(size - n, 0.5)), 0.0)
+        share = xp.where(alone, labelled / xp.maximum(self.frame, 1), b)
+        inverse = xp.where(labelled > 0, 1 / xp.where(labelled > 0, share, 1), 0.0)[:, None]
+        weight = xp.where(n > 0, n / (xp.maximum(size, 1) * xp.maximum(size - n, 0.5)), 0.0)
         drawn = weight * self.now * inverse
-        squares = weight**2 * self.now * (1 - jnp.minimum(share, 1))[:, None] * inverse**2
+        squares = weight**2 * self.now * (1 - xp.minimum(share, 1))[:, None] * inverse**2
         of_alone = alone[:, None]
         return self._replace(
             weight=self.weight + weight,
             before=self.before + weight * self.known,
-            alone=self.alone + jnp.where(of_alone, drawn, 0.0),
-            alone_squares=self.alone_squares + jnp.where(of_alone, squares, 0.0),
-            others=self.others + jnp.where(of_alone, 0.0, drawn),
-            other_squares=self.other_squares + jnp.where(of_alone, 0.0, squares),
-            stood_for=self.stood_for + weight * jnp.where(alone | (b <= 0), 0, self.frame).sum(),
+            alone=self.alone + xp.where(of_alone, drawn, 0.0),
+            alone_squares=self.alone_squares + xp.where(of_alone, squares, 0.0),
+            others=self.others + xp.where(of_alone, 0.0, drawn),
+            other_squares=self.other_squares + xp.where(of_alone, 0.0, squares),
+            stood_for=self.stood_for + weight * xp.where(alone | (b <= 0), 0, self.frame).sum(),
             drawn=self.drawn + self.now,
             included=1 - (1 - self.included) * (1 - b),
-            inclusion=jnp.zeros_like(self.inclusion),
-            asked=jnp.zeros(()),
-            now=jnp.zeros_like(self.now),
+            inclusion=xp.zeros_like(self.inclusion),
+            asked=xp.zeros(()),
+            now=xp.zeros_like(self.now),
         )
 
     def estimate(self) -> tuple[Float[Array, "K C"], Float[Array, "K C"]]:
         """Return w times the estimated number of items of every cell with every label, and what its variance weighs."""
         whole = self.others.sum()
-        scale = self.stood_for / jnp.maximum(whole, 1e-300)
+        scale = self.stood_for / xp.maximum(whole, 1e-300)
         # Where all items were drawn from cells that stand for themselves, these have to stand for the others, too.
-        rest = jnp.where(whole > 0, 0.0, self.stood_for) / jnp.maximum(self.alone.sum(), 1e-300)
-        totals = self.before + (1 + rest) * self.alone + jnp.where(whole > 0, scale, 0.0) * self.others
-        squares = (1 + rest) ** 2 * self.alone_squares + jnp.where(whole > 0, scale, 0.0) ** 2 * self.other_squares
+        rest = xp.where(whole > 0, 0.0, self.stood_for) / xp.maximum(self.alone.sum(), 1e-300)
+        totals = self.before + (1 + rest) * self.alone + xp.where(whole > 0, scale, 0.0) * self.others
+        squares = (1 + rest) ** 2 * self.alone_squares + xp.where(whole > 0, scale, 0.0) ** 2 * self.other_squares
         return totals, squares
 
 
@@ -224,24 +225,24 @@ class Poisson(Stratifying):
         """Start a campaign; see `WeightedDesign.init`."""
         state = super().init(cells, prior, reward, playable)
         n_classes = state.counts.shape[1]
-        nothing, none = jnp.zeros(state.counts.shape), jnp.zeros(len(state.counts))
+        nothing, none = xp.zeros(state.counts.shape), xp.zeros(len(state.counts))
         model: LabelModel = ScoreLabels(self.lam * state.prior + (1 - self.lam) / n_classes, nothing)
         if self.labels == "curve":
             model = CurveLabels.before_labels(cells.events, n_classes)  # type: ignore[attr-defined]
         rounds = Rounds(
-            weight=jnp.zeros(()),
+            weight=xp.zeros(()),
             before=nothing,
             alone=nothing,
             alone_squares=nothing,
             others=nothing,
             other_squares=nothing,
-            stood_for=jnp.zeros(()),
+            stood_for=xp.zeros(()),
             drawn=nothing,
             included=none,
             known=nothing,
             frame=none,
             inclusion=none,
-            asked=jnp.zeros(()),
+            asked=xp.zeros(()),
             now=nothing,
             model=model,
         )
@@ -263,7 +264,8 @@ class Poisson(Stratifying):
                 f"Of a round of {asked:,} items {out:,} are still out, and a posterior that has seen the labels of the "
                 "others may not add to it; tell or release what is out first, or ask without a posterior."
             )
-        model = jax.tree.map(jnp.asarray, labels.positive())
+        with engine.eager(self.is_eager(state)):
+            model = engine.tree_map(xp.asarray, labels.positive())
         return replace(state, memory=state.memory._replace(model=model))
 
     def own_again(self, own: WeightedState, chosen: WeightedState) -> WeightedState:
@@ -277,65 +279,66 @@ class Poisson(Stratifying):
     def deviations(self, state: WeightedState) -> Float[Array, " K"]:
         """Compute how far an item's label can be expected to move the measure, (K,)."""
         measure, model = state.measure, state.memory.model
-        weights = model.weights.astype(jnp.float64)
+        weights = model.weights.astype(xp.float64)
 
         def add(s, squares):
             pi = model.draw(s)
             norms = measure.norms(measure.risk(state.masses(pi)))
             return squares + weights[s] * (norms**2 * pi).sum(-1)
 
-        h = jnp.sqrt(lax.fori_loop(0, len(weights), add, jnp.zeros(len(state.remaining))))
-        open_ = jnp.where(measure.nonzero.any(-1), state.remaining, 0)
-        mean = (open_ * h).sum() / jnp.maximum(open_.sum(), 1)
-        return jnp.where(measure.nonzero.any(-1), h + self.floor * mean, 0.0)
+        h = xp.sqrt(engine.fori_loop(0, len(weights), add, xp.zeros(len(state.remaining))))
+        open_ = xp.where(measure.nonzero.any(-1), state.remaining, 0)
+        mean = (open_ * h).sum() / xp.maximum(open_.sum(), 1)
+        return xp.where(measure.nonzero.any(-1), h + self.floor * mean, 0.0)
 
     def draw(
         self, key: PRNGKey, state: WeightedState, first: Any, n: Int[Array, ""] | int, length: int
     ) -> tuple[Int[Array, " L"], Draw, WeightedState]:
         """Draw a batch; see `Design.draw`."""
-        start, order = jax.random.split(jax.random.fold_in(key, first))
+        start, order = engine.random.split(engine.random.fold_in(key, first))
         rounds, size, undrawn = state.memory, state.remaining, state.undrawn
         b = cell_inclusion(self.deviations(state), size, n)
         # Items drawn stand for those of their cell that were set aside, too; where all that is left of a cell was, half
         # an item is taken to be there, so that others stand for it.
-        whole = jnp.where(size > 0, b, n / jnp.maximum(size.sum(), 1))
-        included = jnp.where(undrawn > size, whole * jnp.maximum(size, 0.5) / jnp.maximum(undrawn, 1), b)
-        counts = systematic_cells(jax.random.uniform(start), b * size, size, n)
+        whole = xp.where(size > 0, b, n / xp.maximum(size.sum(), 1))
+        included = xp.where(undrawn > size, whole * xp.maximum(size, 0.5) / xp.maximum(undrawn, 1), b)
+        counts = systematic_cells(engine.random.uniform(start), b * size, size, n)
         begins = state.pending.sum() == 0
-        again = jnp.where(begins, 0.0, rounds.inclusion)
+        again = xp.where(begins, 0.0, rounds.inclusion)
         rounds = rounds._replace(
-            known=jnp.where(begins, state.counts.astype(jnp.float64), rounds.known),
-            frame=jnp.where(begins, undrawn.astype(jnp.float64), rounds.frame),
+            known=xp.where(begins, state.counts.astype(xp.float64), rounds.known),
+            frame=xp.where(begins, undrawn.astype(xp.float64), rounds.frame),
             inclusion=1 - (1 - again) * (1 - included),  # of items that were not drawn earlier in the round
-            asked=jnp.where(begins, 0.0, rounds.asked) + n,
+            asked=xp.where(begins, 0.0, rounds.asked) + n,
         )
-        cells = jnp.repeat(jnp.arange(len(size)), counts, total_repeat_length=length)
-        shuffled = jnp.where(jnp.arange(length) < n, jax.random.uniform(order, (length,)), 2.0)
-        cells = cells[jnp.argsort(shuffled)]
-        weight = n / (state.n_items * jnp.maximum(b[cells], 1e-300))
-        draws = Draw(weight=weight, p_new=jnp.ones(length), p_pending=jnp.zeros(length))
+        cells = xp.searchsorted(xp.cumsum(counts), xp.arange(length), side="right").astype(xp.int64)
+        cells = xp.minimum(cells, len(size) - 1)  # of the padding
+        shuffled = xp.where(xp.arange(length) < n, engine.random.uniform(order, (length,)), 2.0)
+        cells = cells[xp.argsort(shuffled, stable=True)]
+        weight = n / (state.n_items * xp.maximum(b[cells], 1e-300))
+        draws = Draw(weight=weight, p_new=xp.ones(length), p_pending=xp.zeros(length))
         state = covering(state, (included > 0) & state.matters)
         return cells, draws, replace(state, pending=state.pending + counts, remaining=size - counts, memory=rounds)
 
     def inclusion(self, state: WeightedState, frame: Any, asked: Any) -> Float[Array, " K"]:
         """Return the probability that an item was drawn in the open round; see `WeightedDesign.inclusion`."""
-        return jnp.clip(state.memory.inclusion, 0.0, 1.0)
+        return xp.clip(state.memory.inclusion, 0.0, 1.0)
 
     def choose(self, key: PRNGKey, state: WeightedState) -> tuple[Int[Array, ""], Draw, WeightedState]:
         """Draw a batch of one item."""
         cells, draws, state = self.draw(key, state, 0, 1, 1)
-        return cells[0], jax.tree.map(lambda column: column[0], draws), state
+        return cells[0], engine.tree_map(lambda column: column[0], draws), state
 
     def settle(self, state: WeightedState, steps: Steps, last: bool = True) -> WeightedState:
         """Count labels of the open round, and close it when all have come."""
         rounds, asked = state.memory, (steps.outcome >= 0) & (steps.weight > 0)
-        now = rounds.now.at[steps.cell, jnp.maximum(steps.outcome, 0)].add(asked)
+        now = engine.at(rounds.now)[steps.cell, xp.maximum(steps.outcome, 0)].add(asked)
         counted = rounds._replace(now=now)
         draws = self._draws(state, counted.with_open())
         if not last:
             return replace(state, draws=draws)
         closes = state.pending.sum() == 0
-        kept = lax.cond(closes, self._closed, lambda rounds: rounds, counted)
+        kept = engine.cond(closes, self._closed, lambda rounds: rounds, counted)
         return replace(state, draws=draws, memory=kept)
 
     def _closed(self, rounds: Rounds) -> Rounds:
@@ -346,14 +349,14 @@ class Poisson(Stratifying):
     def _draws(self, state: WeightedState, rounds: Rounds) -> Draws:
         """Write sums over rounds as those of weighted draws: as many as labels, with the same estimate and variance."""
         n, n_items = rounds.drawn.sum(), state.n_items
-        share = jnp.maximum(rounds.weight, 1e-300)
-        few = n / jnp.maximum(n - 1, 1)
+        share = xp.maximum(rounds.weight, 1e-300)
+        few = n / xp.maximum(n - 1, 1)
         totals, squares = rounds.estimate()
         return Draws(
             n=n,
             weights=totals / share * n / n_items,
             squares=squares * few * (n / (share * n_items)) ** 2,
-            proposal=jnp.broadcast_to((rounds.included / jnp.maximum(n, 1))[:, None], state.draws.proposal.shape),
+            proposal=xp.broadcast_to((rounds.included / xp.maximum(n, 1))[:, None], state.draws.proposal.shape),
             covered=state.covered,
             n_new=n,
             new=state.draws.new,
@@ -362,7 +365,7 @@ class Poisson(Stratifying):
     def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "1 D"]]:
         """Return the draws, centred by the mean of what their variance weighs: the size of a round is fixed."""
         squares = state.draws.squares
-        return state.draws, state.measure.risk(squares / jnp.sqrt(jnp.maximum(squares.sum(), 1e-300)))[None]
+        return state.draws, state.measure.risk(squares / xp.sqrt(xp.maximum(squares.sum(), 1e-300)))[None]
 
     def journal_entry(self, state: WeightedState) -> Mapping[str, Array]:
         """Return the open round."""
