@@ -1,12 +1,14 @@
-"""Inclusion probabilities and samples of fixed size on cells, in compiled steps; see `acquisition.poisson`.
+"""Inclusion probabilities, and samples of fixed size or of independent items, on cells, in compiled steps.
+
+Of items see `acquisition.poisson`.
 
 Cells are few, so that everything is a sort and some cumulated sums.
 """
 
 from __future__ import annotations
 
-from bayes_assess._tools.axes import x64
-from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.shapes import Array, Float, Int
 
 
@@ -91,3 +93,31 @@ def systematic_cells(
     spare = size - counts
     before = jnp.cumsum(spare) - spare
     return counts + jnp.clip(n - counts.sum() - before, 0, spare)
+
+
+@x64
+def independent_cells(
+    key: PRNGKey, inclusion: Float[Array, " K"], size: Int[Array, " K"], most: int
+) -> Int[Array, " K"]:
+    """Draw every item of the cells on its own, and return how many of each cell were drawn ([SEME] sec. 3).
+
+    Parameters
+    ----------
+    key : key
+    inclusion : (K,) in [0, 1]
+        Probability of an item of every cell.
+    size : (K,) integers
+    most : int
+        Items in all, above which those of the last cells are left out; so many that it does not happen.
+
+    Examples
+    --------
+    >>> import jax, numpy as np
+    >>> independent_cells(jax.random.key(0), np.array([1.0, 0.0, 0.5]), np.array([3, 2, 0]), 9).tolist()
+    [3, 0, 0]
+    """
+    b, n = jnp.asarray(inclusion, jnp.float64), jnp.asarray(size, jnp.int64)
+    some = (b > 0) & (b < 1) & (n > 0)
+    drawn = jax.random.binomial(key, jnp.where(some, n, 1).astype(jnp.float64), jnp.where(some, b, 0.5))
+    counts = jnp.where(some, jnp.clip(drawn.astype(jnp.int64), 0, n), jnp.where(b >= 1, n, 0))
+    return jnp.clip(counts, 0, jnp.maximum(most - (jnp.cumsum(counts) - counts), 0))
