@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # before anything imports matplotlib
-# Compiling takes most of the time of the tests. What a worker or its subprocesses have compiled serves the others and
-# the next run. A file that is read while it is written is compiled anew; pyproject.toml ignores JAX's warning of that.
-_COMPILED = Path(__file__).parent / ".pytest_cache" / "jax"
+# Compiling takes a third of the time of the tests. What a worker or its subprocesses have compiled serves the others
+# and the next run; of other clones, too, where BAYES_ASSESS_TEST_CACHE names a folder for all of them, as `.ci/run`
+# does. A file that is read while it is written is compiled anew; pyproject.toml ignores JAX's warning of that.
+_COMPILED = os.environ.get("BAYES_ASSESS_TEST_CACHE") or Path(__file__).parent / ".pytest_cache" / "jax"
 os.environ["JAX_COMPILATION_CACHE_DIR"] = str(_COMPILED)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 # Programs that are not optimised compile in a third of the time; whoever sets XLA_FLAGS, even to nothing as `make
