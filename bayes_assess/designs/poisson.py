@@ -27,6 +27,7 @@ from bayes_assess.designs._base import Draw
 from bayes_assess.designs._label_models import CurveLabels, LabelDraws, LabelModel, ScoreLabels
 from bayes_assess.designs._stratifying import Stratifying
 from bayes_assess.designs._weighted import WeightedState, check_interval, covering
+from bayes_assess.designs.variance_reduction import VarianceReduction
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import Draws, Steps
 from bayes_assess.pool.cells import Cells
@@ -192,6 +193,11 @@ class Poisson(Stratifying):
                         f"Design {self.name!r} with labels='curve' learns what scores mean, and cuts the pool by their "
                         f"ranks; leave out {option}={show(getattr(self, option))}."
                     )
+
+    @property
+    def eager_up_to(self) -> int:  # type: ignore[override]
+        """Cells, up to which sessions run on NumPy: curves have many draws of every cell."""
+        return VarianceReduction.eager_up_to if self.labels == "curve" else super().eager_up_to
 
     @property
     def one_by_one(self) -> bool:  # type: ignore[override]
