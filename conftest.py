@@ -11,17 +11,22 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # before anything imports matplotlib
-# Compiling takes most of the time of the tests. What a worker or its subprocesses have compiled serves the others and
-# the next run. A file that is read while it is written is compiled anew; pyproject.toml ignores JAX's warning of that.
-_COMPILED = Path(__file__).parent / ".pytest_cache" / "jax"
+# Compiling takes a third of the time of the tests. What a worker or its subprocesses have compiled serves the others
+# and the next run; of other clones, too, where BAYES_ASSESS_TEST_CACHE names a folder for all of them, as `.ci/run`
+# does. A file that is read while it is written is compiled anew; pyproject.toml ignores JAX's warning of that.
+_COMPILED = os.environ.get("BAYES_ASSESS_TEST_CACHE") or Path(__file__).parent / ".pytest_cache" / "jax"
 os.environ["JAX_COMPILATION_CACHE_DIR"] = str(_COMPILED)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 # Programs that are not optimised compile in a third of the time; whoever sets XLA_FLAGS, even to nothing as `make
 # test-all` does, tests others.
 # XLA ends the process at a flag that it does not know, and some flags are gone with the next release.
 _FLAGS = "--xla_backend_optimization_level=0"
-_FLAGS += " --xla_cpu_use_fusion_emitters=false" * version("jaxlib").startswith("0.10.")
+_OF_RELEASE = " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+_FLAGS += _OF_RELEASE * version("jaxlib").startswith("0.10.")
 os.environ.setdefault("XLA_FLAGS", _FLAGS)
+os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")  # programs need not say which lines they are from
+# Every worker has a core: threads of NumPy's matrix products, which are small here, would wait for each other on it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 gc.set_threshold(100_000, 50, 100)  # tracing makes many objects, and collecting them often takes a tenth of the time
 _MAPS = Path("/proc/self/maps")

@@ -1,9 +1,10 @@
-"""First answers in fresh processes without a cache of compiled programs: processor seconds, by question and engine.
+"""First answers in fresh processes without a cache of compiled programs: processor seconds, by what is asked and how.
 
-    python benchmarks/bench_cold.py [--repeats 3] [--questions f1 accuracy] [--csv cold.csv]
+    python benchmarks/bench_cold.py [--repeats 3] [--questions f1 accuracy "f1 by design adaptive"] [--csv cold.csv]
 
 Every figure is the least of some processes, each of which imports the package, makes a pool of 20,000 items, asks for
-25, learns their labels and prints a summary. Beside them stands ``import sklearn.metrics``, as a yardstick.
+25, learns their labels and prints a summary, by the default design of its question unless another one is named. Beside
+them stands ``import sklearn.metrics``, as a yardstick.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import sys, time
 import numpy as np
 import bayes_assess as ba
 
-question, engine = sys.argv[1:]
+question, _, design = sys.argv[1].partition(" by design ")
 rng = np.random.default_rng(0)
 n = 20_000
 labels = (rng.random(n) < 0.05).astype(int)
@@ -42,7 +43,7 @@ pool, labels, asked = {
     "rate": (binary, labels, lambda: ba.Rate(1)),
     "comparison": (several, classes, lambda: ba.Compare(0, 1, by="site")),
 }[question]
-a = ba.assess(pool, asked(), seed=0, engine=engine)
+a = ba.assess(pool, asked(), design=design or None, seed=0, engine=sys.argv[2])
 queries = a.ask(25)
 a.tell(queries.ids, labels[queries.ids])
 a.result().summary()
@@ -61,6 +62,7 @@ QUESTIONS = (
     "calibration",
     "rate",
     "comparison",
+    *(f"f1 by design {design}" for design in ("passive", "stratified", "importance", "poisson", "oasis", "adaptive")),
 )
 YARDSTICK = "import sklearn.metrics, time; print(time.process_time())"
 
@@ -91,7 +93,7 @@ def main() -> None:
         for engine in ENGINES:
             taken = seconds(SCRIPT, question, engine, repeats=options.repeats)
             rows.append((question, engine, round(taken, 2)))
-            print(f"{question:12}  {engine:8}  {taken:5.2f} s", flush=True)
+            print(f"{question:25}  {engine:8}  {taken:5.2f} s", flush=True)
     print(f"import sklearn.metrics  {seconds(YARDSTICK, repeats=options.repeats):5.2f} s")
     if options.csv:
         with open(options.csv, "w", newline="") as file:

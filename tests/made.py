@@ -10,6 +10,7 @@ import numpy as np
 from jax import lax
 
 import bayes_assess as ba
+from bayes_assess._tools.engine import random
 from bayes_assess.designs import Design
 from bayes_assess.designs.step import looked_at, one_label, start_campaign
 from bayes_assess.questions import Question
@@ -84,6 +85,7 @@ def run_campaign(
     cells, state = start(design, question, pool, prior)
     left = question.full_counts(pool, cells, labels, state.counts.shape[1])
     with jax.enable_x64(True):
+        key = random.as_key(key)  # of either engine, for which the same program is compiled
         keys = jnp.stack([key, jax.random.fold_in(key, 123_456)])
         state, left = jax.tree.map(jnp.asarray, (state, left))
         cells, outcomes, state = _play(design, int(n), batch, keys, state, left)

@@ -54,7 +54,13 @@ def maker():
     return loaded("make_readme.py")
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if examples(name)])
+LONG = ("queries_from_draws.md",)  # fits a model of every kind
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in PAGES if examples(name)],
+)
 def test_pages_show_what_their_code_prints(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # pages may write files
     test = doctest.DocTestParser().get_doctest(examples(name), {}, name, str(DOCS / name), 0)

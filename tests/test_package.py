@@ -48,6 +48,17 @@ print(sorted({"jax", "numpyro", "pandas", "scipy.stats", "jaxtyping"} & set(sys.
         'ba.Compare(0, 1, by="site")',
         "ba.ConfusionMatrix()",
         "ba.Calibration()",
+        *(
+            f'ba.Metric("f1"), design="{design}"'
+            for design in ("passive", "stratified", "importance", "poisson", "oasis", "adaptive")
+        ),
+        'ba.Metric("accuracy"), design="adaptive"',
+        'ba.Metric("accuracy", by="site")',
+        'ba.Metric("f1"), oracle="stochastic"',
+        *(
+            f'ba.Metric("{measure}")'
+            for measure in ("f1_macro", "precision_per_class", "matthews_corrcoef", "cohen_kappa")
+        ),
     ],
 )
 def test_a_first_answer_needs_neither_jax_nor_other_heavy_libraries(question):

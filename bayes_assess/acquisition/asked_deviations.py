@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from bayes_assess._tools.lazy import jnp
+import numpy as np
+
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float
 
@@ -61,18 +63,18 @@ class AskedDeviations:
 
     def risk(self, mass: Float[Array, "K 2"]) -> Float[Array, " D"]:
         """Compute the sum of mass times mean loss."""
-        return jnp.einsum("kc,kcd->d", jnp.asarray(mass), jnp.asarray(self.mean))
+        return xp.einsum("kc,kcd->d", xp.asarray(mass), xp.asarray(self.mean))
 
     def norms(self, risk: Float[Array, " D"]) -> Float[Array, "K 2"]:
         """Return how far a label of every cell can be expected to move the measure."""
-        h = jnp.asarray(self.deviation)
-        return jnp.stack([h, h], axis=-1)
+        h = xp.asarray(self.deviation)
+        return xp.stack([h, h], axis=-1)
 
     def by_block(self, mass: Float[Array, "K *C"]) -> Float[Array, "K *C"]:
         """Return a mass by stratum, which is by cell."""
-        return jnp.asarray(mass)
+        return xp.asarray(mass)
 
     @property
-    def nonzero(self) -> Bool[Array, "K 2"]:
+    def nonzero(self) -> Bool[np.ndarray, "K 2"]:
         """Whether labels can matter: all can."""
-        return jnp.ones((len(self.size), 2), bool)
+        return np.ones((len(self.size), 2), bool)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from bayes_assess._tools.lazy import jnp
+import numpy as np
+
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float
 
@@ -45,13 +47,13 @@ class CellDeviations:
 
     def risk(self, mass: Float[Array, "K 1"]) -> Float[Array, " 1"]:
         """Return the sum of the masses, the one thing that is known of labels here."""
-        return jnp.asarray(mass).sum(0)
+        return xp.asarray(mass).sum(0)
 
     def norms(self, risk: Float[Array, " 1"]) -> Float[Array, "K 1"]:
         """Return how far a label of every cell can be expected to move the measure."""
-        return jnp.asarray(self.deviation)[:, None]
+        return xp.asarray(self.deviation)[:, None]
 
     @property
-    def nonzero(self) -> Bool[Array, "K 1"]:
+    def nonzero(self) -> Bool[np.ndarray, "K 1"]:
         """Whether labels can matter: all can."""
-        return jnp.ones((len(self.size), 1), bool)
+        return np.ones((len(self.size), 1), bool)

@@ -7,8 +7,9 @@ Cells are few, so that everything is a sort and some cumulated sums.
 
 from __future__ import annotations
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey, x64
-from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 
 
@@ -39,23 +40,23 @@ def cell_inclusion(
     >>> cell_inclusion(np.array([1.0, 0.0]), np.array([10, 20]), 12).tolist()
     [1.0, 0.1]
     """
-    h = jnp.where(size > 0, jnp.asarray(deviation, jnp.float64), 0.0)
-    h = h / jnp.maximum(h.max(), jnp.finfo(jnp.float64).tiny)
-    n = jnp.asarray(size, jnp.float64)
-    order = jnp.argsort(-h)
+    h = xp.where(size > 0, xp.asarray(deviation, xp.float64), 0.0)
+    h = h / xp.maximum(h.max(), xp.finfo(xp.float64).tiny)
+    n = xp.asarray(size, xp.float64)
+    order = xp.argsort(-h, stable=True)
     ordered, mass = h[order], (n * h)[order]
     # With the first j cells saturated, the others share the rest of the budget in proportion to h.
-    saturated = jnp.concatenate([jnp.zeros(1), jnp.cumsum(n[order])])
-    left = jnp.concatenate([jnp.cumsum(mass[::-1])[::-1], jnp.zeros(1)])
+    saturated = xp.concatenate([xp.zeros(1), xp.cumsum(n[order])])
+    left = xp.concatenate([xp.cumsum(mass[::-1])[::-1], xp.zeros(1)])
     rest = budget - saturated
-    tau = left / jnp.where(rest > 0, rest, 1.0)
-    following = jnp.append(ordered, 0.0)
+    tau = left / xp.where(rest > 0, rest, 1.0)
+    following = xp.append(ordered, 0.0)
     possible = (rest > 0) & (following <= tau) & (left > 0)
-    filled = jnp.minimum(h / jnp.where(possible.any(), tau[jnp.argmax(possible)], 1.0), 1.0)
+    filled = xp.minimum(h / xp.where(possible.any(), tau[xp.argmax(possible)], 1.0), 1.0)
     # More labels than items that can matter: the others share what is left.
     positive, others = (n * (h > 0)).sum(), (n * (h <= 0)).sum()
-    spread = jnp.where(h > 0, 1.0, jnp.clip((budget - positive) / jnp.maximum(others, 1.0), 0.0, 1.0))
-    return jnp.where(budget >= positive, spread, filled)
+    spread = xp.where(h > 0, 1.0, xp.clip((budget - positive) / xp.maximum(others, 1.0), 0.0, 1.0))
+    return xp.where(budget >= positive, spread, filled)
 
 
 @x64
@@ -84,15 +85,15 @@ def systematic_cells(
     >>> systematic_cells(0.6, np.array([0.5, 2.0, 0.25, 0.25]), np.array([3, 2, 1, 1]), 3).tolist()
     [1, 2, 0, 0]
     """
-    upto = jnp.cumsum(jnp.asarray(expected, jnp.float64))
-    upto = upto * (n / jnp.maximum(upto[-1], jnp.finfo(jnp.float64).tiny))
+    upto = xp.cumsum(xp.asarray(expected, xp.float64))
+    upto = upto * (n / xp.maximum(upto[-1], xp.finfo(xp.float64).tiny))
     # A start that rounding takes to 1 would end one item too late.
-    ends = jnp.minimum(jnp.floor(upto + start), n).astype(jnp.int64).at[-1].set(n)
-    counts = jnp.clip(jnp.diff(ends, prepend=0), 0, size)
+    ends = engine.at(xp.minimum(xp.floor(upto + start), n).astype(xp.int64))[-1].set(n)
+    counts = xp.clip(xp.diff(ends, prepend=0), 0, size)
     # Rounding can take an item too many from a cell that is taken whole; others take its place.
     spare = size - counts
-    before = jnp.cumsum(spare) - spare
-    return counts + jnp.clip(n - counts.sum() - before, 0, spare)
+    before = xp.cumsum(spare) - spare
+    return counts + xp.clip(n - counts.sum() - before, 0, spare)
 
 
 @x64
@@ -116,8 +117,12 @@ def independent_cells(
     >>> independent_cells(jax.random.key(0), np.array([1.0, 0.0, 0.5]), np.array([3, 2, 0]), 9).tolist()
     [3, 0, 0]
     """
-    b, n = jnp.asarray(inclusion, jnp.float64), jnp.asarray(size, jnp.int64)
-    some = (b > 0) & (b < 1) & (n > 0)
-    drawn = jax.random.binomial(key, jnp.where(some, n, 1).astype(jnp.float64), jnp.where(some, b, 0.5))
-    counts = jnp.where(some, jnp.clip(drawn.astype(jnp.int64), 0, n), jnp.where(b >= 1, n, 0))
-    return jnp.clip(counts, 0, jnp.maximum(most - (jnp.cumsum(counts) - counts), 0))
+    b, n = xp.asarray(inclusion, xp.float64)[:, None], xp.asarray(size, xp.int64)[:, None]
+    k = xp.arange(most + 1)
+    rest = xp.maximum(n - k, 0)
+    ways = engine.gammaln(n + 1.0) - engine.gammaln(k + 1.0) - engine.gammaln(rest + 1.0)
+    chance = xp.where(k <= n, xp.exp(ways + engine.xlogy(k, b) + engine.xlog1py(rest, -b)), 0.0)
+    # Quantiles of the binomial distribution.
+    counts = (xp.cumsum(chance, axis=1) <= engine.random.uniform(key, (len(n), 1))).sum(1)
+    counts = xp.minimum(counts, n[:, 0])
+    return xp.clip(counts, 0, xp.maximum(most - (xp.cumsum(counts) - counts), 0))

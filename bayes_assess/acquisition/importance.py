@@ -7,8 +7,8 @@ unlabelled item. Tables count up to a factor until `normalised`.
 
 from __future__ import annotations
 
-from bayes_assess._tools.engine import xlogy
-from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xlogy, xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
 ByLabel = Float[Array, "K C"]
@@ -40,8 +40,8 @@ def deterministic_proposal(
     >>> deterministic_proposal(norms, norms > 0, pi, 0.0).tolist()
     [[0.0, 2.0, 1.0]]
     """
-    known = jnp.maximum(norms, epsilon * nonzero)
-    return jnp.concatenate([known, (known * pi).sum(-1, keepdims=True)], axis=-1)
+    known = xp.maximum(norms, epsilon * nonzero)
+    return xp.concatenate([known, (known * pi).sum(-1, keepdims=True)], axis=-1)
 
 
 def stochastic_proposal(
@@ -59,9 +59,9 @@ def stochastic_proposal(
     >>> stochastic_proposal(norms, norms > 0, pi, 0.0).tolist()
     [[1.0, 1.0, 1.0]]
     """
-    square = jnp.maximum(norms, epsilon * nonzero) ** 2
-    v = jnp.sqrt((square * pi).sum(-1, keepdims=True))
-    return jnp.broadcast_to(v, (*v.shape[:-1], norms.shape[-1] + 1))
+    square = xp.maximum(norms, epsilon * nonzero) ** 2
+    v = xp.sqrt((square * pi).sum(-1, keepdims=True))
+    return xp.broadcast_to(v, (*v.shape[:-1], norms.shape[-1] + 1))
 
 
 def blockwise_proposal(
@@ -95,12 +95,12 @@ def blockwise_proposal(
     >>> blockwise_proposal(norms, norms > 0, pi, 0.0, items, block, 1).tolist()  # sqrt(2 * 12.5 / 25)
     [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
     """
-    known = jnp.maximum(norms, epsilon * nonzero) ** 2
-    square = jnp.concatenate([known, (known * pi).sum(-1, keepdims=True)], axis=-1)
-    total = jnp.zeros(n_blocks).at[block].add((items * square).sum(-1))
-    size = jnp.zeros(n_blocks).at[block].add(items.sum(-1))
-    v = jnp.sqrt(total / jnp.maximum(size, 1))[block]
-    return jnp.broadcast_to(v[:, None], square.shape)
+    known = xp.maximum(norms, epsilon * nonzero) ** 2
+    square = xp.concatenate([known, (known * pi).sum(-1, keepdims=True)], axis=-1)
+    total = engine.at(xp.zeros(n_blocks))[block].add((items * square).sum(-1))
+    size = engine.at(xp.zeros(n_blocks))[block].add(items.sum(-1))
+    v = xp.sqrt(total / xp.maximum(size, 1))[block]
+    return xp.broadcast_to(v[:, None], square.shape)
 
 
 def normalised(proposal: Proposal, items: Float[Array, "K C+1"], delta: float = 0.0) -> Proposal:
@@ -123,8 +123,8 @@ def normalised(proposal: Proposal, items: Float[Array, "K C+1"], delta: float = 
     Array([[0.13, 0.29]], dtype=float32)
     """
     total, n_items = (items * proposal).sum(), items.sum()
-    own = proposal / jnp.where(total > 0, total, 1)
-    return jnp.where(total > 0, (1 - delta) * own + delta / n_items, 1 / n_items)
+    own = proposal / xp.where(total > 0, total, 1)
+    return xp.where(total > 0, (1 - delta) * own + delta / n_items, 1 / n_items)
 
 
 def floored(proposal: Proposal, items: Float[Array, " K"], share: float) -> Proposal:
@@ -152,9 +152,9 @@ def floored(proposal: Proposal, items: Float[Array, " K"], share: float) -> Prop
     """
     new = (proposal[:, -1] * items).sum()
     n = items.sum()
-    mass = jnp.where(new > 0, share * new, 1.0)
-    own = jnp.where(new > 0, (1 - share) * proposal[:, -1], 0.0) + mass / jnp.maximum(n, 1)
-    return jnp.where(n > 0, proposal.at[:, -1].set(own), proposal)
+    mass = xp.where(new > 0, share * new, 1.0)
+    own = xp.where(new > 0, (1 - share) * proposal[:, -1], 0.0) + mass / xp.maximum(n, 1)
+    return xp.where(n > 0, engine.at(proposal)[:, -1].set(own), proposal)
 
 
 def optimal_proposal(norms: ByLabel, full: Int[Array, "K C"]) -> ByLabel:
@@ -172,7 +172,7 @@ def optimal_proposal(norms: ByLabel, full: Int[Array, "K C"]) -> ByLabel:
     (K, C) probabilities of one item; they sum to 1 over all items unless all norms are 0.
     """
     total = (norms * full).sum()
-    return norms / jnp.where(total > 0, total, 1)
+    return norms / xp.where(total > 0, total, 1)
 
 
 def divergence(
@@ -200,7 +200,7 @@ def divergence(
     known = entropy - xlogy(best, proposal[:, :-1])
     unknown = entropy - xlogy(best, proposal[:, -1:])
     return (
-        jnp.where(labelled > 0, labelled * known, 0) + jnp.where(full > labelled, (full - labelled) * unknown, 0)
+        xp.where(labelled > 0, labelled * known, 0) + xp.where(full > labelled, (full - labelled) * unknown, 0)
     ).sum()
 
 
@@ -237,4 +237,4 @@ def f_measure_masses(
     """
     hit = alpha**2 * value**2 * (1 - theta) + (1 - value) ** 2 * theta
     miss = (1 - alpha) ** 2 * value**2 * theta
-    return share * jnp.sqrt(predicted * hit + (1 - predicted) * miss)
+    return share * xp.sqrt(predicted * hit + (1 - predicted) * miss)

@@ -385,7 +385,9 @@ class Campaign(TakesTurns):
             if not self._items.n_pending:
                 self._rounds.begin(self._items.remaining + self._items.skipped_by_cell)
             asked = self._rounds.asked + len(items)
-            self._rounds.ask(items, np.asarray(self.design.inclusion(state, self._rounds.frame, asked)))
+            with eager(self.design.is_eager(state)):
+                inclusion = np.asarray(self.design.inclusion(state, self._rounds.frame, asked))
+            self._rounds.ask(items, inclusion)
         self._state = state
         if not len(items):  # of a random size: all labels that there are have come
             if not self._items.n_pending:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import objects
 from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.shapes import Float, Int
@@ -136,7 +137,8 @@ def item_weights(session: Any, items: Int[np.ndarray, " n"], codes: Int[np.ndarr
     if isinstance(design, WeightedDesign):
         if float(state.draws.n) == 0 or (not session.question.numeric and bool(state.complete)):
             return np.ones(len(items))
-        draws = design.weighed(state)[0]
+        with engine.eager(design.is_eager(state)):
+            draws = design.weighed(state)[0]
         total = np.asarray(draws.weights, np.float64) * session.pool.n_items / float(draws.n)
         if session.question.numeric:
             total = total.sum(-1, keepdims=True)

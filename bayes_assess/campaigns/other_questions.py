@@ -19,7 +19,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.journal import Event
-from bayes_assess.designs import ARMS, DESIGNS, ArmDesign, VarianceReduction, WeightedDesign
+from bayes_assess.designs import ARMS, DESIGNS, ArmDesign, VarianceReduction, WeightedDesign, find_engine
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import PRCurveTable, RankingTable
 from bayes_assess.models.accuracy_parts import part_draws
@@ -166,7 +166,9 @@ def _accuracies_by_curves(session: Any, asked: Any, cells: Cells) -> Float[np.nd
     beside = "f1" if pool.n_classes == 2 else "f1_macro"
     question = Metric([beside, "accuracy"], by=_GROUP)
     design = VarianceReduction()
-    other = Campaign(grouped, question, design, question.setting(grouped, session._seed, design.strata_of(grouped)), 0)
+    other = _without_labels(
+        grouped, question, design, question.setting(grouped, session._seed, design.strata_of(grouped))
+    )
     _check_follows_scores(session, asked.name, question, other)
     draws = design.posterior(_learned_anew(session, other), session._seed, 0.95).draws
     present = np.flatnonzero(cells.sizes)
@@ -187,7 +189,7 @@ def _measured(session: Any, asked: Any, level: float) -> Any:
     _check_drawn(session, asked, None)
     design = DESIGNS[_AS_IF]()
     assert isinstance(design, WeightedDesign)
-    other = Campaign(pool, asked, design, asked.setting(pool, session._seed), session._seed)
+    other = Campaign(pool, asked, design, asked.setting(pool, session._seed), session._seed, session.engine)
     cells, matters = other.cells, np.asarray(other._state.matters)
     asks = [pool.positions(np.asarray(event.payload["ids"])) for event in session._events if event.kind == "ask"]
     labelled = np.flatnonzero(book.label >= 0)
@@ -227,7 +229,7 @@ def _by_curves(session: Any, asked: Any, level: float, refused: QuestionError | 
     if asked.default_design_on(pool) != VarianceReduction.name:
         raise refused or QuestionError(f"{asked.name} is answered from random items alone; start a session with it.")
     design = VarianceReduction()
-    other = Campaign(pool, asked, design, asked.setting(pool, seed, design.strata_of(pool)), seed)
+    other = _without_labels(pool, asked, design, asked.setting(pool, seed, design.strata_of(pool)), seed)
     _check_drawn(session, asked, other.cells)
     _check_follows_scores(session, asked.name, asked, other)
     state = _learned_anew(session, other)
@@ -247,6 +249,12 @@ def _by_curves(session: Any, asked: Any, level: float, refused: QuestionError | 
         **asked.result_fields(pool),
         **belief_answer(design, state, seed, level, skipped, asked.order_of(pool, cells, book.label)),
     )
+
+
+def _without_labels(pool: Any, asked: Any, design: VarianceReduction, setting: Any, seed: int = 0) -> Campaign:
+    """Return a campaign without labels, on the engine that a session would take."""
+    engine = find_engine(None, design, setting.cells.n_cells, setting.prior)
+    return Campaign(pool, asked, design, setting, seed, engine)
 
 
 def _learned_anew(session: Any, other: Campaign) -> Any:

@@ -41,10 +41,12 @@ class PairedAssessment(NotExporting, OneAnnotator):
         As of `Assessment`; the cells are of pairs.
     """
 
-    def __init__(self, pool: PairPool, question: PairedComparison, design: Design, setting: Setting, seed: int):
+    def __init__(
+        self, pool: PairPool, question: PairedComparison, design: Design, setting: Setting, seed: int, engine: str
+    ):
         self.pool: Pool = pool.whole
         self._pool = pool
-        self._session = _PairSession(pool, question, design, setting, seed)
+        self._session = _PairSession(pool, question, design, setting, seed, engine)
         self._halves = np.stack([pool.pairs.first, pool.pairs.second], axis=1)  # (P, 2)
         self._pair = np.full(pool.whole.n_items, -1)  # of every item, -1 for those of other groups
         self._pair[self._halves] = np.arange(pool.n_items)[:, None]

@@ -84,10 +84,9 @@ def assess(
         How the pool was read, kept in the journal for the command line; nothing else looks at it.
     engine : {"eager", "compiled"}, optional
         What runs the steps: NumPy, which answers at once, or programs compiled by JAX, which take seconds to compile
-        and are several times faster after that. By default NumPy where the design can and the pool has up to 1,000
-        cells: the default design of measures, and all that look at groups. For a thousand labels and more the other
-        is worth it. Both ask alike up to rounding, and the journal says which it was. The other designs, and a prior
-        of your own class, are always compiled.
+        and are several times faster after that. By default NumPy where the pool has up to 1,000 cells. For a thousand
+        labels and more the other is worth it. Both ask alike up to rounding, and the journal says which it was. Designs
+        and priors of your own classes are always compiled.
 
     Returns
     -------
@@ -233,7 +232,7 @@ def _session(pool: Any, question: Any, design: Design, setting: Any, seed: int, 
     if engine == COMPILED:
         keep_compiled()
     if question.labels_each == 2:
-        return PairedAssessment(pool, question, design, setting, seed)
+        return PairedAssessment(pool, question, design, setting, seed, engine)
     if setting.stochastic:
-        return StochasticAssessment(pool, question, design, setting, seed)
+        return StochasticAssessment(pool, question, design, setting, seed, engine)
     return Assessment(pool, question, design, setting, seed, engine)

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from bayes_assess._tools.arrays import is_whole, missing_mask, show, values_of
+from bayes_assess._tools.engine import eager
 from bayes_assess._tools.shapes import Int
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.annotators import UNNAMED, annotator_names, for_whom
@@ -36,8 +37,8 @@ class StochasticAssessment(Assessment):
     # Kinds of entries that journals of these sessions have not.
     _follow_annotate = _follow_resolve = None  # type: ignore[assignment]
 
-    def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int):
-        super().__init__(pool, question, design, setting, seed)
+    def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int, engine: str):
+        super().__init__(pool, question, design, setting, seed, engine)
         self._items: Any = DrawBook(self.cells, seed)
         self._annotators: Any = AnswersBy()
 
@@ -75,7 +76,8 @@ class StochasticAssessment(Assessment):
     def _weighed_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the items of draws with a label, its codes, and how many items of the pool each stands for."""
         book, draws = self._items, self._items.labelled_draws
-        total: Any = self.design.weighed(self._state)[0]  # type: ignore[attr-defined] - such designs weigh draws
+        with eager(self.design.is_eager(self._state)):
+            total: Any = self.design.weighed(self._state)[0]  # type: ignore[attr-defined] - such designs weigh draws
         weight = book.weights_of(draws) * self.pool.n_items / max(float(total.n), 1.0)
         return book.items_of(draws), book.codes_of(draws), weight
 
@@ -234,7 +236,7 @@ class StochasticAssessment(Assessment):
         """Take none: draws are few, as every one costs a label."""
 
     def _following(self, events: Sequence[Event], name: str, *, recorded: bool = False) -> StochasticAssessment:
-        other = StochasticAssessment(self.pool, self.question, self.design, self._setting, self._seed)
+        other = StochasticAssessment(self.pool, self.question, self.design, self._setting, self._seed, self.engine)
         other._follow(events, name)
         return other
 

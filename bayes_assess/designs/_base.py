@@ -57,7 +57,7 @@ class Design(ABC):
     random_size: ClassVar[bool] = False  # whether a batch has the asked-for size only on average, and may be empty
     asks_commute: ClassVar[bool] = False  # whether items may be handed out before labels told earlier are learned
     settles_in_order: ClassVar[bool] = False  # whether steps settled together are counted one after the other
-    eager_up_to: ClassVar[int] = 0  # cells, up to which sessions run on NumPy; 0: steps are always compiled
+    eager_up_to: ClassVar[int] = 0  # cells, up to which sessions run on NumPy; 0: never
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # whose labels it can draw
     learns: ClassVar[bool] = True  # whether prior or labels have a say in what a campaign chooses or records
     takes_posterior: ClassVar[bool] = False  # whether items can be chosen by the posterior of another model
@@ -71,7 +71,7 @@ class Design(ABC):
         return True
 
     def is_eager(self, state: State) -> bool:
-        """Whether steps of a state run on NumPy, as `init` started it within `engine.eager`; not of most designs."""
+        """Whether steps of a state run on NumPy, as `init` started it within `engine.eager`."""
         return False
 
     def compiled_state(self, state: State) -> State:

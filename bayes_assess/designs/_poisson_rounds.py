@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float
 
 
@@ -70,29 +70,29 @@ class Rounds(NamedTuple):
     def with_open(self) -> Rounds:
         """Return the sums with the open round, whose labels are taken for random ones of those asked for."""
         n, size = self.now.sum(), self.frame.sum()
-        b = jnp.clip(self.inclusion * n / jnp.maximum(self.asked, 1), 0.0, 1.0)
+        b = xp.clip(self.inclusion * n / xp.maximum(self.asked, 1), 0.0, 1.0)
         labelled = self.now.sum(-1)
         # Cells that are sure to have an item in a whole round stand for themselves, the others for each other.
         alone = (b * self.frame >= 1) & (labelled > 0)
-        share = jnp.where(alone, labelled / jnp.maximum(self.frame, 1), b)
-        inverse = jnp.where(labelled > 0, 1 / jnp.where(labelled > 0, share, 1), 0.0)[:, None]
-        weight = jnp.where(n > 0, n / (jnp.maximum(size, 1) * jnp.maximum(size - n, 0.5)), 0.0)
+        share = xp.where(alone, labelled / xp.maximum(self.frame, 1), b)
+        inverse = xp.where(labelled > 0, 1 / xp.where(labelled > 0, share, 1), 0.0)[:, None]
+        weight = xp.where(n > 0, n / (xp.maximum(size, 1) * xp.maximum(size - n, 0.5)), 0.0)
         drawn = weight * self.now * inverse
-        squares = weight**2 * self.now * (1 - jnp.minimum(share, 1))[:, None] * inverse**2
+        squares = weight**2 * self.now * (1 - xp.minimum(share, 1))[:, None] * inverse**2
         of_alone = alone[:, None]
         return self._replace(
             weight=self.weight + weight,
             before=self.before + weight * self.known,
-            alone=self.alone + jnp.where(of_alone, drawn, 0.0),
-            alone_squares=self.alone_squares + jnp.where(of_alone, squares, 0.0),
-            others=self.others + jnp.where(of_alone, 0.0, drawn),
-            other_squares=self.other_squares + jnp.where(of_alone, 0.0, squares),
-            stood_for=self.stood_for + weight * jnp.where(alone | (b <= 0), 0, self.frame).sum(),
+            alone=self.alone + xp.where(of_alone, drawn, 0.0),
+            alone_squares=self.alone_squares + xp.where(of_alone, squares, 0.0),
+            others=self.others + xp.where(of_alone, 0.0, drawn),
+            other_squares=self.other_squares + xp.where(of_alone, 0.0, squares),
+            stood_for=self.stood_for + weight * xp.where(alone | (b <= 0), 0, self.frame).sum(),
             drawn=self.drawn + self.now,
             included=1 - (1 - self.included) * (1 - b),
-            inclusion=jnp.zeros_like(self.inclusion),
-            asked=jnp.zeros(()),
-            now=jnp.zeros_like(self.now),
+            inclusion=xp.zeros_like(self.inclusion),
+            asked=xp.zeros(()),
+            now=xp.zeros_like(self.now),
         )
 
     def with_open_of_random_size(self, closes: Any) -> Rounds:
@@ -103,9 +103,9 @@ class Rounds(NamedTuple):
         closes counts, too: it has found nothing besides what was known.
         """
         n = self.now.sum()
-        told = jnp.where(self.asked > 0, n / jnp.maximum(self.asked, 1), closes)
+        told = xp.where(self.asked > 0, n / xp.maximum(self.asked, 1), closes)
         b = self.inclusion * told  # those told are random ones of those drawn
-        inverse = jnp.where(b > 0, 1 / jnp.where(b > 0, b, 1), 0.0)[:, None]
+        inverse = xp.where(b > 0, 1 / xp.where(b > 0, b, 1), 0.0)[:, None]
         weight = self.planned * told
         return self._replace(
             weight=self.weight + weight,
@@ -114,37 +114,37 @@ class Rounds(NamedTuple):
             other_squares=self.other_squares + weight**2 * self.now * (1 - b)[:, None] * inverse**2,
             drawn=self.drawn + self.now,
             included=1 - (1 - self.included) * (1 - b),
-            inclusion=jnp.zeros_like(self.inclusion),
-            asked=jnp.zeros(()),
-            now=jnp.zeros_like(self.now),
-            planned=jnp.zeros(()),
+            inclusion=xp.zeros_like(self.inclusion),
+            asked=xp.zeros(()),
+            now=xp.zeros_like(self.now),
+            planned=xp.zeros(()),
         )
 
     @property
     def totals(self) -> Float[Array, "K C"]:
         """Unbiased estimates of the items of every cell with every label, where sizes are random ([SEME] (18))."""
-        return (self.before + self.others) / jnp.maximum(self.weight, 1e-300)
+        return (self.before + self.others) / xp.maximum(self.weight, 1e-300)
 
     @property
     def variances(self) -> Float[Array, "K C"]:
         """What the variance of a total weighs squared losses by, where sizes are random ([SEME] (28))."""
-        return self.other_squares / jnp.maximum(self.weight, 1e-300) ** 2
+        return self.other_squares / xp.maximum(self.weight, 1e-300) ** 2
 
     def as_sums(self, counts: Any) -> dict[str, Float[Array, "K C"]]:
         """Return counts, totals, squares and log inclusion probabilities, as `ratio_interval.Drawn` has them."""
-        b = jnp.where(self.drawn.sum(-1) > 0, self.included, 1.0)
-        log_inclusion = self.drawn * jnp.log(jnp.maximum(b, 1e-300))[:, None]
+        b = xp.where(self.drawn.sum(-1) > 0, self.included, 1.0)
+        log_inclusion = self.drawn * xp.log(xp.maximum(b, 1e-300))[:, None]
         of_all = self.totals, self.variances, log_inclusion
         return dict(
-            zip(("known", "total", "square", "log_inclusion"), (jnp.asarray(counts, float), *of_all), strict=True)
+            zip(("known", "total", "square", "log_inclusion"), (xp.asarray(counts, xp.float64), *of_all), strict=True)
         )
 
     def estimate(self) -> tuple[Float[Array, "K C"], Float[Array, "K C"]]:
         """Return w times the estimated number of items of every cell with every label, and what its variance weighs."""
         whole = self.others.sum()
-        scale = self.stood_for / jnp.maximum(whole, 1e-300)
+        scale = self.stood_for / xp.maximum(whole, 1e-300)
         # Where all items were drawn from cells that stand for themselves, these have to stand for the others, too.
-        rest = jnp.where(whole > 0, 0.0, self.stood_for) / jnp.maximum(self.alone.sum(), 1e-300)
-        totals = self.before + (1 + rest) * self.alone + jnp.where(whole > 0, scale, 0.0) * self.others
-        squares = (1 + rest) ** 2 * self.alone_squares + jnp.where(whole > 0, scale, 0.0) ** 2 * self.other_squares
+        rest = xp.where(whole > 0, 0.0, self.stood_for) / xp.maximum(self.alone.sum(), 1e-300)
+        totals = self.before + (1 + rest) * self.alone + xp.where(whole > 0, scale, 0.0) * self.others
+        squares = (1 + rest) ** 2 * self.alone_squares + xp.where(whole > 0, scale, 0.0) ** 2 * self.other_squares
         return totals, squares

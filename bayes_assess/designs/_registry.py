@@ -87,7 +87,7 @@ def find_engine(engine: str | None, design: Design, n_cells: int, prior: Any = N
 
     Examples
     --------
-    >>> find_engine(None, DESIGNS["variance_reduction"](), n_cells=129), find_engine(None, DESIGNS["oasis"](), 129)
+    >>> find_engine(None, DESIGNS["oasis"](), n_cells=257), find_engine(None, DESIGNS["oasis"](), n_cells=100_000)
     ('eager', 'compiled')
     """
     able = design.eager_up_to > 0 and DESIGNS.get(design.name) is type(design)

@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
-from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
@@ -36,7 +37,7 @@ from bayes_assess.pool.cells import Cells
 _DATA = ["measure", "prior", "counts", "pending", "remaining", "covered", "settled", "draws", "memory"]
 
 
-@partial(register_dataclass, data_fields=_DATA, meta_fields=[])
+@partial(register_dataclass, data_fields=_DATA, meta_fields=["eager"])
 @dataclass(frozen=True)
 class WeightedState:
     """Everything a campaign knows, cell by cell; 64-bit, of fixed shape."""
@@ -50,6 +51,7 @@ class WeightedState:
     settled: Sums  # over the steps before the first whose label is missing
     draws: Draws  # of all steps whose labels are known
     memory: Any  # what the design alone carries
+    eager: bool = False  # whether steps run on NumPy
 
     @property
     def unlabelled(self) -> Int[Array, " K"]:
@@ -64,12 +66,12 @@ class WeightedState:
     @property
     def known(self) -> Int[Array, "K C"]:
         """Items whose label is known for good, by label."""
-        return jnp.zeros_like(self.counts) if self.measure.stochastic else self.counts
+        return xp.zeros_like(self.counts) if self.measure.stochastic else self.counts
 
     @property
     def items(self) -> Int[Array, "K C+1"]:
         """Items of every cell labelled y, and unlabelled."""
-        return jnp.concatenate([self.known, self.unlabelled[:, None]], axis=-1)
+        return xp.concatenate([self.known, self.unlabelled[:, None]], axis=-1)
 
     @property
     def n_items(self) -> Int[Array, ""]:
@@ -89,12 +91,12 @@ class WeightedState:
     @property
     def undrawn(self) -> Int[Array, " K"]:
         """Items that can matter and may be drawn: those that remain, and those set aside."""
-        return jnp.where(self.matters, self.unlabelled - (0 if self.measure.stochastic else self.pending), 0)
+        return xp.where(self.matters, self.unlabelled - (0 if self.measure.stochastic else self.pending), 0)
 
     @property
     def complete(self) -> Bool[Array, ""]:
         """Whether every item that can matter is labelled."""
-        return jnp.where(self.matters, self.unlabelled, 0).sum() == 0
+        return xp.where(self.matters, self.unlabelled, 0).sum() == 0
 
     def masses(self, pi: Float[Array, "K C"]) -> Float[Array, "K C"]:
         """Share of the pool in every cell with every label, unlabelled items by their probabilities `pi`."""
@@ -106,46 +108,56 @@ class WeightedDesign(Design):
     """Base of designs that draw items with known probabilities: subclasses say how, and how labels are weighed."""
 
     needs_f_measure: ClassVar[bool] = False
+    eager_up_to: ClassVar[int] = 1000
 
     def __post_init__(self) -> None:
         """Check the options; every class checks its own and passes on."""
+
+    def is_eager(self, state: WeightedState) -> bool:
+        """Whether steps of a state run on NumPy: it was started so."""
+        return state.eager
+
+    def compiled_state(self, state: WeightedState) -> WeightedState:
+        """Return the state as compiled steps take it, whichever engine it was started on."""
+        return replace(state, eager=False)
 
     @x64
     def init(
         self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
     ) -> WeightedState:
         """Start a campaign; `prior` is what scores say of every label, (K, C), and `reward` the `CellMeasure`."""
-        size = jnp.asarray(cells.sizes, jnp.int64)
+        size = xp.asarray(cells.sizes, xp.int64)
         shape = (cells.n_cells, reward.n_outcomes)
-        measure = jax.tree.map(jnp.asarray, reward)
-        all_covered = jnp.ones(shape[0], bool)
+        measure = engine.tree_map(xp.asarray, reward)
+        all_covered = xp.ones(shape[0], bool)
         nothing = Draws(
-            n=jnp.zeros(()),
-            n_new=jnp.zeros(()),
-            weights=jnp.zeros(shape),
-            new=jnp.zeros(shape),
-            squares=jnp.zeros(shape),
-            proposal=jnp.full((shape[0], shape[1] + 1), 1 / size.sum()),
+            n=xp.zeros(()),
+            n_new=xp.zeros(()),
+            weights=xp.zeros(shape),
+            new=xp.zeros(shape),
+            squares=xp.zeros(shape),
+            proposal=xp.full((shape[0], shape[1] + 1), 1 / size.sum()),
             covered=all_covered,
         )
         return WeightedState(
             measure=measure,
-            prior=jnp.asarray(prior.mean, jnp.float64),
-            counts=jnp.zeros(shape, jnp.int64),
-            pending=jnp.zeros_like(size),
-            remaining=size if playable is None else jnp.where(jnp.asarray(playable), size, 0),
+            prior=xp.asarray(prior.mean, xp.float64),
+            counts=xp.zeros(shape, xp.int64),
+            pending=xp.zeros_like(size),
+            remaining=size if playable is None else xp.where(xp.asarray(playable), size, 0),
             covered=all_covered,
             settled=Sums.zeros(shape),
             draws=nothing,
             memory=(),
+            eager=engine.is_eager(),
         )
 
     def update(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> WeightedState:
         """Learn the label of one pending item of a cell."""
         return replace(
             state,
-            counts=state.counts.at[cell, outcome].add(1),
-            pending=state.pending.at[cell].add(-1),
+            counts=engine.at(state.counts)[cell, outcome].add(1),
+            pending=engine.at(state.pending)[cell].add(-1),
         )
 
     def settle(self, state: WeightedState, steps: Steps, last: bool = True) -> WeightedState:
@@ -194,7 +206,7 @@ class WeightedDesign(Design):
         """Estimate the measure, and how well it is known."""
         draws, centres = self.weighed(state)
         found = weighted_estimate(state.measure, draws, state.counts, self.masses(state), state.complete, centres)
-        return found._replace(beta=jnp.asarray(getattr(self, "interval", None) == "beta"))
+        return found._replace(beta=xp.asarray(getattr(self, "interval", None) == "beta"))
 
     def on_host(self, answer: Estimate, measure: Any) -> Estimate:
         """Return an answer with what its intervals need besides, found outside of compiled code; as it is, here."""
@@ -239,10 +251,10 @@ def check_interval(design: str, interval: Any, kinds: tuple[str, ...] = ("cautio
 
 def draw_cell(key: PRNGKey, mass: Float[Array, " K"]) -> Int[Array, ""]:
     """Draw a cell in proportion to `mass`, never one of mass 0 unless all are."""
-    upto = jnp.cumsum(mass)
-    u = upto[-1] * jax.random.uniform(key)
+    upto = xp.cumsum(mass)
+    u = upto[-1] * engine.random.uniform(key)
     place = (upto <= u).sum()
-    return jnp.minimum(place, jnp.max(jnp.where(mass > 0, jnp.arange(len(mass)), 0)))  # rounding
+    return xp.minimum(place, xp.max(xp.where(mass > 0, xp.arange(len(mass)), 0)))  # rounding
 
 
 def covering(state: WeightedState, possible: Bool[Array, " K"]) -> WeightedState:

@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
-from bayes_assess._tools.lazy import jax, jit, jnp, lax
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import floored, normalised
@@ -73,8 +74,8 @@ class WithReplacement(WeightedDesign):
         cell = draw_cell(key, mass)
         draw = Draw(
             weight=1 / (state.n_items * one[cell]),
-            p_new=jnp.minimum(mass.sum() + ((state.undrawn - state.remaining) * one).sum(), 1.0),
-            p_pending=jnp.zeros(()) if state.measure.stochastic else (state.pending * one).sum(),
+            p_new=xp.minimum(mass.sum() + ((state.undrawn - state.remaining) * one).sum(), 1.0),
+            p_pending=xp.zeros(()) if state.measure.stochastic else (state.pending * one).sum(),
         )
         possible = (one > 0) & state.matters
         return cell, draw, self.reserve(covering(state, possible), cell)
@@ -82,7 +83,7 @@ class WithReplacement(WeightedDesign):
     def reserve(self, state: WeightedState, cell: Int[Array, ""]) -> WeightedState:
         """Mark one item of a cell as handed out; where labels are draws it may be drawn again."""
         if state.measure.stochastic:
-            return replace(state, pending=state.pending.at[cell].add(1))
+            return replace(state, pending=engine.at(state.pending)[cell].add(1))
         return super().reserve(state, cell)
 
     def update(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> WeightedState:
@@ -98,7 +99,7 @@ class WithReplacement(WeightedDesign):
     def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "1 D"]]:
         """Return the draws, to which every step has added its weight p / q, centred by the mean of all new items."""
         draws = state.draws
-        return draws, state.measure.risk(draws.new / jnp.sqrt(jnp.maximum(draws.n_new, 1)))[None]
+        return draws, state.measure.risk(draws.new / xp.sqrt(xp.maximum(draws.n_new, 1)))[None]
 
     @x64
     def believing(self, state: WeightedState, labels: LabelDraws) -> WeightedState:
@@ -108,7 +109,8 @@ class WithReplacement(WeightedDesign):
         v = (sum_s w_s v_s^p)^(1/p), p being 2 where proposals are roots of expected squares ([NH] Propositions 1, 2).
         Mixed with the uniform one and floored as the design's own, it is as positive, and items are weighed by it.
         """
-        return _proposed_by(self, state, jax.tree.map(jnp.asarray, labels.positive()))
+        with engine.eager(self.is_eager(state)):
+            return _proposed_by(self, state, engine.tree_map(xp.asarray, labels.positive()))
 
     def own_again(self, own: WeightedState, chosen: WeightedState) -> WeightedState:
         """Return the state after items were chosen by another posterior, with the design's own proposal."""
@@ -150,13 +152,13 @@ class WithReplacement(WeightedDesign):
         return state.memory
 
 
-@partial(jit, static_argnums=0)
+@partial(engine.jit, static_argnums=0)
 def _begun(design: WithReplacement, state: WeightedState) -> WeightedState:
     """Give a fresh campaign the memory of its design and the first proposal."""
     return design._refreshed(replace(state, memory=design.init_memory(state)))
 
 
-@partial(jit, static_argnums=0)
+@partial(engine.jit, static_argnums=0)
 def _proposed_by(design: WithReplacement, state: WeightedState, labels: LabelDraws) -> WeightedState:
     """Give a campaign the proposal of least expected variance over these draws."""
     power = design.proposal_power(state)
@@ -165,5 +167,5 @@ def _proposed_by(design: WithReplacement, state: WeightedState, labels: LabelDra
         pi, weight = draw
         return total + weight * design.proposal_given(state, pi) ** power, None
 
-    total, _ = lax.scan(add, jnp.zeros_like(state.draws.proposal), (labels.pi, labels.weights))
+    total, _ = engine.scan(add, xp.zeros_like(state.draws.proposal), (labels.pi, labels.weights))
     return design._proposing(state, total ** (1 / power))

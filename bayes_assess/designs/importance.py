@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import x64
-from bayes_assess._tools.lazy import jnp, lax
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition.importance import blockwise_proposal, deterministic_proposal, stochastic_proposal
 from bayes_assess.designs._stratifying import Stratifying
@@ -38,11 +39,11 @@ class Passive(WithReplacement):
 
     def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Propose all items alike."""
-        return jnp.ones_like(state.draws.proposal)
+        return xp.ones_like(state.draws.proposal)
 
     def inclusion(self, state: WeightedState, frame: Any, asked: Any) -> Float[Array, " K"]:
         """Return the probability that an item was drawn in the open round; see `WeightedDesign.inclusion`."""
-        return jnp.broadcast_to(asked / jnp.maximum(frame.sum(), 1), frame.shape)
+        return xp.broadcast_to(asked / xp.maximum(frame.sum(), 1), frame.shape)
 
 
 @dataclass(frozen=True)
@@ -240,25 +241,25 @@ class Adaptive(Stratifying, WithReplacement):
         """Build the prior from the mean scores of the blocks ([NH] sec. 5.2)."""
         measure = state.measure
         size = measure.by_block(measure.size)[:, None]
-        scores: Any = measure.by_block(state.prior * measure.size[:, None]) / jnp.maximum(size, 1)
+        scores: Any = measure.by_block(state.prior * measure.size[:, None]) / xp.maximum(size, 1)
         return DirichletTree.from_prior(mean_scores=scores, tree=self.tree(measure.n_blocks))
 
     def init_memory(self, state: WeightedState) -> _Oracle:
         """Fit the model to the pool without labels."""
         measure = state.measure
         prior = self.oracle_prior(state)
-        counts = jnp.zeros((measure.n_blocks, measure.n_outcomes))
+        counts = xp.zeros((measure.n_blocks, measure.n_outcomes))
         if self._draws_labels(state):
-            return _Oracle(prior, None, counts, None, jnp.asarray(prior.predictive))
+            return _Oracle(prior, None, counts, None, xp.asarray(prior.predictive))
         ready = latent_prior(prior)
         latent = fit_latent(prior, counts, measure.by_block(measure.size))
-        return _Oracle(prior, ready, counts, latent, jnp.asarray(latent.pi))
+        return _Oracle(prior, ready, counts, latent, xp.asarray(latent.pi))
 
     def update_memory(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Oracle:
         """Refresh the model after a label, at the end of a stage."""
         memory: _Oracle = state.memory
         measure = state.measure
-        memory = memory._replace(counts=memory.counts.at[measure.block[cell], outcome].add(1))
+        memory = memory._replace(counts=engine.at(memory.counts)[measure.block[cell], outcome].add(1))
         return memory if self._draws_labels(state) else self._by_stage(self._fitted, memory, state)
 
     def update_memory_from_draws(self, state: WeightedState) -> _Oracle:
@@ -291,7 +292,7 @@ class Adaptive(Stratifying, WithReplacement):
         left = 1 - state.share_labelled if self.decay == "share" else 1 / (state.counts.sum() + 1)
         floor = self.epsilon * norms.max() * left
         if self.level == "block":
-            items = state.items.astype(jnp.float64)
+            items = state.items.astype(xp.float64)
             return blockwise_proposal(norms, measure.nonzero, pi, floor, items, measure.block, measure.n_blocks)
         form = stochastic_proposal if self._draws_labels(state) else deterministic_proposal
         return form(norms, measure.nonzero, pi, floor)
@@ -307,13 +308,13 @@ class Adaptive(Stratifying, WithReplacement):
     def _by_stage(self, fit: Any, memory: _Oracle, state: WeightedState) -> _Oracle:
         if self.stage == 1:
             return fit(memory, state)
-        return lax.cond(state.counts.sum() % self.stage == 0, lambda: fit(memory, state), lambda: memory)
+        return engine.cond(state.counts.sum() % self.stage == 0, lambda: fit(memory, state), lambda: memory)
 
     def _predictive(self, memory: _Oracle, state: WeightedState) -> _Oracle:
         posterior = memory.prior.update(state.measure.by_block(state.draws.weights))
-        return memory._replace(pi=jnp.asarray(posterior.predictive))
+        return memory._replace(pi=xp.asarray(posterior.predictive))
 
     def _fitted(self, memory: _Oracle, state: WeightedState) -> _Oracle:
-        unlabelled = state.measure.by_block(state.unlabelled).astype(jnp.float64)
+        unlabelled = state.measure.by_block(state.unlabelled).astype(xp.float64)
         latent = refresh(memory.ready, memory.counts, unlabelled, memory.latent, _NEWTON_STEPS)
-        return memory._replace(latent=latent, pi=jnp.asarray(latent.pi))
+        return memory._replace(latent=latent, pi=xp.asarray(latent.pi))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import f_measure_masses
@@ -70,9 +71,9 @@ class Oasis(Stratifying, WithReplacement):
     def init_memory(self, state: WeightedState) -> _Strata:
         """Sum up the strata."""
         measure = state.measure
-        size = measure.by_block(measure.size.astype(jnp.float64))
-        per_item = jnp.maximum(size, 1)
-        nothing = jnp.zeros(measure.n_blocks, jnp.int64)
+        size = measure.by_block(measure.size.astype(xp.float64))
+        per_item = xp.maximum(size, 1)
+        nothing = xp.zeros(measure.n_blocks, xp.int64)
         return _Strata(
             size=size,
             predicted=measure.by_block(measure.size * measure.predicted) / per_item,
@@ -86,24 +87,24 @@ class Oasis(Stratifying, WithReplacement):
         memory: _Strata = state.memory
         block = state.measure.block[cell]
         return memory._replace(
-            positives=memory.positives.at[block].add(outcome == state.measure.positive),
-            labelled=memory.labelled.at[block].add(1),
+            positives=engine.at(memory.positives)[block].add(outcome == state.measure.positive),
+            labelled=engine.at(memory.labelled)[block].add(1),
         )
 
     def posterior_mean(self, memory: _Strata) -> Float[Array, " B"]:
         """Compute the share of positive labels in every stratum."""
-        strength = self.strength / jnp.maximum(memory.labelled, 1) if self.decay else self.strength
+        strength = self.strength / xp.maximum(memory.labelled, 1) if self.decay else self.strength
         return (strength * memory.theta + memory.positives) / (strength + memory.labelled)
 
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return the posterior mean of every stratum; what is not positive is shared out as the scores do."""
         measure: CellMeasure = state.measure
         theta = self.posterior_mean(state.memory)[measure.block][:, None]
-        positive = jnp.arange(measure.n_outcomes) == measure.positive
-        rest = jnp.where(positive, 0, state.prior)
+        positive = xp.arange(measure.n_outcomes) == measure.positive
+        rest = xp.where(positive, 0, state.prior)
         total = rest.sum(-1, keepdims=True)
-        rest = jnp.where(total > 0, rest / jnp.where(total > 0, total, 1), ~positive / max(measure.n_outcomes - 1, 1))
-        return jnp.where(positive, theta, (1 - theta) * rest)
+        rest = xp.where(total > 0, rest / xp.where(total > 0, total, 1), ~positive / max(measure.n_outcomes - 1, 1))
+        return xp.where(positive, theta, (1 - theta) * rest)
 
     def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Propose the items of every stratum alike."""
@@ -113,8 +114,6 @@ class Oasis(Stratifying, WithReplacement):
         share = memory.size / memory.size.sum()
         v = f_measure_masses(share, memory.predicted, self.posterior_mean(memory), value, measure.f_alpha)
         total = v.sum()
-        stratum = (
-            jnp.where(total > 0, (1 - self.epsilon) * v / jnp.where(total > 0, total, 1), 0) + self.epsilon * share
-        )
-        item = stratum / jnp.maximum(memory.size, 1)
-        return jnp.broadcast_to(item[measure.block][:, None], state.draws.proposal.shape)
+        stratum = xp.where(total > 0, (1 - self.epsilon) * v / xp.where(total > 0, total, 1), 0) + self.epsilon * share
+        item = stratum / xp.maximum(memory.size, 1)
+        return xp.broadcast_to(item[measure.block][:, None], state.draws.proposal.shape)

@@ -22,9 +22,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
-from bayes_assess._tools.lazy import jax, jnp, lax
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.asked_deviations import AskedDeviations
 from bayes_assess.acquisition.cell_inclusion import cell_inclusion, independent_cells, systematic_cells
@@ -170,26 +171,26 @@ class Poisson(Stratifying):
             ratios_of(reward)  # which refuses other measures
         state = super().init(cells, prior, reward, playable)
         n_classes = state.counts.shape[1]
-        nothing, none = jnp.zeros(state.counts.shape), jnp.zeros(len(state.counts))
+        nothing, none = xp.zeros(state.counts.shape), xp.zeros(len(state.counts))
         model: LabelModel = ScoreLabels(self.lam * state.prior + (1 - self.lam) / n_classes, nothing)
         if self.labels == "curve":
             model = CurveLabels.before_labels(cells.events, n_classes)  # type: ignore[attr-defined]
         rounds = Rounds(
-            weight=jnp.zeros(()),
+            weight=xp.zeros(()),
             before=nothing,
             alone=nothing,
             alone_squares=nothing,
             others=nothing,
             other_squares=nothing,
-            stood_for=jnp.zeros(()),
+            stood_for=xp.zeros(()),
             drawn=nothing,
             included=none,
             known=nothing,
             frame=none,
             inclusion=none,
-            asked=jnp.zeros(()),
+            asked=xp.zeros(()),
             now=nothing,
-            planned=jnp.zeros(()),
+            planned=xp.zeros(()),
             shown=dict.fromkeys(("known", "total", "square", "log_inclusion"), nothing) if self.random_size else {},
             model=model,
         )
@@ -211,7 +212,8 @@ class Poisson(Stratifying):
                 f"Of a round of {asked:,} items {out:,} are still out, and a posterior that has seen the labels of the "
                 "others may not add to it; tell or release what is out first, or ask without a posterior."
             )
-        model = jax.tree.map(jnp.asarray, labels.positive())
+        with engine.eager(self.is_eager(state)):
+            model = engine.tree_map(xp.asarray, labels.positive())
         return replace(state, memory=state.memory._replace(model=model))
 
     def own_again(self, own: WeightedState, chosen: WeightedState) -> WeightedState:
@@ -225,67 +227,68 @@ class Poisson(Stratifying):
     def deviations(self, state: WeightedState) -> Float[Array, " K"]:
         """Compute how far an item's label can be expected to move the measure, (K,)."""
         measure, model = state.measure, state.memory.model
-        weights = model.weights.astype(jnp.float64)
+        weights = model.weights.astype(xp.float64)
 
         def add(s, squares):
             pi = model.draw(s)
             norms = measure.norms(measure.risk(state.masses(pi)))
             return squares + weights[s] * (norms**2 * pi).sum(-1)
 
-        h = jnp.sqrt(lax.fori_loop(0, len(weights), add, jnp.zeros(len(state.remaining))))
-        open_ = jnp.where(measure.nonzero.any(-1), state.remaining, 0)
-        mean = (open_ * h).sum() / jnp.maximum(open_.sum(), 1)
-        return jnp.where(measure.nonzero.any(-1), h + self.floor * mean, 0.0)
+        h = xp.sqrt(engine.fori_loop(0, len(weights), add, xp.zeros(len(state.remaining))))
+        open_ = xp.where(measure.nonzero.any(-1), state.remaining, 0)
+        mean = (open_ * h).sum() / xp.maximum(open_.sum(), 1)
+        return xp.where(measure.nonzero.any(-1), h + self.floor * mean, 0.0)
 
     def draw(
         self, key: PRNGKey, state: WeightedState, first: Any, n: Int[Array, ""] | int, length: int
     ) -> tuple[Int[Array, " L"], Draw, WeightedState]:
         """Draw a batch; see `Design.draw`."""
-        start, order = jax.random.split(jax.random.fold_in(key, first))
+        start, order = engine.random.split(engine.random.fold_in(key, first))
         rounds, size, undrawn = state.memory, state.remaining, state.undrawn
         b = cell_inclusion(self.deviations(state), size, n)
         # Items drawn stand for those of their cell that were set aside, too; where all that is left of a cell was, half
         # an item is taken to be there, so that others stand for it.
-        whole = jnp.where(size > 0, b, n / jnp.maximum(size.sum(), 1))
-        included = jnp.where(undrawn > size, whole * jnp.maximum(size, 0.5) / jnp.maximum(undrawn, 1), b)
+        whole = xp.where(size > 0, b, n / xp.maximum(size.sum(), 1))
+        included = xp.where(undrawn > size, whole * xp.maximum(size, 0.5) / xp.maximum(undrawn, 1), b)
         asked = n
         if self.random_size:
             # An empty batch leaves the number of queries as it was: what was expected so far tells asks apart.
-            start = jax.random.fold_in(start, (rounds.weight + rounds.planned).astype(jnp.int64))
+            start = engine.random.fold_in(start, (rounds.weight + rounds.planned).astype(xp.int64))
             counts = independent_cells(start, b, size, length)
             asked = counts.sum()
         else:
-            counts = systematic_cells(jax.random.uniform(start), b * size, size, n)
+            counts = systematic_cells(engine.random.uniform(start), b * size, size, n)
         begins = state.pending.sum() == 0
-        again = jnp.where(begins, 0.0, rounds.inclusion)
+        again = xp.where(begins, 0.0, rounds.inclusion)
         rounds = rounds._replace(
-            known=jnp.where(begins, state.counts.astype(jnp.float64), rounds.known),
-            frame=jnp.where(begins, undrawn.astype(jnp.float64), rounds.frame),
+            known=xp.where(begins, state.counts.astype(xp.float64), rounds.known),
+            frame=xp.where(begins, undrawn.astype(xp.float64), rounds.frame),
             inclusion=1 - (1 - again) * (1 - included),  # of items that were not drawn earlier in the round
-            asked=jnp.where(begins, 0.0, rounds.asked) + asked,
-            planned=jnp.where(begins, 0.0, rounds.planned) + n if self.random_size else rounds.planned,
+            asked=xp.where(begins, 0.0, rounds.asked) + asked,
+            planned=xp.where(begins, 0.0, rounds.planned) + n if self.random_size else rounds.planned,
         )
-        cells = jnp.repeat(jnp.arange(len(size)), counts, total_repeat_length=length)
-        shuffled = jnp.where(jnp.arange(length) < asked, jax.random.uniform(order, (length,)), 2.0)
-        cells = cells[jnp.argsort(shuffled)]
-        weight = n / (state.n_items * jnp.maximum(b[cells], 1e-300))
-        draws = Draw(weight=weight, p_new=jnp.ones(length), p_pending=jnp.zeros(length))
+        cells = xp.searchsorted(xp.cumsum(counts), xp.arange(length), side="right").astype(xp.int64)
+        cells = xp.minimum(cells, len(size) - 1)  # of the padding
+        shuffled = xp.where(xp.arange(length) < asked, engine.random.uniform(order, (length,)), 2.0)
+        cells = cells[xp.argsort(shuffled, stable=True)]
+        weight = n / (state.n_items * xp.maximum(b[cells], 1e-300))
+        draws = Draw(weight=weight, p_new=xp.ones(length), p_pending=xp.zeros(length))
         state = covering(state, (included > 0) & state.matters)
         return cells, draws, replace(state, pending=state.pending + counts, remaining=size - counts, memory=rounds)
 
     def inclusion(self, state: WeightedState, frame: Any, asked: Any) -> Float[Array, " K"]:
         """Return the probability that an item was drawn in the open round; see `WeightedDesign.inclusion`."""
-        return jnp.clip(state.memory.inclusion, 0.0, 1.0)
+        return xp.clip(state.memory.inclusion, 0.0, 1.0)
 
     def choose(self, key: PRNGKey, state: WeightedState) -> tuple[Int[Array, ""], Draw, WeightedState]:
         """Draw a batch of one item."""
         cells, draws, state = self.draw(key, state, 0, 1, 1)
-        return cells[0], jax.tree.map(lambda column: column[0], draws), state
+        return cells[0], engine.tree_map(lambda column: column[0], draws), state
 
     def settle(self, state: WeightedState, steps: Steps, last: bool = True) -> WeightedState:
         """Count labels of the open round, and close it when all have come."""
         rounds, asked = state.memory, (steps.outcome >= 0) & (steps.weight > 0)
-        now = rounds.now.at[steps.cell, jnp.maximum(steps.outcome, 0)].add(asked)
+        now = engine.at(rounds.now)[steps.cell, xp.maximum(steps.outcome, 0)].add(asked)
         counted = rounds._replace(now=now)
         closes = state.pending.sum() == 0
         whole = self._with_open(counted, closes)
@@ -293,7 +296,7 @@ class Poisson(Stratifying):
         shown = whole.as_sums(state.counts) if self.random_size else {}
         if not last:
             return replace(state, draws=draws, memory=rounds._replace(shown=shown))
-        kept = lax.cond(closes, self._closed, lambda rounds: rounds, counted)
+        kept = engine.cond(closes, self._closed, lambda rounds: rounds, counted)
         return replace(state, draws=draws, memory=kept._replace(shown=shown))
 
     def _closed(self, rounds: Rounds) -> Rounds:
@@ -310,19 +313,19 @@ class Poisson(Stratifying):
         if self.random_size:
             # Means are ratios of sums: weights are scaled to the number of items that can matter.
             matter = state.matters[:, None]
-            unit = (state.measure.size * state.matters).sum() / jnp.maximum((rounds.totals * matter).sum(), 1e-300)
-            unit = unit * jnp.maximum(n, 1) / n_items
+            unit = (state.measure.size * state.matters).sum() / xp.maximum((rounds.totals * matter).sum(), 1e-300)
+            unit = unit * xp.maximum(n, 1) / n_items
             weights, squares = rounds.totals * unit, rounds.variances * unit**2
         else:
-            share = jnp.maximum(rounds.weight, 1e-300)
-            few = n / jnp.maximum(n - 1, 1)
+            share = xp.maximum(rounds.weight, 1e-300)
+            few = n / xp.maximum(n - 1, 1)
             totals, spread = rounds.estimate()
             weights, squares = totals / share * n / n_items, spread * few * (n / (share * n_items)) ** 2
         return Draws(
             n=n,
             weights=weights,
             squares=squares,
-            proposal=jnp.broadcast_to((rounds.included / jnp.maximum(n, 1))[:, None], state.draws.proposal.shape),
+            proposal=xp.broadcast_to((rounds.included / xp.maximum(n, 1))[:, None], state.draws.proposal.shape),
             covered=state.covered,
             n_new=n,
             new=state.draws.new,
@@ -333,22 +336,22 @@ class Poisson(Stratifying):
         squares = state.draws.squares
         if self.random_size:
             return state.draws, 0 * state.measure.risk(squares)[None]
-        return state.draws, state.measure.risk(squares / jnp.sqrt(jnp.maximum(squares.sum(), 1e-300)))[None]
+        return state.draws, state.measure.risk(squares / xp.sqrt(xp.maximum(squares.sum(), 1e-300)))[None]
 
     def answer(self, state: WeightedState) -> Estimate:
         """Estimate the measure, and how well it is known."""
         found = super().answer(state)
         if not self.random_size:
             return found
-        by_ratio = jnp.asarray(self.interval == "ratio")
+        by_ratio = xp.asarray(self.interval == "ratio")
         sample = RatioSample(
             **{name: state.measure.by_attribute(column) for name, column in state.memory.shown.items()},
-            attribute=jnp.asarray(state.measure.attribute),
-            inclusion=state.draws.proposal[:, -1] * jnp.maximum(state.draws.n, 1),
+            attribute=xp.asarray(state.measure.attribute),
+            inclusion=state.draws.proposal[:, -1] * xp.maximum(state.draws.n, 1),
             unlabelled=state.unlabelled,
         )
-        spread = jnp.diag(self._of_means(state))
-        return found._replace(variance=jnp.maximum(found.variance + spread, 0), by_ratio=by_ratio, sample=sample)
+        spread = xp.diag(self._of_means(state))
+        return found._replace(variance=xp.maximum(found.variance + spread, 0), by_ratio=by_ratio, sample=sample)
 
     def covariance(self, state: WeightedState) -> Float[Array, "k k"]:
         """Estimate the covariance of the estimates, (k, k)."""
@@ -363,13 +366,13 @@ class Poisson(Stratifying):
         measure, draws = state.measure, state.draws
         jacobian = getattr(measure.table, "jacobian", None)
         if jacobian is None:
-            return jnp.zeros((measure.table.n_outputs, measure.table.n_outputs))
-        n = jnp.maximum(draws.n, 1)
+            return xp.zeros((measure.table.n_outputs, measure.table.n_outputs))
+        n = xp.maximum(draws.n, 1)
         risk = measure.risk(draws.weights / n)
         slope = jacobian(risk)
         mean, moved = slope @ risk, slope @ measure.risk(draws.squares / n**2)
         whole = draws.squares.sum() / n**2
-        return whole * jnp.outer(mean, mean) - jnp.outer(mean, moved) - jnp.outer(moved, mean)
+        return whole * xp.outer(mean, mean) - xp.outer(mean, moved) - xp.outer(moved, mean)
 
     def on_host(self, answer: Estimate, measure: Any) -> Estimate:
         """Return the answer with f and g of the measure, where it is a ratio; see `WeightedDesign.on_host`."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bayes_assess._tools.axes import PRNGKey
-from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.designs._base import Draw
 from bayes_assess.designs._stratifying import Stratifying
@@ -50,16 +50,16 @@ class Stratified(Stratifying):
         taken = state.draws.new.sum(-1) + state.pending
         taken, left = measure.by_block(taken), measure.by_block(state.remaining)
         size = stratum_sizes(measure, state.draws, state.counts)
-        behind = (taken.sum() + 1) * size / jnp.maximum(size.sum(), 1) - taken
-        behind = jnp.where(left > 0, jnp.maximum(behind, 0), 0)
+        behind = (taken.sum() + 1) * size / xp.maximum(size.sum(), 1) - taken
+        behind = xp.where(left > 0, xp.maximum(behind, 0), 0)
         # Strata may all be exhausted that are behind, if labels were told that nobody asked for.
-        stratum = jnp.where(behind.sum() > 0, behind, left)
-        return (stratum / jnp.maximum(left, 1))[measure.block]
+        stratum = xp.where(behind.sum() > 0, behind, left)
+        return (stratum / xp.maximum(left, 1))[measure.block]
 
     def choose(self, key: PRNGKey, state: WeightedState) -> tuple[Int[Array, ""], Draw, WeightedState]:
         """Draw a stratum that is behind its share, and an item of it uniformly."""
         cell = draw_cell(key, state.remaining * self.allocation(state))
-        draw = Draw(weight=jnp.ones(()), p_new=jnp.ones(()), p_pending=jnp.zeros(()))
+        draw = Draw(weight=xp.ones(()), p_new=xp.ones(()), p_pending=xp.zeros(()))
         return cell, draw, self.reserve(covering(state, state.measure.nonzero.any(-1)), cell)
 
     def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "B D"]]:

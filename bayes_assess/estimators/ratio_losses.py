@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.axes import x64
+from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.measures import Difference, LossTable, PRCurveTable, RankingTable, area
 
@@ -41,7 +41,6 @@ class Ratios(NamedTuple):
     g: Float[np.ndarray, "J A O"]
 
 
-@x64
 def ratio_losses(table: LossTable | PRCurveTable) -> Ratios:
     """Write outputs as ratios sum f / sum g over items, those that are one or a difference of two.
 
@@ -173,6 +172,6 @@ def _ratio(g: Any, losses: Float[np.ndarray, "A O D"]) -> tuple[np.ndarray, np.n
 
 def _values(g: Any, risks: Float[np.ndarray, "N D"]) -> Float[np.ndarray, " N"]:
     """Compute g at a few risks, without compiling it."""
-    with engine.eager():
+    with engine.eager(), in_64_bits():
         values = np.array([np.ravel(g(risk))[0] for risk in risks], np.float64)
     return np.where(np.isfinite(values), values, 0.0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bayes_assess._tools.lazy import jax, jnp, lax
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.weighted import Draws
@@ -55,24 +56,24 @@ def collapse(labels: Int[Array, " B"], size: Int[Array, " B"]) -> Int[Array, " B
     >>> collapse(jnp.array([0, 3, 0, 0, 1, 0, 1, 1]), jnp.array([9, 9, 1, 9, 9, 9, 9, 9])).tolist()
     [0, 0, 0, 1, 1, 1, 1, 1]
     """
-    place, n = jnp.arange(len(labels)), len(labels)
-    end = jnp.cumsum(size)
+    place, n = xp.arange(len(labels)), len(labels)
+    end = xp.cumsum(size)
     middle = end - size / 2
-    before = lax.cummax(jnp.where(labels > 0, place, -1))
-    after = lax.cummin(jnp.where(labels > 0, place, n), reverse=True)
-    gap_before = jnp.where(before >= 0, middle - end[before], jnp.inf)
-    last = jnp.minimum(after, n - 1)
-    gap_after = jnp.where(after < n, (end - size)[last] - middle, jnp.inf)
-    joined = jnp.where(labels > 0, place, jnp.where(gap_before <= gap_after, jnp.maximum(before, 0), last))
+    before = engine.cummax(xp.where(labels > 0, place, -1))
+    after = -engine.cummax(xp.where(labels > 0, -place, -n)[::-1])[::-1]
+    gap_before = xp.where(before >= 0, middle - end[before], xp.inf)
+    last = xp.minimum(after, n - 1)
+    gap_after = xp.where(after < n, (end - size)[last] - middle, xp.inf)
+    joined = xp.where(labels > 0, place, xp.where(gap_before <= gap_after, xp.maximum(before, 0), last))
 
     def add(carry, n_labels):
         group, held = carry
         full = held >= _LEAST
-        group, held = group + full, jnp.where(full, 0, held) + n_labels
+        group, held = group + full, xp.where(full, 0, held) + n_labels
         return (group, held), group
 
-    (top, held), group = lax.scan(add, (jnp.zeros((), int), jnp.zeros((), labels.dtype)), labels)
-    group = jnp.where((group == top) & (held < _LEAST), jnp.maximum(top - 1, 0), group)
+    (top, held), group = engine.scan(add, (xp.zeros((), int), xp.zeros((), labels.dtype)), labels)
+    group = xp.where((group == top) & (held < _LEAST), xp.maximum(top - 1, 0), group)
     return group[joined]
 
 
@@ -95,22 +96,22 @@ def collapsed(labels: Int[Array, " B"], size: Int[Array, " B"]) -> Collapsed:
     ([0, 0, 1], [10.0, 10.0], [180.0, 120.0])
     """
     group = collapse(labels, size)
-    n, items = (jnp.zeros(len(size)).at[group].add(x) for x in (labels, size))
+    n, items = (engine.at(xp.zeros(len(size)))[group].add(x) for x in (labels, size))
     some = n > 0
-    per_label = jnp.where(some, items / jnp.where(some, n, 1), 0.0)
-    spread = items * jnp.maximum(items - n, 0) / jnp.maximum(n * jnp.maximum(n - 1, 1), 1)
+    per_label = xp.where(some, items / xp.where(some, n, 1), 0.0)
+    spread = items * xp.maximum(items - n, 0) / xp.maximum(n * xp.maximum(n - 1, 1), 1)
     return Collapsed(
         group=group,
         per_label=per_label,
-        spread=jnp.where(some, spread, 0.0),
-        centre=jnp.where(n > 1, jnp.sqrt(spread / jnp.maximum(n, 1)), 0.0),
+        spread=xp.where(some, spread, 0.0),
+        centre=xp.where(n > 1, xp.sqrt(spread / xp.maximum(n, 1)), 0.0),
     )
 
 
 def stratum_sizes(measure: CellMeasure, draws: Draws, counts: Int[Array, "K C"]) -> Float[Array, " B"]:
     """Count the items of every stratum whose labels can matter and that were not told without having been asked for."""
     volunteered = counts.sum(-1) - draws.new.sum(-1)
-    return measure.by_block(jnp.where(measure.nonzero.any(-1), measure.size - volunteered, 0))
+    return measure.by_block(xp.where(measure.nonzero.any(-1), measure.size - volunteered, 0))
 
 
 def stratified_draws(
@@ -136,11 +137,12 @@ def stratified_draws(
     """
     strata = collapsed(measure.by_block(draws.new.sum(-1)), stratum_sizes(measure, draws, counts))
     group = strata.group[measure.block]
-    n: Float[Array, ""] = jnp.asarray(draws.n_new)
+    n: Float[Array, ""] = xp.asarray(draws.n_new)
     n_items = measure.size.sum()
     known = counts - draws.new  # items that nobody asked for
     weights = n / n_items * (known + draws.new * strata.per_label[group][:, None])
     squares = (n / n_items) ** 2 * draws.new * strata.spread[group][:, None]
     scale = draws.n_new / n_items * strata.centre
-    apart = jnp.where((group == jnp.arange(measure.n_blocks)[:, None])[:, :, None], draws.new, 0.0)
-    return draws._replace(n=n, weights=weights, squares=squares), jax.vmap(measure.risk)(scale[:, None, None] * apart)
+    apart = xp.where((group == xp.arange(measure.n_blocks)[:, None])[:, :, None], draws.new, 0.0)
+    centres = engine.vmap(measure.risk)(scale[:, None, None] * apart)
+    return draws._replace(n=n, weights=weights, squares=squares), centres

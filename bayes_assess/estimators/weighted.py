@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 
@@ -44,7 +45,7 @@ class Sums(NamedTuple):
     @classmethod
     def zeros(cls, shape: tuple[int, int]) -> Sums:
         """Return the sums over nothing."""
-        return cls(jnp.zeros(()), jnp.zeros(()), *(jnp.zeros(shape) for _ in range(4)))
+        return cls(xp.zeros(()), xp.zeros(()), *(xp.zeros(shape) for _ in range(4)))
 
 
 class Steps(NamedTuple):
@@ -176,29 +177,30 @@ def add_steps(sums: Sums, steps: Steps, n_items: Any, stochastic: bool = False) 
     """
     told = steps.outcome >= 0
     counted = told & (steps.weight > 0)
-    draws = jnp.where(counted, 1 / jnp.where(counted, steps.p_new, 1), 0.0)
-    weight = jnp.where(counted, steps.weight, 0.0)
-    later = draws.sum() - jnp.cumsum(draws)
-    at = steps.cell, jnp.maximum(steps.outcome, 0)
+    draws = xp.where(counted, 1 / xp.where(counted, steps.p_new, 1), 0.0)
+    weight = xp.where(counted, steps.weight, 0.0)
+    later = draws.sum() - xp.cumsum(draws)
+    at = steps.cell, xp.maximum(steps.outcome, 0)
+    before = sums.weights + sums.counts * (draws.sum() / n_items)
     known = told & (not stochastic)
     return Sums(
         n=sums.n + draws.sum(),
         n_new=sums.n_new + counted.sum(),
-        weights=(sums.weights + sums.counts * (draws.sum() / n_items)).at[at].add(weight + known * later / n_items),
-        new=sums.new.at[at].add(weight),
-        squares=sums.squares.at[at].add(weight**2),
-        counts=sums.counts.at[at].add(known),
+        weights=engine.at(before)[at].add(weight + known * later / n_items),
+        new=engine.at(sums.new)[at].add(weight),
+        squares=engine.at(sums.squares)[at].add(weight**2),
+        counts=engine.at(sums.counts)[at].add(known),
     )
 
 
 def estimated_risk(measure: CellMeasure, draws: Draws) -> Float[Array, " D"]:
     """Compute Rhat = (1/N) sum w l ([NH] eq. 1)."""
-    return measure.risk(draws.weights / jnp.maximum(draws.n, 1))
+    return measure.risk(draws.weights / xp.maximum(draws.n, 1))
 
 
 def second_moments(draws: Draws) -> Float[Array, "K C"]:
     """Compute the masses m of sum m l l', the second moments of what was drawn, per draw."""
-    return draws.squares / jnp.maximum(draws.n, 1)
+    return draws.squares / xp.maximum(draws.n, 1)
 
 
 def last_second_moments(draws: Draws, n_items: Any) -> Float[Array, "K C"]:
@@ -208,8 +210,8 @@ def last_second_moments(draws: Draws, n_items: Any) -> Float[Array, "K C"]:
     all proposals were as good as the last.
     """
     last = draws.proposal[:, :-1]
-    ratio = jnp.where(last > 0, 1 / (n_items * jnp.where(last > 0, last, 1)), 0)
-    return draws.weights * ratio / jnp.maximum(draws.n, 1)
+    ratio = xp.where(last > 0, 1 / (n_items * xp.where(last > 0, last, 1)), 0)
+    return draws.weights * ratio / xp.maximum(draws.n, 1)
 
 
 def weighted_value(
@@ -233,12 +235,12 @@ def weighted_value(
         False where the value is that of the belief.
     """
     table = measure.table
-    risk = jnp.where(complete, measure.risk(counts / measure.size.sum()), estimated_risk(measure, draws))
+    risk = xp.where(complete, measure.risk(counts / measure.size.sum()), estimated_risk(measure, draws))
     drawn = measure.by_attribute(draws.weights).sum(-1) > 0
     defined = (table.defined(risk) & table.touched(drawn)) | complete
-    value = jnp.where(defined, table.value(risk), table.value(measure.risk(believed)))
+    value = xp.where(defined, table.value(risk), table.value(measure.risk(believed)))
     low, high = np.array(table.ranges).T
-    return jnp.clip(value, low, high), risk, defined
+    return xp.clip(value, low, high), risk, defined
 
 
 def weighted_estimate(
@@ -265,7 +267,7 @@ def weighted_estimate(
         What second moments are centred by; by default Rhat, times the square root of N.
     """
     value, risk, defined = weighted_value(measure, draws, counts, believed, complete)
-    n: Any = jnp.maximum(draws.n, 1)
+    n: Any = xp.maximum(draws.n, 1)
     n_items = measure.size.sum()
     last = last_second_moments(draws, n_items)
     new = measure.new_weights(measure.unlabelled(counts), draws.proposal[:, -1])
@@ -274,8 +276,8 @@ def weighted_estimate(
         value=value,
         variance=measure.table.variances(risk, measure.by_attribute(second_moments(draws)), n, _per_draw(centres, n)),
         variance_of_last=measure.table.variances(risk, measure.by_attribute(last), n),
-        rise=jnp.maximum(rise, 0),
-        fall=jnp.maximum(-fall, 0),
+        rise=xp.maximum(rise, 0),
+        fall=xp.maximum(-fall, 0),
         defined=defined,
         n_draws=draws.n,
         exact=complete,
@@ -290,11 +292,11 @@ def weighted_covariance(
     centres: Float[Array, "H D"] | None = None,
 ) -> Float[Array, "k k"]:
     """Estimate the covariance of measures from weighted draws, (k, k) ([NH] sec. 3.3.2); arguments as above."""
-    risk = jnp.where(complete, measure.risk(counts / measure.size.sum()), estimated_risk(measure, draws))
+    risk = xp.where(complete, measure.risk(counts / measure.size.sum()), estimated_risk(measure, draws))
     mass = measure.by_attribute(second_moments(draws))
-    n: Any = jnp.maximum(draws.n, 1)
+    n: Any = xp.maximum(draws.n, 1)
     return measure.table.covariance(risk, mass, n, _per_draw(centres, n))
 
 
 def _per_draw(centres: Float[Array, "H D"] | None, n: Any) -> Float[Array, "H D"] | None:
-    return None if centres is None else centres / jnp.sqrt(n)
+    return None if centres is None else centres / xp.sqrt(n)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
-from bayes_assess._tools.lazy import jit, jnp
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.weighted import Estimate
@@ -68,12 +69,10 @@ def weighted_numbers(
     mean, square = np.zeros((len(held), losses.shape[1])), np.zeros((len(held), losses.shape[1], losses.shape[1]))
     np.add.at(mean, flat, losses)
     np.add.at(square, flat, losses[:, :, None] * losses[:, None, :])
-    moments = _moments(
-        design,
-        state,
-        (mean / held[:, None]).reshape(*shape, -1),
-        (square / held[:, None, None]).reshape(*shape, *square.shape[1:]),
-    )
+    means = (mean / held[:, None]).reshape(*shape, -1)
+    squares = (square / held[:, None, None]).reshape(*shape, *square.shape[1:])
+    with engine.eager(design.is_eager(state)):
+        moments = _moments(design, state, means, squares)
     risk, second, weights, n_draws = map(np.asarray, moments)
     if complete:
         risk = losses.mean(0)
@@ -150,11 +149,11 @@ def numbers_interval(estimate: Any, ranges: Any, level: float = 0.95) -> Float[n
 
 
 @x64
-@partial(jit, static_argnums=0)
+@partial(engine.jit, static_argnums=0)
 def _moments(design: Any, state: Any, mean: Float[Array, "K 2 D"], square: Float[Array, "K 2 D D"]) -> Any:
     """Return Rhat, the covariance of it, the share of every cell and outcome in it, and the number of draws."""
     measure = replace(state.measure, mean=mean)
     draws, centres = design.weighed(replace(state, measure=measure))
-    n = jnp.maximum(draws.n, 1)
-    second = jnp.einsum("kc,kcde->de", draws.squares, square) - centres.T @ centres
+    n = xp.maximum(draws.n, 1)
+    second = xp.einsum("kc,kcde->de", draws.squares, square) - centres.T @ centres
     return measure.risk(draws.weights) / n, second / n**2, draws.weights / n, draws.n

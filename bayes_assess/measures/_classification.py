@@ -26,6 +26,7 @@ from bayes_assess.measures._ratios import (
     mean_loss,
     one_ratio,
     share_right,
+    slopes_of_ratio,
 )
 
 # 1 - R of an R that is 1 up to rounding; no pool has so many items that a real share is as small.
@@ -112,7 +113,15 @@ def fowlkes_mallows() -> Measure:
         ratio, _ = divide(hits, xp.sqrt(xp.where(known, product, 1.0)))
         return xp.where(known, ratio, 0.0), known
 
-    return in_two(pair, loss=_three, name="fowlkes_mallows", binary=True, bounded=True, elementwise=True)
+    def derivative(risk: Any) -> Any:
+        _, labels, predicted = risk
+        value, known = pair(risk)
+        root = xp.sqrt(xp.where(known, labels * predicted, 1.0))
+        of_margins = (-divide(value, 2 * margin)[0] for margin in (labels, predicted))
+        return xp.where(known, xp.stack([1 / root, *of_margins]), 0.0)[None]
+
+    fields = {"elementwise": True, "derivative": derivative}
+    return in_two(pair, loss=_three, name="fowlkes_mallows", binary=True, bounded=True, **fields)
 
 
 @cache
@@ -144,14 +153,20 @@ def _three(y: Any, f: Any) -> Float[Array, "3"]:
 @cache
 def _balanced(name: str, n_classes: int) -> Measure:
     if n_classes == 2:
-        return in_two(_balanced_of_two, elementwise=True, loss=_three, name=name, binary=True, bounded=True)
+        fields = {"elementwise": True, "derivative": _derivative_of_balanced_of_two}
+        return in_two(_balanced_of_two, loss=_three, name=name, binary=True, bounded=True, **fields)
 
     def pair(risk: Any) -> tuple[Any, Any]:
         recall, known = divide(*xp.split(risk, 2))
-        mean, _ = divide(recall.sum(), known.sum().astype(xp.float64))
-        return mean, known.all()
+        mean, _ = divide(recall.sum(0), known.sum(0).astype(xp.float64))
+        return mean, known.all(0)
 
-    return in_two(pair, loss=class_loss("recall", 0.5, n_classes), name=name, bounded=True)
+    def derivative(risk: Any) -> Any:
+        hits, labels = xp.split(risk, 2)
+        return xp.concatenate(slopes_of_ratio(hits, labels))[None] / (labels > 0).sum().astype(xp.float64)
+
+    fields = {"elementwise": True, "derivative": derivative}
+    return in_two(pair, loss=class_loss("recall", 0.5, n_classes), name=name, bounded=True, **fields)
 
 
 def _balanced_of_two(risk: Any) -> tuple[Any, Any]:
@@ -163,10 +178,19 @@ def _balanced_of_two(risk: Any) -> tuple[Any, Any]:
     return mean, positives & negatives
 
 
+def _derivative_of_balanced_of_two(risk: Any) -> Any:
+    hits, labels, predicted = risk
+    a, b = slopes_of_ratio(hits, labels)
+    c, d = slopes_of_ratio(1 - labels - predicted + hits, 1 - labels, _ROUNDING)
+    n_classes = (labels > 0).astype(xp.float64) + (1 - labels > _ROUNDING).astype(xp.float64)
+    return xp.stack([a + c, b - c - d, -c])[None] / n_classes
+
+
 @cache
 def _matthews(name: str, n_classes: int) -> Measure:
     if n_classes == 2:
-        return in_two(_matthews_of_two, elementwise=True, loss=_three, name=name, binary=True, range=_CORRELATION)
+        fields = {"elementwise": True, "derivative": _derivative_of_matthews_of_two}
+        return in_two(_matthews_of_two, loss=_three, name=name, binary=True, range=_CORRELATION, **fields)
 
     def loss(y: Any, f: Any) -> Float[Array, " D"]:
         hit = (y == f).astype(xp.float64)[None]
@@ -174,12 +198,22 @@ def _matthews(name: str, n_classes: int) -> Measure:
 
     def pair(risk: Any) -> tuple[Any, Any]:
         labels, predicted = xp.split(risk[1:], 2)
-        spread = 1 - (labels**2).sum(), 1 - (predicted**2).sum()
+        spread = 1 - (labels**2).sum(0), 1 - (predicted**2).sum(0)
         known = (spread[0] > _ROUNDING) & (spread[1] > _ROUNDING)
         root = xp.sqrt(xp.where(known, spread[0] * spread[1], 1.0))
-        return xp.where(known, (risk[0] - labels @ predicted) / root, 0.0), known
+        return xp.where(known, (risk[0] - (labels * predicted).sum(0)) / root, 0.0), known
 
-    return in_two(pair, loss=loss, name=name, range=_CORRELATION)
+    def derivative(risk: Any) -> Any:
+        labels, predicted = xp.split(risk[1:], 2)
+        value, known = pair(risk)
+        spread = [xp.where(known, 1 - (margin**2).sum(), 1.0) for margin in (labels, predicted)]
+        root = xp.sqrt(spread[0] * spread[1])
+        of_labels = value * labels / spread[0] - predicted / root
+        of_predicted = value * predicted / spread[1] - labels / root
+        return xp.where(known, xp.concatenate([1 / root[None], of_labels, of_predicted]), 0.0)[None]
+
+    fields = {"elementwise": True, "derivative": derivative}
+    return in_two(pair, loss=loss, name=name, range=_CORRELATION, **fields)
 
 
 def _matthews_of_two(risk: Any) -> tuple[Any, Any]:
@@ -188,6 +222,16 @@ def _matthews_of_two(risk: Any) -> tuple[Any, Any]:
     known = (labels > 0) & (predicted > 0) & (rest[0] > _ROUNDING) & (rest[1] > _ROUNDING)
     root = xp.sqrt(xp.where(known, labels * predicted * rest[0] * rest[1], 1.0))
     return xp.where(known, (hits - labels * predicted) / root, 0.0), known
+
+
+def _derivative_of_matthews_of_two(risk: Any) -> Any:
+    _, labels, predicted = risk
+    value, known = _matthews_of_two(risk)
+    spread = [xp.where(known, margin * (1 - margin), 1.0) for margin in (labels, predicted)]
+    root = xp.sqrt(spread[0] * spread[1])
+    of_labels = -predicted / root - value * (1 - 2 * labels) / (2 * spread[0])
+    of_predicted = -labels / root - value * (1 - 2 * predicted) / (2 * spread[1])
+    return xp.where(known, xp.stack([1 / root, of_labels, of_predicted]), 0.0)[None]
 
 
 @cache
@@ -199,9 +243,8 @@ def _kappa_of(name: str, weights: str | None) -> Measure:
 @cache
 def _kappa(name: str, weights: str | None, n_classes: int) -> Measure:
     if n_classes == 2:  # the three weights agree
-        return in_two(
-            _kappa_of_two, elementwise=True, loss=_error_and_margins, name=name, binary=True, range=_CORRELATION
-        )
+        fields = {"elementwise": True, "derivative": _derivative_of_kappa_of_two}
+        return in_two(_kappa_of_two, loss=_error_and_margins, name=name, binary=True, range=_CORRELATION, **fields)
 
     def cost(y: Any, f: Any) -> Any:
         if weights is None:
@@ -212,13 +255,23 @@ def _kappa(name: str, weights: str | None, n_classes: int) -> Measure:
     def loss(y: Any, f: Any) -> Float[Array, " D"]:
         return xp.concatenate([cost(y, f)[None], indicators(y, n_classes), indicators(f, n_classes)])
 
+    def costs() -> Float[Array, "C C"]:
+        codes = xp.arange(n_classes)
+        return cost(codes[:, None], codes[None])
+
     def pair(risk: Any) -> tuple[Any, Any]:
         labels, predicted = xp.split(risk[1:], 2)
-        codes = xp.arange(n_classes)
-        ratio, known = divide(risk[0], labels @ cost(codes[:, None], codes[None]) @ predicted)
+        ratio, known = divide(risk[0], (labels * xp.tensordot(costs(), predicted, 1)).sum(0))
         return xp.where(known, 1 - ratio, 0.0), known
 
-    return in_two(pair, loss=loss, name=name, range=_CORRELATION)
+    def derivative(risk: Any) -> Any:
+        labels, predicted = xp.split(risk[1:], 2)
+        by_chance = costs() @ predicted, costs() @ labels  # costs are symmetric
+        one, slope = slopes_of_ratio(risk[0], (labels * by_chance[0]).sum())
+        return -xp.concatenate([one[None], *(slope * each for each in by_chance)])[None]
+
+    fields = {"elementwise": True, "derivative": derivative}
+    return in_two(pair, loss=loss, name=name, range=_CORRELATION, **fields)
 
 
 def _error_and_margins(y: Any, f: Any) -> Float[Array, "3"]:
@@ -229,6 +282,12 @@ def _kappa_of_two(risk: Any) -> tuple[Any, Any]:
     wrong, labels, predicted = risk
     ratio, known = divide(wrong, labels * (1 - predicted) + (1 - labels) * predicted, _ROUNDING)
     return xp.where(known, 1 - ratio, 0.0), known
+
+
+def _derivative_of_kappa_of_two(risk: Any) -> Any:
+    wrong, labels, predicted = risk
+    one, slope = slopes_of_ratio(wrong, labels * (1 - predicted) + (1 - labels) * predicted, _ROUNDING)
+    return -xp.stack([one, slope * (1 - 2 * predicted), slope * (1 - 2 * labels)])[None]
 
 
 @cache

@@ -22,6 +22,7 @@ from bayes_assess.measures._losses import LARGEST_DENSE, compress, join, losses_
 from bayes_assess.measures._measure import Measure, output_names, sizes
 from bayes_assess.measures._pr_curve import PRCurve, PRCurveTable, curve_table
 from bayes_assess.measures._ranking import N_LEVELS, RankingTable, ranking_table
+from bayes_assess.measures._ratios import slopes_of_ratio
 from bayes_assess.measures._registry import measure
 from bayes_assess.measures._stacked import Part
 from bayes_assess.pool.pool import Pool
@@ -251,7 +252,7 @@ class _Builder:
                 starts += [blocks[key] + group * size for group in range(n_groups)]
             averaged = 1 if self.average is None else n_groups
             g, defined = (_WithinGroup(_function(one)), _is_drawn) if is_ratio else (_function(one), one.defined)
-            derivative = None if is_ratio else one.derivative
+            derivative = _SlopeWithinGroup(one.derivative) if is_ratio and one.derivative else one.derivative
             parts.append(Part(g, defined, size, tuple(starts), averaged, derivative, one.elementwise))
             names = output_names(one, k, self.pool.classes)
             outputs += [name + ending for ending in self._endings() for name in names]
@@ -303,6 +304,17 @@ class _WithinGroup:
 
     def __call__(self, risk: Float[Array, "2"]) -> Any:
         return self.of(risk[:1] / risk[1])
+
+
+@dataclass(frozen=True)
+class _SlopeWithinGroup:
+    """The derivative of `_WithinGroup`; `of` is that of g."""
+
+    of: Any
+
+    def __call__(self, risk: Float[Array, "2"]) -> Float[Array, "K 2"]:
+        one, slope = slopes_of_ratio(risk[0], risk[1])
+        return self.of(risk[:1] * one) * xp.stack([one, slope])
 
 
 def _is_drawn(risk: Float[Array, "2"]) -> Any:

@@ -105,10 +105,15 @@ def _jaccard_of_errors(risk: Any) -> tuple[Any, Any]:
     return divide(1 - risk[0], 1 + risk[0])
 
 
+def slopes_of_ratio(numerator: Any, denominator: Any, floor: Any = 0.0) -> tuple[Any, Any]:
+    """Return the derivatives of n / d in n and in d, 0 where `divide` has no ratio."""
+    one, known = divide(xp.ones_like(denominator), denominator, floor)
+    return one, -xp.where(known, numerator * one, 0.0) * one
+
+
 def derivative_of_ratio(risk: Any) -> Any:
     """Differentiate R1 / R2 ([NH] Table 1)."""
-    one, known = divide(xp.ones_like(risk[1]), risk[1])
-    return xp.stack([one, -xp.where(known, risk[0] * one, 0.0) * one])[None]
+    return xp.stack(slopes_of_ratio(risk[0], risk[1]))[None]
 
 
 _DERIVATIVES = {
@@ -129,11 +134,23 @@ def _averaged(name: str, kind: str, average: str, weight: float, n_classes: int)
         if average == "per_class":
             return ratios, known
         if average == "macro":
-            return ratios.mean(), known.all()
-        mean, some = divide((labels[0] * ratios).sum(), labels[0].sum())
-        return mean, some & (known | (labels[0] <= 0)).all()
+            return ratios.mean(0), known.all(0)
+        mean, some = divide((labels[0] * ratios).sum(0), labels[0].sum(0))
+        return mean, some & (known | (labels[0] <= 0)).all(0)
 
-    return in_two(pair, loss=loss, name=name, per_class=average == "per_class", bounded=True)
+    def derivative(risk: Any) -> Any:
+        numerator, denominator, *labels = xp.split(risk, len(risk) // n_classes)
+        slopes = slopes_of_ratio(numerator, denominator)
+        if average == "per_class":
+            return xp.concatenate([xp.diag(slope) for slope in slopes], axis=1)
+        if average == "macro":
+            return xp.concatenate(slopes)[None] / n_classes
+        per_label, _ = divide(xp.ones(()), labels[0].sum())
+        ratios, mean = divide(numerator, denominator)[0], pair(risk)[0]
+        return xp.concatenate([*(labels[0] * slope for slope in slopes), ratios - mean])[None] * per_label
+
+    fields = {"per_class": average == "per_class", "elementwise": average != "per_class", "derivative": derivative}
+    return in_two(pair, loss=loss, name=name, bounded=True, **fields)
 
 
 @cache
@@ -157,8 +174,17 @@ def _harmonic(n_classes: int) -> Measure:
     def pair(risk: Any) -> tuple[Any, Any]:
         hits, predicted, labels = xp.split(risk, 3)
         (precision, some), (recall, others) = divide(hits, predicted), divide(hits, labels)
-        precision, recall = precision.mean(), recall.mean()
+        precision, recall = precision.mean(0), recall.mean(0)
         mean, known = divide(2 * precision * recall, precision + recall)
-        return mean, known & some.all() & others.all()
+        return mean, known & some.all(0) & others.all(0)
 
-    return in_two(pair, loss=loss, name="seme_f1_macro", bounded=True)
+    def derivative(risk: Any) -> Any:
+        hits, predicted, labels = xp.split(risk, 3)
+        of_precision, of_recall = slopes_of_ratio(hits, predicted), slopes_of_ratio(hits, labels)
+        precision, recall = divide(hits, predicted)[0].mean(), divide(hits, labels)[0].mean()
+        # 2 P R / (P + R) rises by 2 R^2 / (P + R)^2 with P.
+        a, b = (2 * divide(other, precision + recall)[0] ** 2 / n_classes for other in (recall, precision))
+        return xp.concatenate([a * of_precision[0] + b * of_recall[0], a * of_precision[1], b * of_recall[1]])[None]
+
+    fields = {"elementwise": True, "derivative": derivative}
+    return in_two(pair, loss=loss, name="seme_f1_macro", bounded=True, **fields)

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import CHUNK
-from bayes_assess._tools.axes import x64
+from bayes_assess._tools.axes import any_engine, x64
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import jax, jit, jnp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.measures._measure import Measure, output_names, sizes
@@ -83,31 +85,36 @@ class RealMeasures:
         """Number of losses, D."""
         return sum(sizes(one, 2)[0] for one in self.measures)
 
-    @x64
     def losses(self, labels: Float[np.ndarray, " n"], predictions: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
         """Compute the losses of items, (n, D)."""
         found = np.empty((len(labels), self.n_losses))
         for start in range(0, len(labels), CHUNK):
-            y, f = labels[start : start + CHUNK], predictions[start : start + CHUNK]
-            n = max(_LEAST, 1 << (len(y) - 1).bit_length())
-            padded = (np.pad(np.asarray(values, np.float64), (0, n - len(y))) for values in (y, f))
-            found[start : start + CHUNK] = np.asarray(_losses(self, *padded))[: len(y)]
+            y, f = (np.asarray(values[start : start + CHUNK], np.float64) for values in (labels, predictions))
+            found[start : start + CHUNK] = self._losses(y, f)
         return found
 
-    @x64
+    def _losses(self, labels: Float[np.ndarray, " n"], predictions: Float[np.ndarray, " n"]) -> Any:
+        if all(one.derivative is not None for one in self.measures):  # written for either engine, and for many items
+            with engine.eager():
+                return np.concatenate([one.loss(labels, predictions) for one in self.measures]).T  # type: ignore[misc]
+        n = max(_LEAST, 1 << (len(labels) - 1).bit_length())
+        padded = (np.pad(values, (0, n - len(labels))) for values in (labels, predictions))
+        return _compiled_losses(self, *padded)[: len(labels)]
+
+    @any_engine
     def value(self, risk: Float[np.ndarray, " D"]) -> Float[np.ndarray, " k"]:
         """Compute the measures at the risk, 0 where they have no value."""
-        return np.asarray(value(self._parts, jnp.asarray(risk)))
+        return np.asarray(value(self._parts, xp.asarray(risk)))
 
-    @x64
+    @any_engine
     def defined(self, risk: Float[np.ndarray, " D"]) -> Bool[np.ndarray, " k"]:
         """Tell which measures have a value at the risk."""
-        return np.asarray(defined(self._parts, jnp.asarray(risk)))
+        return np.asarray(defined(self._parts, xp.asarray(risk)))
 
-    @x64
+    @any_engine
     def jacobian(self, risk: Float[np.ndarray, " D"]) -> Float[np.ndarray, "k D"]:
         """Compute the derivatives of the measures, 0 where they have none."""
-        return np.asarray(jacobian(self._parts, jnp.asarray(risk)))
+        return np.asarray(jacobian(self._parts, xp.asarray(risk)))
 
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
@@ -203,8 +210,11 @@ class GroupedRealMeasures:
         return table[:, :-1] / np.where(share > 0, share, 1.0)[:, None] * (share > 0)[:, None], share
 
 
+@x64
 @partial(jit, static_argnums=0)
-def _losses(spec: RealMeasures, labels: Float[Array, " n"], predictions: Float[Array, " n"]) -> Float[Array, "n D"]:
+def _compiled_losses(
+    spec: RealMeasures, labels: Float[Array, " n"], predictions: Float[Array, " n"]
+) -> Float[Array, "n D"]:
     def one(y: Any, f: Any) -> Any:
         return jnp.concatenate([jnp.atleast_1d(each.loss(y, f)) for each in spec.measures])  # type: ignore[misc]
 

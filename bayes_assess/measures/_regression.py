@@ -10,9 +10,9 @@ import math
 from functools import cache
 from typing import Any
 
-from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.engine import xp
 from bayes_assess.measures._measure import Measure
-from bayes_assess.measures._ratios import divide, in_two
+from bayes_assess.measures._ratios import divide, in_two, mean_loss, slopes_of_ratio
 
 _POSITIVE = (0.0, math.inf)
 _UP_TO_ONE = (-math.inf, 1.0)
@@ -23,8 +23,8 @@ _ROUNDING = 1e-15  # a variance that is as small a share of the mean square is 0
 def mean_absolute_error() -> Measure:
     """Make E|y - f|."""
     return in_two(
-        _first,
-        loss=lambda y, f: jnp.abs(y - f)[None],
+        mean_loss,
+        loss=lambda y, f: xp.abs(y - f)[None],
         name="mean_absolute_error",
         real=True,
         shift_invariant=True,
@@ -36,7 +36,7 @@ def mean_absolute_error() -> Measure:
 def mean_squared_error() -> Measure:
     """Make E(y - f)^2."""
     return in_two(
-        _first,
+        mean_loss,
         loss=lambda y, f: ((y - f) ** 2)[None],
         name="mean_squared_error",
         real=True,
@@ -48,10 +48,16 @@ def mean_squared_error() -> Measure:
 @cache
 def root_mean_squared_error() -> Measure:
     """Make the square root of E(y - f)^2."""
+
+    def root(risk: Any) -> Any:
+        return xp.sqrt(xp.maximum(risk[0], 0.0))
+
     return in_two(
-        lambda risk: (jnp.sqrt(jnp.maximum(risk[0], 0.0)), jnp.asarray(True)),
+        lambda risk: (root(risk), xp.asarray(True)),
         loss=lambda y, f: ((y - f) ** 2)[None],
         name="root_mean_squared_error",
+        derivative=lambda risk: 0.5 / root(risk)[None, None],
+        elementwise=True,
         real=True,
         shift_invariant=True,
         range=_POSITIVE,
@@ -64,11 +70,17 @@ def r2() -> Measure:
 
     def pair(risk: Any) -> tuple[Any, Any]:
         ratio, known = divide(risk[0], risk[2] - risk[1] ** 2, _ROUNDING * risk[2])
-        return jnp.where(known, 1 - ratio, 0.0), known
+        return xp.where(known, 1 - ratio, 0.0), known
+
+    def derivative(risk: Any) -> Any:
+        one, slope = slopes_of_ratio(risk[0], risk[2] - risk[1] ** 2, _ROUNDING * risk[2])
+        return -xp.stack([one, -2 * risk[1] * slope, slope])[None]
 
     return in_two(
         pair,
-        loss=lambda y, f: jnp.stack([(y - f) ** 2, y, y**2]),
+        derivative=derivative,
+        elementwise=True,
+        loss=lambda y, f: xp.stack([(y - f) ** 2, y, y**2]),
         name="r2",
         real=True,
         shift_invariant=True,
@@ -87,10 +99,17 @@ def explained_share() -> Measure:
         y, y2, f, f2 = risk
         return divide(f2 - 2 * y * f + y**2, y2 - y**2, _ROUNDING * y2)
 
+    def derivative(risk: Any) -> Any:
+        y, y2, f, f2 = risk
+        one, slope = slopes_of_ratio(f2 - 2 * y * f + y**2, y2 - y**2, _ROUNDING * y2)
+        return xp.stack([2 * (y - f) * one - 2 * y * slope, slope, -2 * y * one, one])[None]
+
     return in_two(
-        pair, loss=lambda y, f: jnp.stack([y, y**2, f, f**2]), name="explained_share", real=True, shift_invariant=True
+        pair,
+        derivative=derivative,
+        elementwise=True,
+        loss=lambda y, f: xp.stack([y, y**2, f, f**2]),
+        name="explained_share",
+        real=True,
+        shift_invariant=True,
     )
-
-
-def _first(risk: Any) -> tuple[Any, Any]:
-    return risk[0], jnp.asarray(True)

@@ -6,6 +6,7 @@ Shapes: the risk R of all measures together (d,), outputs (k,).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools import engine
+from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
@@ -37,12 +39,14 @@ class Part:
 
     def value(self, risk: Float[Array, " D"]) -> Float[Array, " K"]:
         """Compute g at the risk of one copy; 0 where it is not finite."""
-        values = xp.atleast_1d(xp.asarray(self.g(risk), xp.float64))
+        with self._exactly():
+            values = xp.atleast_1d(xp.asarray(self.g(risk), xp.float64))
         return xp.where(xp.isfinite(values), values, 0.0)
 
     def defined(self, risk: Float[Array, " D"]) -> Bool[Array, " K"]:
-        values = xp.atleast_1d(xp.asarray(self.g(risk)))
-        known = xp.isfinite(values) if self.is_defined is None else xp.asarray(self.is_defined(risk))
+        with self._exactly():
+            values = xp.atleast_1d(xp.asarray(self.g(risk)))
+            known = xp.isfinite(values) if self.is_defined is None else xp.asarray(self.is_defined(risk))
         return xp.broadcast_to(known, values.shape)
 
     def jacobian(self, risk: Float[Array, " D"]) -> Float[Array, "K D"]:
@@ -55,6 +59,10 @@ class Part:
         else:
             matrix = _differentiated(self, risk)
         return xp.where(xp.isfinite(matrix), matrix, 0.0)
+
+    def _exactly(self) -> AbstractContextManager[Any]:
+        """Give functions of users 64 bits, which may be written for JAX."""
+        return in_64_bits() if self.derivative is None and engine.is_eager() else nullcontext()
 
     @property
     def n_outputs(self) -> int:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
-from bayes_assess._tools.lazy import jax, jit
 from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
@@ -330,7 +330,6 @@ class MetricResult(Ordered):
         return values[0] if scalar else values
 
 
-@x64
 def measure_answer(design: WeightedDesign, state: WeightedState, order: ScoreOrder | None = None) -> dict[str, Any]:
     """Answer the question that a session, or `asked_anew`, has as its measure: fields of `MetricResult`.
 
@@ -340,7 +339,13 @@ def measure_answer(design: WeightedDesign, state: WeightedState, order: ScoreOrd
     order : ScoreOrder, optional
         Where the labelled items stand, of measures of a ranking: exact once all are labelled.
     """
-    answer, covariance = jax.tree.map(np.asarray, _answered(design, state))
+    with engine.eager(design.is_eager(state)):
+        return _measure_answer(design, state, order)
+
+
+@x64
+def _measure_answer(design: WeightedDesign, state: WeightedState, order: ScoreOrder | None) -> dict[str, Any]:
+    answer, covariance = engine.tree_map(np.asarray, _answered(design, state))
     answer = design.on_host(answer, state.measure)
     if order is not None and answer.exact:
         table: Any = state.measure.table
@@ -348,7 +353,7 @@ def measure_answer(design: WeightedDesign, state: WeightedState, order: ScoreOrd
     return {"answer": answer, "all_covariances": covariance, "tree": design.label_tree(state)}
 
 
-@partial(jit, static_argnums=0)
+@partial(engine.jit, static_argnums=0)
 def _answered(design: WeightedDesign, state: WeightedState) -> tuple[Any, Any]:
     """Return the estimate, and its covariance where that is small; in one graph, which compiles fast."""
     few = state.measure.table.n_outputs <= _COVARIANCE_UP_TO
@@ -361,7 +366,6 @@ def _range_text(values: Any) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-@x64
 def asked_anew(
     pool: Pool, cells: Any, state: WeightedState, question: Any
 ) -> tuple[Metric, MetricCells, WeightedState]:
@@ -395,5 +399,6 @@ def asked_anew(
             f"{question.name} needs draws of {n:,} items that have no part in this session's measure and so were "
             "never drawn; start a session with it, or with a list of measures that contains it."
         )
-    remaining = np.where(nonzero.any(-1), state.unlabelled - (0 if state.endless else state.pending), 0)
-    return question, cells, replace(state, measure=measure, remaining=remaining)
+    size, labelled, pending = (np.asarray(x) for x in (state.measure.size, state.counts, state.pending))
+    left = size if state.endless else size - labelled.sum(-1) - pending
+    return question, cells, replace(state, measure=measure, remaining=np.where(nonzero.any(-1), left, 0))

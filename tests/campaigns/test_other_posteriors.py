@@ -10,6 +10,7 @@ from scipy import stats
 import bayes_assess as ba
 from bayes_assess import acquisition
 from bayes_assess._tools import engine
+from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.acquisition.measure_variance import drawn_reduction
 from bayes_assess.designs import Adaptive, Importance, Poisson, VarianceReduction
 from bayes_assess.models import hierarchical_accuracy
@@ -42,13 +43,22 @@ def tell(a, queries) -> None:
     a.tell(queries.ids, LABELS[queries.ids])
 
 
+def by_nuts(belief, counts):
+    program = hierarchical_accuracy.program
+    return ba.fit(program, **belief.program_arguments(counts), chains=4, warmup=200, draws=200)
+
+
+def by_own_draws(belief, counts):
+    theta = belief.update_counts(counts).sample(jax.random.key(0), 200)
+    return to_arviz({"theta": np.asarray(theta)}, dims={"theta": ["group"]})
+
+
 @pytest.mark.filterwarnings("ignore::bayes_assess.models.nuts.ConvergenceWarning")  # of few draws
-def test_draws_of_nuts_choose_the_next_items():
+@pytest.mark.parametrize("fit", [by_own_draws, pytest.param(by_nuts, marks=pytest.mark.slow)])
+def test_draws_of_a_fit_choose_the_next_items(fit):
     a = session("adaptive", seed=0)
     tell(a, a.ask(12))
-    belief = ba.HierarchicalAccuracy.from_prior(mean_score=a.cells.mean(SCORES))
-    data = belief.program_arguments(a.counts)
-    fitted = ba.fit(hierarchical_accuracy.program, **data, chains=4, warmup=200, draws=200)
+    fitted = fit(ba.HierarchicalAccuracy.from_prior(mean_score=a.cells.mean(SCORES)), a.counts)
     queries = a.ask(5, posterior=fitted)
     assert len(queries) == 5
     tell(a, queries)

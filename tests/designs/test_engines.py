@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
+from bayes_assess import designs
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
-from bayes_assess.designs import ARMS
+from bayes_assess.designs import ARMS, update_batch
 from bayes_assess.designs.variance_reduction import gains
+from bayes_assess.estimators.weighted import Steps
 from bayes_assess.measures import Measure
 from questions.asked import LABELS, POOL, QUESTIONS
 
@@ -54,9 +56,10 @@ CASES = {
 }
 
 
-def played(pool, labels, question, runs_on):
+def played(pool, labels, question, runs_on, design="variance_reduction", **options):
     """Play a campaign of 30 labels, of which one is told late and one item was never asked for."""
-    a = ba.assess(pool, question, design="variance_reduction", seed=0, engine=runs_on)
+    a = ba.assess(pool, question, design=design, seed=0, engine=runs_on, **options)
+    assert a.engine == runs_on
     asked = []
     for n in (12, 1, 17):
         ids = a.ask(n).ids
@@ -110,6 +113,114 @@ def test_a_measure_of_ones_own_is_exact_in_64_bits():
     a.tell(np.arange(N), labels)
     assert a.engine == "eager"
     assert float(a.result().estimate) == pytest.approx(float(a.question.truth(pool, labels)), rel=1e-14)
+
+
+# Designs that weigh their draws, on what they serve; few strata, as deep trees take long to compile.
+WEIGHED = {
+    "passive": "passive",
+    "stratified": designs.Stratified(n_strata=16),
+    "importance": designs.Importance(n_strata=16, delta=0.1),
+    "as in SEME": designs.Importance(n_strata=16, lam=0.9, floor=0.0, interval="beta"),
+    "poisson": designs.Poisson(n_strata=16),
+    "poisson by a curve": designs.Poisson(n_strata=16, labels="curve"),
+    "oasis": designs.Oasis(n_strata=16),
+    "adaptive": designs.Adaptive(n_strata=16),
+    "adaptive, flat": designs.Adaptive(n_strata=16, depth=1, stage=5, decay="labels"),
+    "adaptive by blocks": designs.Adaptive(n_strata=16, level="block"),
+    "adaptive, a tree of one's own": designs.Adaptive(n_strata=4, children="[[0, 1], [2, 3]]"),
+    "adaptive, as it is by default": "adaptive",
+}
+OF_F = ("oasis",)
+SOON_WEIGHED = {*((name, "f1") for name in ("stratified", "importance", "poisson", "oasis", "adaptive"))}
+SOON_WEIGHED |= {("passive", "accuracy"), ("poisson", "macro"), ("importance", "a measure of one's own")}
+
+
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [
+        pytest.param(name, case, marks=[] if (name, case) in SOON_WEIGHED else [pytest.mark.slow])
+        for name in WEIGHED
+        for case in ("f1", "accuracy", "macro", "f1 by group", "better in f1", "curve", "a measure of one's own")
+        if case == "f1" or name not in OF_F
+    ],
+)
+def test_both_engines_draw_and_weigh_alike(name, case):
+    n_classes, question = CASES.get(case, (2, ba.Metric(OWN)))
+    pool, labels = made(n_classes)
+    if name == "poisson by a curve" and case == "a measure of one's own":
+        pytest.skip("is of no event")
+    (asked, eager), (asked_compiled, compiled) = (
+        played(pool, labels, question, e, WEIGHED[name]) for e in ("eager", "compiled")
+    )
+    assert asked == asked_compiled
+    # Curves have 32 bits.
+    close = {"rtol": 1e-6, "atol": 1e-8} if name == "poisson by a curve" else {"rtol": 1e-11, "atol": 1e-13}
+    for value in ("estimate", "interval", "standard_error", "n_effective", "covariance"):
+        np.testing.assert_allclose(getattr(eager, value), getattr(compiled, value), **close)
+
+
+def drawn_labels(runs_on, design):
+    """Start a session in which every label of an item is a draw."""
+    pool, labels = made(2)
+    return ba.assess(pool, ba.Metric("f1"), design=WEIGHED[design], oracle="stochastic", seed=0, engine=runs_on), labels
+
+
+def numbers(runs_on, design):
+    """Start a session on labels that are numbers."""
+    rng = np.random.default_rng(5)
+    predictions = rng.normal(5.0, 3.0, N)
+    spread = rng.gamma(2.0, 0.5, N)
+    pool = ba.Pool(predictions=predictions, scores=spread, bounds=(-40.0, 60.0))
+    asked = ba.Metric(["mae", "rmse", "r2"])
+    return ba.assess(pool, asked, design=WEIGHED[design], seed=0, engine=runs_on), rng.normal(predictions, spread)
+
+
+def pairs(runs_on, design):
+    """Start a session that compares two systems by pairs of items."""
+    _, labels = made(2)
+    groups = {"system": np.repeat(["old", "new"], N // 2), "prompt": np.tile(np.arange(N // 2), 2)}
+    asked = ba.Compare("old", "new", by="system", measure="rate", pair="prompt")
+    return ba.assess(ba.Pool(predictions=labels, groups=groups), asked, design=design, seed=0, engine=runs_on), labels
+
+
+OTHERS = [(drawn_labels, name) for name in ("passive", "importance", "oasis", "adaptive")]
+OTHERS += [(numbers, name) for name in ("passive", "stratified", "importance", "poisson")]
+OTHERS += [(pairs, "variance_reduction"), (pairs, "poisson"), (pairs, "passive")]
+
+
+@pytest.mark.parametrize(("session", "design"), OTHERS)
+def test_both_engines_ask_alike_for_draws_and_numbers_and_pairs(session, design):
+    found = []
+    for runs_on in ("eager", "compiled"):
+        a, labels = session(runs_on, design)
+        assert a.engine == runs_on
+        asked = []
+        for n in (12, 2, 18):
+            ids = a.ask(n).ids
+            asked += ids.tolist()
+            for some in (ids[2:], ids[:2]):
+                a.tell(some, labels[some])
+        found.append((asked, a.result()))
+    (asked, eager), (asked_compiled, compiled) = found
+    assert asked == asked_compiled
+    # Curves have 32 bits.
+    close = {"atol": 0.01} if design == "variance_reduction" else {"rtol": 1e-11, "atol": 1e-13}
+    for value in ("estimate", "interval"):
+        np.testing.assert_allclose(getattr(eager, value), getattr(compiled, value), **close)
+
+
+def test_what_is_proposed_is_alike_on_both_engines():
+    pool, labels = made(4)
+    a = ba.assess(pool, ba.Metric("accuracy"), design=WEIGHED["adaptive"], seed=0)
+    ids = a.ask(12).ids
+    a.tell(ids[3:], labels[ids[3:]])  # three are pending
+    steps = Steps(*(np.array([x]) for x in (0, 1, 0.7, 0.9)))
+    eager = update_batch(a.design, a._state, np.array([0]), np.array([1]), steps)
+    state = jax.tree.map(np.asarray, a.design.compiled_state(a._state))
+    compiled = update_batch(a.design, state, np.array([0]), np.array([1]), steps)
+    assert (eager.eager, compiled.eager) == (True, False)
+    for one, other in zip(jax.tree.leaves(eager), jax.tree.leaves(compiled), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-15)
 
 
 def test_small_pools_are_eager_and_journals_say_so(tmp_path):
@@ -232,30 +343,38 @@ def test_beliefs_of_ones_own_are_compiled_and_drawn_from_by_keys_of_jax():
     assert b.labels_used == 6
 
 
-def test_designs_without_eager_steps_are_compiled():
+class OwnDesign(designs.Passive):
+    """A design of a user's own, written in JAX."""
+
+    def propose(self, state):
+        return jnp.ones_like(state.draws.proposal)
+
+
+def test_designs_of_ones_own_are_compiled():
     pool, _ = made(2)
-    assert ba.assess(pool, ba.Metric("f1"), design="oasis", seed=0).engine == "compiled"
+    assert ba.assess(pool, ba.Metric("f1"), design=OwnDesign(), seed=0).engine == "compiled"
     with pytest.raises(ba.DesignError, match="always compiled"):
-        ba.assess(pool, ba.Metric("f1"), design="oasis", engine="eager")
+        ba.assess(pool, ba.Metric("f1"), design=OwnDesign(), engine="eager")
     with pytest.raises(ba.DesignError, match="'eager' or 'compiled'"):
         ba.assess(pool, ba.Metric("f1"), engine="numpy")
 
 
 @pytest.mark.parametrize(
-    "question",
+    ("question", "design"),
     [
-        ba.Metric("f1"),
-        ba.GroupAccuracy(by="site"),
-        ba.LeastAccurate(by="site"),
-        ba.ConfusionMatrix(),
-        ba.Calibration(bins=3, by="site"),
-        ba.Compare(0, 1, by="site"),
+        (ba.Metric("f1"), None),
+        (ba.GroupAccuracy(by="site"), None),
+        (ba.LeastAccurate(by="site"), None),
+        (ba.ConfusionMatrix(), None),
+        (ba.Calibration(bins=3, by="site"), None),
+        (ba.Compare(0, 1, by="site"), None),
+        *((ba.Metric("f1"), WEIGHED[name]) for name in ("stratified", "importance", "poisson", "oasis", "adaptive")),
     ],
-    ids=lambda question: question.name,
+    ids=str,
 )
-def test_an_eager_session_computes_nothing_with_jax(question, monkeypatch):
+def test_an_eager_session_computes_nothing_with_jax(question, design, monkeypatch):
     pool, labels = made(2)
-    a = ba.assess(pool, question, seed=0)
+    a = ba.assess(pool, question, design=design, seed=0)
     assert a.engine == "eager"
 
     def refuse(*arguments, **options):

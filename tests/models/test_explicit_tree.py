@@ -72,7 +72,11 @@ def test_every_level_sums_the_leaves_of_its_nodes():
     assert sums[-1] == (2.0 ** np.arange(8)).tolist()
 
 
-@pytest.mark.parametrize("tree", [Tree(8), Tree(11, 3), Tree.flat(6), Tree(5, 2, 4)], ids=str)
+@pytest.mark.parametrize(
+    "tree",
+    [Tree(8), Tree(11, 3), *(pytest.param(tree, marks=pytest.mark.slow) for tree in (Tree.flat(6), Tree(5, 2, 4)))],
+    ids=str,
+)
 def test_nested_families_of_a_tree_by_its_branching_are_the_same_model(tree):
     rng, same = np.random.default_rng(1), explicit_tree(children_of(tree))
     assert (same.n_leaves, same.n_levels) == (tree.n_leaves, tree.n_levels)

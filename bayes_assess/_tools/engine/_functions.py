@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from bayes_assess._tools.engine._current import is_eager
-from bayes_assess._tools.lazy import jax
+from bayes_assess._tools.lazy import jax, jnp
 
 
 def logsumexp(values: Any, axis: Any = None) -> Any:
@@ -64,6 +64,31 @@ def solve_lower(factor: Any, right: Any) -> Any:
         solve = lambda one: jax.scipy.linalg.solve_triangular(one, right, lower=True)  # noqa: E731
         return jax.vmap(solve)(factor)
     return np.linalg.solve(factor, right)
+
+
+def inverse(matrices: Any) -> Any:
+    """Invert matrices (..., D, D); what comes of a singular one is not finite."""
+    if not is_eager():
+        return jnp.linalg.inv(matrices)
+    try:
+        return np.linalg.inv(matrices)
+    except np.linalg.LinAlgError:  # one singular matrix takes all of them with it
+        singular = np.linalg.det(matrices) == 0
+        found = np.full_like(matrices, np.nan)
+        found[~singular] = np.linalg.inv(matrices[~singular])
+        return found
+
+
+def is_positive_definite(matrices: Any) -> Any:
+    """Tell which symmetric matrices (..., D, D) have a Cholesky factor."""
+    if not is_eager():
+        return jnp.isfinite(jnp.linalg.cholesky(matrices)).all((-1, -2))
+    left, positive = np.array(matrices), np.ones(matrices.shape[:-2], bool)
+    for i in range(matrices.shape[-1]):  # as NumPy refuses all matrices for one that has no factor
+        column, pivot = left[..., i:, i], left[..., i, i]
+        positive &= (pivot > 0) & np.isfinite(column).all(-1)
+        left[..., i:, i:] -= column[..., :, None] * (column / pivot[..., None])[..., None, :]
+    return positive
 
 
 def xlog1py(x: Any, y: Any) -> Any:

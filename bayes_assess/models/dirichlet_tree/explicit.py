@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import PartitionError
 from bayes_assess.models.dirichlet_tree.tree import Level, Nodes, Tree
@@ -50,12 +51,12 @@ class ExplicitTree(Tree):
 
     def spread(self, values: Level, level: int) -> Nodes:
         """Hand every value of level `level` - 1 to its children: (..., n_(l-1)) to (..., n_l)."""
-        return jnp.asarray(values)[..., self._parents[level]]
+        return xp.asarray(values)[..., self._parents[level]]
 
     def siblings(self, values: Level, level: int) -> Float[Array, "*batch parents children"]:
         """Lay out the values of a level with a row per family, (..., n_(l-1), b), and 0 for children not there."""
-        values = jnp.asarray(values)
-        padded = jnp.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, 1)])
+        values = xp.asarray(values)
+        padded = xp.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, 1)])
         table = np.full((self.n_nodes(level - 1), self.branching), self.n_nodes(level))
         table[self._parents[level], self._place[level]] = np.arange(self.n_nodes(level))
         return padded[..., table]
@@ -78,32 +79,32 @@ class ExplicitTree(Tree):
 
     def split(self, values: Level, level: int) -> tuple[Float[Array, "*batch families children"], ...]:
         """Cut the values of a level into its `families`, (..., how many, of how many) each."""
-        values = jnp.asarray(values)
+        values = xp.asarray(values)
         return tuple(values[..., index] for index in self._families(level))
 
     def join(
         self, parts: Sequence[Float[Array, "*batch families children"]], level: int, batch: tuple[int, ...]
     ) -> Nodes:
         """Put families of branch probabilities together again, (*batch, n_l); an only child has probability 1."""
-        joined = jnp.ones((*batch, self.n_nodes(level)))
+        joined = xp.ones((*batch, self.n_nodes(level)))
         for index, part in zip(self._families(level), parts, strict=True):
-            joined = joined.at[..., index].set(jnp.asarray(part))
+            joined = engine.at(joined)[..., index].set(xp.asarray(part))
         return joined
 
     def interleave(self, values: Level, level: int | None = None) -> Nodes:
         """Return values as they are: passes of this tree take nodes in order."""
-        return jnp.asarray(values)
+        return xp.asarray(values)
 
     def restore(self, values: Level) -> Nodes:
         """Undo `interleave`."""
-        return jnp.asarray(values)
+        return xp.asarray(values)
 
     def sibling_sums(self, values: Level, level: int | None = None) -> Nodes:
         """Sum values of a level over siblings: (..., n_l) to (..., n_(l-1))."""
         assert level is not None
-        values = jnp.asarray(values)
-        nothing = jnp.zeros((*values.shape[:-1], self.n_nodes(level - 1)), values.dtype)
-        return nothing.at[..., self._parents[level]].add(values)
+        values = xp.asarray(values)
+        nothing = xp.zeros((*values.shape[:-1], self.n_nodes(level - 1)), values.dtype)
+        return engine.at(nothing)[..., self._parents[level]].add(values)
 
     def to_children(self, values: Level, level: int | None = None) -> Nodes:
         """Hand values to all children, which are on this level: (..., n_(l-1)) to (..., n_l)."""

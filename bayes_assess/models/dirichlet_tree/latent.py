@@ -13,9 +13,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
-from bayes_assess._tools.engine import is_traced
-from bayes_assess._tools.lazy import jax, jit, jnp
+from bayes_assess._tools.engine import is_traced, xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import LabelError, PriorError
@@ -54,20 +54,20 @@ class Latent:
     @x64
     def pi(self) -> ByLabel:
         """P(label y | block k) of an unlabelled item, (K, C) ([NH] eq. 13)."""
-        joint = jnp.asarray(self.joint)
+        joint = xp.asarray(self.joint)
         return joint / joint.sum(-1, keepdims=True)
 
     @property
     @x64
     def theta(self) -> Float[Array, " C"]:
         """Prevalence of every class, (C,)."""
-        return jnp.asarray(self.joint).sum(-2)
+        return xp.asarray(self.joint).sum(-2)
 
     @property
     @x64
     def psi(self) -> Float[Array, "C K"]:
         """P(block k | label y), (C, K)."""
-        return (jnp.asarray(self.joint) / self.theta).T
+        return (xp.asarray(self.joint) / self.theta).T
 
 
 @partial(register_dataclass, data_fields=["leaf", "inner", "mass", "mean"], meta_fields=["tree"])
@@ -120,16 +120,16 @@ def latent_prior(prior: DirichletTree, point: Point = "mean") -> LatentPrior:
     return _latent_prior(prior, less)
 
 
-@jit
+@engine.jit
 def _latent_prior(prior: DirichletTree, less: float) -> LatentPrior:
-    tree, alpha = prior.tree, jnp.asarray(prior.alpha)
-    counts = [(alpha - less)[..., None], *(jnp.asarray(beta) - less for beta in prior.beta)]
+    tree, alpha = prior.tree, xp.asarray(prior.alpha)
+    counts = [(alpha - less)[..., None], *(xp.asarray(beta) - less for beta in prior.beta)]
     # An only child has all of its parent's mass: giving it the parent's pseudo-count, its family cancels.
     inner = []
     for level in range(1, tree.n_levels + 1):
         only = tree.only_children(level)
         if len(only):
-            counts[level] = counts[level].at[..., only].set(tree.spread(counts[level - 1], level)[..., only])
+            counts[level] = engine.at(counts[level])[..., only].set(tree.spread(counts[level - 1], level)[..., only])
         above = tree.interleave(counts[level - 1], level - 1)
         inner.append(tree.sibling_sums(tree.interleave(counts[level], level), level) - above)
     return LatentPrior(tree.interleave(counts[-1]), tuple(inner), (alpha - less).sum(), prior.mean, tree)
@@ -217,8 +217,8 @@ def refresh(
         change, gap = direction(tree, problem, carry[0])
         return move(carry[0], change, _LONGEST), gap
 
-    first = tree.interleave(jnp.asarray(latent.joint).T), jnp.asarray(latent.gap)
-    mass, gap = jax.lax.fori_loop(0, n_steps, step, first)
+    first = tree.interleave(xp.asarray(latent.joint).T), xp.asarray(latent.gap)
+    mass, gap = engine.fori_loop(0, n_steps, step, first)
     joint = tree.restore(mass).T
     return replace(latent, joint=joint / joint.sum(), gap=gap, n_iterations=latent.n_iterations + n_steps)
 
@@ -233,11 +233,11 @@ def log_posterior(
     is theta_y psi_yk, (K, C), and is normalised first.
     """
     ready = prior if isinstance(prior, LatentPrior) else latent_prior(prior, point)
-    n, u = jnp.asarray(labelled, jnp.float64), jnp.asarray(unlabelled, jnp.float64)
-    return _log_posterior(ready, n, u, jnp.asarray(joint, jnp.float64))
+    n, u = xp.asarray(labelled, xp.float64), xp.asarray(unlabelled, xp.float64)
+    return _log_posterior(ready, n, u, xp.asarray(joint, xp.float64))
 
 
-@jit
+@engine.jit
 def _log_posterior(ready: LatentPrior, n: Array, u: Array, joint: Array) -> Float[Array, ""]:
     return objective(ready.tree, _problem(ready, n, u), ready.tree.interleave((joint / joint.sum()).T))
 
@@ -250,7 +250,7 @@ def _problem(ready: LatentPrior, labelled: Float[Array, "K C"], unlabelled: Floa
 
 def _checked(labelled: Any, unlabelled: Any, ready: LatentPrior) -> tuple[Array, Array]:
     K, C = ready.tree.n_leaves, ready.leaf.shape[0]
-    n, u = jnp.asarray(labelled, jnp.float64), jnp.asarray(unlabelled, jnp.float64)
+    n, u = xp.asarray(labelled, xp.float64), xp.asarray(unlabelled, xp.float64)
     if n.shape != (K, C) or u.shape != (K,):
         raise LabelError(f"Counts have shapes {(K, C)} (labelled) and {(K,)} (unlabelled); found {n.shape}, {u.shape}.")
     for name, counts in (("labelled", n), ("unlabelled", u)):
@@ -261,10 +261,10 @@ def _checked(labelled: Any, unlabelled: Any, ready: LatentPrior) -> tuple[Array,
 
 def _starting_point(ready: LatentPrior, start: Latent | ByLabel | None, n: Array, u: Array) -> Array:
     if start is None:
-        share = jnp.asarray(ready.mean)
+        share = xp.asarray(ready.mean)
         block = share.sum(-1, keepdims=True)  # the prior's, counted as one item, keeps empty blocks positive
         start = share / block * ((n.sum(-1) + u)[:, None] + block)
-    joint = jnp.asarray(start.joint if isinstance(start, Latent) else start, jnp.float64)
+    joint = xp.asarray(start.joint if isinstance(start, Latent) else start, xp.float64)
     good = is_traced(joint) or np.all(np.isfinite(joint) & (np.asarray(joint) > 0))
     if joint.shape != n.shape or not good:
         raise LabelError(f"A start has positive masses of shape {n.shape}; found shape {joint.shape}, or a 0.")
@@ -279,7 +279,7 @@ class _Carry(NamedTuple):
     i: Int[Array, ""]
 
 
-@jit
+@engine.jit
 def _fit(ready: LatentPrior, n: Array, u: Array, start: Array, tolerance: float, max_iterations: int) -> Latent:
     tree, problem = ready.tree, _problem(ready, n, u)
 
@@ -287,13 +287,13 @@ def _fit(ready: LatentPrior, n: Array, u: Array, start: Array, tolerance: float,
         change, gap = direction(tree, problem, carry.mass)
         mass = move(carry.mass, change, carry.longest)
         value = objective(tree, problem, mass)
-        keep = (value >= carry.value - _SLACK * jnp.abs(carry.value)) | (gap < tolerance)
-        mass = jnp.where(keep, mass, carry.mass)
-        longest = jnp.where(keep, jnp.minimum(2 * carry.longest, _LONGEST), carry.longest / 4)
-        return _Carry(mass, jnp.where(keep, value, carry.value), longest, gap, carry.i + 1)
+        keep = (value >= carry.value - _SLACK * xp.abs(carry.value)) | (gap < tolerance)
+        mass = xp.where(keep, mass, carry.mass)
+        longest = xp.where(keep, xp.minimum(2 * carry.longest, _LONGEST), carry.longest / 4)
+        return _Carry(mass, xp.where(keep, value, carry.value), longest, gap, carry.i + 1)
 
     mass = tree.interleave(start.T)
-    first = _Carry(mass, objective(tree, problem, mass), jnp.asarray(_LONGEST), jnp.asarray(jnp.inf), jnp.asarray(0))
-    last = jax.lax.while_loop(lambda c: (c.gap >= tolerance) & (c.i < max_iterations), step, first)
+    first = _Carry(mass, objective(tree, problem, mass), xp.asarray(_LONGEST), xp.asarray(xp.inf), xp.asarray(0))
+    last = engine.while_loop(lambda c: (c.gap >= tolerance) & (c.i < max_iterations), step, first)
     joint = tree.restore(last.mass).T
     return Latent(joint / joint.sum(), last.gap, last.i)

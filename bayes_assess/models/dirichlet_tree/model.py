@@ -26,10 +26,11 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
-from bayes_assess._tools.engine import is_traced, xlogy
-from bayes_assess._tools.lazy import dist, jax, jit, jnp, numpyro
+from bayes_assess._tools.engine import is_traced, xlogy, xp
+from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import LabelError, PriorError
@@ -107,14 +108,14 @@ def latent_program(
     """
     theta, psi = _parameters(alpha, beta, tree)
     joint = (theta[:, None] * psi).T
-    numpyro.factor("labelled", xlogy(jnp.asarray(labelled, joint.dtype), joint).sum())
-    numpyro.factor("unlabelled", xlogy(jnp.asarray(unlabelled, joint.dtype), joint.sum(-1)).sum())
+    numpyro.factor("labelled", xlogy(xp.asarray(labelled, joint.dtype), joint).sum())
+    numpyro.factor("unlabelled", xlogy(xp.asarray(unlabelled, joint.dtype), joint.sum(-1)).sum())
 
 
 def _parameters(alpha: Any, beta: Any, tree: Tree) -> tuple[Float[Array, " C"], Float[Array, "C K"]]:
     """Sample theta and the branches; a site per level and size of its families."""
-    alpha, branches = jnp.asarray(alpha), []
-    theta = jnp.asarray(numpyro.sample("theta", dist.Dirichlet(alpha)))
+    alpha, branches = xp.asarray(alpha), []
+    theta = xp.asarray(numpyro.sample("theta", dist.Dirichlet(alpha)))
     classes = numpyro.plate("class", len(alpha), dim=-2)
     for level, parameters in enumerate(beta, start=1):
         families = []
@@ -124,7 +125,7 @@ def _parameters(alpha: Any, beta: Any, tree: Tree) -> tuple[Float[Array, " C"], 
                 families.append(numpyro.sample(f"branch_{name}", dist.Dirichlet(part)))
         branches.append(tree.join(families, level, (len(alpha),)))
     psi = numpyro.deterministic("psi", tree.products(branches))
-    return theta, jnp.asarray(psi)
+    return theta, xp.asarray(psi)
 
 
 @partial(register_dataclass, data_fields=["alpha", "beta"], meta_fields=["tree"])
@@ -199,7 +200,7 @@ class DirichletTree:
             scores = np.zeros((tree.n_leaves, n_classes or 0))
         else:
             scores = _checked_scores(mean_scores, tree)
-        sums = tree.sums(strength * jnp.asarray(scores.T))
+        sums = tree.sums(strength * xp.asarray(scores.T))
         beta = tuple(level**2 + total for level, total in enumerate(sums[1:], start=1))
         return cls(1 + sums[0][:, 0], beta, tree)
 
@@ -219,7 +220,7 @@ class DirichletTree:
         >>> DirichletTree.from_prior(n_classes=2, tree=Tree(2)).update([[0, 0.5], [0, 3]]).beta[0].tolist()
         [[1.0, 1.0], [1.5, 4.0]]
         """
-        table = jnp.asarray(counts, jnp.float64)
+        table = xp.asarray(counts, xp.float64)
         shape = (self.tree.n_leaves, self.alpha.shape[-1])
         if table.shape[-2:] != shape:
             raise LabelError(f"Counts have a row per block and a column per label, {shape}; found {table.shape}.")
@@ -269,7 +270,7 @@ class DirichletTree:
     @x64
     def predictive(self) -> FloatTable:
         """P(label y of the next item | its block k), (..., K, C): rows sum to 1 ([NH] eq. 14)."""
-        joint = jnp.asarray(self.mean)
+        joint = xp.asarray(self.mean)
         return joint / joint.sum(-1, keepdims=True)
 
     @x64
@@ -291,7 +292,7 @@ class DirichletTree:
 
         It is with respect to all but the last component of theta and of every family of siblings.
         """
-        return _log_prob(self, jnp.asarray(theta, jnp.float64), branches)
+        return _log_prob(self, xp.asarray(theta, xp.float64), branches)
 
     @x64
     def log_marginal(self, counts: FloatTable) -> Float[Array, "*batch"]:
@@ -344,48 +345,48 @@ def _checked_scores(mean_scores: Any, tree: Tree) -> Any:
     return scores
 
 
-@jit
+@engine.jit
 def _update(law: DirichletTree, table: Float[Array, "*batch K C"]) -> DirichletTree:
-    sums = law.tree.sums(jnp.swapaxes(table, -1, -2))
-    beta = tuple(jnp.asarray(old) + new for old, new in zip(law.beta, sums[1:], strict=True))
-    return replace(law, alpha=jnp.asarray(law.alpha) + sums[0][..., 0], beta=beta)
+    sums = law.tree.sums(xp.swapaxes(table, -1, -2))
+    beta = tuple(xp.asarray(old) + new for old, new in zip(law.beta, sums[1:], strict=True))
+    return replace(law, alpha=xp.asarray(law.alpha) + sums[0][..., 0], beta=beta)
 
 
-@jit
+@engine.jit
 def _mean(law: DirichletTree) -> Float[Array, "*batch K C"]:
-    alpha = jnp.asarray(law.alpha)
+    alpha = xp.asarray(law.alpha)
     branches = [law.tree.shares(beta, level) for level, beta in enumerate(law.beta, start=1)]
     theta = alpha / alpha.sum(-1, keepdims=True)
-    return jnp.swapaxes(theta[..., None] * law.tree.products(branches), -1, -2)
+    return xp.swapaxes(theta[..., None] * law.tree.products(branches), -1, -2)
 
 
-@jit
+@engine.jit
 def _log_prob(law: DirichletTree, theta: FloatClasses, branches: tuple[Level, ...]) -> Float[Array, "*batch"]:
-    value = xlogy(jnp.asarray(law.alpha) - 1, theta).sum(-1) - _log_constant(law)
+    value = xlogy(xp.asarray(law.alpha) - 1, theta).sum(-1) - _log_constant(law)
     for level, (beta, branch) in enumerate(zip(law.beta, branches, strict=True), start=1):
         for b, x in zip(law.tree.split(beta, level), law.tree.split(branch, level), strict=True):
             value += xlogy(b - 1, x).sum((-1, -2, -3))
     return value
 
 
-@jit
+@engine.jit
 def _log_constant(law: DirichletTree) -> Float[Array, "*batch"]:
     """Sum log B over theta and all families."""
-    value = log_multivariate_beta(jnp.asarray(law.alpha))
+    value = log_multivariate_beta(xp.asarray(law.alpha))
     for level, beta in enumerate(law.beta, start=1):
         for part in law.tree.split(beta, level):
             value += log_multivariate_beta(part).sum((-1, -2))
     return value
 
 
-@partial(jit, static_argnums=1)
+@partial(engine.jit, static_argnums=1)
 def _sample(key: PRNGKey, n: int, law: DirichletTree) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    alpha, tree = jnp.asarray(law.alpha), law.tree
-    key_theta, key_psi = jax.random.split(key)
-    theta = standard_dirichlet(key_theta, jnp.broadcast_to(alpha, (n, *alpha.shape)))
+    alpha, tree = xp.asarray(law.alpha), law.tree
+    key_theta, key_psi = engine.random.split(key)
+    theta = standard_dirichlet(key_theta, xp.broadcast_to(alpha, (n, *alpha.shape)))
     # All families of all levels at once; a child that is not there has parameter 0 and draws 0.
-    families = jnp.concatenate([tree.siblings(beta, level) for level, beta in enumerate(law.beta, start=1)], -2)
-    draws, start, branches = standard_dirichlet(key_psi, jnp.broadcast_to(families, (n, *families.shape))), 0, []
+    families = xp.concatenate([tree.siblings(beta, level) for level, beta in enumerate(law.beta, start=1)], -2)
+    draws, start, branches = standard_dirichlet(key_psi, xp.broadcast_to(families, (n, *families.shape))), 0, []
     for level in range(1, tree.n_levels + 1):
         level_draws = draws[..., start : start + tree.n_nodes(level - 1), :]
         branches.append(tree.from_siblings(level_draws, level))

@@ -24,7 +24,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.models.dirichlet_tree.tree import Tree
 
@@ -57,7 +58,7 @@ def direction(tree: Tree, problem: Problem, mass: Masses) -> tuple[Masses, Float
     covariance, mean = law.leaf(mass, share, weight, problem.total * size, pull, gradient)
     laws = [(covariance, mean)]
     for level in range(tree.n_levels - 1, -1, -1):
-        summed = jax.tree.map(partial(tree.sibling_sums, level=level + 1), laws[-1])
+        summed = engine.tree_map(partial(tree.sibling_sums, level=level + 1), laws[-1])
         covariance, mean, curvature[level] = law.node(*summed, law.vector(curvature[level]))
         laws.append((covariance, mean))
     laws.reverse()
@@ -65,8 +66,8 @@ def direction(tree: Tree, problem: Problem, mass: Masses) -> tuple[Masses, Float
     force = _minus(None, curvature[0], change)
     for level in range(1, tree.n_levels + 1):
         covariance, mean = laws[level]
-        force = jax.tree.map(partial(tree.to_children, level=level), force)
-        change = jax.tree.map(jnp.subtract, mean, law.times(covariance, force))
+        force = engine.tree_map(partial(tree.to_children, level=level), force)
+        change = engine.tree_map(xp.subtract, mean, law.times(covariance, force))
         if level < tree.n_levels:
             force = _minus(force, curvature[level], change)
     step = over(law.matrix(change), mass)
@@ -75,11 +76,11 @@ def direction(tree: Tree, problem: Problem, mass: Masses) -> tuple[Masses, Float
 
 def move(mass: Masses, step: Masses, longest: Float[Array, ""] | float) -> Masses:
     """Take a step in (log h, log-odds of pi) given by its first-order change of log m, cut to `longest`."""
-    step = step * jnp.minimum(1.0, longest / jnp.maximum(jnp.abs(step).max(), longest))
+    step = step * xp.minimum(1.0, longest / xp.maximum(xp.abs(step).max(), longest))
     size = class_sum(mass)
     share = over(mass, size)
-    moved = share * jnp.exp(step)
-    return moved * over(size * jnp.exp(class_sum(share * step)), class_sum(moved))
+    moved = share * xp.exp(step)
+    return moved * over(size * xp.exp(class_sum(share * step)), class_sum(moved))
 
 
 def objective(tree: Tree, problem: Problem, mass: Masses) -> Float[Array, ""]:
@@ -99,7 +100,7 @@ def class_sum(values: Masses) -> Weights:
 
 def over(numerator: Array, denominator: Array) -> Array:
     """Divide where the denominator is not 0, and leave the numerator where it is, which is on padding."""
-    return numerator / jnp.where(denominator == 0, 1.0, denominator)
+    return numerator / xp.where(denominator == 0, 1.0, denominator)
 
 
 def _prior(tree: Tree, problem: Problem, mass: Masses) -> tuple[list[Any], Masses]:
@@ -118,13 +119,13 @@ def _prior(tree: Tree, problem: Problem, mass: Masses) -> tuple[list[Any], Masse
 
 def _log_sum(weight: Array, value: Array) -> Float[Array, ""]:
     """Sum weight x log(value), no weight counting as 0."""
-    return jnp.where(weight == 0, 0.0, weight * jnp.log(jnp.where(weight == 0, 1.0, value))).sum()
+    return xp.where(weight == 0, 0.0, weight * xp.log(xp.where(weight == 0, 1.0, value))).sum()
 
 
 def _minus(force: Any, curvature: Any, change: Any) -> Any:
     """Force on the children of a node: its own less what its curvature takes."""
-    own = jax.tree.map(jnp.multiply, curvature, change)
-    return jax.tree.map(jnp.negative, own) if force is None else jax.tree.map(jnp.subtract, force, own)
+    own = engine.tree_map(xp.multiply, curvature, change)
+    return engine.tree_map(xp.negative, own) if force is None else engine.tree_map(xp.subtract, force, own)
 
 
 class _Pair:
@@ -136,7 +137,7 @@ class _Pair:
 
     @staticmethod
     def matrix(vector: tuple[Weights, Weights]) -> Masses:
-        return jnp.stack(vector)
+        return xp.stack(vector)
 
     @staticmethod
     def times(covariance, vector):
@@ -150,9 +151,9 @@ class _Pair:
         between = weight * p0 * p1
         exact = (a + between) * (c + between) - (cross - between) ** 2
         keep = (exact > _LEAST_DETERMINANT * e0 * e1) & (a + between > 0)
-        between = jnp.where(keep, between, jnp.maximum(between, 0.0))
+        between = xp.where(keep, between, xp.maximum(between, 0.0))
         q00, q01, q11 = a + between, cross - between, c + between
-        inverse = over(jnp.ones_like(q00), q00 * q11 - q01 * q01)
+        inverse = over(xp.ones_like(q00), q00 * q11 - q01 * q01)
         v00, v01, v11 = q11 * inverse, -q01 * inverse, q00 * inverse
         covariance = m0 * m0 * v00, m0 * m1 * v01, m1 * m1 * v11
         g0, g1 = gradient
@@ -163,7 +164,7 @@ class _Pair:
         (s00, s01, s11), (q0, q1), (c0, c1) = covariance, mean, curvature
         determinant = s00 * s11 - s01 * s01
         keep = (1 - s00 * c0 > 0) & ((1 - s00 * c0) * (1 - s11 * c1) - s01 * s01 * c0 * c1 > 0)
-        c0, c1 = jnp.where(keep, c0, 0.0), jnp.where(keep, c1, 0.0)
+        c0, c1 = xp.where(keep, c0, 0.0), xp.where(keep, c1, 0.0)
         i00, i11 = 1 - s00 * c0, 1 - s11 * c1  # I - S C, whose inverse times S is (S^-1 - C)^-1
         inverse = 1 / (i00 * i11 - s01 * s01 * c0 * c1)
         mean = (i11 * q0 + s01 * c1 * q1) * inverse, (s01 * c0 * q0 + i00 * q1) * inverse
@@ -187,44 +188,43 @@ class _Dense:
 
     @staticmethod
     def leaf(mass, share, weight, size, pull, gradient):
-        eye = jnp.eye(len(mass))[:, :, None]
+        eye = xp.eye(len(mass))[:, :, None]
         outer = share[:, None] * share
 
         def precision(weight, pull):
             return eye * (weight * share + pull)[:, None] + (size - weight) * outer
 
         padding = eye * (size == 0)
-        exact, safe = precision(weight, pull), precision(jnp.maximum(weight, 0.0), jnp.abs(pull))
-        covariance = _inverse(jnp.where(_is_positive(exact + padding), exact, safe) + padding)
+        exact, safe = precision(weight, pull), precision(xp.maximum(weight, 0.0), xp.abs(pull))
+        covariance = _inverse(xp.where(_is_positive(exact + padding), exact, safe) + padding)
         mean = mass * (covariance * gradient).sum(1)
         return mass[:, None] * mass * covariance, mean
 
     @staticmethod
     def node(covariance, mean, curvature):
         # Padding, and classes of no mass, have no variance at all: their rows are taken out by a 1 on the diagonal.
-        eye = jnp.eye(len(mean))[:, :, None]
+        eye = xp.eye(len(mean))[:, :, None]
         variance = _diagonal(covariance)
-        scale = jnp.sqrt(jnp.where(variance > 0, variance, 1.0))
+        scale = xp.sqrt(xp.where(variance > 0, variance, 1.0))
         unit = covariance / (scale[:, None] * scale)
         absent = eye * (variance == 0)
         precision = _inverse(unit + absent)
         lessened = precision - eye * (curvature * scale**2)[:, None]
         keep = _is_positive(lessened)
-        curvature = jnp.where(keep, curvature, 0.0)
-        unit = _inverse(jnp.where(keep, lessened, precision)) - absent
+        curvature = xp.where(keep, curvature, 0.0)
+        unit = _inverse(xp.where(keep, lessened, precision)) - absent
         mean = (unit * (precision * (mean / scale)).sum(1)).sum(1) * scale
         return unit * (scale[:, None] * scale), mean, curvature
 
 
 def _diagonal(covariance: Float[Array, "C C n"]) -> Masses:
     """Take the diagonals of the covariances of all nodes, (C, n)."""
-    return jnp.moveaxis(jnp.diagonal(covariance), -1, 0)
+    return xp.moveaxis(xp.diagonal(covariance), -1, 0)
 
 
 def _inverse(matrix: Float[Array, "C C n"]) -> Float[Array, "C C n"]:
-    return jnp.moveaxis(jnp.linalg.inv(jnp.moveaxis(matrix, -1, 0)), 0, -1)
+    return xp.moveaxis(engine.inverse(xp.moveaxis(matrix, -1, 0)), 0, -1)
 
 
 def _is_positive(matrix: Float[Array, "C C n"]) -> Float[Array, " n"]:
-    factor = jnp.linalg.cholesky(jnp.moveaxis(matrix, -1, 0))
-    return jnp.isfinite(factor).all((-1, -2))
+    return engine.is_positive_definite(xp.moveaxis(matrix, -1, 0))

@@ -17,7 +17,7 @@ from operator import index
 
 import numpy as np
 
-from bayes_assess._tools.lazy import jnp
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import PartitionError
 
@@ -98,7 +98,7 @@ class Tree:
         >>> [level.tolist() for level in Tree(3).sums(jnp.array([1, 2, 4]))]
         [[7], [3, 4], [1, 2, 4]]
         """
-        levels = [jnp.asarray(values)]
+        levels = [xp.asarray(values)]
         for level in range(self.n_levels, 0, -1):
             levels.append(self.siblings(levels[-1], level).sum(-1))
         return tuple(levels[::-1])
@@ -111,7 +111,7 @@ class Tree:
         >>> Tree(3).spread(jnp.array([10, 20]), level=2).tolist()
         [10, 10, 20]
         """
-        return jnp.repeat(jnp.asarray(values), self.branching, axis=-1)[..., : self.n_nodes(level)]
+        return xp.repeat(xp.asarray(values), self.branching, axis=-1)[..., : self.n_nodes(level)]
 
     def shares(self, values: Level, level: int) -> Nodes:
         """Divide the values of a level by their sums over siblings; an only child gets 1.
@@ -121,7 +121,7 @@ class Tree:
         >>> Tree(3).shares(jnp.array([1.0, 3.0, 5.0]), level=2).tolist()
         [0.25, 0.75, 1.0]
         """
-        return jnp.asarray(values) / self.spread(self.siblings(values, level).sum(-1), level)
+        return xp.asarray(values) / self.spread(self.siblings(values, level).sum(-1), level)
 
     def siblings(self, values: Level, level: int) -> Float[Array, "*batch parents children"]:
         """Lay out the values of a level with a row per family, (..., n_(l-1), b); children that are not there hold 0.
@@ -131,7 +131,7 @@ class Tree:
         >>> Tree(3).siblings(jnp.array([1, 2, 4]), level=2).tolist()
         [[1, 2], [4, 0]]
         """
-        children = _pad(jnp.asarray(values), self.n_nodes(level - 1) * self.branching)
+        children = _pad(xp.asarray(values), self.n_nodes(level - 1) * self.branching)
         return children.reshape(*children.shape[:-1], -1, self.branching)
 
     def from_siblings(self, rows: Float[Array, "*batch parents children"], level: int) -> Nodes:
@@ -151,9 +151,9 @@ class Tree:
 
     def products(self, branches: Sequence[Level]) -> Nodes:
         """Multiply branch probabilities, one array per level 1 to D, along the way to every leaf, (..., K)."""
-        value = jnp.asarray(branches[0])
+        value = xp.asarray(branches[0])
         for level, branch in enumerate(branches[1:], start=2):
-            value = self.spread(value, level) * jnp.asarray(branch)
+            value = self.spread(value, level) * xp.asarray(branch)
         return value
 
     def families(self, level: int) -> tuple[tuple[int, int], ...]:
@@ -173,7 +173,7 @@ class Tree:
 
     def split(self, values: Level, level: int) -> tuple[Float[Array, "*batch families children"], ...]:
         """Cut the values of a level into its `families`, (..., how many, of how many) each."""
-        values, start, parts = jnp.asarray(values), 0, []
+        values, start, parts = xp.asarray(values), 0, []
         for how_many, size in self.families(level):
             piece = values[..., start : start + how_many * size]
             parts.append(piece.reshape(*piece.shape[:-1], how_many, size))
@@ -184,23 +184,23 @@ class Tree:
         self, parts: Sequence[Float[Array, "*batch families children"]], level: int, batch: tuple[int, ...]
     ) -> Nodes:
         """Put families of branch probabilities together again, (*batch, n_l); an only child has probability 1."""
-        pieces = [jnp.asarray(part).reshape(*batch, -1) for part in parts]
+        pieces = [xp.asarray(part).reshape(*batch, -1) for part in parts]
         if self.n_nodes(level) % self.branching == 1:
-            pieces.append(jnp.ones((*batch, 1), pieces[0].dtype if pieces else float))
-        return jnp.concatenate(pieces, -1)
+            pieces.append(xp.ones((*batch, 1), pieces[0].dtype if pieces else float))
+        return xp.concatenate(pieces, -1)
 
     def interleave(self, values: Level, level: int | None = None) -> Nodes:
         """Reorder values of a level (the leaves), (..., n_l), to interleaved order, (..., b^l); padding holds 0."""
         level = self.n_levels if level is None else level
-        return _pad(jnp.asarray(values), self.branching**level)[..., _interleaved(self.branching, level)]
+        return _pad(xp.asarray(values), self.branching**level)[..., _interleaved(self.branching, level)]
 
     def restore(self, values: Level) -> Nodes:
         """Undo `interleave`: (..., b^D) to (..., K)."""
-        return jnp.asarray(values)[..., _interleaved(self.branching, self.n_levels)[: self.n_leaves]]
+        return xp.asarray(values)[..., _interleaved(self.branching, self.n_levels)[: self.n_leaves]]
 
     def sibling_sums(self, values: Level, level: int | None = None) -> Nodes:
         """Sum over siblings in interleaved order, of whichever level: (..., b^l) to (..., b^(l-1))."""
-        values, b = jnp.asarray(values), self.branching
+        values, b = xp.asarray(values), self.branching
         size = values.shape[-1] // b
         if b > 4:
             return values.reshape(*values.shape[:-1], b, size).sum(-2)
@@ -211,11 +211,11 @@ class Tree:
 
     def to_children(self, values: Level, level: int | None = None) -> Nodes:
         """Hand values to all children in interleaved order, on whichever level: (..., b^(l-1)) to (..., b^l)."""
-        return jnp.concatenate([jnp.asarray(values)] * self.branching, -1)
+        return xp.concatenate([xp.asarray(values)] * self.branching, -1)
 
 
 def _pad(values: Nodes, size: int) -> Nodes:
-    return jnp.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, size - values.shape[-1])])
+    return xp.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, size - values.shape[-1])])
 
 
 @lru_cache(maxsize=64)
