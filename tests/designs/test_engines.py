@@ -156,8 +156,10 @@ def test_both_engines_draw_and_weigh_alike(name, case):
     # Curves have 32 bits.
     close = {"rtol": 1e-6, "atol": 1e-8} if name == "poisson by a curve" else {"rtol": 1e-11, "atol": 1e-13}
     kept = () if case == "curve" else ("covariance",)
-    for value in ("estimate", "interval", "standard_error", "n_effective", *kept):
+    for value in ("estimate", "interval", "n_effective", *kept):
         np.testing.assert_allclose(getattr(eager, value), getattr(compiled, value), **close)
+    # Roots of what is 0 up to rounding differ by the root of that.
+    np.testing.assert_allclose(eager.standard_error**2, compiled.standard_error**2, **close)
 
 
 def drawn_labels(runs_on, design):
