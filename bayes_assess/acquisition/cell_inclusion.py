@@ -1,4 +1,6 @@
-"""Inclusion probabilities and samples of fixed size on cells, in compiled steps; see `acquisition.poisson`.
+"""Inclusion probabilities, and samples of fixed size or of independent items, on cells, in compiled steps.
+
+Of items see `acquisition.poisson`.
 
 Cells are few, so that everything is a sort and some cumulated sums.
 """
@@ -6,7 +8,7 @@ Cells are few, so that everything is a sort and some cumulated sums.
 from __future__ import annotations
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.axes import x64
+from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 
@@ -92,3 +94,35 @@ def systematic_cells(
     spare = size - counts
     before = xp.cumsum(spare) - spare
     return counts + xp.clip(n - counts.sum() - before, 0, spare)
+
+
+@x64
+def independent_cells(
+    key: PRNGKey, inclusion: Float[Array, " K"], size: Int[Array, " K"], most: int
+) -> Int[Array, " K"]:
+    """Draw every item of the cells on its own, and return how many of each cell were drawn ([SEME] sec. 3).
+
+    Parameters
+    ----------
+    key : key
+    inclusion : (K,) in [0, 1]
+        Probability of an item of every cell.
+    size : (K,) integers
+    most : int
+        Items in all, above which those of the last cells are left out; so many that it does not happen.
+
+    Examples
+    --------
+    >>> import jax, numpy as np
+    >>> independent_cells(jax.random.key(0), np.array([1.0, 0.0, 0.5]), np.array([3, 2, 0]), 9).tolist()
+    [3, 0, 0]
+    """
+    b, n = xp.asarray(inclusion, xp.float64)[:, None], xp.asarray(size, xp.int64)[:, None]
+    k = xp.arange(most + 1)
+    rest = xp.maximum(n - k, 0)
+    ways = engine.gammaln(n + 1.0) - engine.gammaln(k + 1.0) - engine.gammaln(rest + 1.0)
+    chance = xp.where(k <= n, xp.exp(ways + engine.xlogy(k, b) + engine.xlog1py(rest, -b)), 0.0)
+    # Quantiles of the binomial distribution.
+    counts = (xp.cumsum(chance, axis=1) <= engine.random.uniform(key, (len(n), 1))).sum(1)
+    counts = xp.minimum(counts, n[:, 0])
+    return xp.clip(counts, 0, xp.maximum(most - (xp.cumsum(counts) - counts), 0))

@@ -270,28 +270,6 @@ def draws_for_distinct(proposal: Items, expected: float, size: Sizes = None) -> 
     return draws
 
 
-def poisson_sample(rng: np.random.Generator, inclusion: Items) -> Int[np.ndarray, " n"]:
-    """Draw every item independently with its inclusion probability.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    inclusion : (M,) in [0, 1]
-
-    Returns
-    -------
-    (n,) positions of the items drawn, in order. Their number is random, of variance sum b (1 - b).
-
-    Examples
-    --------
-    >>> poisson_sample(np.random.default_rng(0), np.array([1.0, 0.0, 1.0])).tolist()
-    [0, 2]
-    """
-    b = np.asarray(inclusion)
-    found = [np.flatnonzero(rng.random(rows.stop - rows.start) < b[rows]) + rows.start for rows in _rows(len(b))]
-    return np.concatenate(found) if found else np.zeros(0, np.int64)
-
-
 def _rows(n: int) -> Iterator[slice]:
     return (slice(start, min(start + CHUNK, n)) for start in range(0, n, CHUNK))
 

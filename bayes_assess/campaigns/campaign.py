@@ -30,6 +30,7 @@ from bayes_assess.designs import (
     update_batch,
 )
 from bayes_assess.errors import BayesAssessError, JournalError
+from bayes_assess.estimators.weighted import Steps
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
 
@@ -388,6 +389,11 @@ class Campaign(TakesTurns):
                 inclusion = np.asarray(self.design.inclusion(state, self._rounds.frame, asked))
             self._rounds.ask(items, inclusion)
         self._state = state
+        if not len(items):  # of a random size: all labels that there are have come
+            if not self._items.n_pending:
+                nothing = np.zeros(0, np.int64)
+                self._state = settle_batch(self.design, state, Steps(nothing, nothing, np.zeros(0), np.zeros(0)))
+            return
         self._items.hand_out(items, weights)
         if self._steps is not None:
             self._steps.ask(items, cells, draws)

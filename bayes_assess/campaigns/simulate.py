@@ -31,7 +31,14 @@ from bayes_assess.campaigns.study import Campaigns as Campaigns
 from bayes_assess.campaigns.study import Study as Study
 from bayes_assess.designs import Design, State, WeightedDesign, check_campaign, find_design
 from bayes_assess.designs.ranked import RankedDesign, find_curve_design
-from bayes_assess.designs.step import ENDLESS, looked_at, one_label, start_campaign
+from bayes_assess.designs.step import (
+    ENDLESS,
+    RandomRounds,
+    looked_at,
+    one_label,
+    one_random_round,
+    start_campaign,
+)
 from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.pool import Pool
@@ -85,7 +92,8 @@ def simulate(
     batch : int
         Items that are asked for before any of their labels is told. A budget that a batch does not end at is looked
         at when its first labels have come, in the order of asking. Design ``"poisson"`` is made for one round of the
-        whole budget, and serves rounds of any size.
+        whole budget, and serves rounds of any size. Of batches of random size, budgets are what campaigns are
+        *expected* to have labelled, and batches expected sizes.
     prior, prior_strength
         As for `assess`.
     level : float
@@ -281,6 +289,23 @@ def _campaigns(
 ) -> Any:
     """Run one campaign per key; what `_kept` returns has leading axes (campaigns, looks)."""
 
+    def of_random_rounds(key):
+        keys, length = jax.random.split(key), design.longest(batch)
+
+        def round_(look, carry):
+            n = jnp.minimum(jnp.minimum(batch, look - carry.planned), carry.state.remaining.sum())
+            return one_random_round(design, length, keys, carry, n)
+
+        def until(carry, look):
+            def open_(one):
+                return (one.planned < look) & (one.state.remaining.sum() > 0)
+
+            carry = lax.while_loop(open_, partial(round_, look), carry)._replace(planned=look)
+            return carry, _kept(design, carry.state, carry.left)
+
+        nothing = jnp.zeros((), jnp.int64)
+        return lax.scan(until, RandomRounds(nothing, nothing, state, counts), looks)[1]
+
     def campaign(key):
         start = start_campaign(batch, jax.random.split(key), state, counts)
 
@@ -290,7 +315,8 @@ def _campaigns(
 
         return lax.scan(until, start, looks)[1]
 
-    return lax.map(campaign, keys) if design.one_by_one else jax.vmap(campaign)(keys)
+    run = of_random_rounds if design.random_size else campaign
+    return lax.map(run, keys) if design.one_by_one else jax.vmap(run)(keys)
 
 
 def _kept(design: Design, state: State, left: Int[Array, "K O"]) -> tuple[Any, Array | None]:

@@ -27,6 +27,7 @@ from bayes_assess.campaigns.stochastic_assessment import StochasticAssessment
 from bayes_assess.designs import COMPILED, DESIGNS, Design, check_campaign, find_design, find_engine
 from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign, find_curve_design
 from bayes_assess.errors import DesignError, JournalError, PriorError, QuestionError
+from bayes_assess.measures import MEASURES
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
@@ -207,8 +208,9 @@ def _start(pool, question, design, prior, prior_strength, seed, oracle, engine) 
         names = ", ".join(QUESTIONS)
         found, meant = type(question).__name__, ""
         if isinstance(question, str):
-            near = near_names(question, QUESTIONS)
-            found, meant = repr(question), f" Did you mean ba.{near[0]}(...)?" if near else ""
+            near = [f"ba.{name}(...)" for name in near_names(question, QUESTIONS)]
+            near = near or [f"ba.Metric({name!r})" for name in near_names(question, MEASURES, end="_score")]
+            found, meant = repr(question), f" Did you mean {near[0]}?" if near else ""
         raise QuestionError(f"A question is one of {names}; found {found}.{meant}")
     seed = checked_seed(seed)
     question = question.for_pool(pool)

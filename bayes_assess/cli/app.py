@@ -201,6 +201,9 @@ def ask(
         assessment = files.reopen(run, pool, shown_columns(show))
         with let_go(assessment):
             queries = files.pending_queries(assessment) if pending else assessment.ask(wanted)
+    if not len(queries) and getattr(assessment.design, "random_size", False) and not assessment.done:
+        echo("This batch has no items, as one of random size may; it counts as a round. Ask again.")
+        return
     if not len(queries):
         echo("The design needs no more labels: there is nothing to ask for, and no sheet to write.")
         return
@@ -267,6 +270,7 @@ def simulate(
     designs: Designs = None,
     budgets: Annotated[str | None, typer.Option(metavar="NUMBERS", help="Labels at which to look: 100,200.")] = None,
     repeats: Annotated[int, typer.Option(help="Campaigns per design.")] = 200,
+    batch: Annotated[int, typer.Option(help="Items that are asked for before any of their labels is told.")] = 1,
     prior: Belief = None,
     prior_strength: Strength = None,
     seed: Seed = 0,
@@ -293,6 +297,7 @@ def simulate(
         designs=None if designs is None else {name: parse_design(name) for name in map(str.strip, designs.split(","))},
         budgets=_whole_numbers(budgets),
         repeats=repeats,
+        batch=batch,
         seed=seed,
         prior=prior,
         prior_strength=prior_strength,

@@ -208,6 +208,14 @@ class WeightedDesign(Design):
         found = weighted_estimate(state.measure, draws, state.counts, self.masses(state), state.complete, centres)
         return found._replace(beta=xp.asarray(getattr(self, "interval", None) == "beta"))
 
+    def on_host(self, answer: Estimate, measure: Any) -> Estimate:
+        """Return an answer with what its intervals need besides, found outside of compiled code; as it is, here."""
+        return answer
+
+    def digest(self, record: Any, setting: Any, seed: int, level: float) -> Any:
+        """Return what campaigns keep, (campaigns, looks, ...), as a session would return it."""
+        return self.on_host(record, setting.reward) if isinstance(record, Estimate) else record
+
     def covariance(self, state: WeightedState) -> Float[Array, "k k"]:
         """Estimate the covariance of the estimates, (k, k)."""
         draws, centres = self.weighed(state)
@@ -234,10 +242,11 @@ class WeightedDesign(Design):
         return state.prior
 
 
-def check_interval(design: str, interval: Any) -> None:
+def check_interval(design: str, interval: Any, kinds: tuple[str, ...] = ("cautious", "beta")) -> None:
     """Raise DesignError unless intervals of this kind can be asked for."""
-    if interval not in ("cautious", "beta"):
-        raise DesignError(f"The interval of {design} is 'cautious' or 'beta'; found {show(interval)}.")
+    if interval not in kinds:
+        named = " or ".join([", ".join(map(repr, kinds[:-1])), repr(kinds[-1])])
+        raise DesignError(f"The interval of {design} is {named}; found {show(interval)}.")
 
 
 def draw_cell(key: PRNGKey, mass: Float[Array, " K"]) -> Int[Array, ""]:

@@ -3,16 +3,22 @@ r"""Whole batches with inclusion probabilities that minimise the expected varian
 A round draws item i of those that are neither labelled nor handed out with probability b_i, min(1, h_i / tau) with the
 deviations h of the believed labels (`designs._label_models`). Its total is that of the items known before and of the
 others by their weights 1 / b. Rounds are averaged with weights n / (U (U - n)) for n labels among U items, which no
-label decides (`estimators.horvitz_thompson.round_weights`). Weights 1 / b are scaled to the number of the items that
-they stand for: cell by cell where a cell is sure to be drawn from, and for the others once for all rounds together. Of
-every round for itself this would be biased where rounds are small: a lone item would stand for all, whatever its b.
+label decides: the inverse of a round's variance if all items had the same chance and spread, and for rounds of one
+label the weights of S. Farquhar, Y. Gal and T. Rainforth, "On statistical bias in active learning", ICLR 2021. Weights
+1 / b are scaled to the number of the items that they stand for: cell by cell where a cell is sure to be drawn from, and
+for the others once for all rounds together. Of every round for itself this would be biased where rounds are small: a
+lone item would stand for all, whatever its b.
+
+That is of batches of a fixed size. Those of a random one (`size="random"`) are weighed as published: sums of l / b,
+rounds by their planned sizes, and measures from means that are ratios of such sums ([SEME] (18), app. E).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -21,15 +27,18 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.acquisition.cell_inclusion import cell_inclusion, systematic_cells
+from bayes_assess.acquisition.asked_deviations import AskedDeviations
+from bayes_assess.acquisition.cell_inclusion import cell_inclusion, independent_cells, systematic_cells
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._base import Draw
 from bayes_assess.designs._label_models import CurveLabels, LabelDraws, LabelModel, ScoreLabels
+from bayes_assess.designs._poisson_rounds import Rounds
 from bayes_assess.designs._stratifying import Stratifying
 from bayes_assess.designs._weighted import WeightedState, check_interval, covering
 from bayes_assess.designs.variance_reduction import VarianceReduction
 from bayes_assess.errors import DesignError
-from bayes_assess.estimators.weighted import Draws, Steps
+from bayes_assess.estimators.ratio_interval import RatioSample, ratios_of
+from bayes_assess.estimators.weighted import Draws, Estimate, Steps
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.deviation_strata import DeviationStrata
 from bayes_assess.pool.pool import Pool
@@ -37,104 +46,15 @@ from bayes_assess.pool.rank_strata import RankStrata
 from bayes_assess.pool.strata import FeatureStrata, Strata
 
 
-class Rounds(NamedTuple):
-    """Rounds of a campaign: sums over those that are complete, and the open one.
-
-    Attributes
-    ----------
-    weight : float
-        Sum of the weights w of the complete rounds.
-    before : (K, C)
-        Sum of w times the labels known before the round.
-    alone : (K, C)
-        Sum of w times the labels of cells that stand for themselves, scaled to their items.
-    alone_squares : (K, C)
-        Sum of w^2 (1 - b) / b^2 over the items drawn from these, b their share of the cell.
-    others : (K, C)
-        Sum of w / b over the items drawn from the other cells, which stand for each other.
-    other_squares : (K, C)
-        Sum of w^2 (1 - b) / b^2 over these.
-    stood_for : float
-        Sum of w times the items of the other cells.
-    drawn : (K, C)
-        Labels of items drawn in complete rounds.
-    included : (K,)
-        Probability that an item was drawn in a complete round.
-    known : (K, C)
-        Labels known before the open round.
-    frame : (K,)
-        Items that it drew from, and those set aside, which they stand for.
-    inclusion : (K,)
-        b.
-    asked : float
-        Items drawn in it.
-    now : (K, C)
-        Labels of these, as far as told.
-    model : LabelModel
-        What is believed of labels after those of the complete rounds.
-    """
-
-    weight: Any
-    before: Any
-    alone: Any
-    alone_squares: Any
-    others: Any
-    other_squares: Any
-    stood_for: Any
-    drawn: Any
-    included: Any
-    known: Any
-    frame: Any
-    inclusion: Any
-    asked: Any
-    now: Any
-    model: Any
-
-    def with_open(self) -> Rounds:
-        """Return the sums with the open round, whose labels are taken for random ones of those asked for."""
-        n, size = self.now.sum(), self.frame.sum()
-        b = xp.clip(self.inclusion * n / xp.maximum(self.asked, 1), 0.0, 1.0)
-        labelled = self.now.sum(-1)
-        # Cells that are sure to have an item in a whole round stand for themselves, the others for each other.
-        alone = (b * self.frame >= 1) & (labelled > 0)
-        share = xp.where(alone, labelled / xp.maximum(self.frame, 1), b)
-        inverse = xp.where(labelled > 0, 1 / xp.where(labelled > 0, share, 1), 0.0)[:, None]
-        weight = xp.where(n > 0, n / (xp.maximum(size, 1) * xp.maximum(size - n, 0.5)), 0.0)
-        drawn = weight * self.now * inverse
-        squares = weight**2 * self.now * (1 - xp.minimum(share, 1))[:, None] * inverse**2
-        of_alone = alone[:, None]
-        return self._replace(
-            weight=self.weight + weight,
-            before=self.before + weight * self.known,
-            alone=self.alone + xp.where(of_alone, drawn, 0.0),
-            alone_squares=self.alone_squares + xp.where(of_alone, squares, 0.0),
-            others=self.others + xp.where(of_alone, 0.0, drawn),
-            other_squares=self.other_squares + xp.where(of_alone, 0.0, squares),
-            stood_for=self.stood_for + weight * xp.where(alone | (b <= 0), 0, self.frame).sum(),
-            drawn=self.drawn + self.now,
-            included=1 - (1 - self.included) * (1 - b),
-            inclusion=xp.zeros_like(self.inclusion),
-            asked=xp.zeros(()),
-            now=xp.zeros_like(self.now),
-        )
-
-    def estimate(self) -> tuple[Float[Array, "K C"], Float[Array, "K C"]]:
-        """Return w times the estimated number of items of every cell with every label, and what its variance weighs."""
-        whole = self.others.sum()
-        scale = self.stood_for / xp.maximum(whole, 1e-300)
-        # Where all items were drawn from cells that stand for themselves, these have to stand for the others, too.
-        rest = xp.where(whole > 0, 0.0, self.stood_for) / xp.maximum(self.alone.sum(), 1e-300)
-        totals = self.before + (1 + rest) * self.alone + xp.where(whole > 0, scale, 0.0) * self.others
-        squares = (1 + rest) ** 2 * self.alone_squares + xp.where(whole > 0, scale, 0.0) ** 2 * self.other_squares
-        return totals, squares
-
-
 @dataclass(frozen=True)
 class Poisson(Stratifying):
-    """Batches whose items have the inclusion probabilities of optimal Poisson sampling ([SEME]), of fixed size.
+    """Batches whose items have the inclusion probabilities of optimal Poisson sampling ([SEME]).
 
-    For people who send one batch, or a few, to be labelled. A batch has as many items as were asked for (Poisson
-    sampling proper has a random number), spread over the scores by systematic sampling; the probabilities are the same.
+    For people who send one batch, or a few, to be labelled. A batch has as many items as were asked for, spread over
+    the scores by systematic sampling. Poisson sampling proper has a random number: by ``size="random"`` every item is
+    drawn or not on its own, with the same probabilities, so that ``ask(n)`` hands out n items *on average*, and may
+    hand out none. That is as published, and costs variance; see `ratio_bias` for what it costs besides.
+
     Whole rounds are weighed when all of their labels have come; before, those told count as random ones of the round.
     So they do where items of a round were set aside, or withdrawn.
 
@@ -155,8 +75,11 @@ class Poisson(Stratifying):
         curves that learns what scores mean from the labels of complete rounds; before any, its prior decides. Squared
         deviations are means over its draws, each with the measure that it expects:
         h_c^2 = sum_s w_s E_{y ~ pi_s} ||Dg(R_s) l(c, y)||^2. Estimates are as unbiased as by the scores.
-    interval : {"cautious", "beta"}
-        As of `Importance`. With ``floor=0`` the Beta interval is as published, but for the fixed size.
+    interval : {"cautious", "beta", "ratio"}
+        The first two as of `Importance`. ``"ratio"`` is `ratio_interval`, of random sizes and of measures that are a
+        ratio of sums over items, such as F1: it leans on no score, and holds with few errors found.
+    size : {"fixed", "random"}
+        Of batches. With ``size="random", floor=0, interval="beta"`` this is [SEME]'s Algorithm 2.
 
     Examples
     --------
@@ -166,12 +89,16 @@ class Poisson(Stratifying):
     3
     >>> Poisson(labels="curve").strata_of(ba.Pool(scores=[0.1, 0.9]))
     RankStrata(n_strata=256)
+    >>> a = ba.assess(ba.Pool(scores=[0.1, 0.3, 0.6, 0.9]), ba.Metric("f1"), design=Poisson(size="random"))
+    >>> 0 <= len(a.ask(2)) <= 4  # two on average
+    True
     """
 
     lam: float = 0.9
     floor: float = field(default=0.1)
     labels: Literal["scores", "curve"] = "scores"
-    interval: Literal["cautious", "beta"] = "cautious"
+    interval: Literal["cautious", "beta", "ratio"] = "cautious"
+    size: Literal["fixed", "random"] = "fixed"
 
     name: ClassVar[str] = "poisson"
     whole_batches: ClassVar[bool] = True
@@ -181,7 +108,11 @@ class Poisson(Stratifying):
         super().__post_init__()
         if self.labels not in ("scores", "curve"):
             raise DesignError(f"The labels of {self.name} are 'scores' or 'curve'; found {show(self.labels)}.")
-        check_interval(self.name, self.interval)
+        check_interval(self.name, self.interval, ("cautious", "beta", "ratio"))
+        if self.size not in ("fixed", "random"):
+            raise DesignError(f"The size of batches of {self.name} is 'fixed' or 'random'; found {show(self.size)}.")
+        if self.interval == "ratio" and self.size != "random":
+            raise DesignError("The interval 'ratio' is of batches of random size; pass size='random', too.")
         for option in ("lam", "floor"):
             value = getattr(self, option)
             if not 0 <= value <= 1:
@@ -193,6 +124,15 @@ class Poisson(Stratifying):
                         f"Design {self.name!r} with labels='curve' learns what scores mean, and cuts the pool by their "
                         f"ranks; leave out {option}={show(getattr(self, option))}."
                     )
+
+    @property
+    def random_size(self) -> bool:  # type: ignore[override]
+        """Whether batches have the asked-for size only on average."""
+        return self.size == "random"
+
+    def longest(self, n: int) -> int:
+        """Return a size that a batch exceeds with a probability below e^-50, by Bernstein's inequality."""
+        return n + math.ceil(10 * math.sqrt(n)) + 60 if self.random_size else n
 
     @property
     def eager_up_to(self) -> int:  # type: ignore[override]
@@ -217,6 +157,8 @@ class Poisson(Stratifying):
             return super().strata_of(pool)
         if self.interval == "beta":
             raise DesignError("Beta intervals are of items with one label each; leave out interval='beta'.")
+        if self.random_size:
+            raise DesignError("Batches of random size are of items with one label each; leave out size='random'.")
         if self.strata is not None:
             raise DesignError(
                 f"Design {self.name!r} cuts a multi-label pool by how far labels can move the measure; "
@@ -229,6 +171,10 @@ class Poisson(Stratifying):
         self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
     ) -> WeightedState:
         """Start a campaign; see `WeightedDesign.init`."""
+        if self.random_size and isinstance(reward, AskedDeviations):
+            raise DesignError("Batches of random size are of labels that are classes; leave out size='random'.")
+        if self.interval == "ratio":
+            ratios_of(reward)  # which refuses other measures
         state = super().init(cells, prior, reward, playable)
         n_classes = state.counts.shape[1]
         nothing, none = xp.zeros(state.counts.shape), xp.zeros(len(state.counts))
@@ -250,6 +196,8 @@ class Poisson(Stratifying):
             inclusion=none,
             asked=xp.zeros(()),
             now=nothing,
+            planned=xp.zeros(()),
+            shown=dict.fromkeys(("known", "total", "square", "log_inclusion"), nothing) if self.random_size else {},
             model=model,
         )
         return replace(state, memory=rounds)
@@ -308,18 +256,26 @@ class Poisson(Stratifying):
         # an item is taken to be there, so that others stand for it.
         whole = xp.where(size > 0, b, n / xp.maximum(size.sum(), 1))
         included = xp.where(undrawn > size, whole * xp.maximum(size, 0.5) / xp.maximum(undrawn, 1), b)
-        counts = systematic_cells(engine.random.uniform(start), b * size, size, n)
+        asked = n
+        if self.random_size:
+            # An empty batch leaves the number of queries as it was: what was expected so far tells asks apart.
+            start = engine.random.fold_in(start, (rounds.weight + rounds.planned).astype(xp.int64))
+            counts = independent_cells(start, b, size, length)
+            asked = counts.sum()
+        else:
+            counts = systematic_cells(engine.random.uniform(start), b * size, size, n)
         begins = state.pending.sum() == 0
         again = xp.where(begins, 0.0, rounds.inclusion)
         rounds = rounds._replace(
             known=xp.where(begins, state.counts.astype(xp.float64), rounds.known),
             frame=xp.where(begins, undrawn.astype(xp.float64), rounds.frame),
             inclusion=1 - (1 - again) * (1 - included),  # of items that were not drawn earlier in the round
-            asked=xp.where(begins, 0.0, rounds.asked) + n,
+            asked=xp.where(begins, 0.0, rounds.asked) + asked,
+            planned=xp.where(begins, 0.0, rounds.planned) + n if self.random_size else rounds.planned,
         )
         cells = xp.searchsorted(xp.cumsum(counts), xp.arange(length), side="right").astype(xp.int64)
         cells = xp.minimum(cells, len(size) - 1)  # of the padding
-        shuffled = xp.where(xp.arange(length) < n, engine.random.uniform(order, (length,)), 2.0)
+        shuffled = xp.where(xp.arange(length) < asked, engine.random.uniform(order, (length,)), 2.0)
         cells = cells[xp.argsort(shuffled, stable=True)]
         weight = n / (state.n_items * xp.maximum(b[cells], 1e-300))
         draws = Draw(weight=weight, p_new=xp.ones(length), p_pending=xp.zeros(length))
@@ -340,28 +296,41 @@ class Poisson(Stratifying):
         rounds, asked = state.memory, (steps.outcome >= 0) & (steps.weight > 0)
         now = engine.at(rounds.now)[steps.cell, xp.maximum(steps.outcome, 0)].add(asked)
         counted = rounds._replace(now=now)
-        draws = self._draws(state, counted.with_open())
-        if not last:
-            return replace(state, draws=draws)
         closes = state.pending.sum() == 0
+        whole = self._with_open(counted, closes)
+        draws = self._draws(state, whole)
+        shown = whole.as_sums(state.counts) if self.random_size else {}
+        if not last:
+            return replace(state, draws=draws, memory=rounds._replace(shown=shown))
         kept = engine.cond(closes, self._closed, lambda rounds: rounds, counted)
-        return replace(state, draws=draws, memory=kept)
+        return replace(state, draws=draws, memory=kept._replace(shown=shown))
 
     def _closed(self, rounds: Rounds) -> Rounds:
         """Close the open round, and learn its labels."""
-        rounds = rounds.with_open()
+        rounds = self._with_open(rounds, True)
         return rounds._replace(model=rounds.model.learned(rounds.drawn))
+
+    def _with_open(self, rounds: Rounds, closes: Any) -> Rounds:
+        return rounds.with_open_of_random_size(closes) if self.random_size else rounds.with_open()
 
     def _draws(self, state: WeightedState, rounds: Rounds) -> Draws:
         """Write sums over rounds as those of weighted draws: as many as labels, with the same estimate and variance."""
         n, n_items = rounds.drawn.sum(), state.n_items
-        share = xp.maximum(rounds.weight, 1e-300)
-        few = n / xp.maximum(n - 1, 1)
-        totals, squares = rounds.estimate()
+        if self.random_size:
+            # Means are ratios of sums: weights are scaled to the number of items that can matter.
+            matter = state.matters[:, None]
+            unit = (state.measure.size * state.matters).sum() / xp.maximum((rounds.totals * matter).sum(), 1e-300)
+            unit = unit * xp.maximum(n, 1) / n_items
+            weights, squares = rounds.totals * unit, rounds.variances * unit**2
+        else:
+            share = xp.maximum(rounds.weight, 1e-300)
+            few = n / xp.maximum(n - 1, 1)
+            totals, spread = rounds.estimate()
+            weights, squares = totals / share * n / n_items, spread * few * (n / (share * n_items)) ** 2
         return Draws(
             n=n,
-            weights=totals / share * n / n_items,
-            squares=squares * few * (n / (share * n_items)) ** 2,
+            weights=weights,
+            squares=squares,
             proposal=xp.broadcast_to((rounds.included / xp.maximum(n, 1))[:, None], state.draws.proposal.shape),
             covered=state.covered,
             n_new=n,
@@ -369,19 +338,71 @@ class Poisson(Stratifying):
         )
 
     def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "1 D"]]:
-        """Return the draws, centred by the mean of what their variance weighs: the size of a round is fixed."""
+        """Return the draws, centred by the mean of what their variance weighs where the size of a round is fixed."""
         squares = state.draws.squares
+        if self.random_size:
+            return state.draws, 0 * state.measure.risk(squares)[None]
         return state.draws, state.measure.risk(squares / xp.sqrt(xp.maximum(squares.sum(), 1e-300)))[None]
+
+    def answer(self, state: WeightedState) -> Estimate:
+        """Estimate the measure, and how well it is known."""
+        found = super().answer(state)
+        if not self.random_size:
+            return found
+        by_ratio = xp.asarray(self.interval == "ratio")
+        sample = RatioSample(
+            **{name: state.measure.by_attribute(column) for name, column in state.memory.shown.items()},
+            attribute=xp.asarray(state.measure.attribute),
+            inclusion=state.draws.proposal[:, -1] * xp.maximum(state.draws.n, 1),
+            unlabelled=state.unlabelled,
+        )
+        spread = xp.diag(self._of_means(state))
+        return found._replace(variance=xp.maximum(found.variance + spread, 0), by_ratio=by_ratio, sample=sample)
+
+    def covariance(self, state: WeightedState) -> Float[Array, "k k"]:
+        """Estimate the covariance of the estimates, (k, k)."""
+        return super().covariance(state) + (self._of_means(state) if self.random_size else 0.0)
+
+    def _of_means(self, state: WeightedState) -> Float[Array, "k k"]:
+        """Return what squared losses l have too much, as losses count less their mean R: sum s (l - R) (l - R)'.
+
+        Nothing where a measure does not change with the scale of R, as of a ratio. Tables of curves, which are all of
+        that kind, have no Dg.
+        """
+        measure, draws = state.measure, state.draws
+        jacobian = getattr(measure.table, "jacobian", None)
+        if jacobian is None:
+            return xp.zeros((measure.table.n_outputs, measure.table.n_outputs))
+        n = xp.maximum(draws.n, 1)
+        risk = measure.risk(draws.weights / n)
+        slope = jacobian(risk)
+        mean, moved = slope @ risk, slope @ measure.risk(draws.squares / n**2)
+        whole = draws.squares.sum() / n**2
+        return whole * xp.outer(mean, mean) - xp.outer(mean, moved) - xp.outer(moved, mean)
+
+    def on_host(self, answer: Estimate, measure: Any) -> Estimate:
+        """Return the answer with f and g of the measure, where it is a ratio; see `WeightedDesign.on_host`."""
+        if not self.random_size:
+            return answer
+        try:
+            return answer._replace(sample=answer.sample.of(measure))
+        except DesignError:
+            if self.interval == "ratio":
+                raise
+            return answer._replace(sample=None)
 
     def journal_entry(self, state: WeightedState) -> Mapping[str, Array]:
         """Return the open round."""
         rounds = state.memory
-        kept = {name: getattr(rounds, name) for name in ("frame", "inclusion", "asked")}
-        return {"covered": state.covered, **kept}
+        return {"covered": state.covered, **{name: getattr(rounds, name) for name in self._of_open_round}}
+
+    @property
+    def _of_open_round(self) -> tuple[str, ...]:
+        return ("frame", "inclusion", "asked") + (("planned",) if self.random_size else ())
 
     def restore(self, state: WeightedState, entry: Mapping[str, np.ndarray]) -> WeightedState:
         """Put back the open round."""
-        kept = {name: np.asarray(entry[name], np.float64) for name in ("frame", "inclusion", "asked")}
+        kept = {name: np.asarray(entry[name], np.float64) for name in self._of_open_round}
         state = super().restore(state, entry)
         if not np.asarray(state.pending).any():  # a round begins
             kept["known"] = np.asarray(state.counts, np.float64)

@@ -81,6 +81,34 @@ def one_label(design: Design, campaign: Campaign) -> Campaign:
     return Campaign(keys, t + 1, state, left, n_items, steps)
 
 
+class RandomRounds(NamedTuple):
+    """A simulated campaign of batches of random size, between two of them."""
+
+    planned: Int[Array, ""]  # items expected of all batches so far
+    told: Int[Array, ""]
+    state: State
+    left: Array  # (K, O)
+
+
+def one_random_round(
+    design: Design, length: int, keys: Key[Array, " 2"], campaign: RandomRounds, n: Int[Array, ""]
+) -> RandomRounds:
+    """Ask for a batch of `n` items on average, `length` at most, and tell all of its labels."""
+    planned, told, state, left = campaign
+    cells, draws, state = ask_items(design, length, keys[0], state, planned, n)
+    size = state.pending.sum()
+
+    def tell(i, carry):
+        state, left, outcomes = carry
+        outcome, left = _outcome(False, engine.random.fold_in(keys[1], told + i), left, cells[i])
+        return design.update(state, cells[i], outcome), left, engine.at(outcomes)[i].set(outcome)
+
+    nothing = xp.full(length, -1, xp.int64)
+    state, left, outcomes = engine.fori_loop(0, size, tell, (state, left, nothing))
+    state = design.settle(state, Steps(cells, outcomes, draws.weight, draws.p_new))
+    return RandomRounds(planned + n, told + size, state, left)
+
+
 def _endless(state: State) -> bool:
     """Whether labels are draws from p(y | x), so that an item may be asked for again and again."""
     return getattr(state, "endless", False)
@@ -126,7 +154,7 @@ def _on_its_engine(step: Any) -> Any:
 def choose_batch(
     design: Design, key: PRNGKey, state: State, first: int, n: int
 ) -> tuple[Int[np.ndarray, " n"], Draw, State]:
-    """Choose `n` items one after the other; query number t uses ``fold_in(key, t)``.
+    """Choose `n` items one after the other, on average where sizes are random; query t uses ``fold_in(key, t)``.
 
     Parameters
     ----------
@@ -142,8 +170,9 @@ def choose_batch(
     state, key = refreshed(design, state), engine.random.as_key(key)
     parts = []
     for piece in _pieces(design, n):
-        size = piece.stop - piece.start
-        *chosen, state = _choose(design, _padded_length(size), key, state, first + piece.start, size)
+        size, out = piece.stop - piece.start, state.pending.sum() if design.random_size else 0
+        *chosen, state = _choose(design, _padded_length(design.longest(size)), key, state, first + piece.start, size)
+        size = int(state.pending.sum() - out) if design.random_size else size
         parts.append(engine.tree_map(lambda x, size=size: x[:size], engine.fetched(chosen)))
     cells, draws = engine.tree_map(lambda *pieces: np.concatenate(pieces), *parts)
     return cells, draws, state

@@ -2,7 +2,7 @@ r"""Measures from the items of one or several rounds of sampling without replace
 
 Round r draws from U_r items, those neither labelled nor handed out before, item i with the inclusion probability b_i.
 Its total is that of the items known before and of the others by their weights 1 / b; rounds are averaged with the
-weights w_r = n_r / (U_r (U_r - n_r)) of `horvitz_thompson.round_weights`. The weights 1 / b are scaled to the number of
+weights w_r = n_r / (U_r (U_r - n_r)). The weights 1 / b are scaled to the number of
 items that they stand for, of all rounds together: of every round for itself this would be biased where rounds are
 small. So the total is a weighted sum over the labelled items,
 
@@ -156,7 +156,8 @@ def weighted_items_estimate(
     .. math:: \widehat{\mathrm{Cov}} = \frac{n}{n - 1} \sum_i (w c)_i^2 (1 - b_i) (e_i - \bar e) (e_i - \bar e)',
               \qquad e_i = Dg(\hat R) \, l_i / M,
 
-    with the mean of e that is weighted alike, as of samples of fixed size (`horvitz_thompson.fixed_size_variance`).
+    with the mean of e that is weighted alike, as of samples of fixed size (J. Hajek, Annals of Mathematical
+    Statistics 35, 1964).
 
     Parameters
     ----------

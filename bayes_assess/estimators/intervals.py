@@ -205,8 +205,9 @@ def measure_interval(estimate: Any, ranges: Any, level: float = 0.95) -> Float[n
     v = m (1 - m) / N, these are the ends of [CLOPPER], Beta(x + 1, N - x) and Beta(x, N - x + 1); where losses are
     rare they are those of [FAY], Gamma((m + d)^2 / u) times u / (m + d), for weighted sums of Poisson counts. A measure
     at the end of its range, whose draws show no spread, has the interval that the losses leave open which no draw has
-    shown yet. Where an estimate asks for it, the ends are those of `horvitz_thompson.beta_interval`. A measure without
-    a finite range gets m + d + t sqrt(v + d^2), and so below, with N - 1 degrees of freedom.
+    shown yet. Where an estimate asks for it, the ends are those of `horvitz_thompson.beta_interval`, or of
+    `ratio_interval`. A measure without a finite range gets m + d + t sqrt(v + d^2), and so below, with N - 1 degrees of
+    freedom.
 
     Parameters
     ----------
@@ -242,6 +243,8 @@ def measure_interval(estimate: Any, ranges: Any, level: float = 0.95) -> Float[n
     if published.any():
         share = np.where(published, of_beta(m, np.maximum(v, _LEAST_VARIANCE), level), share)
     ends = start[..., None] + width[..., None] * share
+    if np.any(getattr(estimate, "by_ratio", False)):
+        ends = estimate.sample.intervals(ranges, level)
     t = special.stdtrit(np.maximum(n - 1, 1), (1 + level) / 2)
     least = value - estimate.fall - t * np.sqrt(variance + np.square(estimate.fall))
     most = value + estimate.rise + t * np.sqrt(variance + np.square(estimate.rise))

@@ -21,14 +21,56 @@ import numpy as np
 from scipy import optimize, special
 
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import Float, Int
+from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.errors import DesignError
+from bayes_assess.estimators.horvitz_thompson import ratio_bias
+from bayes_assess.estimators.ratio_losses import ratio_losses
 
 Events = Float[np.ndarray, " n"]
 
+_LEAST_INCLUSION = 1e-9  # that an item counts as having had
 _STEP = 1e-9  # from the ends of the range, where only one kind of events is left
 _PRECISION = 1e-10
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
+
+
+class Drawn(NamedTuple):
+    """Items that were drawn, and those known without, by kinds of items that show the same; arrays (n,).
+
+    Attributes
+    ----------
+    f, g : (n,)
+        Of an item of the kind, g >= 0.
+    known : (n,)
+        Items.
+    total : (n,)
+        How many of the pool they stand for, sum 1 / b; of several rounds a mean over them.
+    square : (n,)
+        What the variance of the totals weighs f^2 by, sum (1 - b) / b^2.
+    log_inclusion : (n,)
+        Log of the probability that all of them were drawn.
+    """
+
+    f: Events
+    g: Events
+    known: Events
+    total: Events
+    square: Events
+    log_inclusion: Events
+
+    @classmethod
+    def of_items(cls, f: Events, g: Events, inclusion: Events) -> Drawn:
+        """Take n items of one round by their inclusion probabilities, 1 for known items.
+
+        Examples
+        --------
+        >>> Drawn.of_items(np.ones(1), np.ones(1), np.array([0.5])).square.tolist()
+        [2.0]
+        """
+        f, g, b = (np.asarray(x, np.float64) for x in (f, g, inclusion))
+        _check("drawn", g, b)
+        return cls(f, g, np.ones(len(b)), 1 / b, (1 - b) / b**2, np.log(b))
 
 
 class Unseen(NamedTuple):
@@ -56,9 +98,14 @@ class _Sum(NamedTuple):
     mean: float
     variance: float
 
+    @property
+    def some(self) -> bool:
+        """Whether it is not 0: items of earlier rounds may stand for fewer than they are, in the mean."""
+        return self.mean > 0 and self.variance > 0
+
     def cdf(self, value: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
         """Compute the probability of at most a value, which is at least 0."""
-        return special.gammainc(*self._scaled(value)) if self.mean > 0 else np.ones(len(value))
+        return special.gammainc(*self._scaled(value)) if self.some else np.ones(len(value))
 
     def reaches(self, value: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
         """Compute the probability of at least a value, for a positive mean."""
@@ -66,7 +113,7 @@ class _Sum(NamedTuple):
 
     def quantile(self, share: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
         """Compute quantiles."""
-        if self.mean <= 0:
+        if not self.some:
             return np.zeros(len(share))
         return special.gammaincinv(self.mean**2 / self.variance, share) * (self.variance / self.mean)
 
@@ -75,12 +122,7 @@ class _Sum(NamedTuple):
 
 
 def ratio_interval(
-    f: Events,
-    g: Events,
-    inclusion: Events,
-    unseen: Unseen,
-    level: float = 0.95,
-    bounds: tuple[float, float] = (0.0, 1.0),
+    drawn: Drawn, unseen: Unseen, level: float = 0.95, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Float[np.ndarray, " 2"]:
     r"""Compute an interval of sum f / sum g over the pool, which stays honest when few events were drawn.
 
@@ -90,15 +132,11 @@ def ratio_interval(
     .. math:: P\Big(\sum_{\mathrm{drawn}} z + G_+' \ge G_-\Big) = \frac{1 - \mathrm{level}}{2}, \qquad
               P\Big(\sum_{\mathrm{drawn}} z + G_+ \le G_-'\Big) = \frac{1 - \mathrm{level}}{2}.
 
-    The sample is of Poisson sampling; for one of fixed size, whose variance is less, the interval is too wide, rather.
     It leans on no score: where items that could matter were drawn with small probabilities, it is wide.
 
     Parameters
     ----------
-    f, g : (n,)
-        Of the items drawn and of those that are known, g >= 0.
-    inclusion : (n,) in (0, 1]
-        1 for known items.
+    drawn : Drawn
     unseen : Unseen
         Without rows, or with none that has a value apart from 0, everything that matters is known.
     level : float in (0, 1)
@@ -112,34 +150,115 @@ def ratio_interval(
 
     Examples
     --------
-    >>> right, b = np.ones(100), np.full(100, 0.01)
+    >>> drawn = Drawn.of_items(np.ones(100), np.ones(100), np.full(100, 0.01))
     >>> unseen = Unseen(np.array([0.0, 1.0]), np.ones(2), np.full(2, 0.01), np.full(2, 9_900))
-    >>> ratio_interval(right, right, b, unseen).round(3).tolist()  # 100 right of 100, from 10,000
+    >>> ratio_interval(drawn, unseen).round(3).tolist()  # 100 right of 100, from 10,000
     [0.964, 1.0]
     """
-    f, g, b = (np.asarray(x, np.float64) for x in (f, g, inclusion))
     rows = Unseen(*(np.asarray(x, np.float64) for x in unseen))
     rows = Unseen(*(x[(rows.f != 0) | (rows.g != 0)] for x in rows))
-    _check(g, b, rows)
+    _check("unseen", rows.g, rows.inclusion)
+    f, g = drawn.f, drawn.g
     low, high = bounds
-    bottom = (g / b).sum()
-    if bottom == 0:
+    bottom = g @ drawn.total
+    if bottom <= 0:
         return np.array([low, high])
-    value = min(max(float((f / b).sum() / bottom), low), high)
+    value = min(max(float(f @ drawn.total / bottom), low), high)
     if not ((rows.inclusion < 1) & (rows.size > 0)).any():
-        return np.full(2, f.sum() / g.sum())
+        return np.full(2, f @ drawn.known / (g @ drawn.known))
 
     tail = (1 - level) / 2
     near = _STEP * (high - low)
 
     def above(ratio: float) -> float:
-        return _exceedance(f - ratio * g, b, rows.f - ratio * rows.g, rows, tail) - tail
+        return _exceedance(f - ratio * g, drawn, rows.f - ratio * rows.g, rows, tail) - tail
 
     def below(ratio: float) -> float:
-        return _exceedance(ratio * g - f, b, ratio * rows.g - rows.f, rows, tail) - tail
+        return _exceedance(ratio * g - f, drawn, ratio * rows.g - rows.f, rows, tail) - tail
 
     ends = np.array([_crossing(below, high - near, low + near, low), _crossing(above, low + near, high - near, high)])
     return np.array([min(ends[0], value), max(ends[1], value)])
+
+
+class RatioSample(NamedTuple):
+    """What batches of random size have drawn for k ratios, arrays with leading axes of campaigns.
+
+    Attributes
+    ----------
+    f, g : (..., k, A, C)
+        Of an item of every attribute with every label; None as long as the measure is not at hand, see `ratios_of`.
+    known, total, square, log_inclusion : (..., A, C)
+        As of `Drawn`.
+    attribute : (..., K) integers
+        Of the items of every cell.
+    inclusion : (..., K)
+        Probability that an item of the cell was drawn.
+    unlabelled : (..., K) integers
+    """
+
+    known: Any
+    total: Any
+    square: Any
+    log_inclusion: Any
+    attribute: Any
+    inclusion: Any
+    unlabelled: Any
+    f: Any = None
+    g: Any = None
+
+    def of(self, measure: CellMeasure) -> RatioSample:
+        """Return the sample with f and g of a measure of k ratios."""
+        f, g = (np.broadcast_to(x, (*np.shape(self.known)[:-2], *x.shape)) for x in ratios_of(measure))
+        return self._replace(f=f, g=g)
+
+    def intervals(self, ranges: Any, level: float) -> Float[np.ndarray, "*batch k 2"]:
+        """Compute the `ratio_interval` of every ratio in every campaign."""
+        batch, k = np.shape(self.f)[:-3], np.shape(self.f)[-3]
+        ends = np.empty((*batch, k, 2))
+        for place in np.ndindex(*batch):
+            one = RatioSample(*(np.asarray(column)[place] for column in self))
+            for i in range(k):
+                drawn, unseen = one._ratio(i)
+                ends[place][i] = ratio_interval(drawn, unseen, level, tuple(ranges[i]))
+        return ends
+
+    def biases(self) -> Float[np.ndarray, " k"]:
+        """Estimate the `ratio_bias` of every ratio of one campaign."""
+        found = []
+        for f, g in zip(self.f, self.g, strict=True):
+            total = np.array([(f * self.total).sum(), (g * self.total).sum()])
+            covariance = np.array([[(x * y * self.square).sum() for y in (f, g)] for x in (f, g)])
+            found.append(ratio_bias(total, covariance))
+        return np.array(found)
+
+    def _ratio(self, i: int) -> tuple[Drawn, Unseen]:
+        f, g = self.f[i], self.g[i]
+        columns = (f, g, self.known, self.total, self.square, self.log_inclusion)
+        drawn = Drawn(*(np.ravel(column).astype(np.float64) for column in columns))
+        open_ = np.flatnonzero(self.unlabelled > 0)
+        n_labels = f.shape[1]
+        b = np.repeat(np.clip(self.inclusion[open_], _LEAST_INCLUSION, 1.0), n_labels)
+        rows = np.ravel(f[self.attribute[open_]]), np.ravel(g[self.attribute[open_]])
+        return drawn, Unseen(*rows, b, np.repeat(self.unlabelled[open_], n_labels).astype(np.float64))
+
+
+def ratios_of(measure: CellMeasure) -> tuple[Float[np.ndarray, "k A C"], Float[np.ndarray, "k A C"]]:
+    """Return f and g of every output of a measure, each of which must be a ratio of sums over items.
+
+    Raises
+    ------
+    DesignError
+        If some output is not.
+    """
+    found = ratio_losses(measure.table)
+    outputs: Int[np.ndarray, " J"] = found.outputs
+    if outputs.tolist() != list(range(len(measure.table.outputs))) or (found.sign < 0).any():
+        raise DesignError(
+            "The interval 'ratio' is of measures that are a ratio of sums over items each, such as precision, recall, "
+            f"F1 and accuracy, eight at most; found {', '.join(measure.table.outputs[:8])}. "
+            "Take interval='cautious' or 'beta'."
+        )
+    return found.f, found.g
 
 
 def _crossing(excess: Callable[[float], float], inside: float, outside: float, end: float) -> float:
@@ -152,18 +271,18 @@ def _crossing(excess: Callable[[float], float], inside: float, outside: float, e
     return root
 
 
-def _exceedance(z: Events, b: Events, missed: Events, unseen: Unseen, tail: float) -> float:
+def _exceedance(z: Events, drawn: Drawn, missed: Events, unseen: Unseen, tail: float) -> float:
     """Compute P(sum z + G'+ >= G-), the confidence that the ratio is at least the candidate."""
-    known, missed = float(z.sum()), np.maximum(missed, 0)
+    known, missed = float(z @ drawn.known), np.maximum(missed, 0)
     if known + unseen.size @ missed < 0:
         return 0.0  # not even if all that was not drawn spoke for it
     up, down = np.maximum(z, 0), np.maximum(-z, 0)
-    rest, spread = (1 - b) / b, (1 - b) / b**2
+    rest = drawn.total - drawn.known
     hidden, ghost = _missed(missed, unseen, tail)
-    more = _Sum(float(up @ rest) + ghost.mean, float(up**2 @ spread) + ghost.variance)
-    greater = _greater(known + hidden, more, _Sum(float(down @ rest), float(down**2 @ spread)))
+    more = _Sum(float(up @ rest) + ghost.mean, float(up**2 @ drawn.square) + ghost.variance)
+    greater = _greater(known + hidden, more, _Sum(float(down @ rest), float(down**2 @ drawn.square)))
     # Those drawn that speak against it may be all there are: that they all were drawn has this probability.
-    all_drawn = float(np.prod(b[z < 0]))
+    all_drawn = float(np.exp(drawn.log_inclusion[z < 0].sum()))
     return max(greater, all_drawn * _greater(known + hidden, more, _Sum(0.0, 0.0)))
 
 
@@ -189,7 +308,7 @@ def _missed(z: Float[np.ndarray, " J"], unseen: Unseen, tail: float) -> tuple[fl
 
 def _greater(known: float, first: _Sum, second: _Sum) -> float:
     """Compute P(known + first >= second) for independent sums, over the quantiles of one of them."""
-    if first.mean <= 0:
+    if not first.some:
         return float(second.cdf(np.array([known]))[0]) if known >= 0 else 0.0
     share = (_NODES + 1) / 2
     quantile = share**3 * (10 - 15 * share + 6 * share**2)  # nodes that are dense at both ends
@@ -199,14 +318,12 @@ def _greater(known: float, first: _Sum, second: _Sum) -> float:
     return float(weight @ first.reaches(second.quantile(quantile) - known))
 
 
-def _check(g: Events, b: Events, unseen: Unseen) -> None:
-    for name, values in (("drawn", b), ("unseen", unseen.inclusion)):
-        good = (values > 0) & (values <= 1)
-        if not good.all():
-            raise DesignError(
-                f"The inclusion probabilities of {name} items lie above 0, up to 1; found {show(values[~good][0])}. "
-                "Items that can matter need a chance to be drawn."
-            )
-    all_g = np.append(g, unseen.g)
-    if (all_g < 0).any():
-        raise DesignError(f"The g of a ratio sum f / sum g is at least 0; found {show(all_g.min())}.")
+def _check(name: str, g: Events, b: Events) -> None:
+    good = (b > 0) & (b <= 1)
+    if not good.all():
+        raise DesignError(
+            f"The inclusion probabilities of {name} items lie above 0, up to 1; found {show(b[~good][0])}. "
+            "Items that can matter need a chance to be drawn."
+        )
+    if (g < 0).any():
+        raise DesignError(f"The g of a ratio sum f / sum g is at least 0; found {show(g.min())}.")

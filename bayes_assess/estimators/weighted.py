@@ -121,6 +121,10 @@ class Estimate(NamedTuple):
     beta : (...) booleans
         Whether intervals are those of a Beta distribution with the estimate and its variance ([SEME] eq. 29), which
         leave out what no draw has shown yet.
+    by_ratio : (...) booleans
+        Whether they are those of `ratio_interval`.
+    sample : RatioSample, optional
+        Of batches of random size: what that needs.
     """
 
     value: Any
@@ -132,6 +136,8 @@ class Estimate(NamedTuple):
     n_draws: Any
     exact: Any
     beta: Any = False
+    by_ratio: Any = False
+    sample: Any = None
 
 
 def add_steps(sums: Sums, steps: Steps, n_items: Any, stochastic: bool = False) -> Sums:

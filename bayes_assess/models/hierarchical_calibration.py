@@ -90,11 +90,13 @@ def program(cells: Int[Array, " N"], agreements: Int[Array, " N"] | None = None,
     logit = coefficients[0] + coefficients[1] * x
     strength = xp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
     groups = numpyro.plate("group", x.shape[0], dim=-2)
+    told = counts_of(cells, agreements, x.size, 2).reshape(*x.shape, 2)[..., ::-1]
     if x.shape[0] > 1:
         spread = xp.exp(numpyro.sample("log_spread", dist.Normal(*LOG_SPREAD)))
+        near, information = _shift_by_labels(told, logit, strength)
         with groups:
-            logit = logit + spread * numpyro.sample("group_effect", dist.Normal(0.0, 1.0))
-    told = counts_of(cells, agreements, x.size, 2).reshape(*x.shape, 2)[..., ::-1]
+            effect = numpyro.sample("group_effect", charts.NormalNear(near / spread, information * spread**2))
+            logit = logit + spread * xp.asarray(effect)
     with groups, numpyro.plate("bin", x.shape[1], dim=-1):
         expected = xp.asarray(numpyro.deterministic("expected", probability(logit)))
         parameters = strength * xp.stack([expected, 1 - expected], axis=-1)
@@ -102,6 +104,16 @@ def program(cells: Int[Array, " N"], agreements: Int[Array, " N"] | None = None,
         numpyro.deterministic("theta", engine.sigmoid(logit))
     with numpyro.plate("label", len(cells)):
         numpyro.sample("agreement", dist.Bernoulli(logits=xp.ravel(logit)[cells]), obs=agreements)
+
+
+def _shift_by_labels(told: Any, curve: Any, strength: Any) -> tuple[Any, Any]:
+    """Estimate by how much the curve of every group is shifted, (G, 1), and the information of its labels on that."""
+    r, n = told[..., 0], told.sum(-1)
+    share = (r + 1) / (n + 2)
+    information = share * (1 - share) * n * (strength + 1) / (strength + n)
+    whole = information.sum(-1, keepdims=True)
+    found = xp.log((r + 0.5) / (n - r + 0.5)) - curve
+    return (information * found).sum(-1, keepdims=True) / xp.maximum(whole, 1e-9), whole
 
 
 _DATA = [

@@ -15,6 +15,7 @@ from bayes_assess.estimators.finite_pool import mean_absolute_gap, value_draws, 
 from bayes_assess.models.belief import Belief
 from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 from bayes_assess.models.sampled_belief import SampledBelief
+from bayes_assess.models.separate_curves import SeparateCurves
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition, ScoreBins, cross, partition
 from bayes_assess.pool.pool import Pool
@@ -50,6 +51,10 @@ class _CalibrationQuestion(Question):
         """Build the prior of every bin's accuracy; a fixed one counts as two labels."""
         return calibration_prior(cells, prior, strength, self.default_strength)
 
+    def posterior(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K 2"]) -> Belief:
+        """Return what answers are taken from: what the prior has learned from the labels."""
+        return prior.update_counts(counts)
+
     def belief_of_accuracies(self, accuracy: Float[np.ndarray, "S K"], pooled: Belief, seed: int) -> SampledBelief:
         """Return the draws as a belief."""
         return SampledBelief(accuracy, np.zeros(len(accuracy)))
@@ -73,7 +78,7 @@ class _CalibrationQuestion(Question):
 
     def accuracy(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch K"]:
         """Compute the posterior mean accuracy of every bin."""
-        return value_mean(prior.update_counts(counts), counts, pool_size(self, cells))
+        return value_mean(self.posterior(cells, prior, counts), counts, pool_size(self, cells))
 
     def plug_in(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch G"]:
         """Compute the calibration error of the posterior mean accuracies, which [ABA] reports.
@@ -87,12 +92,12 @@ class _CalibrationQuestion(Question):
         """Compute the posterior mean of the expected calibration error, (..., G), or (...) without groups."""
         score = cells.mean_score
         assert score is not None  # `cells` has refused pools without confidence
-        gap = mean_absolute_gap(prior.update_counts(counts), counts, pool_size(self, cells), score)
+        gap = mean_absolute_gap(self.posterior(cells, prior, counts), counts, pool_size(self, cells), score)
         return self._answer((self.shares(cells) * by_group(cells, gap)).sum(-1))
 
     def accuracy_draws(self, cells: Cells, prior: Belief, counts, seed: int, n: int) -> Iterator[np.ndarray]:
         """Draw the accuracies of all bins, some draws at a time, (S, ..., K)."""
-        return value_draws(prior.update_counts(counts), counts, pool_size(self, cells), seed, n)
+        return value_draws(self.posterior(cells, prior, counts), counts, pool_size(self, cells), seed, n)
 
     def group_accuracy(self, cells: Cells, accuracy: Float[np.ndarray, "*batch K"]) -> Float[np.ndarray, "*batch G"]:
         """Add up the bins' accuracies to that of every group; 0 for a group without items."""
@@ -110,7 +115,7 @@ class _CalibrationQuestion(Question):
         found = []
         for start in range(0, len(flat), step):
             some = flat[start : start + step]
-            found.append(self._widened(cells, prior.update_counts(some), some, level, start))
+            found.append(self._widened(cells, self.posterior(cells, prior, some), some, level, start))
         ends = np.concatenate(found).reshape(*counts.shape[:-2], *found[0].shape[1:])
         if draws is None:
             return ends
@@ -141,7 +146,7 @@ class _CalibrationQuestion(Question):
         gap = accuracy - np.asarray(cells.mean_score)
         one_way = (self.shares(cells) * by_group(cells, np.sign(gap.mean(0)) * gap)).sum(-1)
         most = errors
-        if isinstance(posterior, HierarchicalCalibration):
+        if isinstance(posterior, HierarchicalCalibration | SeparateCurves):
             most = self.error_of(cells, drawn(posterior.uncalibrated()))
         return errors, np.maximum(one_way, 0.0), most
 

@@ -12,9 +12,11 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.equivalence import rope_masses_samples
 from bayes_assess.acquisition.rewards import Reward, ScaledVarianceReduction
 from bayes_assess.models.belief import Belief
+from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
+from bayes_assess.models.separate_curves import SeparateCurves
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._comparison import GroupPair
-from bayes_assess.questions.calibration import _CalibrationQuestion, as_bins
+from bayes_assess.questions.calibration import Calibration, _CalibrationQuestion, as_bins
 
 MEASURE = "ece"
 _DRAWS = 4_000
@@ -22,13 +24,27 @@ _NUMBERS = 20_000_000  # drawn at a time
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 
 
+@dataclass(frozen=True, eq=False)
+class CalibrationApart(Calibration):
+    """Calibration errors of groups of which some, by their numbers, learn from their own labels alone."""
+
+    apart: tuple[int, ...] = ()
+
+    def posterior(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K 2"]) -> Belief:
+        """Return what answers are taken from."""
+        if isinstance(prior, HierarchicalCalibration):
+            return SeparateCurves.of(prior, counts, self.apart)
+        return super().posterior(cells, prior, counts)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class TwoCalibrations(GroupPair, _CalibrationQuestion):
     """Which of two groups has the greater calibration error? Made by `Compare`.
 
     D = ECE_1 - ECE_2 has no closed form: its masses are those of 4,000 joint posterior draws. Items are drawn at random
-    from bins of the confidence within the two groups. With few labels per bin draws of either error lie above it, the
-    more the better calibrated the group, so that verdicts lean to equivalence; few bins help.
+    from bins of the confidence within the two groups. By the learned prior each of the two learns from its own labels
+    alone (`SeparateCurves`), as a belief that they are alike would answer the question. With few labels per bin draws
+    of either error lie above it, the more the better calibrated the group, so that verdicts lean to equivalence.
     """
 
     by: Any
@@ -48,6 +64,14 @@ class TwoCalibrations(GroupPair, _CalibrationQuestion):
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a bin is worth: what it takes from a bound of the variance of the difference."""
         return ScaledVarianceReduction(scale=self.shares(cells).ravel() * self.playable(cells))
+
+    def posterior(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K 2"]) -> Belief:
+        """Return what answers are taken from: by the learned prior, each of the two groups by its own labels."""
+        return self.each(cells).posterior(cells, prior, counts)
+
+    def each(self, cells: Cells) -> CalibrationApart:
+        """Return the question about the calibration error of each group, those compared by their own labels."""
+        return CalibrationApart(self.bins, self.by, self.pair(cells), target=self.target)
 
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K 2"]) -> Float[np.ndarray, ""]:
         """Compute the difference of the calibration errors at full labels, first less second."""

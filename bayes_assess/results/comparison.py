@@ -15,7 +15,7 @@ from bayes_assess._tools.text import points
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.models.paired_outcomes import OUTCOMES
-from bayes_assess.questions import Calibration, GroupAccuracy
+from bayes_assess.questions import GroupAccuracy
 from bayes_assess.results._base import Result
 from bayes_assess.results._learned import contradiction
 from bayes_assess.results._verdict import Verdict, pairs_table
@@ -173,9 +173,9 @@ class CalibrationComparisonResult(CompareResult):
     @cached_property
     def _errors(self) -> CalibrationResult:
         """The calibration error of each group by itself."""
-        question = Calibration(self.question.bins, self.question.by, target=self.question.target)
         names = ("prior", "cells", "counts", "level", "design", "seed", "belief")
-        return CalibrationResult(question=question, **{name: getattr(self, name) for name in names})
+        fields = {name: getattr(self, name) for name in names}
+        return CalibrationResult(question=self.question.each(self.cells), **fields)
 
     def table(self) -> Table:
         """Tabulate both groups."""

@@ -81,6 +81,12 @@ class MetricResult(Ordered):
         believed = self._believed()
         if self.guarantee == "credible":
             return believed
+        of_size = "" if self.answer.sample is None else self._of_random_size()
+        return " ".join(filter(None, [self._of_intervals(), of_size, believed]))
+
+    def _of_intervals(self) -> str:
+        if np.any(self.answer.by_ratio):
+            return "Intervals lean on no score: they count what items not drawn could show, by their chances."
         if np.any(self.answer.beta):
             return (
                 "Intervals are those of a Beta distribution with the estimate and its variance, as [SEME] publishes "
@@ -94,7 +100,12 @@ class MetricResult(Ordered):
         )
         if self._draws_labels:
             drawn += " Labels of an item are taken for independent draws: another person might give another one."
-        return f"{drawn} {believed}" if believed else drawn
+        return drawn
+
+    def _of_random_size(self) -> str:
+        biases = zip(self.groups, self.answer.sample.biases(), strict=True)
+        named = ", ".join(f"{name} by about {bias:+.3f}" for name, bias in biases)
+        return f"Batches were of random size, and with so many labels ratios of their sums are biased: {named}."
 
     @cached_property
     def estimate(self) -> Any:
@@ -335,6 +346,7 @@ def measure_answer(design: WeightedDesign, state: WeightedState, order: ScoreOrd
 @x64
 def _measure_answer(design: WeightedDesign, state: WeightedState, order: ScoreOrder | None) -> dict[str, Any]:
     answer, covariance = engine.tree_map(np.asarray, _answered(design, state))
+    answer = design.on_host(answer, state.measure)
     if order is not None and answer.exact:
         table: Any = state.measure.table
         answer = answer._replace(value=order.values(table, np.zeros((1, 1)), np.zeros(1, np.int64))[0])

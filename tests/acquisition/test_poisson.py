@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.acquisition.cell_measure import CellMeasure
@@ -17,7 +16,6 @@ from bayes_assess.acquisition.poisson import (
     expected_distinct,
     importance_probabilities,
     inclusion_probabilities,
-    poisson_sample,
 )
 from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.measures import table_for
@@ -187,26 +185,6 @@ def test_more_distinct_items_than_can_be_drawn_are_refused():
         expected_distinct(q, -1)
     with pytest.raises(DesignError, match="Probabilities"):
         expected_distinct(np.array([1.5]), 1)
-
-
-def test_items_are_included_as_often_as_their_probabilities_say():
-    rng = np.random.default_rng(2)
-    b = np.array([0.0, 1e-2, 0.3, 0.9, 1.0])
-    n, items = 4000, np.tile(b, 4000)
-    drawn = np.zeros(len(items), bool)
-    drawn[poisson_sample(rng, items)] = True
-    count = drawn.reshape(n, -1).sum(0)
-    low, high = stats.binom.ppf([1e-6, 1 - 1e-6], n, b[:, None]).T
-    assert ((low <= count) & (count <= high)).all()
-    pairs = (drawn.reshape(n, -1)[:, 2] & drawn.reshape(n, -1)[:, 3]).sum()  # independent
-    assert stats.binom.ppf(1e-6, n, 0.27) <= pairs <= stats.binom.ppf(1 - 1e-6, n, 0.27)
-
-
-def test_samples_of_large_pools_are_those_of_one_stream():
-    b = np.random.default_rng(3).random(150_000)
-    expected = np.flatnonzero(np.random.default_rng(4).random(150_000) < b)
-    np.testing.assert_array_equal(poisson_sample(np.random.default_rng(4), b), expected)
-    assert poisson_sample(np.random.default_rng(4), np.zeros(0)).shape == (0,)
 
 
 def measure_on(metric, size):

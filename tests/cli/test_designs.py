@@ -34,7 +34,7 @@ def test_options_follow_the_name_and_have_the_kinds_of_their_defaults():
     ("text", "said"),
     [
         ("poison:labels=curve", "There is no design 'poison'"),
-        ("poisson:curve", "poisson has these: n_strata, kind, lam, floor, labels, interval; found 'curve'"),
+        ("poisson:curve", "poisson has these: n_strata, kind, lam, floor, labels, interval, size; found 'curve'"),
         ("poisson:strata=3", "poisson has these"),
         ("thompson:lam=1", "thompson has none; found 'lam=1'"),
         ("poisson:lam=much", "The option lam of poisson is a number; found 'much'"),
@@ -62,3 +62,16 @@ def test_a_study_names_designs_as_they_were_written(pool_file):
     asked = ("--scores", "score", "--question", "metric", "--measure", "f1", "--labels", "label")
     out = done("simulate", pool_file, *asked, "--designs", "passive, poisson:lam=0.5", "--budgets", 10, "--repeats", 3)
     assert "poisson:lam=0.5" in out
+
+
+def test_batches_of_random_size_are_asked_for_and_may_be_empty(pool_file, tmp_path):
+    run, sheet = tmp_path / "run.db", tmp_path / "to_label.csv"
+    asked = ("--scores", "score", "--question", "metric", "--measure", "f1")
+    design = ("--design", "poisson:size=random:floor=0:interval=beta")
+    done("start", pool_file, *asked, *design, "--seed", "1", "--out", run)
+    said = [done("ask", run, "-n", "1", "-o", sheet, "--force") for _ in range(8)]
+    assert any("This batch has no items" in one for one in said)
+    assert any("items to" in one for one in said)
+    study = ("--budgets", "5,10", "--batch", "5", "--repeats", "20")
+    out = done("simulate", pool_file, "--labels", "label", *asked, "--designs", design[1], *study)
+    assert "poisson" in out

@@ -9,7 +9,7 @@ import pytest
 from numpyro.distributions import Normal, biject_to
 from scipy import special, stats
 
-from bayes_assess.models._numerics.charts import LogitDirichlet, ManySizes, log_shares
+from bayes_assess.models._numerics.charts import LogitDirichlet, ManySizes, NormalNear, log_shares
 
 ALPHA = np.array([[0.02, 3.0, 0.5], [40.0, 2e4, 900.0], [1e-3, 1e-3, 1e-3]])
 COUNTS = np.array([[0.0, 5.0, 0.0], [3.0, 1.0, 0.0], [0.0, 0.0, 2.0]])
@@ -98,3 +98,17 @@ def test_sizes_beyond_all_that_have_mass_are_no_wall():
     at = jnp.array([[0.0, 0.0], [8.0, 0.0], [-8.0, 0.0], [0.0, 8.0], [5.0, -5.0]])
     log_density = law.log_prob(onto(at)) + onto.log_abs_det_jacobian(at, onto(at))
     assert float((log_density[0] - log_density[1:]).max()) < 500  # of an exponential, 100,000
+
+
+def test_a_normal_variable_near_an_estimate_stays_standard_and_has_the_posterior_for_unit():
+    near, information = np.array([0.3, -2.0, 5.0]), np.array([0.0, 3.0, 4e4])
+    law = NormalNear(jnp.asarray(near), jnp.asarray(information))
+    z = np.asarray(law.sample(jax.random.key(0), (4_000,)))
+    assert min(stats.kstest(z[:, i], "norm").pvalue for i in range(3)) > 1e-3
+    np.testing.assert_allclose(law.log_prob(jnp.asarray(z)), stats.norm.logpdf(z), rtol=1e-9)
+    onto = biject_to(law.support)
+    # A standard normal z, and an estimate of it with the variance 1 / information, have this posterior.
+    precision = 1 + information
+    np.testing.assert_allclose(onto(jnp.zeros(3)), near * information / precision)
+    np.testing.assert_allclose(onto(jnp.ones(3)) - onto(jnp.zeros(3)), precision**-0.5)
+    assert float(NormalNear().log_prob(0.0)) == pytest.approx(stats.norm.logpdf(0))

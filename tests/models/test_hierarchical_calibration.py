@@ -96,6 +96,24 @@ def test_evidence_and_moments_equal_quadrature(agreements, labels):
 
 
 @pytest.mark.slow
+def test_no_draw_diverges_on_groups_with_many_labels():
+    rng = np.random.default_rng(1)
+    score = np.linspace(0.525, 0.975, 10)
+    shift = rng.normal(0, 0.3, (2, 1)) - 0.5
+    labels = rng.multinomial(1_500, np.full(20, 1 / 20)).reshape(2, 10)
+    right = rng.binomial(labels, special.expit(special.logit(score) + shift))
+    prior = HierarchicalCalibration.from_prior(score=np.tile(score, (2, 1)), size=np.full((2, 10), 500))
+    counts = np.stack([labels - right, right], axis=-1).reshape(-1, 2)
+    draws = ba.fit(
+        program, **prior.program_arguments(counts), progress=False
+    )  # 11 of 4,000 when effects were not centred
+    assert not np.asarray(draws["sample_stats"]["diverging"]).any()
+    posterior = prior.update_counts(counts)
+    theta = ba.posterior_draws(draws, "theta").reshape(-1, 20)
+    np.testing.assert_allclose(theta.mean(0), posterior.mean, atol=0.01)
+
+
+@pytest.mark.slow
 def test_nuts_on_the_program_agrees():
     cells = np.repeat(np.arange(6), LABELS)
     outcomes = np.concatenate([np.arange(n) < r for r, n in zip(AGREEMENTS, LABELS, strict=True)]).astype(int)

@@ -101,3 +101,42 @@ def test_a_pool_without_confidence_and_unknown_groups_are_refused():
         ba.assess(POOL, compared("south"))
     with pytest.raises(ba.errors.BayesAssessError, match="compared with itself"):
         ba.assess(POOL, compared("west", "west"))
+
+
+def overconfident(n_items=6_000):
+    """A pool of calibrated items A, and B whose accuracy is 14.5 points below its confidence; labels of all."""
+    rng = np.random.default_rng(0)
+    confidence, group = rng.uniform(0.5, 1, n_items), rng.integers(0, 2, n_items)
+    right = rng.random(n_items) < np.where(group == 0, confidence, confidence - 0.145)
+    groups = {"site": np.where(group == 0, "A", "B")}
+    pool = ba.Pool(predictions=np.zeros(n_items, int), confidence=confidence, classes=[0, 1], groups=groups)
+    return pool, np.where(right, 0, 1)
+
+
+def test_a_group_learns_from_its_own_labels_alone():
+    pool, labels = overconfident(600)
+    a = ba.assess(pool, ba.Compare("A", "B", by="site", measure="ece", bins=4))
+    ids = np.flatnonzero(pool.groups["site"] == "B")[:80]
+    before = a.result().table()
+    a.tell(ids, labels[ids])
+    after = a.result().table()
+    assert after["ece"][0] == pytest.approx(before["ece"][0], abs=0.01)  # of A, which has no label
+    assert abs(after["ece"][1] - before["ece"][1]) > 0.03
+
+
+@pytest.mark.slow
+def test_intervals_of_the_learned_prior_hold_the_difference_and_verdicts_find_it():
+    pool, labels = overconfident()
+    question = ba.Compare("A", "B", by="site", measure="ece")
+    setting = question.setting(pool, prior="learned")
+    full = question.full_counts(pool, setting.cells, labels, 2)
+    truth = question.truth_of_counts(setting.cells, full)
+    assert truth < -0.1
+    n = 100
+    rng = np.random.default_rng(1)
+    counts = rng.multivariate_hypergeometric(full.ravel(), 100, size=n).reshape(n, *full.shape)
+    low, high = question.interval(setting.cells, setting.prior, counts, 0.95).T
+    held = ((low <= truth) & (truth <= high)).mean()
+    assert held > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n)
+    worse = question.masses(setting.cells, setting.prior, counts).argmax(-1) == 0
+    assert worse.mean() > 0.45  # it was .30 when groups learned from each other

@@ -39,7 +39,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.nn import log_sigmoid, sigmoid, softplus
 from numpyro.distributions import Distribution, biject_to, constraints
-from numpyro.distributions.transforms import Transform
+from numpyro.distributions.transforms import AffineTransform, Transform
 
 from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.models._numerics.special import log_beta
@@ -130,6 +130,48 @@ def log_shares(logits: Float[Array, "*shape P"]) -> Float[Array, "*shape O"]:
 def _stick(alpha: Any) -> tuple[Any, Any]:
     """Return the parameters of every share and of what is left after it."""
     return alpha[..., :-1], jnp.flip(jnp.cumsum(jnp.flip(alpha, -1), -1), -1)[..., 1:]
+
+
+class NormalNear(Distribution):
+    """A standard normal variable, in coordinates that look at what the labels say of it.
+
+    The sampler's coordinate u is z less its mean, in units of its standard deviation, if an estimate `near` of z had
+    the variance 1 / information: without labels z itself (not centred), with many the estimate's error (centred).
+
+    Parameters
+    ----------
+    near, information : (...)
+        None leaves the variable as it is.
+
+    Examples
+    --------
+    >>> law = NormalNear(jnp.array(3.0), jnp.array(99.0))
+    >>> [round(float(biject_to(law.support)(u)), 3) for u in (0.0, 1.0)]
+    [2.97, 3.07]
+    """
+
+    arg_constraints = {}  # noqa: RUF012 - NumPyro's way
+    pytree_data_fields = ("near", "information")
+
+    def __init__(self, near: Any = None, information: Any = None):
+        self.near, self.information = near, information
+        super().__init__(() if near is None else jnp.shape(near), ())
+
+    @property
+    def support(self) -> Any:
+        """Real numbers, with the coordinates of the sampler."""
+        if self.near is None:
+            return constraints.real
+        precision = 1 + self.information
+        return _InChart(constraints.real, AffineTransform(self.near * self.information / precision, precision**-0.5))
+
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+        """Draw standard normal numbers."""
+        return jax.random.normal(key, (*sample_shape, *self.batch_shape))
+
+    def log_prob(self, value: Any, intermediates: Any = None) -> Any:
+        """Log density."""
+        return -0.5 * (value**2 + np.log(2 * np.pi))
 
 
 class _LogitOfBeta(Transform):
