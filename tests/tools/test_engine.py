@@ -99,6 +99,25 @@ def test_steps_are_alike_on_both_engines():
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-15), eager, jax.device_get(compiled))
 
 
+def test_matrices_are_told_apart_and_inverted_alike_on_both_engines():
+    rng = np.random.default_rng(0)
+    one = rng.normal(size=(6, 3, 3))
+    made = one @ np.swapaxes(one, -1, -2)  # positive definite
+    made[1] -= 20 * np.eye(3)
+    made[2] = np.diag([1.0, 0.0, 1.0])  # singular
+    made[3] = [[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]]  # positive diagonal, and yet indefinite
+    made[4] = np.nan
+    with engine.eager():
+        positive, inverse = engine.is_positive_definite(made), engine.inverse(made)
+    assert positive.tolist() == [True, False, False, False, False, True]
+    with jax.enable_x64(True):
+        np.testing.assert_array_equal(positive, engine.is_positive_definite(jnp.asarray(made)))
+        expected = np.asarray(engine.inverse(jnp.asarray(made)))
+    finite = [0, 1, 3, 5]
+    np.testing.assert_allclose(inverse[finite], expected[finite], rtol=1e-9)
+    assert not np.isfinite(inverse[[2, 4]]).all((-1, -2)).any()
+
+
 def test_an_array_that_is_changed_is_a_copy():
     values = np.zeros(3)
     with engine.eager():
