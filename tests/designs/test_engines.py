@@ -101,7 +101,7 @@ def test_of_one_belief_both_engines_expect_the_same_gains(case):
     with engine.eager():
         eager = gains(a._state)
     with jax.enable_x64(True):
-        compiled = gains(jax.tree.map(jnp.asarray, a.design.compiled_state(a._state)))
+        compiled = jax.jit(gains)(jax.tree.map(jnp.asarray, a.design.compiled_state(a._state)))
     assert isinstance(eager, np.ndarray)
     assert 0 < eager.max()
     np.testing.assert_allclose(eager, compiled, rtol=1e-3, atol=1e-5 * eager.max())  # of 32 bits
@@ -398,4 +398,4 @@ def test_what_is_planned_from_an_eager_session_is_compiled():
     a = ba.assess(pool, ba.Metric("f1"), seed=0)
     ids = a.ask(30).ids
     a.tell(ids, labels[ids])
-    assert "more labels" in a.plan(width=0.3).summary()
+    assert "more labels" in a.plan(width=0.3, futures=2).summary()
