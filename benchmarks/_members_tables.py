@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from _campaign_rows import FLOOR
+from _known_rates import KNOWN
 from _pool_means import best_rivals, bootstrap, geometric, heading, jackknife, line, with_error
 
 Row = dict[str, Any]
@@ -22,8 +23,12 @@ def report(rows: list[Row], rivals: list[Row]) -> str:
     parts = []
     for measure in sorted({row["measure"] for row in rows}):
         found = common_pools([row for row in rows if row["measure"] == measure])
-        best = best_rivals([row for row in rivals if row["measure"] == measure])
+        others = [row for row in rivals if row["measure"] == measure]
+        best = best_rivals([row for row in others if row["design"] != KNOWN])
+        known = best_rivals([row for row in others if row["design"] == KNOWN])
         parts += [f"# {measure}\n", *(_tables(found, best) or ["No pool has rows of all sets.\n"])]
+        if known:
+            parts += ["## against the least error if rates of all cells were known\n", against(found, best, known)]
     return "\n".join(parts) if parts else "There are no rows yet."
 
 
@@ -84,6 +89,30 @@ def over_pools(found: Found, best: dict[tuple[str, int], float]) -> str:
                 (coverage.min(initial=1.0), np.nan),
             ]
             lines.append(line([str(labels), name, str(len(rows)), *(with_error(*cell) for cell in cells)]))
+    return "\n".join(lines) + "\n"
+
+
+def against(found: Found, best: dict[tuple[str, int], float], known: dict[tuple[str, int], float]) -> str:
+    """Write squared errors over those of Neyman's allocation to cells of known rates, and these over the best rival's.
+
+    The least error is 0 where fewer items than that are of cells with both outcomes: medians are worth more than means.
+    """
+    lines = [heading("labels kind pools known/rival set mse/known median".split())]
+    first = next(iter(found.values()))
+    for labels in sorted({budget for row in first.values() for budget in row["budgets"]}):
+        for kind in sorted({row["kind"] for row in first.values()}):
+            pools = [p for p, row in first.items() if row["kind"] == kind and (p, labels) in known]
+            if not pools:
+                continue
+            least = np.array([known[p, labels] for p in pools])
+            rival = np.array([best.get((p, labels), np.nan) for p in pools])
+            bound = ((least / rival) ** 2)[np.isfinite(rival)]
+            for name, rows in found.items():
+                own = [rows[p]["rmse"][rows[p]["budgets"].index(labels)] for p in pools]
+                ratios = (np.maximum(own, FLOOR) / least) ** 2
+                numbers = [with_error(*jackknife(geometric, x)) if len(x) else "nan" for x in (bound, ratios)]
+                cells = [str(labels), kind, str(len(pools)), numbers[0], name, numbers[1], f"{np.median(ratios):.2f}"]
+                lines.append(line(cells))
     return "\n".join(lines) + "\n"
 
 

@@ -2,9 +2,10 @@
 
     BAYES_ASSESS_POOLS=folder BAYES_ASSESS_ZOO=zoo.py python benchmarks/study_members.py --set package
         [--measure f1] [--zoo 40] [--campaigns 12] [--minutes 20] [--shard 0/2] [--rows members.jsonl]
-    ... --set "more hidden" --change hidden.prior=.3 curve.unannounced=-30 [--members file.py]
+    ... --set "weaker" --change weak.prior=.3 curve.spike=.7 [--members file.py]
         [--design-options audit=.1]
     ... --rivals [--rival-rows rivals.jsonl]
+    ... --known-rates
     ... --report
 
 The folder holds pools as .npz files (see `tournament.py`), the file has ``pools(n, seed)`` that yields name, scores,
@@ -14,8 +15,9 @@ POSITIVES; accuracy is on pools of many classes, with AGREEMENT: those of the fo
 
 A set starts from the package's table, or from that of the same name in a Python file. --change replaces constants, of
 all members with "all." for the name; the prior probabilities that are left share what remains. Every pool has one row
-of `variance_reduction` per set, and one per rival that all sets share; --report compares sets on the pools that all of
-them have. Rows of one set have one table and one design: others are refused.
+of `variance_reduction` per set, and one per rival that all sets share; --known-rates adds what anybody could reach who
+knew the rates of all cells (`_known_rates.py`). --report compares sets on the pools that all of them have. Rows of one
+set have one table and one design: others are refused.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from typing import Any
 import numpy as np
 from _campaign_rows import campaign_row
 from _confidence_pools import pools as confidence_pools
+from _known_rates import KNOWN, known_rates_row
 from _members_tables import report
 from _pools import binaries, folder, load, wholes, zoo
 from _rows import Clock, Rows, add_row_options, read_rows, sharded
@@ -56,9 +59,9 @@ def changed(members: Members, changes: list[str]) -> Members:
     Examples
     --------
     >>> from bayes_assess.models.curve_members import POSITIVES
-    >>> found = changed(POSITIVES, ["hidden.prior=0.5", "all.bend=0.8"])
+    >>> found = changed(POSITIVES, ["weak.prior=0.555", "all.bend=0.8"])
     >>> found.prior.round(3).tolist(), found.bend.round(3).tolist()
-    ([0.3, 0.1, 0.5, 0.033, 0.067], [0.8, 0.8, 0.8, 0.8, 0.8])
+    ([0.315, 0.1, 0.03, 0.555], [0.8, 0.8, 0.8, 0.8])
     """
     columns: dict[str, np.ndarray] = {}
     given = np.zeros(len(members.names), bool)
@@ -119,6 +122,9 @@ def run(rows: Rows, designs: dict[str, Any], common: dict[str, Any], options: ar
                 print(f"Stopped after {options.minutes:g} minutes; the same command goes on.")
                 return
             pool, labels = made()
+            if design == KNOWN:
+                rows.add(row | known_rates_row(pool, labels, options.measure, options.budgets) | {"facts": facts})
+                continue
             found = campaign_row(
                 pool, labels, options.measure, played, options.budgets, options.campaigns, options.batch
             )
@@ -155,6 +161,7 @@ def main(arguments: list[str] | None = None) -> None:
     add_row_options(parser, "members.jsonl")
     parser.add_argument("--rival-rows", default="rivals.jsonl")
     parser.add_argument("--rivals", action="store_true", help="run the designs that sets are compared with")
+    parser.add_argument("--known-rates", action="store_true", help="run the bound that sets are compared with")
     parser.add_argument("--set", default="package", help="what the set of members is called")
     parser.add_argument("--members", help="Python file with POSITIVES or AGREEMENT")
     parser.add_argument("--change", nargs="*", default=[], metavar="MEMBER.COLUMN=NUMBER")
@@ -174,7 +181,10 @@ def main(arguments: list[str] | None = None) -> None:
     if table_of(options.measure) == "POSITIVES" and next(cases(options), None) is None:
         sys.exit("Set BAYES_ASSESS_POOLS to a folder of pools or BAYES_ASSESS_ZOO to a generator; nothing was run.")
     keep_compiled()
-    if options.rivals:
+    if options.known_rates:
+        options.campaigns = 0
+        run(Rows(options.rival_rows, KEY), {KNOWN: None}, {"measure": options.measure, "set": KNOWN}, options)
+    elif options.rivals:
         common = {"measure": options.measure, "set": "rivals"}
         run(Rows(options.rival_rows, KEY), dict(zip(RIVALS, RIVALS, strict=True)), common, options)
     else:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float
@@ -64,6 +65,11 @@ class AskedDeviations:
     def risk(self, mass: Float[Array, "K 2"]) -> Float[Array, " D"]:
         """Compute the sum of mass times mean loss."""
         return xp.einsum("kc,kcd->d", xp.asarray(mass), xp.asarray(self.mean))
+
+    def risks(self, mass: Float[Array, "K 2"], group: Any, n_groups: int) -> Float[Array, "G D"]:
+        """Compute the same sums over the cells of every group."""
+        per_cell = xp.einsum("kc,kcd->kd", xp.asarray(mass), xp.asarray(self.mean))
+        return engine.at(xp.zeros((n_groups, per_cell.shape[1])))[group].add(per_cell)
 
     def norms(self, risk: Float[Array, " D"]) -> Float[Array, "K 2"]:
         """Return how far a label of every cell can be expected to move the measure."""

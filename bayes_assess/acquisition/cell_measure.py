@@ -98,6 +98,11 @@ class CellMeasure:
         """Compute R = sum of mass times loss; masses are shares of the pool, by cell and label."""
         return self.table.mean(self.by_attribute(mass))
 
+    def risks(self, mass: Float[Array, "K C"], group: Integers, n_groups: int) -> Float[Array, "G D"]:
+        """Compute the same sums over the cells of every group."""
+        nothing = xp.zeros((n_groups, self.n_attributes, mass.shape[1]), mass.dtype)
+        return self.table.mean(engine.at(nothing)[group, self.attribute].add(mass))
+
     def norms(self, risk: Float[Array, " D"]) -> Float[Array, "K C"]:
         """Compute ||Dg(R) l|| for items of every cell with every label."""
         return xp.sqrt(self.table.squared_norms(risk))[self.attribute]

@@ -27,6 +27,7 @@ from bayes_assess.campaigns.stochastic_assessment import StochasticAssessment
 from bayes_assess.designs import COMPILED, DESIGNS, Design, check_campaign, find_design, find_engine
 from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign, find_curve_design
 from bayes_assess.errors import DesignError, JournalError, PriorError, QuestionError
+from bayes_assess.measures import MEASURES
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
@@ -84,9 +85,10 @@ def assess(
         How the pool was read, kept in the journal for the command line; nothing else looks at it.
     engine : {"eager", "compiled"}, optional
         What runs the steps: NumPy, which answers at once, or programs compiled by JAX, which take seconds to compile
-        and are several times faster after that. By default NumPy where the pool has up to 1,000 cells. For a thousand
-        labels and more the other is worth it. Both ask alike up to rounding, and the journal says which it was. Designs
-        and priors of your own classes are always compiled.
+        and are several times faster after that. By default NumPy where the pool has up to 1,000 cells, with the
+        published designs of measures up to 20,000. For a thousand labels and more the other is worth it. Both ask
+        alike up to rounding, and the journal says which it was. Designs and priors of your own classes are always
+        compiled.
 
     Returns
     -------
@@ -206,8 +208,9 @@ def _start(pool, question, design, prior, prior_strength, seed, oracle, engine) 
         names = ", ".join(QUESTIONS)
         found, meant = type(question).__name__, ""
         if isinstance(question, str):
-            near = near_names(question, QUESTIONS)
-            found, meant = repr(question), f" Did you mean ba.{near[0]}(...)?" if near else ""
+            near = [f"ba.{name}(...)" for name in near_names(question, QUESTIONS)]
+            near = near or [f"ba.Metric({name!r})" for name in near_names(question, MEASURES, end="_score")]
+            found, meant = repr(question), f" Did you mean {near[0]}?" if near else ""
         raise QuestionError(f"A question is one of {names}; found {found}.{meant}")
     seed = checked_seed(seed)
     question = question.for_pool(pool)

@@ -108,7 +108,7 @@ class WeightedDesign(Design):
     """Base of designs that draw items with known probabilities: subclasses say how, and how labels are weighed."""
 
     needs_f_measure: ClassVar[bool] = False
-    eager_up_to: ClassVar[int] = 1000
+    eager_up_to: ClassVar[int] = 20_000  # where compiling pays off after about a thousand labels
 
     def __post_init__(self) -> None:
         """Check the options; every class checks its own and passes on."""

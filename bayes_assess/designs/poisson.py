@@ -35,6 +35,7 @@ from bayes_assess.designs._label_models import CurveLabels, LabelDraws, LabelMod
 from bayes_assess.designs._poisson_rounds import Rounds
 from bayes_assess.designs._stratifying import Stratifying
 from bayes_assess.designs._weighted import WeightedState, check_interval, covering
+from bayes_assess.designs.variance_reduction import VarianceReduction
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.ratio_interval import RatioSample, ratios_of
 from bayes_assess.estimators.weighted import Draws, Estimate, Steps
@@ -132,6 +133,11 @@ class Poisson(Stratifying):
     def longest(self, n: int) -> int:
         """Return a size that a batch exceeds with a probability below e^-50, by Bernstein's inequality."""
         return n + math.ceil(10 * math.sqrt(n)) + 60 if self.random_size else n
+
+    @property
+    def eager_up_to(self) -> int:  # type: ignore[override]
+        """Cells, up to which sessions run on NumPy: curves have many draws of every cell."""
+        return VarianceReduction.eager_up_to if self.labels == "curve" else super().eager_up_to
 
     @property
     def one_by_one(self) -> bool:  # type: ignore[override]

@@ -73,7 +73,7 @@ class Posterior(NamedTuple):
     strength : (n, K)
         Labels that the curve counts as in every cell.
     cautious : (n,) booleans
-        Whether the curve is of a member that is a precaution.
+        Whether the curve takes positives to hide, which is a precaution.
     design_interval : (k, 2)
         Intervals that lean on random items alone.
     audits : (K, 2) integers
@@ -336,7 +336,7 @@ class VarianceReduction(Design):
 
     def record(self, state: BeliefState) -> Any:
         """Return what the answer is computed from."""
-        share, strength, member = state.belief.weighted(_N_LOOK)
+        share, strength, cautious = state.belief.weighted(_N_LOOK)
         return (
             share,
             strength,
@@ -345,7 +345,7 @@ class VarianceReduction(Design):
             state.counts,
             state.settled_counts,
             state.audit.bets,
-            state.belief.members.precaution[member] > 0,
+            cautious,
             state.complete,
         )
 
@@ -381,7 +381,7 @@ class VarianceReduction(Design):
     def _posterior(self, state: BeliefState, seed: int, level: float, n: int, order: ScoreOrder | None) -> Posterior:
         table_size = state.measure.n_attributes * state.measure.n_outcomes
         n = min(n, max(_FEWEST_RESULT, _RESULT_NUMBERS // table_size))
-        share, strength, member = drawn(state.belief, n)
+        share, strength, cautious = drawn(state.belief, n)
         audit, events = state.audit, state.belief.counts.astype(np.int64)
         completed = Completion(state.event, state.row, state.errors, state.counts)
         hits = np.take_along_axis(audit.counts, np.asarray(state.event)[:, None], 1)[:, 0]
@@ -392,7 +392,7 @@ class VarianceReduction(Design):
             draws=measure_draws(rng, state.measure, share, strength, events, completed, order=order),
             curves=share,
             strength=strength,
-            cautious=state.belief.members.precaution[member] > 0,
+            cautious=cautious,
             design_interval=design_intervals(audit, bets, settled, state.measure, level)[0],
             audits=np.stack([audit.counts.sum(1) - hits, hits], axis=-1),
             events=events,

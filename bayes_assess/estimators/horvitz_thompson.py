@@ -14,6 +14,8 @@ from scipy import special
 
 from bayes_assess._tools.shapes import Float
 
+_ROUNDING = 1e-12  # within which a value is at an end of the range
+
 
 def ratio_bias(total: Float[np.ndarray, " 2"], covariance: Float[np.ndarray, "2 2"]) -> float:
     r"""Estimate by how much the ratio of two unbiased totals is too great on average, to first order.
@@ -72,6 +74,7 @@ def beta_interval(value: Any, variance: Any, level: float = 0.95) -> Float[np.nd
     """
     v, m = np.asarray(variance, np.float64), np.asarray(value, np.float64)
     m, v = np.broadcast_arrays(m, v)
+    m = np.where(np.abs(m - np.round(m)) < _ROUNDING, np.round(m), m)
     inside, some = (m > 0) & (m < 1), v > 0
     total = np.where(inside & some, m * (1 - m) / np.where(some, v, 1.0) - 1, 0.0)
     fits = total > 0

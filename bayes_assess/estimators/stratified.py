@@ -143,6 +143,5 @@ def stratified_draws(
     weights = n / n_items * (known + draws.new * strata.per_label[group][:, None])
     squares = (n / n_items) ** 2 * draws.new * strata.spread[group][:, None]
     scale = draws.n_new / n_items * strata.centre
-    apart = xp.where((group == xp.arange(measure.n_blocks)[:, None])[:, :, None], draws.new, 0.0)
-    centres = engine.vmap(measure.risk)(scale[:, None, None] * apart)
+    centres = scale[:, None] * measure.risks(draws.new, group, measure.n_blocks)
     return draws._replace(n=n, weights=weights, squares=squares), centres

@@ -52,11 +52,13 @@ N_SMOOTH = 8  # smooth functions
 GROUP_EFFECTS = ("effect", "steepness", "lapses")  # u, v, l
 _FEW_GROUPS = 8  # beyond so many there is but the first, as particles follow about 40 parameters
 PARAMETERS = ("shift", "slope", "prediction", "score", "unannounced", "lapse", "roughness", "strength", "bend")
+_UNANNOUNCED = PARAMETERS.index("unannounced")
 _DIMENSION = len(PARAMETERS) + N_SMOOTH
 
 _N_PARTICLES = 256
 _N_DECIDING = 128  # of all members together, on which decisions are taken
 _LEAST, _LEAST_OTHER = 1e-9, 1e-6  # of the event and of its absence, at which 32 bits do not underflow
+_BELOW_1 = 1 - 2.0**-20  # whose quantile has a derivative in 32 bits
 _BLOCK = 32  # labelled cells whose likelihood is computed at once
 
 
@@ -126,7 +128,10 @@ def rates(
     if effects.shape[1] > 1:
         lapse = lapse + member.group_lapse_sd * effects[:, 2]
     announced = sigmoid(coordinates.log_odds - xp.where(which == 0, tau, 0.0))
-    phi = xp.exp(member.unannounced + member.unannounced_sd * at["unannounced"])
+    # A spike at 0, and quantiles of the slab beyond it.
+    beyond = xp.clip(engine.ndtr(-at["unannounced"]) / (1 - member.spike), _LEAST, 1.0)
+    quantile = xp.where(member.spike > 0, -engine.ndtri(xp.minimum(beyond, _BELOW_1)), at["unannounced"])
+    phi = xp.where(beyond < 1, xp.exp(member.unannounced + member.unannounced_sd * quantile), 0.0)
     gamma = xp.minimum(phi * announced, 0.5)
     nu = xp.exp(xp.clip(member.strength + member.strength_sd * at["strength"], -2.0, 16.0))[:, None]
     by_particle = intercept, slope, delta, member.score_sd * at["score"], gamma, kappa
@@ -313,11 +318,17 @@ class CurveState:
         uneven = smc.uneven(seen, self.log_prior)
         return engine.cond(uneven.any(), lambda state: _moved(state, uneven), lambda state: state, learned)
 
-    def weighted(self, n: int) -> tuple[Float[Array, "n K"], Float[Array, "n K"], Int[Array, " n"]]:
-        """Draw `n` curves with their strengths by their weights, (n, K) each, and the member of each, (n,)."""
+    @property
+    def cautious(self) -> Bool[Array, "B S"]:
+        """Whether a particle takes positives to hide: a precaution."""
+        beyond = engine.ndtr(-self.particles.place[..., _UNANNOUNCED]) / (1 - self.members.spike[:, None])
+        return (self.members.spike[:, None] > 0) & (beyond < 1)
+
+    def weighted(self, n: int) -> tuple[Float[Array, "n K"], Float[Array, "n K"], Bool[Array, " n"]]:
+        """Draw `n` curves with their strengths by their weights, (n, K) each, and whether they are `cautious`, (n,)."""
         weight = smc.log_joint_weight(self.particles, self.log_prior)
         chosen = smc.resampled(0.5, weight.ravel(), n)
-        return _flat(self.share)[chosen], _flat(self.strength)[chosen], chosen // self.share.shape[1]
+        return _flat(self.share)[chosen], _flat(self.strength)[chosen], self.cautious.ravel()[chosen]
 
 
 def start(seed: int, members: Members, coordinates: Coordinates, n_particles: int = _N_PARTICLES) -> CurveState:
@@ -357,12 +368,12 @@ def start(seed: int, members: Members, coordinates: Coordinates, n_particles: in
 
 def drawn(
     state: CurveState, n: int
-) -> tuple[Float[np.ndarray, "n K"], Float[np.ndarray, "n K"], Int[np.ndarray, " n"]]:
-    """Draw `n` curves with strengths and members by their weights, on the host: what `CurveState.weighted` does."""
+) -> tuple[Float[np.ndarray, "n K"], Float[np.ndarray, "n K"], Bool[np.ndarray, " n"]]:
+    """Draw `n` curves by their weights, on the host: what `CurveState.weighted` does."""
     held, members = engine.fetched((state.particles, state.members))
     chosen = _by_weight(_log_joint_weight(members, held), n)
-    share, strength = engine.fetched((state.share, state.strength))
-    return _flat(share)[chosen], _flat(strength)[chosen], chosen // share.shape[1]
+    share, strength, cautious = engine.fetched((state.share, state.strength, state.cautious))
+    return _flat(share)[chosen], _flat(strength)[chosen], cautious.ravel()[chosen]
 
 
 def _flat(values: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from bayes_assess._tools.pytrees import register_dataclass, tree_map
 
 _NEVER = -30.0  # log odds of a share that is 0
+_NOTHING = {"bend": 1.0, "unannounced": _NEVER, "lapse": _NEVER}
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,12 @@ class Members:
     prediction, prediction_sd : of delta.
     score_sd : of zeta.
     unannounced, unannounced_sd : of log phi.
+    spike : probability that phi is 0, beside which it is log-normal: a slab. Draws of a slab are a precaution: they
+        move intervals, and estimates only as far as they are more probable than not. Without a spike there is none.
     lapse, lapse_sd : of logit lambda.
     roughness, roughness_sd : of log s.
     strength, strength_sd : of log nu.
     relative : rho, 1 where cells scatter relative to their odds, 0 where they scatter alike in their rates.
-    precaution : 1 of members that move intervals, and estimates only as far as they are more probable than not.
     group_sd, group_slope_sd, group_lapse_sd : of u, v and l, the effects of groups.
     heavy : how heavy the tails of log b and delta are: sinh(heavy u) / heavy in the place of a normal u; 0: normal.
     names : what the members are called.
@@ -55,6 +57,7 @@ class Members:
     score_sd: Any
     unannounced: Any
     unannounced_sd: Any
+    spike: Any
     lapse: Any
     lapse_sd: Any
     roughness: Any
@@ -62,7 +65,6 @@ class Members:
     strength: Any
     strength_sd: Any
     relative: Any
-    precaution: Any
     group_sd: Any
     group_slope_sd: Any
     group_lapse_sd: Any
@@ -73,7 +75,7 @@ class Members:
     def of(cls, **members: dict[str, float]) -> Members:
         """Build the table from a dictionary of constants per member; what is left out is 0, and kappa is 1."""
         columns = [field.name for field in fields(cls) if field.name != "names"]
-        default = dict.fromkeys(columns, 0.0) | {"bend": 1.0, "unannounced": _NEVER, "lapse": _NEVER}
+        default = dict.fromkeys(columns, 0.0) | _NOTHING
         rows = [default | constants for constants in members.values()]
         table = {name: np.array([row[name] for row in rows], np.float32) for name in columns}
         return cls(**table | {"coordinate": table["coordinate"].astype(np.int32)}, names=tuple(members))
@@ -91,7 +93,7 @@ def _logit(share: float) -> float:
 
 
 _CURVE = {
-    "prior": 0.48,
+    "prior": 0.63,
     "shift_sd": 1.0,
     "slope": 4.0,
     "slope_sd": 0.7,
@@ -106,15 +108,18 @@ _CURVE = {
     "relative": 1.0,
     "heavy": 0.8,
 }
-_HIDDEN = {"prior": 0.2, "unannounced": math.log(0.3), "unannounced_sd": 1.5, "precaution": 1.0}
+# In one pool of five positives hide, three to ten that are announced in the median.
+_HIDDEN = {"spike": 0.8, "unannounced": math.log(0.3), "unannounced_sd": 1.5}
 # Where two systems differ at the same ranks, the odds that the one is right are e^1.4 times those of the other.
 _SYSTEMS = {"group_sd": 1.0}
 
 POSITIVES = Members.of(
-    curve=_CURVE | _SYSTEMS,
-    bent=_CURVE | _SYSTEMS | {"prior": 0.16, "bend": 0.6, "bend_sd": 0.25},
-    hidden=_CURVE | _SYSTEMS | _HIDDEN,
-    score=_CURVE | _SYSTEMS | {"prior": 0.05, "coordinate": 1, "shift_sd": 1.5, "slope": 2.0, "slope_sd": 1.0},
+    curve=_CURVE | _SYSTEMS | _HIDDEN,
+    bent=_CURVE | _SYSTEMS | _HIDDEN | {"prior": 0.2, "bend": 0.6, "bend_sd": 0.25},
+    score=_CURVE
+    | _SYSTEMS
+    | _HIDDEN
+    | {"prior": 0.06, "coordinate": 1, "shift_sd": 1.5, "slope": 2.0, "slope_sd": 1.0},
     weak=_SYSTEMS
     | {
         "prior": 0.11,

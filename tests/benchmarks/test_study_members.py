@@ -7,6 +7,7 @@ import pytest
 import study_members
 from _campaign_rows import scores_of
 from _confidence_pools import pools as confidence_pools
+from _known_rates import KNOWN, known_rates_row
 from _members_tables import common_pools, left_out, report
 from _padded import PaddedMetric
 from _rows import Clock, Rows, by_budget, read_rows, sharded, write_csv
@@ -77,18 +78,18 @@ def test_interval_scores_count_what_lies_outside_forty_times():
 
 
 def test_changed_priors_keep_their_values_and_the_others_their_proportions():
-    found = changed(POSITIVES, ["hidden.prior=0.4", "curve.bend=0.8"])
-    assert found.prior[POSITIVES.names.index("hidden")] == pytest.approx(0.4)
+    found = changed(POSITIVES, ["weak.prior=0.4", "curve.bend=0.8"])
+    assert found.prior[POSITIVES.names.index("weak")] == pytest.approx(0.4)
     assert found.prior.sum() == pytest.approx(1)
-    assert found.prior[0] / found.prior[1] == pytest.approx(3)
+    assert found.prior[0] / found.prior[1] == pytest.approx(POSITIVES.prior[0] / POSITIVES.prior[1])
     assert found.bend[0] == np.float32(0.8)
     assert found.bend[2] == POSITIVES.bend[2] != np.float32(0.8)
-    with pytest.raises(SystemExit, match=r"hiden\.prior"):
-        changed(POSITIVES, ["hiden.prior=0.4"])
+    with pytest.raises(SystemExit, match=r"waek\.prior"):
+        changed(POSITIVES, ["waek.prior=0.4"])
 
 
 def test_questions_mix_the_members_of_the_study_and_the_packages_own_afterwards():
-    pool, other = ba.Pool(scores=[0.2, 0.8]), changed(POSITIVES, ["hidden.prior=0.4"])
+    pool, other = ba.Pool(scores=[0.2, 0.8]), changed(POSITIVES, ["weak.prior=0.4"])
     with using("POSITIVES", other):
         assert ba.Metric("f1").subject(pool).members is other
     assert ba.Metric("f1").subject(pool).members is POSITIVES
@@ -109,9 +110,21 @@ def test_tables_have_the_numbers_worked_out_by_hand():
         row("new", "b", [0.1, 0.1], [0.04, 0.02], [1.0, 1.0], hidden=0.3),
         row("new", "a", [0.2, 0.2], [0.02, 0.02], [1.0, 0.9]),  # in another order, and without c
     ]
-    rivals = [{"measure": "f1", "pool": pool, "budgets": [50], "rmse": [rmse]} for pool, rmse in
-              [("a", 0.04), ("a", 0.02), ("b", 0.04)]]  # fmt: skip
+    others = [
+        ("oasis", "a", 0.04),
+        ("adaptive", "a", 0.02),
+        ("adaptive", "b", 0.04),
+        (KNOWN, "a", 0.01),
+        (KNOWN, "b", 0.02),
+    ]
+    rivals = [
+        {"measure": "f1", "design": design, "pool": pool, "budgets": [50], "rmse": [rmse]}
+        for design, pool, rmse in others
+    ]
     lines = report(rows, rivals).splitlines()
+    least = lines[lines.index("## against the least error if rates of all cells were known") :]
+    assert least[4] == "| 50 | zoo | 2 | 0.25 ± 0 | base | 8 ± 6 | 10.00 |"  # (.01 / .02)^2; 2^2 and 4^2
+    assert least[5] == "| 50 | zoo | 2 | 0.25 ± 0 | new | 4 ± 0 | 4.00 |"
     all_made = lines[lines.index("## made pools") :]
     # Scores: sqrt(.1 .4) = .2, and sqrt(.2 .1); of pairs sqrt(2 / 4). MSE: sqrt(1 4) = 2 and 1. An error of a
     # geometric mean by the jackknife of two: half of what lies between the two.
@@ -122,6 +135,22 @@ def test_tables_have_the_numbers_worked_out_by_hand():
     assert all_made[5].endswith("| 1 |")
     hidden = lines[lines.index("## made pools with hidden positives") :]
     assert hidden[4].startswith("| 50 | base | 1 | 0.4 | 1 | 0.08 | 4 | 4 | 4 | 0.5 | 0.5 | 0.5 |")
+
+
+def test_the_least_error_of_one_cell_is_that_of_a_simple_random_sample():
+    labels = np.arange(100) < 40
+    pool = ba.Pool(scores=np.full(100, 0.7))
+    found = known_rates_row(pool, labels.astype(int), "precision", [20, 50, 100])
+    assert found["budgets"] == [20, 50]
+    expected = [np.sqrt(0.4 * 0.6 * 100 / 99 * (1 / n - 1 / 100)) for n in (20, 50)]
+    assert found["rmse"] == pytest.approx(expected)
+
+
+def test_of_two_cells_the_one_whose_labels_are_alike_needs_none():
+    labels = np.r_[np.zeros(60, int), np.arange(40) % 2]
+    pool = ba.Pool(scores=np.r_[np.full(60, 0.1), np.full(40, 0.9)])
+    found = known_rates_row(pool, labels, "accuracy", [10, 40, 60])
+    assert found["rmse"] == pytest.approx([0.4 * np.sqrt(0.25 * 40 / 39 * (1 / 10 - 1 / 40)), 0, 0], abs=1e-8)
 
 
 def test_the_set_is_chosen_without_the_pool_that_is_left_out():
@@ -193,7 +222,7 @@ def test_a_run_makes_a_row_per_pool_and_goes_on_where_it_stopped(tmp_path, monke
     assert all(len(one["score"]) == 2 for one in rows)
     assert json.dumps(rows[0]["facts"]) == '{"hidden": 0.1}'
     with pytest.raises(SystemExit, match="its own name"):
-        main([*common, "--change", "hidden.prior=0.4"])
+        main([*common, "--change", "weak.prior=0.4"])
     capsys.readouterr()
     main([*files, "--report"])
     assert "| 20 | package | 2 |" in capsys.readouterr().out

@@ -671,6 +671,8 @@ def test_names_that_are_nearly_right_get_a_suggestion(tmp_path, pool_file):
     assert "Did you mean 'thompson'?" in refused("start", pool_file, "--design", "thomson", "--out", out)
     with pytest.raises(ba.QuestionError, match=r"found 'Metrik'. Did you mean ba.Metric\(...\)?"):
         ba.assess(ba.Pool(predictions=["a", "b"]), "Metrik")
+    with pytest.raises(ba.QuestionError, match=r"found 'f1'. Did you mean ba.Metric\('f1'\)?"):
+        ba.assess(ba.Pool(predictions=["a", "b"]), "f1")
 
 
 def test_a_question_mark_for_a_label_names_the_option(run):

@@ -123,6 +123,7 @@ WEIGHED = {
     "as in SEME": designs.Importance(n_strata=16, lam=0.9, floor=0.0, interval="beta"),
     "poisson": designs.Poisson(n_strata=16),
     "poisson by a curve": designs.Poisson(n_strata=16, labels="curve"),
+    "poisson of random size": designs.Poisson(n_strata=16, size="random"),
     "oasis": designs.Oasis(n_strata=16),
     "adaptive": designs.Adaptive(n_strata=16),
     "adaptive, flat": designs.Adaptive(n_strata=16, depth=1, stage=5, decay="labels"),
@@ -155,8 +156,11 @@ def test_both_engines_draw_and_weigh_alike(name, case):
     assert asked == asked_compiled
     # Curves have 32 bits.
     close = {"rtol": 1e-6, "atol": 1e-8} if name == "poisson by a curve" else {"rtol": 1e-11, "atol": 1e-13}
-    for value in ("estimate", "interval", "standard_error", "n_effective", "covariance"):
+    kept = ("covariance",) if eager.all_covariances is not None else ()  # not of hundreds of thresholds
+    for value in ("estimate", "interval", "n_effective", *kept):
         np.testing.assert_allclose(getattr(eager, value), getattr(compiled, value), **close)
+    # Variances, as roots of what is 0 but for rounding are far apart.
+    np.testing.assert_allclose(eager.standard_error**2, compiled.standard_error**2, **close)
 
 
 def drawn_labels(runs_on, design):

@@ -314,7 +314,7 @@ def test_hidden_positives_move_the_interval_and_only_labels_the_estimate():
     # One in 401 says what it says: no more than the share of 401, and no less than the one.
     assert 2 * 24 / (24 + 30 + len(ALIKE) / 401) < after.estimate < 2 * 24 / (24 + 31)
     assert after.interval[0] < result.interval[0]
-    assert after.interval[1] == pytest.approx(2 * 24 / (24 + 31), abs=1e-12)
+    assert after.estimate < after.interval[1] <= 2 * 24 / (24 + 31) + 1e-12
 
 
 MANY = np.random.default_rng(3).dirichlet([0.5] * 4, 300)

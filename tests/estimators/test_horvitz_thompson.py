@@ -36,6 +36,11 @@ def test_beta_intervals_at_the_ends_have_a_width_unless_exact():
         assert beta_interval(value, variance).tolist() == [0, 1]
 
 
+@pytest.mark.parametrize(("end", "near"), [(0.0, 1e-16), (1.0, 1 - 2.0**-53)])
+def test_rounding_does_not_take_the_interval_from_an_end(end, near):
+    np.testing.assert_allclose(beta_interval(near, 1e-3), beta_interval(end, 1e-3), atol=1e-15)
+
+
 def test_the_ratio_of_independent_draws_is_off_by_its_first_order_bias():
     """F1 of Poisson samples of 60 labels is too great: missed positives are seldom drawn, and then weigh much."""
     rng = np.random.default_rng(0)

@@ -164,7 +164,7 @@ def explicit_tree(children: Any) -> ExplicitTree:
 
     Examples
     --------
-    >>> explicit_tree([[2, 0], 1]).sums(jnp.array([1, 2, 4]))[1].tolist()  # the family of 0 and 2, and block 1
+    >>> explicit_tree([[2, 0], 1]).sums(np.array([1, 2, 4]))[1].tolist()  # the family of 0 and 2, and block 1
     [5, 2]
     """
     whole = nested(children)

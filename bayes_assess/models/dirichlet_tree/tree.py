@@ -95,7 +95,7 @@ class Tree:
 
         Examples
         --------
-        >>> [level.tolist() for level in Tree(3).sums(jnp.array([1, 2, 4]))]
+        >>> [level.tolist() for level in Tree(3).sums(np.array([1, 2, 4]))]
         [[7], [3, 4], [1, 2, 4]]
         """
         levels = [xp.asarray(values)]
@@ -108,7 +108,7 @@ class Tree:
 
         Examples
         --------
-        >>> Tree(3).spread(jnp.array([10, 20]), level=2).tolist()
+        >>> Tree(3).spread(np.array([10, 20]), level=2).tolist()
         [10, 10, 20]
         """
         return xp.repeat(xp.asarray(values), self.branching, axis=-1)[..., : self.n_nodes(level)]
@@ -118,7 +118,7 @@ class Tree:
 
         Examples
         --------
-        >>> Tree(3).shares(jnp.array([1.0, 3.0, 5.0]), level=2).tolist()
+        >>> Tree(3).shares(np.array([1.0, 3.0, 5.0]), level=2).tolist()
         [0.25, 0.75, 1.0]
         """
         return xp.asarray(values) / self.spread(self.siblings(values, level).sum(-1), level)
@@ -128,7 +128,7 @@ class Tree:
 
         Examples
         --------
-        >>> Tree(3).siblings(jnp.array([1, 2, 4]), level=2).tolist()
+        >>> Tree(3).siblings(np.array([1, 2, 4]), level=2).tolist()
         [[1, 2], [4, 0]]
         """
         children = _pad(xp.asarray(values), self.n_nodes(level - 1) * self.branching)
