@@ -9,6 +9,7 @@ demo: $(VENV)/demo.stamp
 	$(BIN)/bayes-assess demo
 
 test: $(VENV)/dev.stamp
+	$(BIN)/python -m compileall -q bayes_assess  # as installing does, for all processes that the tests start
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(PYTEST_ARGS)
 
 # With the statistical tests, the notebooks and the README, which take about an hour on two cores. Programs are optimised

@@ -13,7 +13,6 @@ import os
 import platform
 import time
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
 SWITCH = "BAYES_ASSESS_CACHE"
@@ -58,6 +57,8 @@ def cache_folder() -> Path | None:
     chosen = os.environ.get(SWITCH, "")
     if chosen.lower() in _OFF:
         return None
+    from importlib.metadata import version  # takes long to import, and most sessions compile nothing
+
     try:
         home = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         folder = home / "bayes-assess" / f"{_processor()}-jaxlib-{version('jaxlib')}"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpyro as numpyro
     import numpyro.distributions as dist
     from jax import lax as lax
+    from scipy import optimize as optimize
     from scipy import stats as stats
 else:
 
@@ -39,7 +40,8 @@ else:
             return found
 
     jax, jnp, lax = _Lazy("jax"), _Lazy("jax.numpy"), _Lazy("jax.lax")
-    numpyro, dist, stats = _Lazy("numpyro"), _Lazy("numpyro.distributions"), _Lazy("scipy.stats")
+    numpyro, dist = _Lazy("numpyro"), _Lazy("numpyro.distributions")
+    optimize, stats = _Lazy("scipy.optimize"), _Lazy("scipy.stats")
 
 
 class _Compiled:

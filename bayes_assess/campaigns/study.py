@@ -15,7 +15,7 @@ from bayes_assess.errors import BudgetError, QuestionError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import Question
-from bayes_assess.results.plots import label_curves
+from bayes_assess.results import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -239,7 +239,7 @@ class Study:
         """
         score = self.question.scores[0] if score is None else score
         self._check_score(score)
-        return label_curves(
+        return plots.label_curves(
             self.budgets,
             {name: scores[score] for name, scores in self.scores.items()},
             ylabel=" ".join(word.upper() if word in _ABBREVIATIONS else word for word in score.split("_")),

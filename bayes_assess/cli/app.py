@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from bayes_assess import __version__
 from bayes_assess._tools.progress import progress
-from bayes_assess._tools.suggestions import did_you_mean
+from bayes_assess._tools.suggestions import did_you_mean, near_names
 from bayes_assess.cli import answers, labels
 from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.designs import parse_design
@@ -71,7 +71,8 @@ class _Commands(TyperGroup):
         except typer.BadParameter as error:  # which Typer shows
             found = _CHOICE.search(error.message)
             if found:
-                error.message += did_you_mean(found[1], re.findall(r"'([^']*)'", found[2]))
+                choices = re.findall(r"'([^']*)'", found[2])
+                error.message += did_you_mean(found[1], choices) or _as_measure(found[1], choices)
             raise
         except BayesAssessError as error:
             message = str(error)
@@ -80,6 +81,16 @@ class _Commands(TyperGroup):
             message = f"{error.strerror or error}{place}"
         echo(f"Error: {' '.join(message.split())}", err=True)
         raise typer.Exit(FAILED)
+
+
+def _as_measure(name: str, questions: list[str]) -> str:
+    """Say how to ask for a measure, where its name was given for that of a question."""
+    if "metric" not in questions:
+        return ""
+    from bayes_assess.measures import MEASURES
+
+    near = near_names(name, MEASURES, end="_score")
+    return f" Did you mean --question metric --measure {near[0]}?" if near else ""
 
 
 app = typer.Typer(

@@ -18,9 +18,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.lazy import optimize
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.errors import DesignError

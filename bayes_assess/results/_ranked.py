@@ -12,8 +12,8 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.errors import QuestionError
+from bayes_assess.results import plots
 from bayes_assess.results._base import Answer
-from bayes_assess.results.plots.ranked import precision_by_rank
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -196,7 +196,7 @@ class RankedAnswer(Answer):
         exact = None if truth is None else np.asarray(truth(ranks), float)
         at = None if queried is None else (queried, self._precision(queried)[:, 0])
         title = f"Precision of {self.n_items:,} ranked items"
-        return precision_by_rank(
+        return plots.precision_by_rank(
             ranks,
             bands,
             queried=at,

@@ -16,10 +16,10 @@ from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import contradicted, posterior_measure, simultaneous_band, widened
 from bayes_assess.estimators.verdicts import region_masses
+from bayes_assess.results import plots
 from bayes_assess.results._belief_words import SAID, BeliefSentences
 from bayes_assess.results._in_words import in_one_line, title_of
 from bayes_assess.results._ordered import Ordered
-from bayes_assess.results.plots import forest
 from bayes_assess.results.sensitivity import SensitiveToHidden
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
         ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
         said = f"{self._interval_label}s"
         truth = None if truth is None else np.atleast_1d(truth)
-        return forest(
+        return plots.forest(
             self.groups.tolist(),
             value,
             ends,

@@ -17,9 +17,9 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended, value_interval
 from bayes_assess.questions._base import pool_size
 from bayes_assess.questions.calibration import by_group
+from bayes_assess.results import plots
 from bayes_assess.results._learned import contradiction, what_was_learned
 from bayes_assess.results.groups import GroupwiseResult
-from bayes_assess.results.plots import accuracy_against_error, reliability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,7 +183,7 @@ class CalibrationResult(GroupwiseResult):
             return self._reliability(self._group(group), truth, prior, ax)
         if kind == "scatter" and not alone:
             shown = self.size > 0
-            return accuracy_against_error(
+            return plots.accuracy_against_error(
                 [str(name) for name in self.groups[shown]],
                 self.group_accuracy[shown],
                 self.group_accuracy_interval[shown],
@@ -290,7 +290,7 @@ class CalibrationResult(GroupwiseResult):
         name = "" if self.question.by is None else f" of {self.groups[g]}"
         size, labelled = (by_group(self.cells, x)[g] for x in (self.cells.sizes, self.counts.sum(-1)))
         before = by_group(self.cells, self.question.accuracy(self.cells, self.prior, np.zeros_like(self.counts)))
-        return reliability(
+        return plots.reliability(
             self.confidence[g],
             self.accuracy[g],
             self.accuracy_interval[g],

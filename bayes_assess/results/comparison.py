@@ -16,11 +16,11 @@ from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.models.paired_outcomes import OUTCOMES
 from bayes_assess.questions import GroupAccuracy
+from bayes_assess.results import plots
 from bayes_assess.results._base import Result
 from bayes_assess.results._learned import contradiction
 from bayes_assess.results._verdict import Verdict, pairs_table
 from bayes_assess.results.calibration import CalibrationResult
-from bayes_assess.results.plots import pairs, rope_density
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +81,7 @@ class CompareResult(Verdict, Result):
     def plot(self, *, truth: float | None = None, ax: Axes | None = None) -> Axes:
         """Draw the posterior density of the difference, with the region of practical equivalence marked."""
         first, second = self.names
-        return rope_density(
+        return plots.rope_density(
             self.draws,
             float(self.question.rope),
             self.masses,
@@ -279,7 +279,7 @@ class PairsResult(Result):
         used = np.flatnonzero(self.size)
         names = [str(name) for name in self.groups[used]]
         title = f"Better by more than {points(self.question.rope)}: {self._progress()}"
-        return pairs(self.masses[np.ix_(used, used)], names, title=title, ax=ax)
+        return plots.pairs(self.masses[np.ix_(used, used)], names, title=title, ax=ax)
 
     def to_arviz(self) -> Any:
         """Return posterior and prior draws of the groups' accuracies ``theta`` as an ArviZ object."""

@@ -16,10 +16,10 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import value_draws
 from bayes_assess.models.belief import is_mixture
 from bayes_assess.questions._base import pool_size
+from bayes_assess.results import plots
 from bayes_assess.results._base import Result
 from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
 from bayes_assess.results.groups import CostResult
-from bayes_assess.results.plots import confusion_matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,7 +124,7 @@ class ConfusionResult(Result):
         """Draw the matrix as a heat map."""
         shown = self.size > 0
         few = len(self.classes) <= _ANNOTATED
-        return confusion_matrix(
+        return plots.confusion_matrix(
             self.estimate[shown],
             [str(name) for name in self.classes[shown]],
             [str(name) for name in self.classes],

@@ -18,10 +18,10 @@ from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.estimators.posterior_measure import posterior_measure, widened
 from bayes_assess.questions.metric import cells_table
 from bayes_assess.questions.pr_curve import reaching
+from bayes_assess.results import plots
 from bayes_assess.results._base import Result
 from bayes_assess.results.belief_metric import BeliefMetricResult
 from bayes_assess.results.metric import MetricResult
-from bayes_assess.results.plots import precision_recall_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -275,7 +275,7 @@ F1 [0.667, 0.667].
             Exact answer to mark.
         ax : Axes, optional
         """
-        return precision_recall_curve(
+        return plots.precision_recall_curve(
             np.atleast_1d(self.estimate),
             self._ends_of_all(),
             truth=truth,

@@ -16,9 +16,9 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import random_ranks
 from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.questions import ExtremeQuestion
+from bayes_assess.results import plots
 from bayes_assess.results._base import Result
 from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
-from bayes_assess.results.plots import forest, rank_plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,8 +184,8 @@ class GroupwiseResult(Result):
             true_rank = None if truth is None else np.argsort(np.argsort(worst_first * truth)) + 1
             rank, ends = self.rank[shown], self.rank_interval[shown]
             sought |= {"title": f"Rank {title}", "xlabel": f"rank, {ends_are}"}
-            return rank_plot(names, rank, ends, truth=true_rank, **sought, ax=ax)
-        return forest(
+            return plots.rank_plot(names, rank, ends, truth=true_rank, **sought, ax=ax)
+        return plots.forest(
             names,
             self.estimate[shown],
             self.interval[shown],

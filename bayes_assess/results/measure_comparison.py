@@ -12,11 +12,11 @@ from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
 from bayes_assess.questions.metric import cells_table
+from bayes_assess.results import plots
 from bayes_assess.results._in_words import measure_in_words, title_of
 from bayes_assess.results._verdict import Verdict
 from bayes_assess.results.belief_metric import BeliefMetricResult
 from bayes_assess.results.metric import MetricResult
-from bayes_assess.results.plots import rope_density
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,7 +90,7 @@ class BeliefComparisonResult(MeasureVerdict, BeliefMetricResult):
     def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
         """Draw the posterior density of the difference, with the region of practical equivalence marked."""
         first, second = self.names
-        return rope_density(
+        return plots.rope_density(
             self.found.draws[:, 0],
             float(self.question.rope),
             self.masses,

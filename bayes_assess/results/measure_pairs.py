@@ -11,11 +11,11 @@ import numpy as np
 from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.joint_draws import PairDifferences
+from bayes_assess.results import plots
 from bayes_assess.results._ordered import Ordered
 from bayes_assess.results._verdict import pairs_table
 from bayes_assess.results.belief_metric import BeliefMetricResult
 from bayes_assess.results.metric import MetricResult
-from bayes_assess.results.plots import pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +73,7 @@ class MeasurePairsResult(Ordered):
     def plot(self: Any, *, ax: Axes | None = None) -> Axes:
         """Draw how sure it is which of every two groups is better, as a heat map."""
         title = f"Better by more than {self.question.rope:g}: {self._progress()}"
-        return pairs(self.masses, self.ordered_names.tolist(), title=title, ax=ax)
+        return plots.pairs(self.masses, self.ordered_names.tolist(), title=title, ax=ax)
 
     @cached_property
     def _compared(self) -> PairDifferences:

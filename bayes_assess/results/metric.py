@@ -25,10 +25,10 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Metric
 from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions.metric import MetricCells, cells_table
+from bayes_assess.results import plots
 from bayes_assess.results._in_words import in_one_line, title_of
 from bayes_assess.results._measured_anew import measured_anew
 from bayes_assess.results._ordered import Ordered
-from bayes_assess.results.plots import forest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -206,7 +206,7 @@ class MetricResult(Ordered):
         said = f"{self._interval_label}s"
         truth = None if truth is None else np.atleast_1d(truth)
         names, value = self.groups.tolist(), np.atleast_1d(self.estimate)
-        return forest(names, value, ends, truth=truth, order="given", xlabel=said, title=title, ax=ax)
+        return plots.forest(names, value, ends, truth=truth, order="given", xlabel=said, title=title, ax=ax)
 
     def to_arviz(self) -> Any:
         """Return draws of what design ``"adaptive"`` believes of labels; other designs of weighted draws have no model.

@@ -11,8 +11,8 @@ import numpy as np
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.tables import Table
+from bayes_assess.results import plots
 from bayes_assess.results._base import Answer
-from bayes_assess.results.plots import expected_path
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -163,7 +163,7 @@ class Plan(Answer):
         ax : matplotlib.axes.Axes, optional
         """
         middle, ends = self._expected
-        return expected_path(
+        return plots.expected_path(
             self.budgets,
             middle,
             ends,

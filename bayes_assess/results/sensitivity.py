@@ -18,8 +18,8 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.questions import MeasureComparison, MeasurePairs, PRCurve
+from bayes_assess.results import plots
 from bayes_assess.results._base import Answer
-from bayes_assess.results.plots import hidden_shares
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -180,7 +180,7 @@ class Sensitivity(Answer):
                 f"The figure has up to {_MOST_DRAWN} measures, and these are {len(self.names):,}; `table` has them all."
             )
         value, ends = self._found
-        return hidden_shares(
+        return plots.hidden_shares(
             self.shares,
             value,
             ends,

@@ -669,6 +669,8 @@ def test_names_that_are_nearly_right_get_a_suggestion(tmp_path, pool_file):
         "Did you mean 'least-accurate'" in call("start", pool_file, "--question", "least-acurate", "--out", out).output
     )
     assert "Did you mean 'thompson'?" in refused("start", pool_file, "--design", "thomson", "--out", out)
+    found = call("start", pool_file, "--question", "f1", "--out", out).output
+    assert "Did you mean --question metric --measure f1?" in found
     with pytest.raises(ba.QuestionError, match=r"found 'Metrik'. Did you mean ba.Metric\(...\)?"):
         ba.assess(ba.Pool(predictions=["a", "b"]), "Metrik")
     with pytest.raises(ba.QuestionError, match=r"found 'f1'. Did you mean ba.Metric\('f1'\)?"):

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Mapping
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 from bayes_assess.campaigns.exchange.answered import Answered, Said, UnreadableTask, joined, kind_of, text_of
 from bayes_assess.campaigns.exchange.tasks import HEADING, LABEL, Tasks
@@ -88,6 +87,8 @@ def _attribute(text: str) -> str:
     odd = _NO_XML.search(text)
     if odd:
         raise OutputError(f"{text!r} has the character {odd[0]!r}, which a labelling configuration cannot hold.")
+    from xml.sax.saxutils import quoteattr  # takes long to import
+
     return quoteattr(text)
 
 
