@@ -170,8 +170,8 @@ def kept(study: ba.Study, shown: np.ndarray) -> dict[str, np.ndarray]:
     checked = slice(None, None, EVERY if len(truth) > 1 else 1)
     ranges = np.array(cells_table(study.cells).ranges)[checked]
     looked = record._replace(
-        **{name: array[:, shown, checked] for name, array in record._asdict().items() if array.ndim == 3},
-        **{name: array[:, shown] for name, array in record._asdict().items() if array.ndim == 2},
+        **{name: array[:, shown, checked] for name, array in record._asdict().items() if np.ndim(array) == 3},
+        **{name: array[:, shown] for name, array in record._asdict().items() if np.ndim(array) == 2},
     )
 
     def intervals(variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -72,6 +72,12 @@ def estimated_numbers(
                 design, state, question.spec, losses[items], cell[items], asked, believed, extremes
             )
             row.append(one)
-        found.append(Estimate(*(np.stack(column) for column in zip(*row, strict=True))))
-    record = Estimate(*(np.stack(column) for column in zip(*found, strict=True)))
+        found.append(_stacked(row))
+    record = _stacked(found)
     return replace(drawn, record=record, full=losses.mean(0), divergence=None)
+
+
+def _stacked(rows: list[Estimate]) -> Estimate:
+    """Stack what estimates have."""
+    columns = zip(*rows, strict=True)
+    return Estimate(*(None if column[0] is None else np.stack(column) for column in columns))

@@ -11,6 +11,8 @@ from _nh_tables import Found, read_tasks
 from _rows import read_rows
 from scipy.special import expit
 
+import bayes_assess as ba
+
 M = 600
 
 
@@ -171,3 +173,13 @@ def test_a_run_goes_on_where_it_stopped_and_reports(tasks, arrays, tmp_path, mon
     one = next(one for one in read_rows(rows) if one["task"] == "curve" and one["method"] == "IS")
     assert np.shape(one["curves"]["estimates"]) == (20, 8)
     capsys.readouterr()
+
+
+def test_campaigns_are_summed_up_whatever_an_estimate_lacks():
+    scores = np.linspace(0.02, 0.98, 60)
+    labels = (scores > 0.4).astype(int)
+    pool = ba.Pool(scores=scores)
+    study = ba.simulate(pool, labels, ba.Metric("f1"), designs={"": "passive"}, budgets=[10, 60], repeats=4)
+    found = study_nh.kept(study, np.array([0, 1]))
+    assert found["squares"].shape == (4, 2)
+    assert found["inside"][:, 1].tolist() == [1.0] * 4  # everything is labelled

@@ -288,3 +288,13 @@ def test_somebody_without_a_name_finds_the_last_answers_again_but_none_of_sheets
     desk.answer("#2", key, [1])
     assert dict(zip(*desk.session.labelled, strict=True))[int(key)] == "dog"
     assert not desk.opened("#3")["recent"]
+
+
+def test_an_empty_batch_of_random_size_is_drawn_again_until_somebody_has_work():
+    scores = np.random.default_rng(0).random(N)
+    design = ba.designs.Poisson(n_strata=4, size="random")
+    for seed in range(6):
+        session = ba.assess(ba.Pool(scores=scores, show={"text": TEXTS}), ba.Metric("f1"), design=design, seed=seed)
+        found = Desk(session).opened("anna")
+        assert found["open"]
+        assert not found["waiting"]
