@@ -73,7 +73,7 @@ class TwoGroups(GroupPair, _GroupComparison):
         """Return what one label of either group is worth: the probability of the verdict to be expected after it."""
         nothing, population = np.zeros((cells.n_cells, 2), np.int64), replace(self, target="population")
         masses = None if is_mixture(prior) else population.masses(cells, prior, nothing)
-        return ExpectedLambda(np.array(self.pair(cells)), float(self.rope), masses)
+        return ExpectedLambda(np.array(self.pair(cells)), np.float64(self.rope), masses)
 
     def masses(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch 3"]:
         """Compute the three masses of the difference."""
@@ -120,7 +120,7 @@ class AllPairs(_GroupComparison):
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: what it adds to the verdicts on all its pairs."""
-        return PairwiseLambda(float(self.rope))
+        return PairwiseLambda(np.float64(self.rope))
 
     def masses(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch G G 3"]:
         """Compute the three masses of every pair's difference, row less column."""
