@@ -116,6 +116,12 @@ def test_the_same_key_gives_the_same_choices_and_another_key_others(design, ques
     assert (runs[0] != runs[2]).any() == several
 
 
+@pytest.mark.parametrize(("design", "question"), PAIRS)
+def test_states_hold_no_numbers_of_python_whose_type_would_change_with_the_first_step(design, question):
+    state = design().init(*question.setting(POOL))
+    assert all(hasattr(leaf, "dtype") for leaf in jax.tree.leaves(state))
+
+
 @pytest.mark.parametrize("design", ARMS.values(), ids=ARMS)
 def test_nothing_recompiles_as_labels_arrive(design):
     state, traces = fresh_state(design()), []
