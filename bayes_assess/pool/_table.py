@@ -66,10 +66,12 @@ def resolve(present: list[str], chosen: Columns) -> Columns:
     if nothing:
         chosen = chosen._replace(scores=_detect_scores(free))
         if chosen.scores is None and chosen.prediction is None:
-            raise PoolError(
-                f"Found neither a column 'prediction' nor several that begin with 'p_' or 'score_' among the columns "
-                f"{listed(present)}; say which column holds predictions, or which scores."
-            )
+            if "score" not in free:
+                raise PoolError(
+                    "Found neither a column 'prediction' or 'score' nor several that begin with 'p_' or 'score_' among the "
+                    f"columns {listed(present)}; say which column holds predictions, or which scores."
+                )
+            chosen = chosen._replace(scores="score")  # of two classes
         if chosen.scores is None and "confidence" in free and not chosen.multilabel:  # else it follows from the scores
             chosen = chosen._replace(confidence="confidence")
     chosen = check_columns(chosen, present, "column")

@@ -81,7 +81,8 @@ def read_pool(
     Pool
         A column ``prediction`` (``predictions`` in NPZ) holds the predictions unless another is named. Where none of
         ``scores``, ``prediction`` and ``confidence`` is named, there are also the column ``confidence``, and those that
-        begin with ``p_`` or with ``score_`` if there are two or more.
+        begin with ``p_`` or with ``score_`` if there are two or more; or ``score``, of two classes, where there is no
+        ``prediction`` either.
 
     Raises
     ------

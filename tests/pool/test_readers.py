@@ -219,7 +219,7 @@ def test_csv_names_that_look_missing_are_names(tmp_path):
         ("p_a,p_b\n0.5,0.5\n0.5,half\n", "Score column 'p_b' does not hold one number per row, but 'half' in row 3"),
         ("p_a,p_b\n", "no items"),
         ("", "'a.csv' cannot be read as CSV: it is empty"),
-        ("x,y\n1,2\n", "Found neither a column 'prediction' nor several .*columns 'x', 'y'"),
+        ("x,y\n1,2\n", "Found neither a column 'prediction' or 'score' nor several .*columns 'x', 'y'"),
         ("p_a,p_b,score_a,score_b\n1,0,1,0\n", "Both 'p_a', 'p_b' and 'score_a', 'score_b' may be scores"),
     ],
 )
@@ -227,6 +227,13 @@ def test_bad_csv_is_refused_with_its_place(text, message, tmp_path):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(PoolError, match=message):
         ba.read_pool(tmp_path / "a.csv")
+
+
+def test_a_lone_score_is_that_of_the_positive_class_where_nothing_is_predicted(tmp_path):
+    (tmp_path / "a.csv").write_text("id,score\na,0.2\nb,0.7\n")
+    assert ba.read_pool(tmp_path / "a.csv").scores.tolist() == [0.2, 0.7]
+    (tmp_path / "b.csv").write_text("id,prediction,score\na,x,0.2\nb,y,0.7\n")
+    assert ba.read_pool(tmp_path / "b.csv").scores is None
 
 
 @pytest.mark.parametrize("name", ["csv", "parquet", "pandas", "polars", "polars lazy", "pyarrow"])
