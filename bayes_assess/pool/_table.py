@@ -68,8 +68,8 @@ def resolve(present: list[str], chosen: Columns) -> Columns:
         if chosen.scores is None and chosen.prediction is None:
             if "score" not in free:
                 raise PoolError(
-                    "Found neither a column 'prediction' or 'score' nor several that begin with 'p_' or 'score_' among the "
-                    f"columns {listed(present)}; say which column holds predictions, or which scores."
+                    "Found neither a column 'prediction' or 'score' nor several that begin with 'p_' or 'score_' among "
+                    f"the columns {listed(present)}; say which column holds predictions, or which scores."
                 )
             chosen = chosen._replace(scores="score")  # of two classes
         if chosen.scores is None and "confidence" in free and not chosen.multilabel:  # else it follows from the scores
