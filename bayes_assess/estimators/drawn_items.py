@@ -120,6 +120,8 @@ class ItemsEstimate(NamedTuple):
         Of the estimates.
     beta : booleans
         As of `Estimate`.
+    by_ratio, sample
+        As of `Estimate`: of batches of random size, which items with several labels have not.
     """
 
     value: Any
@@ -132,6 +134,8 @@ class ItemsEstimate(NamedTuple):
     unknown: Any
     covariance: Any
     beta: Any = False
+    by_ratio: Any = False
+    sample: Any = None
 
     def interval(self, ranges: Any, level: float = 0.95) -> Float[np.ndarray, "*shape k 2"]:
         """Compute the `measure_interval` of the classes that draws have shown, and add all that the others could be."""
