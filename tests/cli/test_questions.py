@@ -730,6 +730,7 @@ def test_start_and_simulate_share_their_options():
     assert simulate - start <= {
         "--labels",
         "--designs",
+        "--batch",
         "--budgets",
         "--repeats",
         "--csv",
