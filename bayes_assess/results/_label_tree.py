@@ -15,10 +15,10 @@ from bayes_assess.designs.importance import LabelTree
 _DRAW_NUMBERS = 4_000_000  # as many as fit in this many numbers, within these bounds
 _MOST_DRAWS, _FEWEST_DRAWS = 4_000, 200
 _DIMS = {
-    "theta": ["label"],
-    "psi": ["label", "block"],
-    "probability": ["block", "label"],
-    "labels": ["block", "label"],
+    "theta": ["true_label"],
+    "psi": ["true_label", "block"],
+    "probability": ["block", "true_label"],
+    "labels": ["block", "true_label"],
 }
 
 
@@ -35,7 +35,7 @@ def tree_to_arviz(
         groups["posterior"],
         prior=groups["prior"],
         dims=_DIMS,
-        coords={"label": classes, "block": blocks},
+        coords={"true_label": classes, "block": blocks},
         observed_data={"labels": found.labels},
         attrs=attributes,
     )

@@ -138,7 +138,7 @@ class ConfusionResult(Result):
     def to_arviz(self) -> Any:
         """Return posterior and prior draws, observed and constant data as an ArviZ object.
 
-        ``theta`` is the confusion matrix of the population: dims ``prediction`` and ``label``.
+        ``theta`` is the confusion matrix of the population: dims ``prediction`` and ``true_label``.
         """
         prior = np.asarray(self.prior.sample(jax_key(self.seed + 1, "draws"), len(self.draws)))
         return to_arviz(
@@ -146,8 +146,8 @@ class ConfusionResult(Result):
             prior={"theta": prior},
             observed_data={"counts": self.counts},
             constant_data={"items": self.size},
-            dims={"theta": ["prediction", "label"], "counts": ["prediction", "label"], "items": ["prediction"]},
-            coords={"prediction": self.classes, "label": self.classes},
+            dims={name: ["prediction", "true_label"] for name in ("theta", "counts")} | {"items": ["prediction"]},
+            coords={"prediction": self.classes, "true_label": self.classes},
             attrs=self._attributes(),
         )
 

@@ -228,7 +228,7 @@ class MetricResult(Ordered):
         >>> a.tell(a.ask(3).ids, [0, 1, 1])
         >>> data = a.result().to_arviz()
         >>> data["posterior"]["probability"].dims
-        ('chain', 'draw', 'block', 'label')
+        ('chain', 'draw', 'block', 'true_label')
         """
         from bayes_assess.results._label_tree import tree_to_arviz  # which few need
 

@@ -219,7 +219,9 @@ def test_what_makes_no_sense_is_refused_in_one_line(list_file, tmp_path, options
 
 def test_a_list_needs_a_column_of_scores(list_file, tmp_path, columns):
     out = tmp_path / "run.db"
-    assert "say which column holds predictions, or which scores" in refused("start", list_file, *ASKED, "--out", out)
+    bare = write_csv(tmp_path / "x.csv", {"x": [0.5, 0.1]})
+    assert "say which column holds predictions, or which scores" in refused("start", bare, *ASKED, "--out", out)
+    assert "if they only rank the items" in refused("start", list_file, *ASKED, "--out", out)  # without --scores
     refusal = refused("start", list_file, *ASKED, "--scores", "id", "--out", out)
     assert "'id' does not hold one number per row, but 'item-1411' in row 2" in refusal
     path = write_csv(tmp_path / "bare.csv", {"prediction": columns["label"]})

@@ -76,6 +76,7 @@ def test_results_speak_tabulate_draw_and_go_to_arviz(name):
     if name in COUNTED:
         data = result.to_arviz()
         assert "posterior" in list(data.groups()) or "posterior" in data.children
+        assert "label" not in data["posterior"].dims  # which ArviZ's summaries call a dimension of their own
     else:
         with pytest.raises(ba.QuestionError, match="without a posterior"):
             result.to_arviz()

@@ -37,11 +37,11 @@ def test_draws_have_named_axes_and_the_labels_of_their_blocks():
     data = a.result().to_arviz()
     drawn = data["posterior"]
     assert {name: site.dims[2:] for name, site in drawn.data_vars.items()} == {
-        "theta": ("label",),
-        "psi": ("label", "block"),
-        "probability": ("block", "label"),
+        "theta": ("true_label",),
+        "psi": ("true_label", "block"),
+        "probability": ("block", "true_label"),
     }
-    assert drawn["label"].values.tolist() == ["dog", "cat"]
+    assert drawn["true_label"].values.tolist() == ["dog", "cat"]
     assert drawn["block"].values.tolist() == a.cells.parts[0].names.tolist()
     np.testing.assert_array_equal(data["observed_data"]["labels"].values, labels_by_block(a))
 
