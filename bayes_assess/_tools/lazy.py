@@ -8,8 +8,9 @@ at them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial, update_wrapper
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ else:
             self._name = name
 
         def __getattr__(self, name: str) -> Any:
-            from importlib import import_module
-
             from bayes_assess._tools.pytrees import register_waiting
 
             found = getattr(import_module(self._name), name)
@@ -73,3 +72,29 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     3.0
     """
     return partial(jit, **options) if function is None else _Compiled(function, options)
+
+
+def names_of(
+    package: str, owners: Mapping[str, str], then: Callable[[], None] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package whose names are imported when they are looked up.
+
+    Parameters
+    ----------
+    package : str
+    owners : mapping
+        Module of the package by name.
+    then : callable, optional
+        Called after every import.
+    """
+
+    def look_up(name: str) -> Any:
+        if name not in owners:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{package}.{owners[name]}"), name)
+        if then is not None:
+            then()
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return look_up, lambda: sorted(owners)

@@ -1,7 +1,9 @@
 """Generative models, one per file: the NumPyro program and the closed-form posterior beside it."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bayes_assess._tools.lazy import names_of
+from bayes_assess._tools.pytrees import register_waiting
 
 if TYPE_CHECKING:
     from bayes_assess.models.beta_bernoulli import BetaBernoulli as BetaBernoulli
@@ -26,17 +28,5 @@ _OWNERS = {
     "PairedOutcomes": "paired_outcomes",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _OWNERS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from bayes_assess._tools.pytrees import register_waiting
-
-    value = getattr(import_module(f"{__name__}.{_OWNERS[name]}"), name)
-    register_waiting()  # whoever asks for a model may take it apart by JAX
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(_OWNERS)
+# Whoever asks for a model may take it apart by JAX.
+__getattr__, __dir__ = names_of(__name__, _OWNERS, then=register_waiting)

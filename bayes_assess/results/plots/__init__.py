@@ -4,8 +4,9 @@ Every function draws on the axes it is given, or on a new pyplot figure, and ret
 backend stay as they are. The colours are Okabe and Ito's; dashes and markers differ too.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bayes_assess._tools.lazy import names_of
 
 if TYPE_CHECKING:
     from bayes_assess.results.plots.calibration import accuracy_against_error as accuracy_against_error
@@ -40,14 +41,4 @@ _OWNERS = {
     "hidden_shares": "sensitivity",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _OWNERS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_OWNERS[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(_OWNERS)
+__getattr__, __dir__ = names_of(__name__, _OWNERS)
