@@ -26,7 +26,7 @@ from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
-from bayes_assess.pool.labels import check_consistent, check_unlabelled
+from bayes_assess.pool.labels import check_unlabelled
 from bayes_assess.questions import MultiLabelMetric, NumericMetric, Question
 from bayes_assess.results import belief_answer, make_result, measure_answer, multilabel_answer, numeric_answer
 
@@ -101,15 +101,7 @@ class Assessment(Planning, Exporting, Adjudication):
                 f"Asked for {n:,} items, but only {remaining:,} of {self.pool.n_items:,} {useful}are neither labelled "
                 f"nor pending ({self.n_pending:,} are pending); ask for at most {remaining:,}."
             )
-        start = self._state if posterior is None else self._believing(posterior)
-        cells, draws, state = choose_batch(self.design, self._key, start, self._items.n_asked, int(n))
-        state = state if posterior is None else self.design.own_again(self._state, state)
-        items = self._items.next_items(cells)
-        entry = {name: np.asarray(value) for name, value in self.design.journal_entry(state).items()}
-        entry |= for_whom(annotator) | ({} if self._steps is None else draws._asdict())
-        self._write("ask", {"ids": self.pool.ids[items], **entry})
-        self._hand_out(items, cells, draws, state)
-        return self._queries(items, draws.weight)
+        return self._choose(int(n), posterior, annotator)
 
     @in_turn
     def tell(self, ids: Any, labels: Any, *, annotator: Any = None) -> None:
@@ -148,19 +140,12 @@ class Assessment(Planning, Exporting, Adjudication):
         if annotator is not None:
             self._tell_named(ids, labels, annotator)
             return
-        space = self.pool.label_space
-        ids, labels = space.labelled_only(ids, labels)
-        if not len(ids):
-            return
-        items = self.pool.positions(ids)
-        codes = space.codes(labels, ids)
-        items, codes = check_consistent(self._items.label[items], items, codes, ids, space)
+        items, codes = self._read(ids, labels)
         new = self._items.label[items] < 0
         items, codes = items[new], codes[new]
-        if not len(items):
-            return
-        self._write("tell", {"ids": self.pool.ids[items], "labels": space.names(codes)})
-        self._annotate(Told(items, codes, np.full(len(items), UNNAMED)), None, codes)
+        if len(items):
+            self._write("tell", self._labelling(items, codes))
+            self._annotate(Told(items, codes, np.full(len(items), UNNAMED)), None, codes)
 
     @in_turn
     def skip(self, ids: Any) -> int:
@@ -316,6 +301,18 @@ class Assessment(Planning, Exporting, Adjudication):
             f"Assessment({self.question.name} by {self.cells.description}, design {self.design.name!r}: "
             f"{self.labels_used:,} of {self.pool.n_items:,} items labelled, {self.n_pending:,} pending)"
         )
+
+    def _choose(self, n: int, posterior: Any, annotator: str | None) -> Queries:
+        """Choose items, by another posterior if one is given, and hand them out."""
+        start = self._state if posterior is None else self._believing(posterior)
+        cells, draws, state = choose_batch(self.design, self._key, start, self._items.n_asked, n)
+        state = state if posterior is None else self.design.own_again(self._state, state)
+        items = self._items.next_items(cells)
+        entry = {name: np.asarray(value) for name, value in self.design.journal_entry(state).items()}
+        entry |= for_whom(annotator) | ({} if self._steps is None else draws._asdict())
+        self._write("ask", {"ids": self.pool.ids[items], **entry})
+        self._hand_out(items, cells, draws, state)
+        return self._queries(items, draws.weight)
 
     def _unlabelled(self, ids: Any, done: str) -> np.ndarray:
         """Return the items with these ids, each once; `done` says what is done to them, which labels rule out."""
