@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,19 +16,15 @@ from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import Queries as Queries
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import (
-    ArmDesign,
     State,
-    VarianceReduction,
-    WeightedDesign,
     choose_batch,
 )
 from bayes_assess.errors import BudgetError, DesignError, QuestionError
-from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.labels import check_unlabelled
 from bayes_assess.questions import MultiLabelMetric, NumericMetric, Question
-from bayes_assess.results import belief_answer, make_result, measure_answer, multilabel_answer, numeric_answer
+from bayes_assess.results import make_result, multilabel_answer, numeric_answer
 
 
 class Assessment(Planning, Exporting, Adjudication):
@@ -273,13 +269,11 @@ class Assessment(Planning, Exporting, Adjudication):
             extra["belief"] = self._other_belief(posterior)
         if self._rounds is not None:
             asked, cells, extra = self._multilabel_answer(question)
-        elif isinstance(self.question, NumericMetric):
+        elif self.question.numeric:
             asked, cells, extra = self._numeric_answer(question)
-        elif isinstance(self.design, WeightedDesign):
-            extra = measure_answer(self.design, state, self._order(asked, cells))
-        elif isinstance(self.design, VarianceReduction):
-            skipped, order = self._items.skipped_by_cell, self._order(asked, cells)
-            extra = belief_answer(self.design, state, self._seed, level, skipped, order)
+        else:
+            order = asked.order_of(self.pool, cells, self._items.label)
+            extra |= self.design.evidence(state, self._seed, level, self._items.skipped_by_cell, order)
         return make_result(
             question=asked,
             prior=self.prior,
@@ -326,10 +320,6 @@ class Assessment(Planning, Exporting, Adjudication):
         codes = self._items.label[items]
         return items, codes, item_weights(self, items, codes)
 
-    def _order(self, asked: Any, cells: Cells) -> ScoreOrder | None:
-        """Return where labelled items stand in the order of the scores, if that is what is measured."""
-        return asked.order_of(self.pool, cells, self._items.label)
-
     def _multilabel_answer(self, question: Question | None) -> tuple[MultiLabelMetric, Cells, dict[str, Any]]:
         """Answer the session's question, or another, from the labelled items themselves."""
         asked: Any = (self.question if question is None else question).for_pool(self.pool)
@@ -345,7 +335,7 @@ class Assessment(Planning, Exporting, Adjudication):
     def _numeric_answer(self, question: Question | None) -> tuple[NumericMetric, Cells, dict[str, Any]]:
         """Answer the session's question, or another, from the labelled items themselves."""
         asked: Any = (self.question if question is None else question).for_pool(self.pool)
-        if not isinstance(asked, NumericMetric):
+        if not asked.numeric:
             raise QuestionError(f"These labels are numbers, and answer measures of numbers alone; not {asked.name}.")
         own: Any = self.cells
         nothing = np.zeros((own.n_cells, 2, asked.spec.n_losses))
@@ -353,16 +343,15 @@ class Assessment(Planning, Exporting, Adjudication):
         cells, state = replace(own, measure=measure), replace(self._state, measure=measure)
         items = np.flatnonzero(self._items.label >= 0)
         labels = self.pool.label_space.names(self._items.label[items])
-        pool: Any = self.pool
-        assert isinstance(self.design, WeightedDesign)  # others do not serve such pools
+        pool, design = cast("tuple[Any, Any]", (self.pool, self.design))
         volunteered = self._items.volunteered(items)
-        return asked, cells, numeric_answer(pool, asked, cells, self.design, state, items, labels, volunteered)
+        return asked, cells, numeric_answer(pool, asked, cells, design, state, items, labels, volunteered)
 
     def _other_belief(self, posterior: Any) -> Belief:
         """Take another model's posterior for the belief on the session's cells, to answer from."""
         from bayes_assess.campaigns.other_beliefs import other_belief  # NumPyro's samplers, which few sessions need
 
-        if not isinstance(self.design, ArmDesign):
+        if not self.design.plays_arms:
             raise DesignError(
                 f"Answers of design {self.design.name!r} are of a model of its own, or of weights, whatever items were "
                 "chosen by; another posterior cannot take their place."
@@ -373,13 +362,12 @@ class Assessment(Planning, Exporting, Adjudication):
         """Return the state with another posterior in the place of what the session believes, to choose by."""
         from bayes_assess.campaigns.other_beliefs import check_takes_posterior, other_labels
 
-        if isinstance(self.design, ArmDesign):
+        design, cells = cast("tuple[Any, Any]", (self.design, self.cells))
+        if design.plays_arms:
             belief = self._other_belief(posterior)
-            reward: Any = self.question.reward(self.cells, belief)
-            return self.design.playing_by(self._state, belief, reward)
-        check_takes_posterior(self.design, self.question, self.pool)
-        cells: Any = self.cells  # of a measure
-        return self.design.believing(self._state, other_labels(posterior, cells, self.pool))
+            return design.playing_by(self._state, belief, self.question.reward(cells, belief))
+        check_takes_posterior(design, self.question, self.pool)
+        return design.believing(self._state, other_labels(posterior, cells, self.pool))
 
     def _queries(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
         pool, cells = self.pool, self._items.cells_of(items)
