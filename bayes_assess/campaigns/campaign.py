@@ -23,7 +23,6 @@ from bayes_assess.designs import (
     Design,
     Draw,
     State,
-    WeightedDesign,
     refreshed,
     reserve_batch,
     settle_batch,
@@ -381,7 +380,6 @@ class Campaign(TakesTurns):
         """Take over items drawn, and the state after that."""
         weights = np.asarray(draws.weight, np.float64)
         if self._rounds is not None:
-            assert isinstance(self.design, WeightedDesign)  # others do not serve such pools
             if not self._items.n_pending:
                 self._rounds.begin(self._items.remaining + self._items.skipped_by_cell)
             asked = self._rounds.asked + len(items)

@@ -19,7 +19,7 @@ from bayes_assess.campaigns.queries import Queries
 from bayes_assess.campaigns.turns import Note, in_turn
 from bayes_assess.designs import Design
 from bayes_assess.errors import BudgetError, JournalError, LabelError
-from bayes_assess.pool.labels import check_consistent
+from bayes_assess.pool.labels import read_labels
 from bayes_assess.pool.pairs import PairPool
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import PairedComparison, Setting
@@ -299,10 +299,8 @@ class PairedAssessment(NotExporting, OneAnnotator):
 
     def _checked(self, ids: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of items with labels, each once, and the codes of these."""
-        space = self.pool.label_space
-        ids, labels = space.labelled_only(ids, labels)
-        items = self.pool.positions(ids) if len(ids) else np.zeros(0, np.intp)
-        items, codes = check_consistent(np.full(len(items), -1), items, space.codes(labels, ids), ids, space)
+        space, unknown = self.pool.label_space, lambda items: np.full(len(items), -1)
+        items, codes = read_labels(space, ids, labels, self.pool.positions, unknown)
         self._pairs_of(items)
         return items, codes
 

@@ -31,7 +31,7 @@ from bayes_assess.campaigns.oracles import check_oracle, default_of_draws, expec
 from bayes_assess.campaigns.ranked_campaigns import run_ranked
 from bayes_assess.campaigns.study import Campaigns as Campaigns
 from bayes_assess.campaigns.study import Study as Study
-from bayes_assess.designs import Design, State, WeightedDesign, check_campaign, find_design
+from bayes_assess.designs import Design, State, check_campaign, find_design
 from bayes_assess.designs.ranked import RankedDesign, find_curve_design
 from bayes_assess.designs.step import (
     ENDLESS,
@@ -192,7 +192,7 @@ class _Plan:
     @property
     def n_recorded(self) -> int:
         """Numbers kept of a campaign at a look."""
-        if isinstance(self.design, WeightedDesign):
+        if self.design.weighs:
             return 7 * len(self.setting.reward.table.outputs)  # type: ignore[union-attr]
         return self.full.size
 
@@ -324,7 +324,7 @@ def _campaigns(
 
 def _kept(design: Design, state: State, left: Int[Array, "K O"]) -> tuple[Any, Array | None]:
     """Return what is kept of a campaign at a look, and how far its proposal is from the best one if it has any."""
-    return design.record(state), proposal_divergence(state, left) if isinstance(design, WeightedDesign) else None
+    return design.record(state), proposal_divergence(state, left) if design.weighs else None
 
 
 def _looks(budgets: Sequence[int] | None, n_items: int, each: int) -> Int[np.ndarray, " B"]:

@@ -102,6 +102,7 @@ class RankedDesign(ABC):
     """The interface of designs for ranked lists: frozen dataclasses whose fields are their options."""
 
     name: ClassVar[str]
+    weighs: ClassVar[bool] = False  # as of `Design`
 
     def start(self, promise: Promise, n_items: int) -> SamplingPlan:
         """Return the first plan: the head of the list whole, and a sample of the rest.

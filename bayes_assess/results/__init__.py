@@ -25,8 +25,7 @@ from bayes_assess.questions import (
     TwoSystems,
 )
 from bayes_assess.results._base import Result as Result
-from bayes_assess.results._belief_answer import belief_answer as belief_answer
-from bayes_assess.results._belief_answer import events_anew as events_anew
+from bayes_assess.results._measured_anew import asked_anew as asked_anew
 from bayes_assess.results._proxy import ProxyResult as ProxyResult
 from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_metric import BeliefMetricResult as BeliefMetricResult
@@ -55,8 +54,6 @@ from bayes_assess.results.measure_pairs import BeliefPairsResult as BeliefPairsR
 from bayes_assess.results.measure_pairs import MeasurePairsResult as MeasurePairsResult
 from bayes_assess.results.measure_pairs import WeightedPairsResult as WeightedPairsResult
 from bayes_assess.results.metric import MetricResult as MetricResult
-from bayes_assess.results.metric import asked_anew as asked_anew
-from bayes_assess.results.metric import measure_answer as measure_answer
 from bayes_assess.results.multilabel import MultiLabelResult as MultiLabelResult
 from bayes_assess.results.multilabel import multilabel_answer as multilabel_answer
 from bayes_assess.results.numeric import NumericResult as NumericResult

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess.designs import Design, State
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Metric, PRCurve
@@ -14,8 +15,24 @@ from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._events import merged
 
 
-def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tuple[Metric, Any]:
+def asked_anew(pool: Pool, cells: Any, design: Design, state: State, question: Any) -> tuple[Metric, Any, State]:
     """Put another measure in the place of a session's own.
+
+    Returns
+    -------
+    The question, and cells and state with its measure.
+
+    Raises
+    ------
+    QuestionError
+        If the session's items cannot answer it.
+    """
+    question, cells = measured_anew(pool, cells, question, design.answering)
+    return question, cells, design.measuring(state, cells.measure, question.name)
+
+
+def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tuple[Metric, Any]:
+    """Put another measure on the cells of a session.
 
     Parameters
     ----------
