@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -23,10 +23,30 @@ _LEAST_PROBABILITY = 1e-9  # of a draw, relative to the uniform proposal: what i
 _ONE_HOT_UP_TO = 32  # attributes, up to which sums over cells are matrix products
 
 
+class Sought(NamedTuple):
+    """The best of several outputs.
+
+    Attributes
+    ----------
+    sign : int
+        1 if the highest is the best, -1 if the lowest.
+    rope : float
+        What another one may be better by and count as no better.
+    """
+
+    sign: int
+    rope: float
+
+    def behind(self, value: Float[Array, " K"]) -> tuple[Array, Float[Array, " K"]]:
+        """Return which output leads, and by how much every one is behind it and the rope."""
+        signed = self.sign * value
+        return xp.argmax(signed), signed.max() - signed + self.rope
+
+
 @partial(
     register_dataclass,
     data_fields=["table", "attribute", "block", "size", "predicted"],
-    meta_fields=["n_attributes", "n_blocks", "n_outcomes", "positive", "f_alpha", "compared", "stochastic"],
+    meta_fields=["n_attributes", "n_blocks", "n_outcomes", "positive", "f_alpha", "compared", "stochastic", "sought"],
 )
 @dataclass(frozen=True)
 class CellMeasure:
@@ -55,6 +75,8 @@ class CellMeasure:
     stochastic : bool
         Whether labels are draws from p(y | x), so that an item may be asked again and is never known: the measure is
         then that of the expected losses over p(y | x).
+    sought : Sought, optional
+        Which output is looked for, where one is.
     """
 
     table: LossTable
@@ -69,6 +91,7 @@ class CellMeasure:
     f_alpha: float | None = None
     compared: bool = False
     stochastic: bool = False
+    sought: Sought | None = None
     has_losses: ClassVar[bool] = True  # whether it tells the loss of every label
 
     def unlabelled(self, counts: Integers) -> Integers:

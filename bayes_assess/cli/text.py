@@ -31,6 +31,7 @@ from bayes_assess.questions import (
 )
 from bayes_assess.results import (
     BeliefMetricResult,
+    BestResult,
     CalibrationComparisonResult,
     CompareResult,
     ConfusionResult,
@@ -209,6 +210,8 @@ def narrow(result: Result) -> list[Table]:
         return [_verdict(result), _sides(result)]
     if isinstance(result, PairsResult | MeasurePairsResult):
         return [_pairs(result)]
+    if isinstance(result, BestResult):
+        return [result.table()]
     if isinstance(result, BeliefMetricResult | MetricResult):
         verdict = [result.verdict_table()] if isinstance(result, MeasureVerdict) else []
         if isinstance(result, CurveResult):

@@ -334,9 +334,8 @@ def gains(state: BeliefState) -> Float[Array, " K"]:
         return _gains_by(state.other, state)
     few, counts = state.belief.deciding, state.belief.counts
     influence, extra = _influence(state)
-    return expected_reduction(
-        few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending, influence, extra
-    )
+    told = few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending
+    return expected_reduction(*told, influence, extra, _behind(state))
 
 
 def _gains_by(other: OtherLabels, state: BeliefState) -> Float[Array, " K"]:
@@ -353,7 +352,19 @@ def _directions(state: BeliefState, believed: Float[Array, "K O"]) -> Float[Arra
     risk = measure.risk(state.masses(believed))
     table: Any = measure.table
     every = {"every": -(-len(table.thresholds) // _MOST_THRESHOLDS)} if isinstance(table, PRCurveTable) else {}
-    return xp.asarray(table.directions(risk, **every))[measure.attribute] / measure.size.sum()
+    found = xp.asarray(table.directions(risk, **every))
+    if measure.sought is not None:  # the best one less every other
+        best, _ = measure.sought.behind(table.value(risk))
+        found = measure.sought.sign * (found[..., best][..., None] - found)
+    return found[measure.attribute] / measure.size.sum()
+
+
+def _behind(state: BeliefState) -> Float[Array, " J"] | None:
+    """Return by how much every output is behind the best one, where that is sought."""
+    measure = state.measure
+    if measure.sought is None:
+        return None
+    return measure.sought.behind(measure.table.value(measure.risk(state.masses(state.probabilities()))))[1]
 
 
 def _at_stake(state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"], Float[Array, "K J"]]:

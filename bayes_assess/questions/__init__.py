@@ -15,6 +15,7 @@ from bayes_assess.questions._setting import Setting as Setting
 from bayes_assess.questions.accuracy import GroupAccuracy as GroupAccuracy
 from bayes_assess.questions.accuracy import LeastAccurate as LeastAccurate
 from bayes_assess.questions.accuracy import MostAccurate as MostAccurate
+from bayes_assess.questions.best import Best as Best
 from bayes_assess.questions.calibration import Calibration as Calibration
 from bayes_assess.questions.calibration import LeastCalibrated as LeastCalibrated
 from bayes_assess.questions.calibration_comparison import TwoCalibrations as TwoCalibrations
@@ -53,6 +54,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         Calibration,
         LeastCalibrated,
         Compare,
+        Best,
         Metric,
         PRCurve,
         PrecisionCurve,

@@ -124,9 +124,12 @@ def has_event(specs: tuple[Any, ...], positive: int | None, n_systems: int, n_cl
     return _about_positive(specs, positive, n_classes) or (_about_agreement(specs) and n_systems < 2)
 
 
-def can_believe(specs: tuple[Any, ...], n_classes: int) -> bool:
-    """Tell whether a belief on labels can answer these measures: they depend on predictions and labels alone."""
-    return n_classes <= MOST_CLASSES and all(_is_plain(one, n_classes) for one in specs)
+def can_believe(specs: tuple[Any, ...], n_classes: int, n_systems: int = 0) -> bool:
+    """Tell whether a belief on labels can answer these measures: they depend on predictions and labels alone.
+
+    It tells wrong predictions of one system apart, not which of several systems is right where they differ.
+    """
+    return n_systems < 2 and n_classes <= MOST_CLASSES and all(_is_plain(one, n_classes) for one in specs)
 
 
 def _is_plain(one: Any, n_classes: int) -> bool:

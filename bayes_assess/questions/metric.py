@@ -236,7 +236,8 @@ class Metric(Question):
         if not self._is_believable(pool):
             raise QuestionError(
                 "Calibration curves, of design 'variance_reduction' and of 'poisson' with labels='curve', serve "
-                f"measures of predictions and labels, of up to {MOST_CLASSES} classes; {self.name} is none of them. "
+                f"measures of predictions and labels, of up to {MOST_CLASSES} classes, and of several systems those of "
+                f"two classes; {self.name} is none of them. "
                 "'adaptive' can serve it, and 'poisson' with labels='scores'."
             )
         return subject_of(pool, combine(self.measure), self._positive_of_event(pool), self.systems, self.by)
@@ -248,7 +249,7 @@ class Metric(Question):
     def _is_believable(self, pool: Pool) -> bool:
         specs = combine(self.measure)
         one = has_event(specs, self._positive_of_event(pool), len(self.systems), pool.n_classes)
-        return one or can_believe(specs, pool.n_classes)
+        return one or can_believe(specs, pool.n_classes, len(self.systems))
 
     def outcomes_on(self, cells: Cells, pool: Pool, items: Any, labels: Any) -> np.ndarray:
         """Take labels as they are, or whether they are the event that the cells are about."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from bayes_assess.questions import (
     AllPairs,
+    Best,
     Calibration,
     ConfusionMatrix,
     GroupAccuracy,
@@ -30,6 +31,9 @@ from bayes_assess.results._proxy import ProxyResult as ProxyResult
 from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_metric import BeliefMetricResult as BeliefMetricResult
 from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
+from bayes_assess.results.best import BeliefBestResult as BeliefBestResult
+from bayes_assess.results.best import BestResult as BestResult
+from bayes_assess.results.best import WeightedBestResult as WeightedBestResult
 from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
 from bayes_assess.results.comparison import CalibrationComparisonResult as CalibrationComparisonResult
 from bayes_assess.results.comparison import CompareResult as CompareResult
@@ -78,6 +82,7 @@ _RESULTS: dict[type[Question], type[Result]] = {
     AllPairs: PairsResult,
     MeasureComparison: WeightedComparisonResult,
     MeasurePairs: WeightedPairsResult,
+    Best: WeightedBestResult,
     MultiLabelMetric: MultiLabelResult,
     NumericMetric: NumericResult,
     Rate: WeightedRateResult,
@@ -88,6 +93,7 @@ _RESULTS: dict[type[Question], type[Result]] = {
 _BELIEVED: dict[type[Question], type[Result]] = {  # by the design with a belief
     MeasureComparison: BeliefComparisonResult,
     MeasurePairs: BeliefPairsResult,
+    Best: BeliefBestResult,
     PrecisionCurve: BeliefPrecisionCurveResult,
     PRCurve: BeliefCurveResult,
     Rate: BeliefRateResult,

@@ -9,6 +9,7 @@ import numpy as np
 from bayes_assess.measures import MEASURES, MULTILABEL_MEASURES
 from bayes_assess.questions import (
     AllPairs,
+    Best,
     Calibration,
     ConfusionMatrix,
     ExtremeQuestion,
@@ -76,6 +77,9 @@ def _of_measures(question: Any, by: str) -> str:
     """Put a question about measures in words."""
     if isinstance(question, MeasureComparison):
         return "Has {} or {} the higher {}?".format(*question.names(), measure_in_words(question.measure_name))
+    if isinstance(question, Best):
+        extreme = "highest" if question.sign > 0 else "lowest"
+        return f"Which of {_listed(question.systems)} has the {extreme} {measure_in_words(question.measure_name)}?"
     if isinstance(question, MeasurePairs):
         return f"Which groups{by} have a higher {measure_in_words(question.measure_name)} than which?"
     if isinstance(question, PRCurve):
@@ -102,6 +106,8 @@ def title_of(question: Any) -> str:
     """
     if isinstance(question, MeasureComparison):
         return "{} of {} less {}".format(_measured(question), *question.names())
+    if isinstance(question, Best):
+        return f"{_measured(question)} of {_listed(question.systems)}"
     if isinstance(question, MeasurePairs):
         return f"{_measured(question)}, all pairs{_by(question)}"
     if isinstance(question, Rate):
