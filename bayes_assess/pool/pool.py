@@ -110,6 +110,7 @@ class Pool:
     array([0, 1], dtype=int32)
     """
 
+    is_ranked: bool = False  # True of a `RankedList`
     multilabel: bool = False
     in_memory: bool = True  # False where the items are rows of a table of an engine
     multiplicity: np.ndarray | None = None  # items per row of the arrays below, int64; None: a row is an item
@@ -131,8 +132,9 @@ class Pool:
         if cls is not Pool or not (multilabel or bounds is not None):
             return object.__new__(cls)
         from bayes_assess.pool.multilabel import MultiLabelPool  # all of which import this module
+        from bayes_assess.pool.number_labels import number_end
         from bayes_assess.pool.numbers import NumberPool
-        from bayes_assess.pool.numeric import NumericPool, number_end
+        from bayes_assess.pool.numeric import NumericPool
 
         if bounds is None:
             return object.__new__(MultiLabelPool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -53,6 +53,8 @@ class Mean(LabelMean):
     >>> float(r.estimate), float(r.judge_mean), float(r.bias)  # everything is labelled
     (3.0, 3.75, 0.75)
     """
+
+    titled: ClassVar[str] = "Mean of the labels{by}"
 
     def __init__(
         self,

@@ -86,6 +86,8 @@ class Metric(Question):
     0.666666666667
     """
 
+    asks: ClassVar[str] = "How high {are} {measures}{of_systems}{of_every}?"
+    titled: ClassVar[str] = "{measures}{of_systems}{by}"
     measure: Any
     positive: Any = None
     systems: str | Sequence[str] = field(default=(), kw_only=True)

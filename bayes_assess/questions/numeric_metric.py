@@ -48,6 +48,7 @@ class NumericMetric(Metric):
     0.5
     """
 
+    titled: ClassVar[str] = "{name}"
     numeric: ClassVar[bool] = True
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
     default_design: ClassVar[str] = "poisson"

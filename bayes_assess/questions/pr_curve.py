@@ -33,6 +33,8 @@ class PRCurve(Metric):
     [0.6666666666666666, 1.0, 1.0, 0.5]
     """
 
+    asks: ClassVar[str] = "How do precision and recall change with the threshold?"
+    titled: ClassVar[str] = "Precision and recall by threshold"
     measure: Any = field(init=False, repr=False)
     thresholds: Any = 1024
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -55,6 +55,9 @@ class Rate(LabelMean):
     >>> float(r.estimate), float(r.judge_rate), float(r.bias)  # everything is labelled
     (0.0, 0.75, 0.75)
     """
+
+    asks: ClassVar[str] = "What share of the items is {labelled}{of_every}?"
+    titled: ClassVar[str] = "Rate of {counted}{by}"
 
     def __init__(self, positive: Any = None, by: str | None = None, judges: str | Sequence[str] | None = None):
         super().__init__("rate", positive, by, judges)
