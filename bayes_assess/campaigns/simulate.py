@@ -45,6 +45,7 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import MultiLabelMetric, NumericMetric, PrecisionCurve, Question, Setting
 from bayes_assess.questions._scoring import proposal_divergence
+from bayes_assess.questions.metric import cells_table
 from bayes_assess.questions.precision_curve import RankedRecord
 
 _DEFAULT_BUDGETS = 50
@@ -190,7 +191,7 @@ class _Plan:
     def n_recorded(self) -> int:
         """Numbers kept of a campaign at a look."""
         if self.design.weighs:
-            return 7 * len(self.setting.reward.table.outputs)  # type: ignore[union-attr]
+            return 7 * len(cells_table(self.setting.cells).outputs)
         return self.full.size
 
     def chooses_as(self, other: _Plan) -> bool:

@@ -121,7 +121,7 @@ class PrecisionCurve(PRCurve):
         return "PrecisionCurve"
 
     @property
-    def designs(self) -> tuple[str, ...]:  # type: ignore[override]
+    def designs(self) -> tuple[str, ...]:
         """The design with a belief; those of ranked lists draw ranks, not items of cells."""
         return ("variance_reduction",)
 

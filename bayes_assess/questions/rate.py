@@ -105,4 +105,4 @@ class Rate(LabelMean):
         return {"items": count(group, n, times), "judged": judged}
 
     def __repr__(self) -> str:
-        return f"Rate(positive={self.positive!r}, by={self.by!r}, judges={self.judges!r})"  # type: ignore[attr-defined]
+        return f"Rate(positive={self.positive!r}, by={self.by!r}, judges={self.judges!r})"
