@@ -8,9 +8,11 @@ from typing import Any, cast
 import numpy as np
 
 from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.campaigns.adjudication import Adjudication
 from bayes_assess.campaigns.annotators import UNNAMED, Told, for_whom
+from bayes_assess.campaigns.asked import check_question
 from bayes_assess.campaigns.export import Exporting, item_weights
 from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import Queries as Queries
@@ -255,6 +257,7 @@ class Assessment(Planning, Exporting, Adjudication):
         >>> a.result().interval.shape
         (2, 2)
         """
+        level = checked_level(level)
         asked, cells, state, extra = self.question, self.cells, self._state, {}
         if question is not None and self._rounds is None and not self.question.numeric:
             from bayes_assess.campaigns.other_questions import answer_another, on_own_cells  # which few sessions need
@@ -320,9 +323,15 @@ class Assessment(Planning, Exporting, Adjudication):
         codes = self._items.label[items]
         return items, codes, item_weights(self, items, codes)
 
+    def _asked(self, question: Question | None) -> Any:
+        """Return the session's question, or another, for its pool."""
+        if question is not None:
+            check_question(question)
+        return (self.question if question is None else question).for_pool(self.pool)
+
     def _multilabel_answer(self, question: Question | None) -> tuple[MultiLabelMetric, Cells, dict[str, Any]]:
         """Answer the session's question, or another, from the labelled items themselves."""
-        asked: Any = (self.question if question is None else question).for_pool(self.pool)
+        asked = self._asked(question)
         own: Any = self.cells
         cells = replace(own, measure=replace(own.measure, table=asked.spec))
         assert self._rounds is not None
@@ -334,7 +343,7 @@ class Assessment(Planning, Exporting, Adjudication):
 
     def _numeric_answer(self, question: Question | None) -> tuple[NumericMetric, Cells, dict[str, Any]]:
         """Answer the session's question, or another, from the labelled items themselves."""
-        asked: Any = (self.question if question is None else question).for_pool(self.pool)
+        asked = self._asked(question)
         if not asked.numeric:
             raise QuestionError(f"These labels are numbers, and answer measures of numbers alone; not {asked.name}.")
         own: Any = self.cells

@@ -17,6 +17,7 @@ import numpy as np
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
+from bayes_assess.campaigns.asked import check_question
 from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.designs import ARMS, DESIGNS, VarianceReduction, find_engine
@@ -24,7 +25,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures import PRCurveTable, RankingTable
 from bayes_assess.models.accuracy_parts import part_draws
 from bayes_assess.pool.cells import Cells
-from bayes_assess.questions import Metric, Question
+from bayes_assess.questions import Metric
 from bayes_assess.questions._parts import crossed, group_accuracies
 from bayes_assess.questions._priors import accuracy_prior
 from bayes_assess.results import asked_anew, make_result
@@ -79,8 +80,7 @@ def answer_another(session: Any, question: Any, level: float, refused: QuestionE
     QuestionError
         If the labels cannot answer it.
     """
-    if not isinstance(question, Question):
-        raise QuestionError(f"A question is one such as GroupAccuracy(by='prediction'); found {question!r}.")
+    check_question(question)
     pool = session.pool
     asked = question.for_pool(pool)
     if asked.labels_each != 1:

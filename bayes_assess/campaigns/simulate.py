@@ -19,10 +19,12 @@ import numpy as np
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
+from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.progress import progress as in_steps
 from bayes_assess._tools.seeds import checked_seed
 from bayes_assess._tools.shapes import Array, Int
 from bayes_assess.acquisition.asked_deviations import AskedDeviations
+from bayes_assess.campaigns.asked import check_question
 from bayes_assess.campaigns.multilabel_campaigns import LabelledPool, run_multilabel
 from bayes_assess.campaigns.numeric_campaigns import estimated_numbers
 from bayes_assess.campaigns.oracles import check_oracle, default_of_draws, expected_counts, label_probabilities
@@ -125,7 +127,8 @@ def simulate(
     >>> study.estimates["thompson"].shape
     (50, 3, 3)
     """
-    seed = checked_seed(seed)
+    seed, level = checked_seed(seed), checked_level(level)
+    check_question(question)
     pool.check_in_memory("A simulated campaign needs the labels of all items")
     question = question.for_pool(pool)
     pool = question.labelled_pool(pool)
