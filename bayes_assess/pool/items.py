@@ -16,6 +16,7 @@ from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool._ids import IdIndex, find_ids, known_ids
 from bayes_assess.pool._scores import predicted_scores
 from bayes_assess.pool.labels import LabelSpace
+from bayes_assess.pool.source import ArraySource
 
 
 class Items:
@@ -86,8 +87,6 @@ class Items:
 
     def source_of(self, codes: np.ndarray, sizes: np.ndarray, seed: int) -> Any:
         """Return where the items of cells are, see `ItemSource`: those of the rows with these codes, (R,)."""
-        from bayes_assess.pool.source import ArraySource  # which imports this module
-
         return ArraySource.shuffled(self, codes, sizes, seed)
 
     def check_bins(self, n_bins: int) -> None:

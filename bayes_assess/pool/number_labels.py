@@ -191,3 +191,8 @@ def number_end(bounds: Any, end: int) -> float:
             f"none; found {shown(bounds)}."
         )
     return (lowest, highest)[end]
+
+
+def are_finite(bounds: Any) -> bool:
+    """Whether both bounds are finite, or raise PoolError if these are no bounds."""
+    return math.isfinite(number_end(bounds, 0)) and math.isfinite(number_end(bounds, 1))

@@ -15,7 +15,7 @@ from bayes_assess._tools.shapes import Float
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._columns import check_groups, check_show
 from bayes_assess.pool._ids import check_ids
-from bayes_assess.pool.number_labels import NumberLabels, as_numbers, number_end
+from bayes_assess.pool.number_labels import NumberLabels, are_finite, as_numbers, number_end
 from bayes_assess.pool.pool import Pool
 
 _NO_CLASSES = np.zeros(0)
@@ -71,6 +71,11 @@ class NumberPool(Pool):
     numbers: Float[np.ndarray, " M"]
     spread: Float[np.ndarray, " M"] | None
     bounds: tuple[float, float]
+
+    @staticmethod
+    def is_asked_for(*, multilabel: bool = False, bounds: Any = None, **options: Any) -> bool:
+        """Whether labels are numbers that are not bounded on both sides."""
+        return bounds is not None and not are_finite(bounds)
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from bayes_assess._tools.arrays import show as shown
 from bayes_assess._tools.shapes import Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import PoolError
-from bayes_assess.pool.number_labels import NumericLabels, as_number, nearest
+from bayes_assess.pool.number_labels import NumericLabels, are_finite, as_number, nearest
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.pool.pool import Pool
 
@@ -70,6 +70,11 @@ class NumericPool(Pool):
 
     bounds: tuple[float, float]
     step: float
+
+    @staticmethod
+    def is_asked_for(*, multilabel: bool = False, bounds: Any = None, **options: Any) -> bool:
+        """Whether labels are numbers within bounds."""
+        return bounds is not None and are_finite(bounds)
 
     def __init__(self, *args: Any, step: float | None = None, **options: Any) -> None:
         exact: Any = NumberPool(*args, **options)

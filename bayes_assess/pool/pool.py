@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -105,19 +105,22 @@ class Pool(Items):
     array([0, 1], dtype=int32)
     """
 
-    def __new__(cls, *args: Any, multilabel: bool = False, bounds: Any = None, **options: Any) -> Pool:
-        """Make a `MultiLabelPool` where items may have several labels, a pool of numbers where labels are numbers."""
-        if cls is not Pool or not (multilabel or bounds is not None):
-            return object.__new__(cls)
-        from bayes_assess.pool.multilabel import MultiLabelPool  # all of which import this module
-        from bayes_assess.pool.number_labels import number_end
-        from bayes_assess.pool.numbers import NumberPool
-        from bayes_assess.pool.numeric import NumericPool
+    _kinds: ClassVar[list[type[Pool]]] = []  # pools of other labels than classes, which `Pool(...)` may make
 
-        if bounds is None:
-            return object.__new__(MultiLabelPool)
-        ends = [number_end(bounds, 0), number_end(bounds, 1)]
-        return object.__new__(NumericPool if np.isfinite(ends).all() else NumberPool)
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "is_asked_for" in vars(cls):
+            Pool._kinds.append(cls)
+
+    def __new__(cls, *args: Any, **options: Any) -> Pool:
+        """Make a `MultiLabelPool` where items may have several labels, a pool of numbers where labels are numbers."""
+        kinds = cls._kinds if cls is Pool else []
+        return object.__new__(next((kind for kind in kinds if kind.is_asked_for(**options)), cls))
+
+    @staticmethod
+    def is_asked_for(*, multilabel: bool = False, bounds: Any = None, **options: Any) -> bool:
+        """Whether these options of `Pool` ask for a pool of this kind; every kind has its own."""
+        return False
 
     def __init__(
         self,
