@@ -19,11 +19,8 @@ from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, widened
 from bayes_assess.estimators.score_order import ScoreOrder, score_order
 from bayes_assess.measures import (
-    MEASURES,
-    MULTILABEL_MEASURES,
     Measure,
     MultiLabelMeasure,
-    RealMeasures,
     combine,
     curve_scores,
     pool_value,
@@ -36,7 +33,7 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
 from bayes_assess.questions._base import Question
 from bayes_assess.questions._event_cells import EventCells, MetricCells, crossed_losses, event_cells
-from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, subject_of
+from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, of_label_sets, subject_of
 from bayes_assess.questions._score_prior import ScorePrior, event_prior, score_prior
 
 _OPTIONS = ("positive", "systems", "by", "average")
@@ -83,6 +80,7 @@ class Metric(Question):
     default_design: ClassVar[str] = "variance_reduction"
     default_designs: ClassVar[tuple[str, ...]] = ("passive", "variance_reduction")
     is_curve: ClassVar[bool] = False
+    _forms: ClassVar[list[type[Metric]]] = []
     oracles: ClassVar[tuple[str, ...]] = ("deterministic", "stochastic")
     quantity: ClassVar[str] = "measure"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"mse": True, "bias": True, "divergence": True}
@@ -93,7 +91,7 @@ class Metric(Question):
         if isinstance(given, MultiLabelMeasure):
             one, *more = given.outputs
             object.__setattr__(self, "measure", [one, *more] if more else one)
-        if not isinstance(given, MultiLabelMeasure) and not _of_label_sets(given):
+        if not isinstance(given, MultiLabelMeasure) and not of_label_sets(given):
             combine(given)  # a name that does not exist is refused at once
         if isinstance(self.systems, str):
             object.__setattr__(self, "systems", (self.systems,))
@@ -102,6 +100,16 @@ class Metric(Question):
     def name(self) -> str:
         """What the question is called."""
         return f"{type(self).__name__}({', '.join(one.name for one in combine(self.measure))})"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "serves" in vars(cls):
+            Metric._forms.append(cls)
+
+    @staticmethod
+    def serves(question: Metric, pool: Pool) -> bool:
+        """Whether a question has this form on a pool; every form of measures of other labels than classes says so."""
+        return False
 
     def for_pool(self, pool: Pool) -> Metric:
         """Return the question, or the `MultiLabelMetric` or `NumericMetric` that it is on this pool.
@@ -115,16 +123,10 @@ class Metric(Question):
         >>> ba.Metric("f1_samples").for_pool(pool)
         MultiLabelMetric(measure='f1_samples', positive=None, systems=(), by=None, average=None)
         """
-        options = {name: getattr(self, name) for name in _OPTIONS}
-        if pool.multilabel and not self.is_curve:
-            from bayes_assess.questions.multilabel_metric import MultiLabelMetric  # which imports this module
-
-            return MultiLabelMetric(self.measure, **options)
-        if pool.exact is not None and not _of_label_sets(self.measure) and RealMeasures.of(self.measure) is not None:
-            from bayes_assess.questions.numeric_metric import NumericMetric  # which imports this module
-
-            return NumericMetric(self.measure, **options).for_pool(pool)
-        if _of_label_sets(self.measure):
+        form = next((form for form in self._forms if form.serves(self, pool)), None)
+        if form is not None:
+            return form(self.measure, **{name: getattr(self, name) for name in _OPTIONS}).for_pool(pool)
+        if of_label_sets(self.measure):
             raise QuestionError(
                 f"Measures of items with several labels each, such as {show(self.measure)}, need a pool of such items; "
                 "pass multilabel=True to the pool."
@@ -382,12 +384,6 @@ def _cell_measure(cells: Cells) -> CellMeasure:
     if not isinstance(cells, MetricCells):
         raise QuestionError("These groups of items were made for another question.")
     return cells.measure
-
-
-def _of_label_sets(measure: Any) -> bool:
-    """Whether some name is one of measures of items with several labels each, and of no other."""
-    names = [str(one).removesuffix("_score") for one in (measure if isinstance(measure, list | tuple) else [measure])]
-    return any(one in MULTILABEL_MEASURES and one not in MEASURES for one in names)
 
 
 def _binary(specs: Sequence[Any]) -> bool:

@@ -82,6 +82,11 @@ class MultiLabelMetric(Metric):
         """What the question is called."""
         return f"Metric({', '.join(self.spec.outputs)})"
 
+    @staticmethod
+    def serves(question: Metric, pool: Pool) -> bool:
+        """Whether items of the pool may have several labels; curves are of one label each."""
+        return pool.multilabel and not question.is_curve
+
     def for_pool(self, pool: Pool) -> MultiLabelMetric:
         """Return the question itself, or raise QuestionError if items of this pool have one label each."""
         if not pool.multilabel:

@@ -24,6 +24,7 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankStrata
 from bayes_assess.pool.strata import Strata
 from bayes_assess.questions._event_cells import MetricCells
+from bayes_assess.questions._events import of_label_sets
 from bayes_assess.questions._score_prior import ScorePrior
 from bayes_assess.questions.metric import Metric
 
@@ -81,6 +82,12 @@ class NumericMetric(Metric):
     def name(self) -> str:
         """What the question is called."""
         return f"Metric({', '.join(self.whole.outputs)})"
+
+    @staticmethod
+    def serves(question: Metric, pool: Pool) -> bool:
+        """Whether labels of the pool are numbers, and the measures are of these."""
+        known = pool.exact is not None and not of_label_sets(question.measure)
+        return known and RealMeasures.of(question.measure) is not None
 
     def for_pool(self, pool: Pool) -> NumericMetric:
         """Return the question itself, or raise QuestionError if labels of this pool are no numbers."""
