@@ -14,7 +14,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess.errors import QuestionError
-from bayes_assess.measures import LossTable, table_for
+from bayes_assess.measures import LossTable, PRCurveTable, table_for
 from bayes_assess.pool.cells import Cells
 
 Integers = Any  # (K,), NumPy's on the host
@@ -79,7 +79,7 @@ class CellMeasure:
         Which output is looked for, where one is.
     """
 
-    table: LossTable
+    table: LossTable | PRCurveTable
     attribute: Integers
     block: Integers
     size: Integers
@@ -167,7 +167,8 @@ def measure_on_cells(measure: Any, cells: Cells, *, positive: Any = None) -> Cel
         if not isinstance(own, CellMeasure):
             raise QuestionError("These cells were made for no measure: say which, such as measure='f1'.")
         return own
-    pool = cells.source.pool  # type: ignore[attr-defined] - of sources in memory
+    source: Any = cells.source  # in memory
+    pool = source.pool
     codes, table = table_for(measure, pool, positive=positive)
     filled = np.flatnonzero(cells.sizes > 0)
     attribute = np.zeros(cells.n_cells, np.int64)
@@ -180,7 +181,7 @@ def measure_on_cells(measure: Any, cells: Cells, *, positive: Any = None) -> Cel
             f"{', '.join(table.outputs)}; cut the pool by what that looks at, as the cells of ba.Metric(...) are."
         )
     return CellMeasure(
-        table=table,  # pyright: ignore[reportArgumentType] - all tables have the same methods
+        table=table,
         attribute=attribute,
         block=np.arange(cells.n_cells),
         size=cells.sizes,

@@ -21,6 +21,7 @@ from bayes_assess.pool.labels import read_labels
 class Adjudication(Campaign):
     """What sessions offer for labels that may be wrong."""
 
+    one_annotator = False  # whether an item has one label, whoever told it
     answers_others = True  # questions than their own from the same labels, where these allow
 
     @property

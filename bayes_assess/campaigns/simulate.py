@@ -45,8 +45,9 @@ from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
-from bayes_assess.questions import MultiLabelMetric, NumericMetric, PrecisionCurve, Question, Setting
+from bayes_assess.questions import PrecisionCurve, Question, Setting
 from bayes_assess.questions._scoring import proposal_divergence
+from bayes_assess.questions.metric import cells_table
 from bayes_assess.questions.precision_curve import RankedRecord
 
 _DEFAULT_BUDGETS = 50
@@ -150,6 +151,7 @@ def simulate(
     batch = -(-int(batch) // each)
     _check_memory(int(repeats) * len(looks) * sum(plan.n_recorded for plan in plans.values()))
     campaigns: dict[str, Campaigns] = {}
+    asked: Any = question
     keep_compiled()
     with in_steps("campaigns", len(plans) * int(repeats), wanted=progress) as advance:
         for name, plan in plans.items():
@@ -157,16 +159,16 @@ def simulate(
             if isinstance(plan.design, RankedDesign):
                 found = _run_ranked(plan, pool, question, codes, looks, int(repeats), seed, level, advance)
                 campaigns[name] = Campaigns(found, plan.setting.prior, plan.setting.cells, plan.full)
-            elif isinstance(question, MultiLabelMetric):
-                known = LabelledPool.of(pool, codes, question)
+            elif question.multilabel:
+                known = LabelledPool.of(pool, codes, asked)
                 found = run_multilabel(known, plan.design, plan.setting, looks, int(repeats), int(batch), seed, advance)
                 campaigns[name] = Campaigns(found, plan.setting.prior, plan.setting.cells, plan.full)
             elif twin is None:
                 found = _run(plan, looks, int(repeats), int(batch), seed, level, advance)
-                if isinstance(question, NumericMetric):
-                    labels_of: Any = pool.label_space.names(codes)
+                if question.numeric:
                     known: Any = pool
-                    found = estimated_numbers(known, labels_of, question, plan.design, plan.setting, found, seed)
+                    labels_of = known.label_space.names(codes)
+                    found = estimated_numbers(known, labels_of, asked, plan.design, plan.setting, found, seed)
                 campaigns[name] = found
             else:
                 campaigns[name] = replace(campaigns[twin], prior=plan.setting.prior)
@@ -193,7 +195,7 @@ class _Plan:
     def n_recorded(self) -> int:
         """Numbers kept of a campaign at a look."""
         if self.design.weighs:
-            return 7 * len(self.setting.reward.table.outputs)  # type: ignore[union-attr]
+            return 7 * len(cells_table(self.setting.cells).outputs)
         return self.full.size
 
     def chooses_as(self, other: _Plan) -> bool:

@@ -34,8 +34,7 @@ class StochasticAssessment(Assessment):
     """
 
     repeats_items = True
-    # Kinds of entries that journals of these sessions have not.
-    _follow_annotate = _follow_resolve = None  # type: ignore[assignment]
+    unknown_kinds = ("annotate", "resolve")
 
     def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int, engine: str):
         super().__init__(pool, question, design, setting, seed, engine)
@@ -76,8 +75,9 @@ class StochasticAssessment(Assessment):
     def _weighed_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the items of draws with a label, its codes, and how many items of the pool each stands for."""
         book, draws = self._items, self._items.labelled_draws
-        with eager(self.design.is_eager(self._state)):
-            total: Any = self.design.weighed(self._state)[0]  # type: ignore[attr-defined] - such designs weigh draws
+        design: Any = self.design  # which weighs draws
+        with eager(design.is_eager(self._state)):
+            total = design.weighed(self._state)[0]
         weight = book.weights_of(draws) * self.pool.n_items / max(float(total.n), 1.0)
         return book.items_of(draws), book.codes_of(draws), weight
 

@@ -93,7 +93,8 @@ class VarianceReduction(Design):
         self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
     ) -> BeliefState:
         """Start a campaign; `cells` know what the belief is about, and `reward` is the `CellMeasure`."""
-        events: Any = cells.events  # type: ignore[attr-defined]
+        about: Any = cells  # of an event
+        events = about.events
         size = np.asarray(cells.sizes, np.int64)
         playable = np.ones(cells.n_cells, bool) if playable is None else np.asarray(playable)
         belief = start(0, events.members, events.coordinates)

@@ -178,8 +178,8 @@ class Compiled(Sampled):
     def quantile(self, level: Any) -> Float[Array, "*levels_shape"]:
         """Quantile of every value at one level, or at (L,) of them, (L, ...).
 
-        Where no distribution function can be inverted it is that of draws, always the same ones: of 4,000, or of fewer
-        where a matrix is large, but never below 500.
+        Where no distribution function can be inverted it is that of some thousands of draws, always the same ones; of
+        fewer where values are many, but never below 500.
 
         Examples
         --------

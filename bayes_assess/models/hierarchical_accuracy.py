@@ -205,7 +205,7 @@ class HierarchicalAccuracy(Agreements):
         for name, values in (covariates or {}).items():
             columns.append(_standardised(_numbers(f"Covariate {name!r}", values, n_groups)))
             priors.append(_OTHER)
-        design = np.stack([np.ones(n_groups), *columns], axis=1)  # type: ignore[list-item]
+        design = np.stack([np.ones(n_groups or 0), *columns], axis=1)
         location, scale = np.array(priors).T
         # Without labels the points are draws of the prior, of equal weight.
         points = np.array([LOG_STRENGTH[0], *location]) + normal_points(len(location) + 1) * [

@@ -60,7 +60,10 @@ class Question(ABC):
         "right": 0.95,
     }
     quantity: ClassVar[str]  # what is estimated, as a noun
+    asks: ClassVar[str] = "{name}?"  # as a sentence, with words of `results._in_words`
+    titled: ClassVar[str] = "{name}"  # as the title of a figure or a table
     low_is_worst: ClassVar[bool] = False
+    sign: ClassVar[int] = 0  # of questions about extremes: `sign` times the value is greatest there
     multilabel: ClassVar[bool] = False  # True: of items that may have several labels each
     numeric: ClassVar[bool] = False  # True: of labels that are numbers as they are told
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # of the labels that it can be answered from

@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.shapes import Bool, Float, Int
-from bayes_assess.measures import LossTable, Measure, PRCurve, PRCurveTable, RankingTable
+from bayes_assess.measures import (
+    MEASURES,
+    MULTILABEL_MEASURES,
+    LossTable,
+    Measure,
+    PRCurve,
+    PRCurveTable,
+    RankingTable,
+)
 from bayes_assess.measures._losses import DenseLosses
 from bayes_assess.models.calibration_curve import Coordinates
 from bayes_assess.models.curve_members import (
@@ -284,3 +292,9 @@ def rating_labels(
     if few:
         return RatingLabels.from_prior(x, pool.n_classes, group)
     return ValuedLabels.from_prior(x, values, group, sizes)
+
+
+def of_label_sets(measure: Any) -> bool:
+    """Whether some name is one of measures of items with several labels each, and of no other."""
+    names = [str(one).removesuffix("_score") for one in (measure if isinstance(measure, list | tuple) else [measure])]
+    return any(one in MULTILABEL_MEASURES and one not in MEASURES for one in names)

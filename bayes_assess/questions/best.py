@@ -61,6 +61,8 @@ class Best(MeasuresCompared):
 
     systems: Any
 
+    asks: ClassVar[str] = "Which{of_systems} has the {extreme} {measure}?"
+    titled: ClassVar[str] = "{measure}{of_systems}"
     quantity: ClassVar[str] = "lead"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"best": False, "regret": True}
     goals: ClassVar[Mapping[str, float]] = {"best": 0.95, "regret": 0.005}
@@ -108,6 +110,11 @@ class Best(MeasuresCompared):
     def sign(self) -> int:
         """1 if the highest measure is the best, -1 if it is the lowest."""
         return -1 if combine(self.measure)[0].name in LOSSES else 1
+
+    @property
+    def extreme(self) -> str:
+        """What the best has of the measure."""
+        return "highest" if self.sign > 0 else "lowest"
 
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
         """Return what the losses of every item depend on, and the table of the measures of all systems."""

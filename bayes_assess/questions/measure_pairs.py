@@ -26,6 +26,8 @@ class MeasurePairs(MeasuresCompared):
     The outputs are the measures of all groups; designs that can choose what tells about their differences.
     """
 
+    asks: ClassVar[str] = "Which groups{by} have a higher {measure} than which?"
+    titled: ClassVar[str] = "{measure}, all pairs{by}"
     quantity: ClassVar[str] = "measure"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"right": False, "best": False, "error": True}
     goals: ClassVar[Mapping[str, float]] = {"right": 0.95, "best": 0.95, "error": 0.05}

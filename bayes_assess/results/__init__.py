@@ -26,6 +26,7 @@ from bayes_assess.questions import (
     TwoSystems,
 )
 from bayes_assess.results._base import Result as Result
+from bayes_assess.results._curve_point import CurvePoint as CurvePoint
 from bayes_assess.results._measured_anew import asked_anew as asked_anew
 from bayes_assess.results._proxy import ProxyResult as ProxyResult
 from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
@@ -42,7 +43,6 @@ from bayes_assess.results.comparison import TwoGroupsResult as TwoGroupsResult
 from bayes_assess.results.comparison import TwoSystemsResult as TwoSystemsResult
 from bayes_assess.results.confusion import ConfusionResult as ConfusionResult
 from bayes_assess.results.curve import BeliefCurveResult as BeliefCurveResult
-from bayes_assess.results.curve import CurvePoint as CurvePoint
 from bayes_assess.results.curve import CurveResult as CurveResult
 from bayes_assess.results.curve import WeightedCurveResult as WeightedCurveResult
 from bayes_assess.results.groups import CostResult as CostResult

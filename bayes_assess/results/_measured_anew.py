@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -55,13 +55,13 @@ def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tupl
     """
     if not isinstance(question, Metric):
         raise QuestionError(f"{answering} measures, Metric(...) or PRCurve(...); found {question!r}.")
-    if isinstance(question, PRCurve):
-        question = question.on_cells(pool, cells)
+    if question.is_curve:
+        question = cast("PRCurve", question).on_cells(pool, cells)
     subject = cells.events.subject if isinstance(cells, EventCells) else None
     if subject is not None:
         asked = question.subject(pool)
         # Of two classes, whether a label is the event is all of the label, whatever the event; orders are of one event.
-        of_order = isinstance(question, PRCurve) or question.is_of_order
+        of_order = question.is_curve or question.is_of_order
         same = np.array_equal(asked.event, subject.event) or (pool.n_classes == 2 and not of_order)
         if asked.decides and subject.decides and not same:
             raise QuestionError(

@@ -159,8 +159,7 @@ class BestResult(Ordered):
 
     @property
     def _of_measure(self: Any) -> str:
-        extreme = "highest" if self.question.sign > 0 else "lowest"
-        return f"the {extreme} {measure_in_words(self.question.measure_name)}"
+        return f"the {self.question.extreme} {measure_in_words(self.question.measure_name)}"
 
     @property
     def _rope(self: Any) -> str:

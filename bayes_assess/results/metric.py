@@ -17,7 +17,7 @@ from bayes_assess.estimators.intervals import effective_draws, ellipsoid_radius,
 from bayes_assess.estimators.joint_draws import joined_draws
 from bayes_assess.estimators.verdicts import interval_quantiles
 from bayes_assess.estimators.weighted import Estimate
-from bayes_assess.questions._event_cells import EventCells
+from bayes_assess.questions._event_cells import EventCells, MetricCells
 from bayes_assess.questions.metric import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import in_one_line, title_of
@@ -54,6 +54,7 @@ class MetricResult(Ordered):
         Effective number of draws that inform the measure.
     """
 
+    cells: MetricCells
     answer: Estimate = field(kw_only=True)
     all_covariances: Float[np.ndarray, "k k"] | None = field(kw_only=True)
     tree: LabelTree | None = field(kw_only=True, default=None)
@@ -239,7 +240,7 @@ class MetricResult(Ordered):
     @property
     def _draws_labels(self) -> bool:
         """Whether labels are draws from p(y | x), of which an item may have several."""
-        return self.cells.measure.stochastic  # type: ignore[attr-defined] - cells of a measure
+        return self.cells.measure.stochastic
 
     def _of_labels(self) -> str:
         if not self._draws_labels:
