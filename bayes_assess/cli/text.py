@@ -80,7 +80,7 @@ def first_sheet(assessment: Assessment) -> int:
 
 def fewer(assessment: Any) -> str:
     """Say why a sheet has fewer items than were asked for."""
-    if getattr(assessment.design, "random_size", False) and assessment.n_remaining:
+    if assessment.design.random_size and assessment.n_remaining:
         return ", fewer than asked for, as batches of a random size have that many only on average"
     why = "which is all that the budget leaves" if assessment.n_remaining else "as their labels decide what comes next"
     return f", fewer than asked for, {why}"

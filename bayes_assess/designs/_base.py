@@ -57,7 +57,6 @@ class Design(ABC):
     max_round: ClassVar[int | None] = None  # the greatest number of arms per round it can play; None: any
     one_by_one: ClassVar[bool] = False  # whether campaigns run one after another, as branches need
     whole_batches: ClassVar[bool] = False  # whether a batch is drawn and counted as a whole, however long it is
-    random_size: ClassVar[bool] = False  # whether a batch has the asked-for size only on average, and may be empty
     asks_commute: ClassVar[bool] = False  # whether items may be handed out before labels told earlier are learned
     settles_in_order: ClassVar[bool] = False  # whether steps settled together are counted one after the other
     eager_up_to: ClassVar[int] = 0  # cells, up to which sessions run on NumPy; 0: never
@@ -67,6 +66,11 @@ class Design(ABC):
     plays_arms: ClassVar[bool] = False  # whether it chooses among groups, of which the question's belief says all
     weighs: ClassVar[bool] = False  # whether labels stand for items by the probabilities with which these were drawn
     answering: ClassVar[str]  # what answers measures, as a sentence on another one begins
+
+    @property
+    def random_size(self) -> bool:
+        """Whether a batch has the asked-for size only on average, and may be empty."""
+        return False
 
     def longest(self, n: int) -> int:
         """Return the most items that a batch of `n` can have: as many, unless sizes are random."""

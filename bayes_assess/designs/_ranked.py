@@ -104,6 +104,11 @@ class RankedDesign(ABC):
     name: ClassVar[str]
     weighs: ClassVar[bool] = False  # as of `Design`
 
+    @property
+    def random_size(self) -> bool:
+        """Whether a batch has the asked-for size only on average: never."""
+        return False
+
     def start(self, promise: Promise, n_items: int) -> SamplingPlan:
         """Return the first plan: the head of the list whole, and a sample of the rest.
 

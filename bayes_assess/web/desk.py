@@ -295,7 +295,7 @@ class Desk:
         if n <= 0 or (ranked and session.done):
             return
         queries = session.ask(n * each, annotator=seat.name or UNNAMED)
-        while not len(queries) and getattr(session.design, "random_size", False):  # whose batches may be empty
+        while not len(queries) and session.design.random_size:  # whose batches may be empty
             queries = session.ask(n * each, annotator=seat.name or UNNAMED)
         for unit in units_of(session, queries.ids, self._pictures):
             seat.open[unit.key] = unit
