@@ -107,7 +107,7 @@ class Best(MeasuresCompared):
         return self.default_design if self._is_believable(pool) else "importance"
 
     @property
-    def sign(self) -> int:
+    def sign(self) -> int:  # type: ignore[override]
         """1 if the highest measure is the best, -1 if it is the lowest."""
         return -1 if combine(self.measure)[0].name in LOSSES else 1
 
