@@ -86,7 +86,7 @@ ANSWERS = {
         ba.Compare("rival", "prediction"),
         np.mean(POOL.systems["rival"] == LABELS) - np.mean(POOL.predictions == LABELS),
     ),
-    "best": (ba.Best(), accuracy_leads()),
+    "best": (ba.Best(["prediction", "rival"]), accuracy_leads()),
     "rate_pairs": (ba.Compare(by="site", measure="rate", positive=2), means_by_site(LABELS == 2)),
     "mean_pairs": (ba.Compare(by="site", measure="mean", values=VALUES, rope=0.5), means_by_site(VALUES[LABELS])),
 }
