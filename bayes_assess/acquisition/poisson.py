@@ -20,12 +20,14 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import CHUNK, show
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.lazy import jnp
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import stochastic_proposal
+from bayes_assess.acquisition.repeated_draws import distinct_of, draws_of, log_missed
 from bayes_assess.errors import BudgetError, DesignError
 
 Items = Float[np.ndarray, " K"]
@@ -228,10 +230,11 @@ def expected_distinct(proposal: Items, n_draws: float, size: Sizes = None) -> fl
     >>> expected_distinct(np.array([0.5, 0.5]), 2)  # both, or one of them twice
     1.5
     """
-    log_missed, n = _log_missed(proposal, size)
+    missed, n = _missed(proposal, size)
     if not n_draws >= 0:
         raise BudgetError(f"The number of draws is at least 0; found {show(n_draws)}.")
-    return float(-np.expm1(n_draws * log_missed) @ n) if n_draws > 0 else 0.0
+    with engine.eager():
+        return float(distinct_of(n_draws, missed, n)) if n_draws > 0 else 0.0
 
 
 def draws_for_distinct(proposal: Items, expected: float, size: Sizes = None) -> float:
@@ -253,21 +256,15 @@ def draws_for_distinct(proposal: Items, expected: float, size: Sizes = None) -> 
     >>> round(draws_for_distinct(np.array([0.5, 0.5]), 1.5), 9)
     2.0
     """
-    log_missed, n = _log_missed(proposal, size)
-    possible = float(n[log_missed < 0].sum())
+    missed, n = _missed(proposal, size)
+    possible = float(n[missed < 0].sum())
     if not 0 <= expected < possible:
         raise BudgetError(
             f"Draws with replacement expect fewer than the {possible:,.0f} distinct items that they can reach; "
             f"found {show(expected)}. Ask for fewer."
         )
-    draws = 0.0  # the expected number is concave in the draws: Newton's method comes from below
-    for _ in range(_MOST_STEPS):
-        gap = expected - float(-np.expm1(draws * log_missed) @ n)
-        step = gap / float(-(np.exp(draws * log_missed) * log_missed) @ n)
-        draws += max(step, 0.0)
-        if step <= 1e-14 * draws:
-            break
-    return draws
+    with engine.eager():
+        return float(draws_of(expected, missed, n))
 
 
 def _rows(n: int) -> Iterator[slice]:
@@ -303,12 +300,12 @@ def _check_deviations(h: Items) -> None:
         raise DesignError(f"Deviations are finite and at least 0; found {show(h[~good][0])}.")
 
 
-def _log_missed(proposal: Items, size: Sizes) -> tuple[Items, Items]:
+def _missed(proposal: Any, size: Sizes) -> tuple[Any, Items]:
     """Return log(1 - q), finite, and the sizes as floats."""
-    q = np.asarray(proposal, np.float64)
+    q: Any = np.asarray(proposal, np.float64)
     good = (q >= 0) & (q <= 1)
     if not good.all():
         raise DesignError(f"Probabilities of draws lie in [0, 1]; found {show(q[~good][0])}.")
     sizes = _checked_sizes(size, len(q))
-    n = np.ones(len(q)) if sizes is None else np.asarray(sizes, np.float64)
-    return np.log1p(-np.minimum(q, 1 - np.finfo(float).epsneg)), n
+    with engine.eager():
+        return log_missed(q), np.ones(len(q)) if sizes is None else np.asarray(sizes, np.float64)

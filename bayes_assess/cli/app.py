@@ -212,7 +212,7 @@ def ask(
         assessment = files.reopen(run, pool, shown_columns(show))
         with let_go(assessment):
             queries = files.pending_queries(assessment) if pending else assessment.ask(wanted)
-    if not len(queries) and getattr(assessment.design, "random_size", False) and not assessment.done:
+    if not len(queries) and assessment.design.random_size and not assessment.done:
         echo("This batch has no items, as one of random size may; it counts as a round. Ask again.")
         return
     if not len(queries):

@@ -9,14 +9,12 @@ label the weights of S. Farquhar, Y. Gal and T. Rainforth, "On statistical bias 
 for the others once for all rounds together. Of every round for itself this would be biased where rounds are small: a
 lone item would stand for all, whatever its b.
 
-That is of batches of a fixed size. Those of a random one (`size="random"`) are weighed as published: sums of l / b,
-rounds by their planned sizes, and measures from means that are ratios of such sums ([SEME] (18), app. E).
+That is of batches of a fixed size. Those of a random one (`size="random"`) are weighed as published, see
+`designs._random_size`.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -27,18 +25,17 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.acquisition.asked_deviations import AskedDeviations
 from bayes_assess.acquisition.cell_inclusion import cell_inclusion, independent_cells, systematic_cells
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._base import Draw
 from bayes_assess.designs._label_models import CurveLabels, LabelDraws, LabelModel, ScoreLabels
-from bayes_assess.designs._poisson_rounds import Rounds
+from bayes_assess.designs._random_size import RandomSize
+from bayes_assess.designs._rounds import Rounds
 from bayes_assess.designs._stratifying import Stratifying
-from bayes_assess.designs._weighted import WeightedState, check_interval, covering
+from bayes_assess.designs._weighted import WeightedState, covering
 from bayes_assess.designs.variance_reduction import VarianceReduction
 from bayes_assess.errors import DesignError
-from bayes_assess.estimators.ratio_interval import RatioSample, ratios_of
-from bayes_assess.estimators.weighted import Draws, Estimate, Steps
+from bayes_assess.estimators.weighted import Draws
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.deviation_strata import DeviationStrata
 from bayes_assess.pool.pool import Pool
@@ -47,7 +44,7 @@ from bayes_assess.pool.strata import FeatureStrata, Strata
 
 
 @dataclass(frozen=True)
-class Poisson(Stratifying):
+class Poisson(RandomSize, Stratifying):
     """Batches whose items have the inclusion probabilities of optimal Poisson sampling ([SEME]).
 
     For people who send one batch, or a few, to be labelled. A batch has as many items as were asked for, spread over
@@ -98,7 +95,6 @@ class Poisson(Stratifying):
     floor: float = field(default=0.1)
     labels: Literal["scores", "curve"] = "scores"
     interval: Literal["cautious", "beta", "ratio"] = "cautious"
-    size: Literal["fixed", "random"] = "fixed"
 
     name: ClassVar[str] = "poisson"
     whole_batches: ClassVar[bool] = True
@@ -108,11 +104,6 @@ class Poisson(Stratifying):
         super().__post_init__()
         if self.labels not in ("scores", "curve"):
             raise DesignError(f"The labels of {self.name} are 'scores' or 'curve'; found {show(self.labels)}.")
-        check_interval(self.name, self.interval, ("cautious", "beta", "ratio"))
-        if self.size not in ("fixed", "random"):
-            raise DesignError(f"The size of batches of {self.name} is 'fixed' or 'random'; found {show(self.size)}.")
-        if self.interval == "ratio" and self.size != "random":
-            raise DesignError("The interval 'ratio' is of batches of random size; pass size='random', too.")
         for option in ("lam", "floor"):
             value = getattr(self, option)
             if not 0 <= value <= 1:
@@ -124,15 +115,6 @@ class Poisson(Stratifying):
                         f"Design {self.name!r} with labels='curve' learns what scores mean, and cuts the pool by their "
                         f"ranks; leave out {option}={show(getattr(self, option))}."
                     )
-
-    @property
-    def random_size(self) -> bool:  # type: ignore[override]
-        """Whether batches have the asked-for size only on average."""
-        return self.size == "random"
-
-    def longest(self, n: int) -> int:
-        """Return a size that a batch exceeds with a probability below e^-50, by Bernstein's inequality."""
-        return n + math.ceil(10 * math.sqrt(n)) + 60 if self.random_size else n
 
     @property
     def eager_up_to(self) -> int:  # type: ignore[override]
@@ -171,36 +153,13 @@ class Poisson(Stratifying):
         self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
     ) -> WeightedState:
         """Start a campaign; see `WeightedDesign.init`."""
-        if self.random_size and isinstance(reward, AskedDeviations):
-            raise DesignError("Batches of random size are of labels that are classes; leave out size='random'.")
-        if self.interval == "ratio":
-            ratios_of(reward)  # which refuses other measures
         state = super().init(cells, prior, reward, playable)
         n_classes = state.counts.shape[1]
-        nothing, none = xp.zeros(state.counts.shape), xp.zeros(len(state.counts))
+        nothing = xp.zeros(state.counts.shape)
         model: LabelModel = ScoreLabels(self.lam * state.prior + (1 - self.lam) / n_classes, nothing)
         if self.labels == "curve":
             model = CurveLabels.before_labels(cells.events, n_classes)  # type: ignore[attr-defined]
-        rounds = Rounds(
-            weight=xp.zeros(()),
-            before=nothing,
-            alone=nothing,
-            alone_squares=nothing,
-            others=nothing,
-            other_squares=nothing,
-            stood_for=xp.zeros(()),
-            drawn=nothing,
-            included=none,
-            known=nothing,
-            frame=none,
-            inclusion=none,
-            asked=xp.zeros(()),
-            now=nothing,
-            planned=xp.zeros(()),
-            shown=dict.fromkeys(("known", "total", "square", "log_inclusion"), nothing) if self.random_size else {},
-            model=model,
-        )
-        return replace(state, memory=rounds)
+        return replace(state, memory=Rounds.before_labels(state.counts.shape, model, self.random_size))
 
     @x64
     def believing(self, state: WeightedState, labels: LabelDraws) -> WeightedState:
@@ -209,22 +168,12 @@ class Poisson(Stratifying):
         Raises
         ------
         DesignError
-            If some labels of the open round have come, and others not: what is drawn in a round must depend on no label
-            of it, else its inclusion probabilities would not be those of its items.
+            If some labels of the open round have come, and others not.
         """
-        out, asked = int(np.sum(state.pending)), int(state.memory.asked)
-        if 0 < out < asked:
-            raise DesignError(
-                f"Of a round of {asked:,} items {out:,} are still out, and a posterior that has seen the labels of the "
-                "others may not add to it; tell or release what is out first, or ask without a posterior."
-            )
+        self.check_believing(state)
         with engine.eager(self.is_eager(state)):
             model = engine.tree_map(xp.asarray, labels.positive())
         return replace(state, memory=state.memory._replace(model=model))
-
-    def own_again(self, own: WeightedState, chosen: WeightedState) -> WeightedState:
-        """Return the state after a batch was chosen by another posterior, with the design's own model."""
-        return replace(chosen, memory=chosen.memory._replace(model=own.memory.model))
 
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return the probability of every label of unlabelled items, after the labels of complete rounds."""
@@ -249,8 +198,8 @@ class Poisson(Stratifying):
         self, key: PRNGKey, state: WeightedState, first: Any, n: Int[Array, ""] | int, length: int
     ) -> tuple[Int[Array, " L"], Draw, WeightedState]:
         """Draw a batch; see `Design.draw`."""
-        start, order = engine.random.split(engine.random.fold_in(key, first))
         rounds, size, undrawn = state.memory, state.remaining, state.undrawn
+        start, order = self.keys_of_batch(key, first, rounds)
         b = cell_inclusion(self.deviations(state), size, n)
         # Items drawn stand for those of their cell that were set aside, too; where all that is left of a cell was, half
         # an item is taken to be there, so that others stand for it.
@@ -258,21 +207,13 @@ class Poisson(Stratifying):
         included = xp.where(undrawn > size, whole * xp.maximum(size, 0.5) / xp.maximum(undrawn, 1), b)
         asked = n
         if self.random_size:
-            # An empty batch leaves the number of queries as it was: what was expected so far tells asks apart.
-            start = engine.random.fold_in(start, (rounds.weight + rounds.planned).astype(xp.int64))
             counts = independent_cells(start, b, size, length)
             asked = counts.sum()
         else:
             counts = systematic_cells(engine.random.uniform(start), b * size, size, n)
         begins = state.pending.sum() == 0
-        again = xp.where(begins, 0.0, rounds.inclusion)
-        rounds = rounds._replace(
-            known=xp.where(begins, state.counts.astype(xp.float64), rounds.known),
-            frame=xp.where(begins, undrawn.astype(xp.float64), rounds.frame),
-            inclusion=1 - (1 - again) * (1 - included),  # of items that were not drawn earlier in the round
-            asked=xp.where(begins, 0.0, rounds.asked) + asked,
-            planned=xp.where(begins, 0.0, rounds.planned) + n if self.random_size else rounds.planned,
-        )
+        planned = n if self.random_size else 0.0
+        rounds = rounds.handed_out(begins, state.counts, undrawn, included, asked, planned)
         cells = xp.searchsorted(xp.cumsum(counts), xp.arange(length), side="right").astype(xp.int64)
         cells = xp.minimum(cells, len(size) - 1)  # of the padding
         shuffled = xp.where(xp.arange(length) < asked, engine.random.uniform(order, (length,)), 2.0)
@@ -291,119 +232,28 @@ class Poisson(Stratifying):
         cells, draws, state = self.draw(key, state, 0, 1, 1)
         return cells[0], engine.tree_map(lambda column: column[0], draws), state
 
-    def settle(self, state: WeightedState, steps: Steps, last: bool = True) -> WeightedState:
-        """Count labels of the open round, and close it when all have come."""
-        rounds, asked = state.memory, (steps.outcome >= 0) & (steps.weight > 0)
-        now = engine.at(rounds.now)[steps.cell, xp.maximum(steps.outcome, 0)].add(asked)
-        counted = rounds._replace(now=now)
-        closes = state.pending.sum() == 0
-        whole = self._with_open(counted, closes)
-        draws = self._draws(state, whole)
-        shown = whole.as_sums(state.counts) if self.random_size else {}
-        if not last:
-            return replace(state, draws=draws, memory=rounds._replace(shown=shown))
-        kept = engine.cond(closes, self._closed, lambda rounds: rounds, counted)
-        return replace(state, draws=draws, memory=kept._replace(shown=shown))
+    @property
+    def in_rounds(self) -> bool:
+        """Whether labels are weighed round by round: always."""
+        return True
 
     def _closed(self, rounds: Rounds) -> Rounds:
         """Close the open round, and learn its labels."""
-        rounds = self._with_open(rounds, True)
+        rounds = super()._closed(rounds)
         return rounds._replace(model=rounds.model.learned(rounds.drawn))
-
-    def _with_open(self, rounds: Rounds, closes: Any) -> Rounds:
-        return rounds.with_open_of_random_size(closes) if self.random_size else rounds.with_open()
 
     def _draws(self, state: WeightedState, rounds: Rounds) -> Draws:
         """Write sums over rounds as those of weighted draws: as many as labels, with the same estimate and variance."""
-        n, n_items = rounds.drawn.sum(), state.n_items
         if self.random_size:
-            # Means are ratios of sums: weights are scaled to the number of items that can matter.
-            matter = state.matters[:, None]
-            unit = (state.measure.size * state.matters).sum() / xp.maximum((rounds.totals * matter).sum(), 1e-300)
-            unit = unit * xp.maximum(n, 1) / n_items
-            weights, squares = rounds.totals * unit, rounds.variances * unit**2
-        else:
-            share = xp.maximum(rounds.weight, 1e-300)
-            few = n / xp.maximum(n - 1, 1)
-            totals, spread = rounds.estimate()
-            weights, squares = totals / share * n / n_items, spread * few * (n / (share * n_items)) ** 2
-        return Draws(
-            n=n,
-            weights=weights,
-            squares=squares,
-            proposal=xp.broadcast_to((rounds.included / xp.maximum(n, 1))[:, None], state.draws.proposal.shape),
-            covered=state.covered,
-            n_new=n,
-            new=state.draws.new,
-        )
+            return super()._draws(state, rounds)
+        n, n_items, share = rounds.drawn.sum(), state.n_items, xp.maximum(rounds.weight, 1e-300)
+        few = n / xp.maximum(n - 1, 1)
+        totals, spread = rounds.estimate()
+        return self.as_draws(state, rounds, totals / share * n / n_items, spread * few * (n / (share * n_items)) ** 2)
 
     def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "1 D"]]:
         """Return the draws, centred by the mean of what their variance weighs where the size of a round is fixed."""
-        squares = state.draws.squares
         if self.random_size:
-            return state.draws, 0 * state.measure.risk(squares)[None]
+            return super().weighed(state)
+        squares = state.draws.squares
         return state.draws, state.measure.risk(squares / xp.sqrt(xp.maximum(squares.sum(), 1e-300)))[None]
-
-    def answer(self, state: WeightedState) -> Estimate:
-        """Estimate the measure, and how well it is known."""
-        found = super().answer(state)
-        if not self.random_size:
-            return found
-        by_ratio = xp.asarray(self.interval == "ratio")
-        sample = RatioSample(
-            **{name: state.measure.by_attribute(column) for name, column in state.memory.shown.items()},
-            attribute=xp.asarray(state.measure.attribute),
-            inclusion=state.draws.proposal[:, -1] * xp.maximum(state.draws.n, 1),
-            unlabelled=state.unlabelled,
-        )
-        spread = xp.diag(self._of_means(state))
-        return found._replace(variance=xp.maximum(found.variance + spread, 0), by_ratio=by_ratio, sample=sample)
-
-    def covariance(self, state: WeightedState) -> Float[Array, "k k"]:
-        """Estimate the covariance of the estimates, (k, k)."""
-        return super().covariance(state) + (self._of_means(state) if self.random_size else 0.0)
-
-    def _of_means(self, state: WeightedState) -> Float[Array, "k k"]:
-        """Return what squared losses l have too much, as losses count less their mean R: sum s (l - R) (l - R)'.
-
-        Nothing where a measure does not change with the scale of R, as of a ratio. Tables of curves, which are all of
-        that kind, have no Dg.
-        """
-        measure, draws = state.measure, state.draws
-        jacobian = getattr(measure.table, "jacobian", None)
-        if jacobian is None:
-            return xp.zeros((measure.table.n_outputs, measure.table.n_outputs))
-        n = xp.maximum(draws.n, 1)
-        risk = measure.risk(draws.weights / n)
-        slope = jacobian(risk)
-        mean, moved = slope @ risk, slope @ measure.risk(draws.squares / n**2)
-        whole = draws.squares.sum() / n**2
-        return whole * xp.outer(mean, mean) - xp.outer(mean, moved) - xp.outer(moved, mean)
-
-    def on_host(self, answer: Estimate, measure: Any) -> Estimate:
-        """Return the answer with f and g of the measure, where it is a ratio; see `WeightedDesign.on_host`."""
-        if not self.random_size:
-            return answer
-        try:
-            return answer._replace(sample=answer.sample.of(measure))
-        except DesignError:
-            if self.interval == "ratio":
-                raise
-            return answer._replace(sample=None)
-
-    def journal_entry(self, state: WeightedState) -> Mapping[str, Array]:
-        """Return the open round."""
-        rounds = state.memory
-        return {"covered": state.covered, **{name: getattr(rounds, name) for name in self._of_open_round}}
-
-    @property
-    def _of_open_round(self) -> tuple[str, ...]:
-        return ("frame", "inclusion", "asked") + (("planned",) if self.random_size else ())
-
-    def restore(self, state: WeightedState, entry: Mapping[str, np.ndarray]) -> WeightedState:
-        """Put back the open round."""
-        kept = {name: np.asarray(entry[name], np.float64) for name in self._of_open_round}
-        state = super().restore(state, entry)
-        if not np.asarray(state.pending).any():  # a round begins
-            kept["known"] = np.asarray(state.counts, np.float64)
-        return replace(state, memory=state.memory._replace(**kept))

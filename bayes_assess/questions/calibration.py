@@ -11,7 +11,8 @@ import numpy as np
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.rewards import CalibrationError, Reward, VarianceReduction
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.finite_pool import mean_absolute_gap, value_draws, value_mean
+from bayes_assess.estimators.finite_pool import mean_absolute_gap, value_draws, value_interval, value_mean
+from bayes_assess.models.alike_or_apart import AlikeOrApart
 from bayes_assess.models.belief import Belief
 from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 from bayes_assess.models.sampled_belief import SampledBelief
@@ -25,6 +26,7 @@ from bayes_assess.questions._priors import calibration_prior
 
 _DRAWS = 1_000  # that ends of intervals are taken from
 _DRAWN_AT_ONCE = 20_000_000  # numbers
+_MOST_APART = 20  # groups, up to which each is learned by itself, too: that takes a fit for every group
 
 
 class _CalibrationQuestion(Question):
@@ -99,6 +101,22 @@ class _CalibrationQuestion(Question):
         """Draw the accuracies of all bins, some draws at a time, (S, ..., K)."""
         return value_draws(self.posterior(cells, prior, counts), counts, pool_size(self, cells), seed, n)
 
+    def accuracy_interval(
+        self, cells: Cells, posterior: Belief, counts: Int[np.ndarray, "K 2"], level: float
+    ) -> Float[np.ndarray, "K 2"]:
+        """Compute equal-tailed intervals of the bins' accuracies, wider where a group may be far off the diagonal.
+
+        Of several groups that may be alike, such a one is drawn to the diagonal and to the others while it has few
+        labels; its intervals are also those of a posterior that leans on neither.
+        """
+        sizes = pool_size(self, cells)
+        ends = value_interval(posterior, counts, sizes, level)
+        if not isinstance(posterior, AlikeOrApart) or not posterior.departs.any():
+            return ends
+        wide = value_interval(posterior.uncalibrated(), counts, sizes, level)
+        wide = np.stack([np.minimum(wide[:, 0], ends[:, 0]), np.maximum(wide[:, 1], ends[:, 1])], axis=-1)
+        return np.where(np.repeat(posterior.departs, len(ends) // len(posterior.departs))[:, None], wide, ends)
+
     def group_accuracy(self, cells: Cells, accuracy: Float[np.ndarray, "*batch K"]) -> Float[np.ndarray, "*batch G"]:
         """Add up the bins' accuracies to that of every group; 0 for a group without items."""
         return (self.shares(cells) * by_group(cells, accuracy)).sum(-1)
@@ -146,7 +164,7 @@ class _CalibrationQuestion(Question):
         gap = accuracy - np.asarray(cells.mean_score)
         one_way = (self.shares(cells) * by_group(cells, np.sign(gap.mean(0)) * gap)).sum(-1)
         most = errors
-        if isinstance(posterior, HierarchicalCalibration | SeparateCurves):
+        if isinstance(posterior, AlikeOrApart | HierarchicalCalibration | SeparateCurves):
             most = self.error_of(cells, drawn(posterior.uncalibrated()))
         return errors, np.maximum(one_way, 0.0), most
 
@@ -178,7 +196,9 @@ class Calibration(_CalibrationQuestion):
     bins : int or ScoreBins
         Bins of the confidence: so many of equal width, or any `ScoreBins`.
     by : str, array or Partition, optional
-        Groups that are assessed each for itself, as for `GroupAccuracy`; by default the pool as a whole.
+        Groups that are assessed each for itself, as for `GroupAccuracy`; by default the pool as a whole. By the learned
+        prior 20 groups or fewer learn from each other as far as the labels say that they are alike (`AlikeOrApart`), so
+        that an odd one is not drawn to the others; more are taken for alike.
     target : {"pool", "population"}
         As for `GroupAccuracy`.
 
@@ -192,6 +212,7 @@ class Calibration(_CalibrationQuestion):
     0.0
     """
 
+    asks: ClassVar[str] = "How well is the confidence calibrated{of_every}?"
     bins: Any = 10
     by: Any = None
     target: str = field(default="pool", kw_only=True)
@@ -204,6 +225,12 @@ class Calibration(_CalibrationQuestion):
     def scores(self) -> tuple[str, ...]:
         """Error of the plug-in ECE in percent, and RMSE of the bins' accuracies."""
         return ("ece_error", "rmse")
+
+    def posterior(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K 2"]) -> Belief:
+        """Return what answers are taken from."""
+        if isinstance(prior, HierarchicalCalibration) and 1 < cells.parts[0].n_groups <= _MOST_APART:
+            return AlikeOrApart.of(prior, counts)
+        return super().posterior(cells, prior, counts)
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a bin is worth: the variance that it takes away."""

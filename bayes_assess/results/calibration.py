@@ -14,8 +14,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.finite_pool import extended, value_interval
-from bayes_assess.questions._base import pool_size
+from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.questions.calibration import by_group
 from bayes_assess.results import plots
 from bayes_assess.results._learned import contradiction, what_was_learned
@@ -62,6 +61,11 @@ class CalibrationResult(GroupwiseResult):
     (0.25, [[-0.25]])
     """
 
+    @cached_property
+    def posterior(self) -> Any:
+        """Posterior of every bin in the population, from which answers are taken."""
+        return self.question.posterior(self.cells, self._learner, self.counts)
+
     @property
     def bins(self) -> np.ndarray:
         """Names of the bins, (B,)."""
@@ -80,7 +84,7 @@ class CalibrationResult(GroupwiseResult):
     @cached_property
     def accuracy_interval(self) -> Float[np.ndarray, "G B 2"]:
         """Equal-tailed credible interval of every bin's accuracy."""
-        ends = value_interval(self.posterior, self.counts, pool_size(self.question, self.cells), self.level)
+        ends = self.question.accuracy_interval(self.cells, self.posterior, self.counts, self.level)
         return extended(ends.reshape(*self.confidence.shape, 2), self.accuracy)
 
     @property
@@ -264,7 +268,8 @@ class CalibrationResult(GroupwiseResult):
         found = contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), score)
         sizes = by_group(self.cells, self.cells.sizes).sum(-1)
         by_size = self.question.group_accuracy(self.cells, score)
-        return found or what_was_learned(self.posterior, self._drawn.accuracy, sizes, by_size, self._tails())
+        learned = super().posterior
+        return found or what_was_learned(learned, self._drawn.accuracy, sizes, by_size, self._tails())
 
     def _overall_maximum(self) -> tuple[float, Float[np.ndarray, " 2"]]:
         worst = self._drawn.maximum.max(-1)

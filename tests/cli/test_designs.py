@@ -64,6 +64,18 @@ def test_a_study_names_designs_as_they_were_written(pool_file):
     assert "poisson:lam=0.5" in out
 
 
+def test_importance_sampling_of_a_random_size_is_started_asked_for_and_simulated(pool_file, tmp_path):
+    run, sheet = tmp_path / "run.db", tmp_path / "to_label.csv"
+    asked = ("--scores", "score", "--question", "metric", "--measure", "f1")
+    design = "importance:size=random:lam=0.9:epsilon=1e-9:floor=0:interval=beta"
+    done("start", pool_file, *asked, "--design", design, "--out", run)
+    assert "items to" in done("ask", run, "-n", "6", "-o", sheet)
+    kept = ba.resume(run, ba.read_pool(pool_file, scores="score")).design
+    assert kept == ba.designs.Importance(size="random", lam=0.9, epsilon=1e-9, floor=0.0, interval="beta")
+    study = ("--budgets", "5,10", "--batch", "5", "--repeats", "20")
+    assert "importance" in done("simulate", pool_file, "--labels", "label", *asked, "--designs", design, *study)
+
+
 def test_batches_of_random_size_are_asked_for_and_may_be_empty(pool_file, tmp_path):
     run, sheet = tmp_path / "run.db", tmp_path / "to_label.csv"
     asked = ("--scores", "score", "--question", "metric", "--measure", "f1")

@@ -124,6 +124,7 @@ WEIGHED = {
     "poisson": designs.Poisson(n_strata=16),
     "poisson by a curve": designs.Poisson(n_strata=16, labels="curve"),
     "poisson of random size": designs.Poisson(n_strata=16, size="random"),
+    "importance of random size": designs.Importance(n_strata=16, size="random"),
     "oasis": designs.Oasis(n_strata=16),
     "adaptive": designs.Adaptive(n_strata=16),
     "adaptive, flat": designs.Adaptive(n_strata=16, depth=1, stage=5, decay="labels"),
@@ -133,7 +134,12 @@ WEIGHED = {
 }
 OF_F = ("oasis",)
 SOON_WEIGHED = {*((name, "f1") for name in ("stratified", "importance", "poisson", "oasis", "adaptive"))}
-SOON_WEIGHED |= {("passive", "accuracy"), ("poisson", "macro"), ("importance", "a measure of one's own")}
+SOON_WEIGHED |= {
+    ("importance of random size", "f1"),
+    ("passive", "accuracy"),
+    ("poisson", "macro"),
+    ("importance", "a measure of one's own"),
+}
 
 
 @pytest.mark.parametrize(

@@ -381,7 +381,7 @@ def test_a_session_goes_on_from_its_journal_as_if_nothing_had_happened(name, tmp
         (lambda: Importance(epsilon=-0.1), "epsilon"),
         (lambda: Adaptive(floor=-0.1), r"floor of adaptive lies in \[0, 1\]"),
         (lambda: Importance(lam=1.5), r"lam of importance lies in \[0, 1\]"),
-        (lambda: Importance(interval="narrow"), "'cautious' or 'beta'; found 'narrow'"),
+        (lambda: Importance(interval="narrow"), "'cautious', 'beta' or 'ratio'; found 'narrow'"),
         (lambda: Adaptive(decay="never"), "'share' or 'labels'"),
     ],
 )

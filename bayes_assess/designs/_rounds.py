@@ -1,4 +1,4 @@
-"""Rounds of Poisson sampling in a campaign, cell by cell: sums over those that are complete, and the open one."""
+"""Rounds of batches in a campaign, cell by cell: sums over those that are complete, and the open one."""
 
 from __future__ import annotations
 
@@ -45,8 +45,13 @@ class Rounds(NamedTuple):
         Items that the open round is expected to have, where sizes are random.
     shown : mapping
         Where sizes are random, `as_sums` of all labels so far.
-    model : LabelModel
-        What is believed of labels after those of the complete rounds.
+    repeats : mapping
+        Where items are drawn with replacement, those of the open round: its `draws`; and of every cell the items
+        `distinct` among what was drawn, and the sums `first` and `second` over its draws of 1 / q and 1 / q^2, q being
+        the probability of the item.
+    model : LabelModel or (K,)
+        What is believed of labels after those of the complete rounds; of draws with replacement the proposal, up to a
+        factor.
     """
 
     weight: Any
@@ -66,6 +71,63 @@ class Rounds(NamedTuple):
     planned: Any
     shown: Any
     model: Any
+    repeats: Any
+
+    @classmethod
+    def before_labels(
+        cls, shape: tuple[int, ...], model: Any, random_size: bool = False, replacement: bool = False
+    ) -> Rounds:
+        """Return the rounds of a campaign without labels on (K, C) cells and outcomes."""
+        nothing, none, zero = xp.zeros(shape), xp.zeros(shape[0]), xp.zeros(())
+        return cls(
+            weight=zero,
+            before=nothing,
+            alone=nothing,
+            alone_squares=nothing,
+            others=nothing,
+            other_squares=nothing,
+            stood_for=zero,
+            drawn=nothing,
+            included=none,
+            known=nothing,
+            frame=none,
+            inclusion=none,
+            asked=zero,
+            now=nothing,
+            planned=zero,
+            shown=dict.fromkeys(("known", "total", "square", "log_inclusion"), nothing) if random_size else {},
+            model=model,
+            repeats={"draws": zero, **dict.fromkeys(("distinct", "first", "second"), none)} if replacement else {},
+        )
+
+    def handed_out(
+        self, begins: Any, known: Any, frame: Any, included: Any, asked: Any, planned: Any = 0.0, repeats: Any = None
+    ) -> Rounds:
+        """Return the rounds after items were handed out in the open one, or in one that begins.
+
+        Parameters
+        ----------
+        begins : boolean
+        known : (K, C)
+            Labels so far.
+        frame : (K,)
+            Items that are drawn from, and those set aside.
+        included : (K,)
+            Probability of each that it is handed out now.
+        asked, planned : float
+            Items handed out, and expected to be.
+        repeats : mapping, optional
+            Those of the open round.
+        """
+        again = xp.where(begins, 0.0, self.inclusion)
+        return self._replace(
+            known=xp.where(begins, known.astype(xp.float64), self.known),
+            frame=xp.where(begins, frame.astype(xp.float64), self.frame),
+            inclusion=1 - (1 - again) * (1 - included),  # of items that were not drawn earlier in the round
+            asked=xp.where(begins, 0.0, self.asked) + asked,
+            planned=xp.where(begins, 0.0, self.planned) + planned,
+            repeats=self.repeats if repeats is None else repeats,
+        )
 
     def with_open(self) -> Rounds:
         """Return the sums with the open round, whose labels are taken for random ones of those asked for."""
@@ -105,29 +167,44 @@ class Rounds(NamedTuple):
         n = self.now.sum()
         told = xp.where(self.asked > 0, n / xp.maximum(self.asked, 1), closes)
         b = self.inclusion * told  # those told are random ones of those drawn
-        inverse = xp.where(b > 0, 1 / xp.where(b > 0, b, 1), 0.0)[:, None]
+        inverse, square = self._of_one(told)
         weight = self.planned * told
         return self._replace(
             weight=self.weight + weight,
             before=self.before + weight * self.known,
-            others=self.others + weight * self.now * inverse,
-            other_squares=self.other_squares + weight**2 * self.now * (1 - b)[:, None] * inverse**2,
+            others=self.others + weight * self.now * inverse[:, None],
+            other_squares=self.other_squares + weight**2 * self.now * square[:, None],
             drawn=self.drawn + self.now,
             included=1 - (1 - self.included) * (1 - b),
             inclusion=xp.zeros_like(self.inclusion),
             asked=xp.zeros(()),
             now=xp.zeros_like(self.now),
             planned=xp.zeros(()),
+            repeats={name: xp.zeros_like(column) for name, column in self.repeats.items()},
         )
+
+    def _of_one(self, told: Any) -> tuple[Float[Array, " K"], Float[Array, " K"]]:
+        """Return how many items one drawn in the open round stands for, and what that variance weighs, by cell.
+
+        That is 1 / b and (1 - b) / b^2 for items drawn on their own. Of N draws with replacement every item counts as
+        often as it is in them: sum 1 / (N q) and sum 1 / (N q)^2 ([SEME] (5), (17)), means over the cell's items drawn.
+        """
+        if not self.repeats:
+            b = self.inclusion * told
+            inverse = xp.where(b > 0, 1 / xp.where(b > 0, b, 1), 0.0)
+            return inverse, (1 - b) * inverse**2
+        draws, distinct = self.repeats["draws"] * told, xp.maximum(self.repeats["distinct"], 1)
+        draws = xp.where(draws > 0, draws, 1)
+        return self.repeats["first"] / (distinct * draws), self.repeats["second"] / (distinct * draws**2)
 
     @property
     def totals(self) -> Float[Array, "K C"]:
-        """Unbiased estimates of the items of every cell with every label, where sizes are random ([SEME] (18))."""
+        """Unbiased estimates of the items of every cell with every label, where sizes are random ([SEME] (5), (18))."""
         return (self.before + self.others) / xp.maximum(self.weight, 1e-300)
 
     @property
     def variances(self) -> Float[Array, "K C"]:
-        """What the variance of a total weighs squared losses by, where sizes are random ([SEME] (28))."""
+        """What the variance of a total weighs squared losses by, where sizes are random ([SEME] (17), (28))."""
         return self.other_squares / xp.maximum(self.weight, 1e-300) ** 2
 
     def as_sums(self, counts: Any) -> dict[str, Float[Array, "K C"]]:

@@ -1,0 +1,209 @@
+"""Importance sampling until a number of distinct items is expected, [SEME]'s Algorithm 1: draws, totals, intervals."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess.acquisition.poisson import blended, deviations, draws_for_distinct, importance_probabilities
+from bayes_assess.designs import Importance
+from bayes_assess.designs.step import RandomRounds, one_random_round
+from bayes_assess.errors import DesignError
+from bayes_assess.estimators.horvitz_thompson import beta_interval
+
+RNG = np.random.default_rng(3)
+SCORES = RNG.beta(0.4, 2.0, 500)
+LABELS = (RNG.random(500) < SCORES).astype(int)
+POOL = ba.Pool(scores=np.stack([1 - SCORES, SCORES], axis=1))
+PREDICTED = (SCORES >= 0.5).astype(int)
+PUBLISHED = {"n_strata": 16, "lam": 0.9, "epsilon": 1e-9, "floor": 0.0, "size": "random"}
+RANDOM = Importance(**PUBLISHED)
+F1 = ba.Metric("f1")
+
+
+def told(*batches: int, design=RANDOM, question=F1, labels=LABELS, **options):
+    """Return a session after batches of these expected sizes."""
+    a = ba.assess(POOL, question, design=design, **options)
+    for n in batches:
+        queries = a.ask(n)
+        a.tell(queries.ids, labels[queries.ids])
+    return a
+
+
+def rounds(n_campaigns: int, *batches: int, design=RANDOM):
+    """Run rounds of campaigns; the setting, and their states with a leading axis."""
+    on = F1.setting(POOL, strata=design.strata_of(POOL))
+    full = F1.full_counts(POOL, on.cells, LABELS, on.n_outcomes)
+    with jax.enable_x64(True):
+        state = design.init(*on)
+
+        @jax.jit
+        @jax.vmap
+        def run(key):
+            nothing = jnp.zeros((), jnp.int64)
+            campaign = RandomRounds(nothing, nothing, state, jnp.asarray(full))
+            for n in batches:
+                campaign = one_random_round(design, design.longest(n), jax.random.split(key), campaign, n)
+            return campaign.state
+
+        return on, jax.device_get(run(jax.random.split(jax.random.key(0), n_campaigns)))
+
+
+def published_f1(rng: np.random.Generator, q: np.ndarray, n_draws: int) -> float:
+    """Run Algorithm 1 to the letter: F1 from N draws of items with replacement, each counted as often as it came."""
+    drawn = rng.choice(len(q), n_draws, p=q)
+    y, predicted, weight = LABELS[drawn], PREDICTED[drawn], 1 / q[drawn]
+    return float((weight * y * predicted).sum() / (weight * (y + predicted) / 2).sum())
+
+
+def test_estimates_are_those_of_the_listing_with_less_variance():
+    on, states = rounds(3_000, 150)
+    h = deviations(on.reward, blended(on.prior.mean))
+    q = importance_probabilities(h, on.cells.sizes)
+    n_draws = draws_for_distinct(q, 150, on.cells.sizes)
+    assert n_draws > 180  # many items come again
+    drawn = np.asarray(states.counts).sum(-1)
+    expected = on.cells.sizes * -np.expm1(n_draws * np.log1p(-q))
+    np.testing.assert_array_less(np.abs(drawn.mean(0) - expected), 4.5 * drawn.std(0) / np.sqrt(3_000) + 1e-2)
+    size = drawn.sum(1)
+    assert abs(size.mean() - 150) < 4.5 * size.std() / np.sqrt(3_000)
+    assert size.std() < np.sqrt(expected.sum())  # distinct items of draws lean against each other
+    items = q[told()._items.cells_of(np.arange(POOL.n_items))]
+    weights = np.asarray(states.draws.weights)
+    attribute = np.asarray(on.reward.attribute) == 1
+    hits = weights[:, attribute, 1].sum(1)
+    found = hits / ((weights[:, attribute].sum((1, 2)) + weights[..., 1].sum(1)) / 2)
+    rng = np.random.default_rng(0)
+    listed = np.array([published_f1(rng, items, round(n_draws)) for _ in range(3_000)])
+    error = np.sqrt((found.var() + listed.var()) / 3_000)
+    assert abs(found.mean() - listed.mean()) < 4.5 * error
+    assert found.var() < listed.var() * (1 + 4.5 * np.sqrt(4 / 3_000))
+
+
+@pytest.mark.parametrize("batches", [(60,), (15, 40, 5)])
+def test_totals_are_unbiased_over_rounds(batches):
+    on, states = rounds(3_000, *batches)
+    memory = states.memory
+    totals = np.asarray(memory.before + memory.others) / np.asarray(memory.weight)[:, None, None]
+    full = F1.full_counts(POOL, on.cells, LABELS, 2)
+    attribute = np.asarray(on.reward.attribute)
+    for predicted in (0, 1):
+        for label in (0, 1):
+            found = totals[:, attribute == predicted, label].sum(1)
+            error = found.std() / np.sqrt(len(found))
+            assert abs(found.mean() - full[attribute == predicted, label].sum()) < 4 * error
+
+
+def test_a_batch_in_which_no_item_came_twice_has_the_published_estimate_variance_and_interval():
+    design = Importance(**PUBLISHED, interval="beta")
+    a = ba.assess(POOL, F1, design=design, seed=2)
+    queries = a.ask(12)
+    ids, n = queries.ids, float(a._state.memory.repeats["draws"])
+    assert n == len(ids)
+    q = 1 / (queries.weights * POOL.n_items)
+    a.tell(ids, LABELS[ids])
+    y, predicted = LABELS[ids], PREDICTED[ids]
+    f, g = y * predicted, (y + predicted) / 2
+    estimate = (f / q).sum() / (g / q).sum()
+    deviation = (f - estimate * g) / q
+    variance = ((deviation**2).sum()) / (g / q).sum() ** 2  # (17), the factors 1 / (M N) of both cancelling
+    r = a.result()
+    assert r.estimate == pytest.approx(estimate, rel=1e-9)
+    assert r.standard_error == pytest.approx(np.sqrt(variance), rel=1e-5)
+    np.testing.assert_allclose(r.interval, beta_interval(estimate, variance), rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["f1", "accuracy"])
+def test_intervals_cover_and_the_published_ones_are_the_shortest(name):
+    designs = {
+        kind: Importance(n_strata=16, lam=0.9, size="random", interval=kind) for kind in ("cautious", "ratio", "beta")
+    }
+    study = ba.simulate(POOL, LABELS, ba.Metric(name), designs=designs, budgets=[40, 120], repeats=300, batch=40)
+    for kind in ("cautious", "ratio"):
+        assert (study.coverage[kind] > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 300)).all(), kind
+    width = {kind: np.diff(study.intervals[kind], axis=-1).mean() for kind in designs}
+    assert width["beta"] < min(width["cautious"], width["ratio"])
+    assert (study.coverage["beta"] > 0.8).all()
+
+
+@pytest.mark.parametrize("kind", ["cautious", "beta", "ratio"])
+@pytest.mark.parametrize("labels", [np.zeros(500, int), np.ones(500, int), PREDICTED], ids=["none", "all", "right"])
+def test_one_kind_of_label_or_no_error_leaves_an_answer(kind, labels):
+    question = ba.Metric(["precision", "recall", "accuracy"])
+    design = Importance(n_strata=16, size="random", interval=kind)
+    a = told(1, 60, 1, design=design, question=question, labels=labels)
+    r, truth = a.result(), question.truth(POOL, labels)
+    assert np.isfinite(r.estimate).all()
+    assert (np.diff(r.interval, axis=1) > 0).all()
+    if kind != "beta":
+        assert ((r.interval[:, 0] <= truth + 1e-12) & (truth <= r.interval[:, 1] + 1e-12)).all()
+
+
+def test_the_answer_is_exact_once_everything_is_labelled():
+    a = told(300, 100)
+    while not a.done:
+        queries = a.ask(a.n_remaining)
+        a.tell(queries.ids, LABELS[queries.ids])
+    r = a.result()
+    assert r.guarantee == "exact"
+    assert r.estimate == pytest.approx(F1.truth(POOL, LABELS), abs=1e-12)
+
+
+def test_open_rounds_are_followed_from_the_journal(tmp_path):
+    a = told(30, journal=tmp_path / "run.db")
+    first, second = a.ask(20), a.ask(15)  # of one round: items that were drawn may come again
+    a.tell(first.ids[:7], LABELS[first.ids[:7]])
+    a.skip(first.ids[7:9])
+    third = a.ask(10)
+    again = ba.resume(tmp_path / "run.db", POOL)
+    assert again.design == RANDOM
+    rest = np.concatenate([first.ids[9:], second.ids, third.ids])
+    for session in (a, again):
+        session.tell(rest[: len(rest) // 2], LABELS[rest[: len(rest) // 2]])
+    part = a.result()
+    assert again.result().estimate == part.estimate
+    for session in (a, again):
+        session.tell(rest[len(rest) // 2 :], LABELS[rest[len(rest) // 2 :]])
+    np.testing.assert_array_equal(again.result().interval, a.result().interval)
+    assert np.diff(a.result().interval) < np.diff(part.interval)
+    assert sorted(again.ask(10).ids.tolist()) == ba.resume(tmp_path / "run.db", POOL).pending.tolist()
+
+
+def test_a_batch_back_in_part_counts_as_random_ones_of_it():
+    estimates = []
+    for seed in range(60):
+        a = told(seed=seed)
+        ids = np.random.default_rng(seed).permutation(a.ask(120).ids)
+        a.tell(ids[:60], LABELS[ids[:60]])
+        estimates.append(a.result().estimate)
+    error = np.std(estimates) / np.sqrt(60)
+    assert abs(np.mean(estimates) - F1.truth(POOL, LABELS)) < 4 * error + 0.02  # the bias of the ratio
+
+
+def test_another_posterior_chooses_a_round_and_not_the_middle_of_one():
+    a = told(40)
+    draws = np.full((20, a.cells.n_cells), 0.3)
+    queries = a.ask(30, posterior=draws)
+    a.tell(queries.ids[:5], LABELS[queries.ids[:5]])
+    with pytest.raises(DesignError, match="are still out"):
+        a.ask(5, posterior=draws)
+    a.tell(queries.ids[5:], LABELS[queries.ids[5:]])
+    low, high = a.result().interval
+    assert low <= F1.truth(POOL, LABELS) <= high
+
+
+def test_what_it_cannot_do_is_refused_in_a_sentence():
+    with pytest.raises(DesignError, match="pass size='random'"):
+        Importance(interval="ratio")
+    with pytest.raises(DesignError, match="'fixed' or 'random'"):
+        Importance(size="some")
+    with pytest.raises(DesignError, match="ratio of sums over items"):
+        ba.assess(POOL, ba.Metric("matthews_corrcoef"), design=Importance(size="random", interval="ratio"))
+    with pytest.raises(DesignError, match="every draw has a label of its own"):
+        ba.assess(POOL, F1, design=RANDOM, oracle="stochastic")
+    numbers = ba.Pool(predictions=[1.0, 2.0, 3.0], bounds=(0, 5))
+    with pytest.raises(DesignError, match="labels that are classes"):
+        ba.assess(numbers, ba.Metric("mae"), design=Importance(size="random"))
