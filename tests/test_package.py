@@ -47,7 +47,7 @@ FIRST_QUESTIONS = {
         "ba.Rate(1)",
         *(
             f'ba.Metric("{measure}")'
-            for measure in ("f1_macro", "precision_per_class", "matthews_corrcoef", "cohen_kappa")
+            for measure in ("f1_macro", "precision_per_class", "matthews_corrcoef", "cohen_kappa", "roc_auc")
         ),
     ],
     "groups": [
@@ -66,6 +66,22 @@ FIRST_QUESTIONS = {
         'ba.Metric("f1"), oracle="stochastic"',
     ],
 }
+
+
+LATER = """
+a = ba.assess(pool, %s, journal=%r)
+while a.labels_used < 300:
+    queries = a.ask(50)
+    a.tell(queries.ids, labels[queries.ids])
+again = ba.resume(a.journal.path, pool)
+assert again.result().summary()
+print(again.labels_used, sorted({"jax", "numpyro"} & set(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize("question", ['ba.Metric("f1")', 'ba.GroupAccuracy(by="site")'])
+def test_snapshots_of_sessions_on_numpy_need_no_jax(question, tmp_path):
+    assert run(FIRST_POOL + LATER % (question, str(tmp_path / "run.db"))) == "300 []\n"
 
 
 @pytest.mark.parametrize("questions", FIRST_QUESTIONS.values(), ids=FIRST_QUESTIONS)

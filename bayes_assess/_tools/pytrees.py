@@ -108,6 +108,37 @@ def leaves(tree: Any) -> Iterator[Any]:
         yield from leaves(child)
 
 
+def with_leaves(tree: Any, found: Sequence[Any]) -> Any:
+    """Return a tree of this shape with other leaves.
+
+    Examples
+    --------
+    >>> with_leaves({"a": (1, [2])}, [10, 20])
+    {'a': (10, [20])}
+    """
+    rest = iter(found)
+    return tree_map(lambda _: next(rest), tree)
+
+
+def structure(tree: Any) -> str:
+    """Describe what is no leaf of a tree: trees of one structure differ in their leaves alone.
+
+    Examples
+    --------
+    >>> structure({"a": (1, [2])}) == structure({"a": (3, [4])}) != structure({"b": (1, [2])})
+    True
+    """
+    apart = _taken_apart(tree)
+    if apart is None:
+        return "*"
+    kind = type(tree)
+    if kind in _FIELDS:
+        fixed = repr([getattr(tree, name) for name in _FIELDS[kind][1]])
+    else:
+        fixed = repr(sorted(tree)) if kind is dict else ""
+    return f"{kind.__module__}.{kind.__qualname__}{fixed}({', '.join(map(structure, apart[0]))})"
+
+
 def _taken_apart(node: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
     """Return the children of a node and what makes a node of others; None of a leaf."""
     kind = type(node)

@@ -16,12 +16,13 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from bayes_assess import __version__
+from bayes_assess._tools import pytrees
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess.campaigns.journal import Event, Journal
 from bayes_assess.campaigns.journal_checks import explained
@@ -31,6 +32,7 @@ EVERY = 250  # events or labels, about, between two snapshots
 _MOST_BYTES = 32_000_000  # of all snapshots of a journal but the last
 _FORMAT = 2
 _UNLABELLED = (-3, -2, -1)  # in the place of codes
+_PLAIN = (np.ndarray, np.generic, bool, int, float)  # leaves that are not JAX's
 _SCHEMA = """CREATE TABLE IF NOT EXISTS snapshots (sequence INTEGER PRIMARY KEY, format INTEGER NOT NULL,
     after INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB NOT NULL)"""
 
@@ -254,7 +256,7 @@ def unpacked(data: bytes) -> Arrays | None:
 
 def start_digest(state: Any) -> np.ndarray:
     """Compute a digest of the state that a campaign starts from, and of the release."""
-    leaves, structure = jax.tree.flatten(state)
+    leaves, structure, _ = _flattened(state)
     said = re.sub(r" at 0x\w+", "", str(structure))  # functions lie elsewhere in every process
     digest = hashlib.sha256(f"{__version__} {said}".encode())
     for leaf in _numbers(leaves):
@@ -265,7 +267,7 @@ def start_digest(state: Any) -> np.ndarray:
 
 def state_arrays(state: Any, start: Any) -> dict[str, np.ndarray] | None:
     """Return the leaves of a state that differ from those of the start; None where their shapes do, too."""
-    (leaves, structure), (before, same) = jax.tree.flatten(state), jax.tree.flatten(start)
+    (leaves, structure, _), (before, same, _) = _flattened(state), _flattened(start)
     if structure != same:
         return None
     found = {}
@@ -279,16 +281,25 @@ def state_arrays(state: Any, start: Any) -> dict[str, np.ndarray] | None:
 
 def state_of(arrays: Arrays, start: Any) -> Any:
     """Return the state whose `state_arrays` these are."""
-    leaves, structure = jax.tree.flatten(start)
-    with jax.enable_x64(True):
-        for place, leaf in enumerate(leaves):
-            kept = arrays.get(f"state {place}")
-            if kept is not None and isinstance(leaf, np.ndarray | np.generic):  # of eager steps
-                leaves[place] = kept
-            elif kept is not None:
+    leaves, _, together = _flattened(start)
+    for place, leaf in enumerate(leaves):
+        kept = arrays.get(f"state {place}")
+        if kept is not None and isinstance(leaf, _PLAIN):  # of eager steps
+            leaves[place] = kept
+        elif kept is not None:
+            with jax.enable_x64(True):
                 put = jax.device_put(kept)
                 leaves[place] = jax.random.wrap_key_data(put) if _is_key(leaf) else put
-    return jax.tree.unflatten(structure, leaves)
+    return together(leaves)
+
+
+def _flattened(state: Any) -> tuple[list[Any], Any, Callable[[Sequence[Any]], Any]]:
+    """Take a state apart: its leaves, its structure, and what puts leaves together; without JAX where none is its."""
+    leaves = list(pytrees.leaves(state))
+    if all(isinstance(leaf, _PLAIN) for leaf in leaves):
+        return leaves, pytrees.structure(state), lambda found: pytrees.with_leaves(state, found)
+    leaves, structure = jax.tree.flatten(state)
+    return leaves, structure, structure.unflatten
 
 
 def _numbers(leaves: Sequence[Any]) -> list[np.ndarray]:
@@ -296,4 +307,6 @@ def _numbers(leaves: Sequence[Any]) -> list[np.ndarray]:
 
 
 def _is_key(leaf: Any) -> bool:
+    if isinstance(leaf, _PLAIN):
+        return False
     return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

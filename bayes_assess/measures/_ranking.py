@@ -82,13 +82,56 @@ def area(positive: Float[Array, "*batch L"], negative: Float[Array, "*batch L"],
 
 def mean_precision(positive: Float[Array, "*batch L"], negative: Float[Array, "*batch L"], levels: Levels) -> Any:
     """Compute the average precision; NaN where no label is positive."""
+    return (positive * _precision(positive, negative, levels)).sum(-1) / positive.sum(-1)
+
+
+def _precision(positive: Float[Array, "*batch L"], negative: Float[Array, "*batch L"], levels: Levels) -> Any:
+    """Compute pi, the mean precision at a positive of every level."""
     items = positive + negative
     hits, reached = (xp.cumsum(x[..., ::-1], -1)[..., ::-1] for x in (positive, items))
     share, at_end = divide(positive, items)[0], divide(hits, reached)[0]
     before = levels.above * divide(hits - positive, reached - items)[0]
     along = share + (before + 1 - share * (levels.above + 1)) * levels.steps / levels.size
-    precision = xp.where(levels.tied, at_end, along)
-    return (positive * precision).sum(-1) / positive.sum(-1)
+    return xp.where(levels.tied, at_end, along)
+
+
+def area_slopes(positive: Float[Array, " L"], negative: Float[Array, " L"], levels: Levels) -> Float[Array, " D"]:
+    """Differentiate `area` by the positives and the negatives of every level, (2L,)."""
+    below = xp.cumsum(negative) - negative / 2
+    above = xp.cumsum(positive[::-1])[::-1] - positive / 2
+    p, n = positive.sum(), negative.sum()
+    value = (positive * below).sum() / (p * n)
+    return xp.concatenate([below - value * n, above - value * p]) / (p * n)
+
+
+def precision_slopes(positive: Float[Array, " L"], negative: Float[Array, " L"], levels: Levels) -> Float[Array, " D"]:
+    """Differentiate `mean_precision` by the positives and the negatives of every level, (2L,).
+
+    A positive or negative of level l moves the precision at its own level and at those below, from which levels up to
+    l are reached.
+    """
+    items = positive + negative
+    hits, reached = (xp.cumsum(x[::-1])[::-1] for x in (positive, items))
+    end, beyond = _inverse(reached), _inverse(reached - items)
+    share = levels.steps / levels.size
+    at_end = xp.where(levels.tied, positive, 0.0) * end
+    along = xp.where(levels.tied, 0.0, positive)
+    before = along * share * levels.above * beyond
+    # By hits and by items among the levels from one on, and above it.
+    by_hits = xp.cumsum(at_end) + xp.cumsum(before) - before
+    lost = at_end * hits * end, before * (hits - positive) * beyond
+    by_items = -xp.cumsum(lost[0]) - xp.cumsum(lost[1]) + lost[1]
+    within = along * (1 - share * (levels.above + 1)) * _inverse(items) ** 2
+    value = mean_precision(positive, negative, levels)
+    total = positive.sum()
+    precision = _precision(positive, negative, levels)
+    of_positive = precision - value + by_hits + by_items + within * negative
+    return xp.concatenate([of_positive, by_items - within * positive]) / total
+
+
+def _inverse(values: Float[Array, "*batch L"]) -> Float[Array, "*batch L"]:
+    """Compute 1 / x, 0 where nothing is counted."""
+    return xp.where(values > 0, 1 / xp.where(values > 0, values, 1.0), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,12 +211,8 @@ class RankingTable(LossTable):
     @x64
     def jacobian(self, risk: Any) -> Float[Array, "K D"]:
         """Compute Dg(R), (K, D); 0 where a measure has no derivative."""
-        risk = self._risk(risk)
-        if engine.is_eager():
-            with engine.compiled(), jax.enable_x64(True):
-                matrix = np.asarray(_slopes(self.rankings, risk, self.levels))
-        else:
-            matrix = _slopes(self.rankings, risk, self.levels)
+        risk, n = self._risk(risk), len(self.levels.size)
+        matrix = xp.stack([_SLOPES.get(g, _differentiated(g))(risk[:n], risk[n:], self.levels) for g in self.rankings])
         return xp.where(xp.isfinite(matrix), matrix, 0.0)
 
     @x64
@@ -195,12 +234,12 @@ class RankingTable(LossTable):
             rankings=self.rankings,
         )
 
+    @x64
     def values_of(
         self, positive: Float[np.ndarray, "n L"], negative: Float[np.ndarray, "n L"], levels: Levels
     ) -> Float[np.ndarray, "n K"]:
         """Compute the measures of so many positive and negative items of other levels, such as finer ones."""
-        with jax.enable_x64(True):
-            return np.asarray(_values_of(self.rankings, positive, negative, levels))
+        return np.asarray(_values_of(self.rankings, positive, negative, levels))
 
     def _g(self, risk: Float[Array, "*batch D"]) -> Float[Array, "*batch K"]:
         n = len(self.levels.size)
@@ -212,15 +251,29 @@ def _g(rankings: Any, positive: Any, negative: Any, levels: Levels) -> Float[Arr
 
 
 @partial(engine.jit, static_argnums=0)
-def _slopes(rankings: Any, risk: Float[Array, " D"], levels: Levels) -> Float[Array, "K D"]:
-    n = len(levels.size)
-    return jax.jacrev(lambda risk: _g(rankings, risk[:n], risk[n:], levels))(risk)
-
-
-@partial(engine.jit, static_argnums=0)
 def _values_of(rankings: Any, positive: Any, negative: Any, levels: Levels) -> Float[Array, "n K"]:
     values = _g(rankings, positive, negative, levels)
     return xp.where(xp.isfinite(values), xp.clip(values, 0.0, 1.0), 0.0)
+
+
+_SLOPES: dict[Any, Callable[..., Any]] = {area: area_slopes, mean_precision: precision_slopes}
+
+
+def _differentiated(ranking: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what computes the derivatives of another measure of the order of all scores: JAX."""
+
+    def slopes(positive, negative, levels):
+        if not engine.is_eager():
+            return _by_jax(ranking, positive, negative, levels)
+        with engine.compiled(), jax.enable_x64(True):
+            return np.asarray(_by_jax(ranking, positive, negative, levels))
+
+    return slopes
+
+
+@partial(engine.jit, static_argnums=0)
+def _by_jax(ranking: Callable[..., Any], positive: Any, negative: Any, levels: Levels) -> Float[Array, " D"]:
+    return xp.concatenate(jax.jacrev(ranking, argnums=(0, 1))(positive, negative, levels))
 
 
 def ranking_table(

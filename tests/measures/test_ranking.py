@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import Levels, RankingTable, measure, table_for, value_of
+from bayes_assess.measures._ranking import _SLOPES, area, mean_precision
 
 BOTH = ["roc_auc", "average_precision"]
 
@@ -109,6 +111,42 @@ def test_directions_are_derivatives():
         with jax.enable_x64(True):
             slope = (np.asarray(table.value(table.mean(moved))) - np.asarray(table.value(table.mean(share)))) / step
         np.testing.assert_allclose(directions[level, label], slope, atol=1e-4)
+
+
+COUNTS = st.integers(0, 4)
+LEVELS = st.lists(st.tuples(COUNTS, COUNTS, st.integers(0, 3), st.booleans()), min_size=1, max_size=8)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(LEVELS)
+def test_slopes_are_those_that_jax_finds(levels):
+    """Of levels with ties and without, some without any positive, any negative or any item."""
+    positive, negative, more, tied = (np.array(column) for column in zip(*levels, strict=True))
+    levels = Levels.of(np.maximum(positive + negative + more, 1), tied)
+    shares = np.array([positive, negative], float) / max((positive + negative).sum(), 1)
+    for ranking in (area, mean_precision):
+        with engine.compiled(), jax.enable_x64(True):
+            expected = np.concatenate(jax.jacrev(ranking, argnums=(0, 1))(*shares, levels))
+        with engine.eager():
+            found = _SLOPES[ranking](*shares, levels)
+        if shares[0].sum() > 0 and (shares[1].sum() > 0 or ranking is mean_precision):
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        else:
+            assert not np.isfinite(found).any()
+
+
+def test_another_measure_of_a_ranking_is_differentiated_by_jax():
+    def doubled(positive, negative, levels):
+        return 2 * area(positive, negative, levels)
+
+    own = ba.Measure(name="doubled", ranking=doubled, binary=True)
+    s, y = made(60, seed=1)
+    _, table = table_for([own, "roc_auc"], ba.Pool(scores=s))
+    share = np.zeros((len(table.levels.size), 2))
+    np.add.at(share, (np.searchsorted(np.unique(s), s), y), 1 / 60)
+    with engine.eager():
+        twice, once = table.jacobian(table.mean(share))
+    np.testing.assert_allclose(twice, 2 * once)
 
 
 @pytest.mark.parametrize(
