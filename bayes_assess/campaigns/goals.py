@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import is_share, show
 from bayes_assess._tools.axes import x64
-from bayes_assess._tools.lazy import jit
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
@@ -205,6 +205,6 @@ def _measure_variance(measure: CellMeasure, full: Int[np.ndarray, "K O"]) -> Flo
     return np.einsum("ac,ack->k", items, (directions - mean) ** 2)
 
 
-@jit
+@engine.jit
 def _directions(table: Any, items: Any) -> Any:
     return table.directions(table.mean(items))

@@ -33,6 +33,38 @@ class OtherLabels(NamedTuple):
     tilt: Any
 
 
+class Look(NamedTuple):
+    """What the answers of a campaign are computed from, at one number of labels.
+
+    Attributes
+    ----------
+    share, strength : (n, K)
+        Of curves that are drawn from the posterior.
+    events : (K, 2) integers
+        Labelled items without and with the event.
+    learned : dict
+        What labels have changed of the belief on errors.
+    counts, settled : (K, O) integers
+        Labelled items by outcome; with those that cannot matter.
+    bets : Betting of arrays (J, ...), optional
+        On random items.
+    cautious : (n,) booleans
+        See `Posterior`.
+    exact : boolean
+        Whether every item is labelled that can matter.
+    """
+
+    share: Any
+    strength: Any
+    events: Any
+    learned: Any
+    counts: Any
+    settled: Any
+    bets: Any
+    cautious: Any
+    exact: Any
+
+
 class Posterior(NamedTuple):
     """What a session knows of its measures; on the host.
 

@@ -19,7 +19,7 @@ from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.measure_variance import drawn_reduction, expected_reduction
 from bayes_assess.designs._audit import audit_plan, design_intervals, first_audit
 from bayes_assess.designs._base import Design, Draw, many_skipped, reserve
-from bayes_assess.designs._belief_state import BeliefState, OtherLabels, Posterior
+from bayes_assess.designs._belief_state import BeliefState, Look, OtherLabels, Posterior
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators import betting
@@ -83,6 +83,15 @@ class VarianceReduction(Design):
     def is_eager(self, state: BeliefState) -> bool:
         """Whether steps of a state run on NumPy: it was started so."""
         return isinstance(state.belief.key, np.ndarray)
+
+    def eager_state(self, state: BeliefState) -> BeliefState:
+        """Return the state as steps on NumPy take it, whichever engine it was started on."""
+        if self.is_eager(state):
+            return state
+        with engine.eager():
+            key = engine.random.as_key(state.belief.key)
+        with engine.eager(False):
+            return engine.fetched(replace(state, belief=replace(state.belief, key=key)))
 
     def compiled_state(self, state: BeliefState) -> BeliefState:
         """Return the state as compiled steps take it, whichever engine it was started on."""
@@ -206,42 +215,43 @@ class VarianceReduction(Design):
         doublings = np.asarray(entry["doublings"], np.int64)
         return replace(state, audit=state.audit._replace(doublings=doublings))
 
-    def record(self, state: BeliefState) -> Any:
-        """Return what the answer is computed from."""
-        share, strength, cautious = state.belief.weighted(_N_LOOK)
-        return (
-            share,
-            strength,
-            state.belief.counts.astype(xp.int64),
-            state.errors.learned,
-            state.counts,
-            state.settled_counts,
-            state.audit.bets,
-            cautious,
-            state.complete,
+    def record(self, state: BeliefState, n: int = _N_LOOK) -> Look:
+        """Return what the answer is computed from; `n` curves of the posterior."""
+        share, strength, cautious = state.belief.weighted(n)
+        return Look(
+            share=share,
+            strength=strength,
+            events=state.belief.counts.astype(xp.int64),
+            learned=state.errors.learned,
+            counts=state.counts,
+            settled=state.settled_counts,
+            bets=state.audit.bets,
+            cautious=cautious,
+            exact=state.complete,
         )
 
     @x64
     def digest(self, record: Any, setting: Any, seed: int, level: float) -> PosteriorMeasure:
-        """Turn curves into posteriors of the measure, and bets into intervals."""
+        """Turn curves into posteriors of the measure, and bets, where they are kept, into intervals."""
         rng = generator(seed, "posterior of a measure")
-        shape = record[-1].shape
-        flat = engine.tree_map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
-        *drawn, settled, bets, cautious, complete = flat
+        shape = record.exact.shape
+        looks = engine.tree_map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
         about = setting.cells.events
         found, joint = [], []
-        for i, exact in enumerate(complete):
-            share, strength, events, learned, labels = engine.tree_map(itemgetter(i), drawn)
-            completed = Completion(about.outcome, about.row, replace(about.errors, **learned), labels)
-            share = _with_groups(rng, about.coordinates, share, strength, events)
-            draws = measure_draws(rng, setting.reward, share, strength, events, completed)
-            found.append(posterior_measure(draws, exact, cautious[i]))
+        for i in range(len(looks.exact)):
+            look = engine.tree_map(itemgetter(i), looks._replace(bets=None))
+            completed = Completion(about.outcome, about.row, replace(about.errors, **look.learned), look.counts)
+            share = _with_groups(rng, about.coordinates, look.share, look.strength, look.events)
+            draws = measure_draws(rng, setting.reward, share, look.strength, look.events, completed)
+            found.append(posterior_measure(draws, look.exact, look.cautious))
             joint += [draws.astype(np.float32)] if setting.reward.compared else []
-        audit = first_audit(setting.reward, setting.playable)
-        ends = design_intervals(audit, bets, settled, setting.reward, level)
-        quantiles, exact, value = (np.stack([one[i] for one in found]) for i in range(3))
-        parts = [quantiles, exact, value, ends, *([np.stack(joint)] if joint else [])]
-        return PosteriorMeasure(*(part.reshape(*shape, *part.shape[1:]) for part in parts))
+        parts = [np.stack([one[i] for one in found]) for i in range(3)]
+        ends = None
+        if looks.bets is not None:
+            audit = first_audit(setting.reward, setting.playable)
+            ends = design_intervals(audit, looks.bets, looks.settled, setting.reward, level)
+        parts += [ends, np.stack(joint) if joint else None]
+        return PosteriorMeasure(*(part if part is None else part.reshape(*shape, *part.shape[1:]) for part in parts))
 
     def evidence(
         self,

@@ -54,7 +54,7 @@ class Best(MeasuresCompared):
     >>> a.tell(pool.ids, [0, 1, 1, 1])
     >>> r = a.result()
     >>> print(r.verdict)
-    prediction, b have the highest accuracy, or are as good as that, as the labels show.
+    prediction, b have the highest accuracy, as the labels show.
     >>> r.estimate.round(12).tolist()  # leads
     [0.0, 0.0, -0.5]
     """
@@ -107,14 +107,14 @@ class Best(MeasuresCompared):
         return self.default_design if self._is_believable(pool) else "importance"
 
     @property
-    def direction(self) -> int:
+    def sign(self) -> int:  # type: ignore[override]
         """1 if the highest measure is the best, -1 if it is the lowest."""
         return -1 if combine(self.measure)[0].name in LOSSES else 1
 
     @property
     def extreme(self) -> str:
         """What the best has of the measure."""
-        return "highest" if self.direction > 0 else "lowest"
+        return "highest" if self.sign > 0 else "lowest"
 
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
         """Return what the losses of every item depend on, and the table of the measures of all systems."""
@@ -126,13 +126,11 @@ class Best(MeasuresCompared):
     def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
         """Collapse the pool as for the measures themselves, and say which of them is looked for."""
         found = super().cells(pool, seed, strata)
-        return replace(
-            found, measure=replace(found.measure, compared=True, sought=Sought(self.direction, float(self.rope)))
-        )
+        return replace(found, measure=replace(found.measure, compared=True, sought=Sought(self.sign, float(self.rope))))
 
     def leads(self, values: Float[np.ndarray, "*batch G"]) -> Float[np.ndarray, "*batch G"]:
         """Compute the lead of every system from values of the measure, positive for the best."""
-        return leads(self.direction * values)
+        return leads(self.sign * values)
 
     def truth_of_counts(self, cells: Any, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " G"]:
         """Compute the leads from all labels."""

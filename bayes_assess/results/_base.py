@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Posterior draws: as many as fit in this many numbers, within these bounds.
-_DRAW_NUMBERS = 2_000_000
+_DRAW_NUMBERS = 1_000_000
 _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 500
 LABELLED = re.compile(r"[\d,]+ (labels? )?of [\d,]+ .*\(design .*\)\.$")  # the line of summaries about labels
 
