@@ -52,6 +52,7 @@ _OWNERS = {
     "InferenceError": "errors",
     "fit": "models.nuts",
     "posterior_draws": "models.posterior_draws",
+    "Best": "questions",
     "Calibration": "questions",
     "Compare": "questions",
     "ConfusionMatrix": "questions",

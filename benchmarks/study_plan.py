@@ -65,7 +65,7 @@ def compare(session: Any, labels: np.ndarray, of: str, shrink: float) -> tuple[A
     present = Present.of(session)
     codes = session.pool.label_space.complete_codes(labels, session.pool.n_items)
     full = session.question.full_counts(session.pool, session.cells, codes, session._setting.n_outcomes)
-    seen, _, values = followed(session, present, goal, (full - np.asarray(present.state.counts))[None])
+    seen, _, values = followed(session, present, goal, (full - np.asarray(present.state.counts))[None], one_by_one=True)
     return plan, float(labels_needed(goal, seen, values, present.n_items)[0]) - present.n_told
 
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import codecs
 import csv
+import math
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from bayes_assess._tools.text import without_halves
 
 DELIMITERS = (",", ";", "\t")
 WINDOWS = "cp1252"  # what Excel writes as plain CSV in Western Europe and America
 _SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n', re.IGNORECASE)  # a first line that Excel writes and does not count
 _LONGEST = 2**31 - 1  # letters of a field; the csv module reads no more than 131,072 unless it is told to
 _LIMIT = threading.Lock()
+_QUOTE, _ENDS = '"', re.compile('[",\r\n]')
 _CHUNK = 1 << 16  # rows, or bytes
 
 
@@ -203,3 +207,18 @@ def _long_fields() -> Iterator[None]:
             yield
         finally:
             csv.field_size_limit(before)
+
+
+def csv_values(values: list[Any]) -> list[str]:
+    """Write the cells of a column; what is missing as nothing."""
+    return ["" if _is_missing(value) else csv_cell(value) for value in values]
+
+
+def csv_cell(value: Any) -> str:
+    """Write a cell, in quotes if it has any letter that readers may take for the end of a cell or a row."""
+    text = without_halves(str(value))
+    return f'"{text.replace(_QUOTE, 2 * _QUOTE)}"' if _ENDS.search(text) else text
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))

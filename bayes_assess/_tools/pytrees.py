@@ -88,7 +88,7 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     if apart is None:
         return function(tree, *others)
     children, together = apart
-    rest = [_taken_apart(other)[0] for other in others]  # type: ignore[index] - of the same shape
+    rest = [found[0] for found in map(_taken_apart, others) if found is not None]
     return together([tree_map(function, *nodes) for nodes in zip(children, *rest, strict=True)])
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import html
 import importlib
 import importlib.util
-import math
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.csv_files import csv_cell, csv_values
 from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.text import (
     View,
@@ -28,7 +27,6 @@ from bayes_assess._tools.text import (
     plain_values,
     text_width,
     visible,
-    without_halves,
     without_links,
 )
 from bayes_assess.errors import OutputError, UnknownColumnError
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     import rich.table
 
 MAX_ROWS = 20  # a longer table shows its head and its tail
-_QUOTE, _ENDS = '"', re.compile('[",\r\n]')
 BACKENDS = ("pandas", "polars", "pyarrow")
 
 
@@ -342,10 +339,10 @@ class Table:
         ['id', 'a', 'b']
         """
         with written_whole(path, "table") as temporary, temporary.open("x", encoding="utf-8", newline="") as stream:
-            rows = zip(*map(_csv_values, self._columns.values()), strict=True)
-            alone = len(self.columns) == 1  # an empty cell alone would be a blank line
-            for row in chain([tuple(map(_csv_cell, self.columns))], rows):
-                stream.write(f"{','.join(row) or 2 * _QUOTE * alone}\n")
+            rows = zip(*(csv_values(plain_values(values)) for values in self._columns.values()), strict=True)
+            empty = '""' if len(self.columns) == 1 else ""  # an empty cell alone would be a blank line
+            for row in chain([tuple(map(csv_cell, self.columns))], rows):
+                stream.write(f"{','.join(row) or empty}\n")
         return Path(path)
 
     # -- inside --------------------------------------------------------------------------------------------------
@@ -397,17 +394,3 @@ def _in_markdown(text: str) -> str:
     for letters in ("\\", "|", "<", "&", "`"):
         text = text.replace(letters, f"\\{letters}")
     return without_links(text.replace("](", "]\\("))
-
-
-def _csv_values(values: np.ndarray) -> list[str]:
-    return ["" if _is_missing(value) else _csv_cell(value) for value in plain_values(values)]
-
-
-def _csv_cell(value: Any) -> str:
-    """Write a cell, in quotes if it has any letter that readers may take for the end of a cell or a row."""
-    text = without_halves(str(value))
-    return f'"{text.replace(_QUOTE, 2 * _QUOTE)}"' if _ENDS.search(text) else text
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))

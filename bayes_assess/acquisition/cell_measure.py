@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess.errors import QuestionError
-from bayes_assess.measures import LossTable, table_for
+from bayes_assess.measures import LossTable, PRCurveTable, table_for
 from bayes_assess.pool.cells import Cells
 
 Integers = Any  # (K,), NumPy's on the host
@@ -23,10 +23,30 @@ _LEAST_PROBABILITY = 1e-9  # of a draw, relative to the uniform proposal: what i
 _ONE_HOT_UP_TO = 32  # attributes, up to which sums over cells are matrix products
 
 
+class Sought(NamedTuple):
+    """The best of several outputs.
+
+    Attributes
+    ----------
+    sign : int
+        1 if the highest is the best, -1 if the lowest.
+    rope : float
+        What another one may be better by and count as no better.
+    """
+
+    sign: int
+    rope: float
+
+    def behind(self, value: Float[Array, " K"]) -> tuple[Array, Float[Array, " K"]]:
+        """Return which output leads, and by how much every one is behind it and the rope."""
+        signed = self.sign * value
+        return xp.argmax(signed), signed.max() - signed + self.rope
+
+
 @partial(
     register_dataclass,
     data_fields=["table", "attribute", "block", "size", "predicted"],
-    meta_fields=["n_attributes", "n_blocks", "n_outcomes", "positive", "f_alpha", "compared", "stochastic"],
+    meta_fields=["n_attributes", "n_blocks", "n_outcomes", "positive", "f_alpha", "compared", "stochastic", "sought"],
 )
 @dataclass(frozen=True)
 class CellMeasure:
@@ -55,9 +75,11 @@ class CellMeasure:
     stochastic : bool
         Whether labels are draws from p(y | x), so that an item may be asked again and is never known: the measure is
         then that of the expected losses over p(y | x).
+    sought : Sought, optional
+        Which output is looked for, where one is.
     """
 
-    table: LossTable
+    table: LossTable | PRCurveTable
     attribute: Integers
     block: Integers
     size: Integers
@@ -69,6 +91,7 @@ class CellMeasure:
     f_alpha: float | None = None
     compared: bool = False
     stochastic: bool = False
+    sought: Sought | None = None
     has_losses: ClassVar[bool] = True  # whether it tells the loss of every label
 
     def unlabelled(self, counts: Integers) -> Integers:
@@ -144,7 +167,8 @@ def measure_on_cells(measure: Any, cells: Cells, *, positive: Any = None) -> Cel
         if not isinstance(own, CellMeasure):
             raise QuestionError("These cells were made for no measure: say which, such as measure='f1'.")
         return own
-    pool = cells.source.pool  # type: ignore[attr-defined] - of sources in memory
+    source: Any = cells.source  # in memory
+    pool = source.pool
     codes, table = table_for(measure, pool, positive=positive)
     filled = np.flatnonzero(cells.sizes > 0)
     attribute = np.zeros(cells.n_cells, np.int64)
@@ -157,7 +181,7 @@ def measure_on_cells(measure: Any, cells: Cells, *, positive: Any = None) -> Cel
             f"{', '.join(table.outputs)}; cut the pool by what that looks at, as the cells of ba.Metric(...) are."
         )
     return CellMeasure(
-        table=table,  # pyright: ignore[reportArgumentType] - all tables have the same methods
+        table=table,
         attribute=attribute,
         block=np.arange(cells.n_cells),
         size=cells.sizes,

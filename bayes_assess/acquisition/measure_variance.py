@@ -34,6 +34,7 @@ def expected_reduction(
     pending: Int[Array, " K"],
     influence: Float[Array, "K J"],
     extra: Float[Array, "K J"] | float = 0.0,
+    behind: Float[Array, " J"] | None = None,
 ) -> Float[Array, " K"]:
     """Compute the expected reduction of the variance of J measures by a label of every cell, (K,).
 
@@ -54,6 +55,9 @@ def expected_reduction(
         reductions is returned, each relative to the measure's variance.
     extra : (K, J), optional
         What a label reduces the variances by beyond that.
+    behind : (J,), optional
+        The mean of every measure, if these are differences from the best of several to each of them: then the
+        reductions are of the expected loss by taking it for the best where another is, up to a factor.
     """
     weight = engine.softmax(log_weight)
     total = counts.sum(1)
@@ -74,7 +78,21 @@ def expected_reduction(
 
     gains, variances = engine.vmap(reduction, in_axes=1)(influence)
     gains = gains + xp.asarray(extra).T
-    return (gains / xp.maximum(variances, 1e-30)[:, None]).sum(0)
+    relative = gains / xp.maximum(variances, 1e-30)[:, None]
+    return relative.sum(0) if behind is None else _of_regret(behind, variances) @ relative
+
+
+def _of_regret(behind: Float[Array, " J"], variances: Float[Array, " J"]) -> Float[Array, " J"]:
+    """Compute what a relative reduction of each variance is worth, of Gaussian differences, up to a factor.
+
+    E max(-D, 0) = s (phi(z) - z Phi(-z)) with z = behind / s, whose derivative by the log of s^2 is s phi(z) / 2.
+    """
+    known = variances <= 1e-30
+    sd = xp.sqrt(xp.where(known, 1.0, variances))
+    exponent = xp.where(known, xp.inf, (behind / sd) ** 2 / 2)
+    nearest = exponent.min()
+    nearest = xp.where(xp.isfinite(nearest), nearest, 0.0)  # a common factor, so that not all of them underflow
+    return xp.where(known, 0.0, sd * xp.exp(nearest - exponent))
 
 
 def drawn_reduction(

@@ -15,12 +15,13 @@ from bayes_assess.campaigns.disagreements import Disagreements
 from bayes_assess.campaigns.labelling_error import LabellingError, labelling_error
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.errors import LabelError
-from bayes_assess.pool.labels import check_consistent, check_labelled
+from bayes_assess.pool.labels import read_labels
 
 
 class Adjudication(Campaign):
     """What sessions offer for labels that may be wrong."""
 
+    one_annotator = False  # whether an item has one label, whoever told it
     answers_others = True  # questions than their own from the same labels, where these allow
 
     @property
@@ -73,7 +74,7 @@ class Adjudication(Campaign):
         >>> a.result().estimate.tolist()
         [1.0, 1.0]
         """
-        items, codes = self._right(ids, labels)
+        items, codes = self._read(ids, labels, correcting=True)
         if annotator is not None:
             return self._revise(items, codes, annotator)
         wrong = self._items.label[items] != codes
@@ -191,7 +192,7 @@ class Adjudication(Campaign):
         """
         if (ids is None) != (labels is None) or (ids is None) == (rule is None):
             raise LabelError("Resolve by ids and labels, or by rule='majority' or an annotator's name, not by both.")
-        items, codes = self._annotators.by_rule(rule) if rule is not None else self._right(ids, labels)
+        items, codes = self._annotators.by_rule(rule) if rule is not None else self._read(ids, labels, correcting=True)
         settled = np.array([item in self._annotators.settled for item in items.tolist()], bool)
         new = ~settled | (self._items.label[items] != codes)
         if new.any():
@@ -272,8 +273,7 @@ class Adjudication(Campaign):
         wrong = own != codes
         items, codes, counts = items[wrong], codes[wrong], counts[wrong]
         if len(items):
-            names = self.pool.label_space.names(codes)
-            payload = {"ids": self.pool.ids[items], "labels": names, "annotator": annotator, "counts": counts}
+            payload = {**self._labelling(items, codes), "annotator": annotator, "counts": counts}
             if counts.any():
                 self._become(self._decided("revise", payload), "revise", payload)
             else:
@@ -282,22 +282,23 @@ class Adjudication(Campaign):
         return len(items)
 
     def _plain(self, told: Told) -> dict[str, Any]:
-        names = self.pool.label_space.names(told.codes) if len(told.codes) else []
-        return {"ids": self.pool.ids[told.items], "labels": names, "annotators": told.annotators}
+        return {**self._labelling(told.items, told.codes), "annotators": told.annotators}
 
-    def _right(self, ids: Any, labels: Any) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
-        """Return the positions of labelled items, each once, and the codes of what their labels should be."""
-        space = self.pool.label_space
-        ids, labels = space.labelled_only(ids, labels)
-        if not len(ids):
-            return np.zeros(0, np.intp), np.zeros(0, np.int64)
-        items = self.pool.positions(ids)
-        check_labelled(self._items.label[items], ids)
-        return check_consistent(np.full(len(items), -1), items, space.codes(labels, ids), ids, space)
+    def _read(
+        self, ids: Any, labels: Any, *, correcting: bool = False
+    ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+        """Return the positions of items with labels, each once, and codes of these, see `read_labels`."""
+        known = self._items.label.__getitem__
+        return read_labels(self.pool.label_space, ids, labels, self.pool.positions, known, correcting=correcting)
+
+    def _labelling(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> dict[str, Any]:
+        """Return what the journal keeps of labels."""
+        names = self.pool.label_space.names(codes) if len(codes) else []
+        return {"ids": self.pool.ids[items], "labels": names}
 
     def _decide(self, kind: str, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         """Put these labels in force."""
-        payload = {"ids": self.pool.ids[items], "labels": self.pool.label_space.names(codes)}
+        payload = self._labelling(items, codes)
         if (self._items.label[items] != codes).any():
             self._become(self._decided(kind, payload), kind, payload)
         else:

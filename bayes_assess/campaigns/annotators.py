@@ -257,6 +257,8 @@ class AnnotatorBook:
 class OneAnnotator:
     """Sessions that keep one label of every item, and answer their own question alone."""
 
+    one_annotator = True
+    repeats_items = False
     n_disagreements = 0
     answers_others = False  # other questions from the same labels
 

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.campaigns.adjudication import Adjudication
 from bayes_assess.campaigns.annotators import UNNAMED, Told, for_whom
+from bayes_assess.campaigns.asked import check_question
 from bayes_assess.campaigns.export import Exporting, item_weights
 from bayes_assess.campaigns.plan import Planning
 from bayes_assess.campaigns.queries import Queries as Queries
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import (
-    ArmDesign,
     State,
-    VarianceReduction,
-    WeightedDesign,
     choose_batch,
 )
 from bayes_assess.errors import BudgetError, DesignError, QuestionError
-from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
-from bayes_assess.pool.labels import check_consistent, check_unlabelled
+from bayes_assess.pool.labels import check_unlabelled
 from bayes_assess.questions import MultiLabelMetric, NumericMetric, Question
-from bayes_assess.results import belief_answer, make_result, measure_answer, multilabel_answer, numeric_answer
+from bayes_assess.results import make_result, multilabel_answer, numeric_answer
 
 
 class Assessment(Planning, Exporting, Adjudication):
@@ -101,15 +99,7 @@ class Assessment(Planning, Exporting, Adjudication):
                 f"Asked for {n:,} items, but only {remaining:,} of {self.pool.n_items:,} {useful}are neither labelled "
                 f"nor pending ({self.n_pending:,} are pending); ask for at most {remaining:,}."
             )
-        start = self._state if posterior is None else self._believing(posterior)
-        cells, draws, state = choose_batch(self.design, self._key, start, self._items.n_asked, int(n))
-        state = state if posterior is None else self.design.own_again(self._state, state)
-        items = self._items.next_items(cells)
-        entry = {name: np.asarray(value) for name, value in self.design.journal_entry(state).items()}
-        entry |= for_whom(annotator) | ({} if self._steps is None else draws._asdict())
-        self._write("ask", {"ids": self.pool.ids[items], **entry})
-        self._hand_out(items, cells, draws, state)
-        return self._queries(items, draws.weight)
+        return self._choose(int(n), posterior, annotator)
 
     @in_turn
     def tell(self, ids: Any, labels: Any, *, annotator: Any = None) -> None:
@@ -148,19 +138,12 @@ class Assessment(Planning, Exporting, Adjudication):
         if annotator is not None:
             self._tell_named(ids, labels, annotator)
             return
-        space = self.pool.label_space
-        ids, labels = space.labelled_only(ids, labels)
-        if not len(ids):
-            return
-        items = self.pool.positions(ids)
-        codes = space.codes(labels, ids)
-        items, codes = check_consistent(self._items.label[items], items, codes, ids, space)
+        items, codes = self._read(ids, labels)
         new = self._items.label[items] < 0
         items, codes = items[new], codes[new]
-        if not len(items):
-            return
-        self._write("tell", {"ids": self.pool.ids[items], "labels": space.names(codes)})
-        self._annotate(Told(items, codes, np.full(len(items), UNNAMED)), None, codes)
+        if len(items):
+            self._write("tell", self._labelling(items, codes))
+            self._annotate(Told(items, codes, np.full(len(items), UNNAMED)), None, codes)
 
     @in_turn
     def skip(self, ids: Any) -> int:
@@ -274,6 +257,7 @@ class Assessment(Planning, Exporting, Adjudication):
         >>> a.result().interval.shape
         (2, 2)
         """
+        level = checked_level(level)
         asked, cells, state, extra = self.question, self.cells, self._state, {}
         if question is not None and self._rounds is None and not self.question.numeric:
             from bayes_assess.campaigns.other_questions import answer_another, on_own_cells  # which few sessions need
@@ -288,13 +272,11 @@ class Assessment(Planning, Exporting, Adjudication):
             extra["belief"] = self._other_belief(posterior)
         if self._rounds is not None:
             asked, cells, extra = self._multilabel_answer(question)
-        elif isinstance(self.question, NumericMetric):
+        elif self.question.numeric:
             asked, cells, extra = self._numeric_answer(question)
-        elif isinstance(self.design, WeightedDesign):
-            extra = measure_answer(self.design, state, self._order(asked, cells))
-        elif isinstance(self.design, VarianceReduction):
-            skipped, order = self._items.skipped_by_cell, self._order(asked, cells)
-            extra = belief_answer(self.design, state, self._seed, level, skipped, order)
+        else:
+            order = asked.order_of(self.pool, cells, self._items.label)
+            extra |= self.design.evidence(state, self._seed, level, self._items.skipped_by_cell, order)
         return make_result(
             question=asked,
             prior=self.prior,
@@ -317,6 +299,18 @@ class Assessment(Planning, Exporting, Adjudication):
             f"{self.labels_used:,} of {self.pool.n_items:,} items labelled, {self.n_pending:,} pending)"
         )
 
+    def _choose(self, n: int, posterior: Any, annotator: str | None) -> Queries:
+        """Choose items, by another posterior if one is given, and hand them out."""
+        start = self._state if posterior is None else self._believing(posterior)
+        cells, draws, state = choose_batch(self.design, self._key, start, self._items.n_asked, n)
+        state = state if posterior is None else self.design.own_again(self._state, state)
+        items = self._items.next_items(cells)
+        entry = {name: np.asarray(value) for name, value in self.design.journal_entry(state).items()}
+        entry |= for_whom(annotator) | ({} if self._steps is None else draws._asdict())
+        self._write("ask", {"ids": self.pool.ids[items], **entry})
+        self._hand_out(items, cells, draws, state)
+        return self._queries(items, draws.weight)
+
     def _unlabelled(self, ids: Any, done: str) -> np.ndarray:
         """Return the items with these ids, each once; `done` says what is done to them, which labels rule out."""
         items = np.unique(self.pool.positions(ids))
@@ -329,13 +323,15 @@ class Assessment(Planning, Exporting, Adjudication):
         codes = self._items.label[items]
         return items, codes, item_weights(self, items, codes)
 
-    def _order(self, asked: Any, cells: Cells) -> ScoreOrder | None:
-        """Return where labelled items stand in the order of the scores, if that is what is measured."""
-        return asked.order_of(self.pool, cells, self._items.label)
+    def _asked(self, question: Question | None) -> Any:
+        """Return the session's question, or another, for its pool."""
+        if question is not None:
+            check_question(question)
+        return (self.question if question is None else question).for_pool(self.pool)
 
     def _multilabel_answer(self, question: Question | None) -> tuple[MultiLabelMetric, Cells, dict[str, Any]]:
         """Answer the session's question, or another, from the labelled items themselves."""
-        asked: Any = (self.question if question is None else question).for_pool(self.pool)
+        asked = self._asked(question)
         own: Any = self.cells
         cells = replace(own, measure=replace(own.measure, table=asked.spec))
         assert self._rounds is not None
@@ -347,8 +343,8 @@ class Assessment(Planning, Exporting, Adjudication):
 
     def _numeric_answer(self, question: Question | None) -> tuple[NumericMetric, Cells, dict[str, Any]]:
         """Answer the session's question, or another, from the labelled items themselves."""
-        asked: Any = (self.question if question is None else question).for_pool(self.pool)
-        if not isinstance(asked, NumericMetric):
+        asked = self._asked(question)
+        if not asked.numeric:
             raise QuestionError(f"These labels are numbers, and answer measures of numbers alone; not {asked.name}.")
         own: Any = self.cells
         nothing = np.zeros((own.n_cells, 2, asked.spec.n_losses))
@@ -356,16 +352,15 @@ class Assessment(Planning, Exporting, Adjudication):
         cells, state = replace(own, measure=measure), replace(self._state, measure=measure)
         items = np.flatnonzero(self._items.label >= 0)
         labels = self.pool.label_space.names(self._items.label[items])
-        pool: Any = self.pool
-        assert isinstance(self.design, WeightedDesign)  # others do not serve such pools
+        pool, design = cast("tuple[Any, Any]", (self.pool, self.design))
         volunteered = self._items.volunteered(items)
-        return asked, cells, numeric_answer(pool, asked, cells, self.design, state, items, labels, volunteered)
+        return asked, cells, numeric_answer(pool, asked, cells, design, state, items, labels, volunteered)
 
     def _other_belief(self, posterior: Any) -> Belief:
         """Take another model's posterior for the belief on the session's cells, to answer from."""
         from bayes_assess.campaigns.other_beliefs import other_belief  # NumPyro's samplers, which few sessions need
 
-        if not isinstance(self.design, ArmDesign):
+        if not self.design.plays_arms:
             raise DesignError(
                 f"Answers of design {self.design.name!r} are of a model of its own, or of weights, whatever items were "
                 "chosen by; another posterior cannot take their place."
@@ -376,13 +371,12 @@ class Assessment(Planning, Exporting, Adjudication):
         """Return the state with another posterior in the place of what the session believes, to choose by."""
         from bayes_assess.campaigns.other_beliefs import check_takes_posterior, other_labels
 
-        if isinstance(self.design, ArmDesign):
+        design, cells = cast("tuple[Any, Any]", (self.design, self.cells))
+        if design.plays_arms:
             belief = self._other_belief(posterior)
-            reward: Any = self.question.reward(self.cells, belief)
-            return self.design.playing_by(self._state, belief, reward)
-        check_takes_posterior(self.design, self.question, self.pool)
-        cells: Any = self.cells  # of a measure
-        return self.design.believing(self._state, other_labels(posterior, cells, self.pool))
+            return design.playing_by(self._state, belief, self.question.reward(cells, belief))
+        check_takes_posterior(design, self.question, self.pool)
+        return design.believing(self._state, other_labels(posterior, cells, self.pool))
 
     def _queries(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
         pool, cells = self.pool, self._items.cells_of(items)

@@ -14,7 +14,6 @@ from bayes_assess._tools.arrays import objects
 from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess.designs import ArmDesign, WeightedDesign
 from bayes_assess.errors import DesignError, OutputError
 
 _TOLD = ("tell", "annotate", "correct", "resolve", "revise")  # events after which an item has another label
@@ -134,7 +133,7 @@ def item_weights(session: Any, items: Int[np.ndarray, " n"], codes: Int[np.ndarr
     if session._rounds is not None and session._rounds.n_told:
         return np.asarray(session._rounds.weights(items, cells).total, np.float64)
     state, design = session._state, session.design
-    if isinstance(design, WeightedDesign):
+    if design.weighs:
         if float(state.draws.n) == 0 or (not session.question.numeric and bool(state.complete)):
             return np.ones(len(items))
         with engine.eager(design.is_eager(state)):
@@ -149,7 +148,7 @@ def item_weights(session: Any, items: Int[np.ndarray, " n"], codes: Int[np.ndarr
         np.add.at(labelled, (cells, outcomes), 1)
         return total[cells, outcomes] / labelled[cells, outcomes]
     # Designs for measures let labels that nobody asked for stand for no others.
-    alone = session._items.volunteered(items) & (not isinstance(design, ArmDesign))
+    alone = session._items.volunteered(items) & (not design.plays_arms)
     labelled, known = (np.bincount(cells, which, session.cells.n_cells) for which in (~alone, alone))
     stands_for = (session.cells.sizes - known) / np.maximum(labelled, 1)
     return np.where(alone, 1.0, stands_for[cells])

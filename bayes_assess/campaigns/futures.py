@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
+from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.progress import progress
 from bayes_assess._tools.seeds import generator, jax_key, sequence
@@ -52,7 +54,6 @@ def without_pending(design: Design, state: State, later: Steps | None) -> State:
     return replace(state, pending=np.zeros_like(pending), remaining=np.asarray(state.remaining) + pending)
 
 
-@x64
 def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed: int) -> Int[np.ndarray, "n K O"]:
     """Draw the outcomes of all unlabelled items from the posterior, `n` times.
 
@@ -83,22 +84,28 @@ def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed
     >>> imagined_labels(design, design.init(*setting), setting, 5, seed=0).sum(-1).tolist()[0]
     [3, 1]
     """
-    counts, sizes = np.asarray(state.counts), setting.cells.sizes
     if isinstance(design, ArmDesign):
-        posterior = setting.prior.update_counts(counts)
-        if isinstance(posterior, TruePositiveRate):
-            return posterior.outcome_draws(jax_key(seed, "futures"), n, counts, sizes)[1] - counts
-        shares = np.asarray(posterior.pool_draws(jax_key(seed, "futures"), n, counts, sizes))
-        if shares.ndim == 2:  # of agreements
-            shares = np.stack([1 - shares, shares], axis=-1)
-        full = np.rint(shares * sizes[:, None]).astype(np.int64)
-        return np.where(sizes[:, None] > 0, full - counts, 0)
+        return _by_belief(np.asarray(state.counts), setting, n, seed)
     if isinstance(design, VarianceReduction):
-        return _by_curves(state, n, seed)
+        with engine.eager():
+            return _by_curves(design.eager_state(state), n, seed)
     raise DesignError(
         f"Design {design.name!r} cannot be planned: it has no model of the labels of all items together, from which "
         "futures could be drawn; plan with 'variance_reduction', where that serves the question."
     )
+
+
+@x64
+def _by_belief(counts: Int[np.ndarray, "K O"], setting: Setting, n: int, seed: int) -> Int[np.ndarray, "n K O"]:
+    """Draw the shares of all cells' outcomes."""
+    posterior, sizes = setting.prior.update_counts(counts), setting.cells.sizes
+    if isinstance(posterior, TruePositiveRate):
+        return posterior.outcome_draws(jax_key(seed, "futures"), n, counts, sizes)[1] - counts
+    shares = np.asarray(posterior.pool_draws(jax_key(seed, "futures"), n, counts, sizes))
+    if shares.ndim == 2:  # of agreements
+        shares = np.stack([1 - shares, shares], axis=-1)
+    full = np.rint(shares * sizes[:, None]).astype(np.int64)
+    return np.where(sizes[:, None] > 0, full - counts, 0)
 
 
 def _by_curves(state: BeliefState, n: int, seed: int) -> Int[np.ndarray, "n K O"]:
@@ -106,8 +113,8 @@ def _by_curves(state: BeliefState, n: int, seed: int) -> Int[np.ndarray, "n K O"
     rng = generator(seed, "futures")
     share, strength, _ = drawn(state.belief, _CURVES * n)
     chosen = rng.permutation(len(share))[:n]  # they come in an order of their own; any n of them are a sample
-    events, errors = np.asarray(state.belief.counts).astype(np.int64), jax.tree.map(np.asarray, state.errors)
-    completion = Completion(np.asarray(state.event), np.asarray(state.row), errors, np.asarray(state.counts))
+    events = state.belief.counts.astype(np.int64)
+    completion = Completion(state.event, state.row, state.errors, state.counts)
     return outcome_draws(rng, np.asarray(state.measure.size), share[chosen], strength[chosen], events, completion)
 
 
@@ -118,7 +125,7 @@ def continued(
     stages: Iterator[Int[np.ndarray, " L"]],
     seed: int,
 ) -> Iterator[tuple[Int[np.ndarray, " L"], Any]]:
-    """Continue the campaign on every future, a stage at a time.
+    """Continue the campaign on every future by its own steps, compiled, a stage at a time.
 
     Parameters
     ----------
@@ -137,7 +144,9 @@ def continued(
     record : pytree of arrays (n, L, ...)
         What the design records.
     """
+    keep_compiled()
     n = len(unlabelled)
+    state = design.compiled_state(state)
     keys = jax.random.split(jax_key(seed, "campaigns of futures"), (n, 2))
     per_thread = -(-n // _THREADS) if design.one_by_one else n
     parts = [slice(start, start + per_thread) for start in range(0, n, per_thread)]

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import is_share, show
 from bayes_assess._tools.axes import x64
-from bayes_assess._tools.lazy import jit
+from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.campaigns.study import Campaigns
@@ -93,9 +94,7 @@ class Goal:
         value = _PROBABILITY if width is None and probability is None else (probability if width is None else width)
         if value is None or not is_share(value):
             raise QuestionError(f"The {kind} that is planned for lies between 0 and 1; found {show(value)}.")
-        if not is_share(level):
-            raise QuestionError(f"The level of an interval lies between 0 and 1, such as 0.95; found {show(level)}.")
-        return cls(question, cells, kind, float(value), of, level)
+        return cls(question, cells, kind, float(value), of, checked_level(level))
 
     @property
     def widest(self) -> bool:
@@ -206,6 +205,6 @@ def _measure_variance(measure: CellMeasure, full: Int[np.ndarray, "K O"]) -> Flo
     return np.einsum("ac,ack->k", items, (directions - mean) ** 2)
 
 
-@jit
+@engine.jit
 def _directions(table: Any, items: Any) -> Any:
     return table.directions(table.mean(items))

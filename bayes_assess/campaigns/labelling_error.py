@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import is_share, show
+from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.text import plural
@@ -206,8 +206,7 @@ def labelling_error(campaign: Any, level: float) -> LabellingError:
         If no item has labels of two annotators, or labels are no classes.
     """
     book, pool = campaign._annotators, campaign.pool
-    if not is_share(level):
-        raise QuestionError(f"The level of an interval lies between 0 and 1, such as 0.95; found {show(level)}.")
+    checked_level(level)
     if pool.multilabel or pool.exact is not None or pool.n_classes < 2:
         raise LabelError("How often labels are wrong is known of items with one label each, of two classes or more.")
     if not len(book.shared):

@@ -17,17 +17,18 @@ import numpy as np
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
+from bayes_assess.campaigns.asked import check_question
 from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.journal import Event
-from bayes_assess.designs import ARMS, DESIGNS, ArmDesign, VarianceReduction, WeightedDesign, find_engine
+from bayes_assess.designs import ARMS, DESIGNS, VarianceReduction, find_engine
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import PRCurveTable, RankingTable
 from bayes_assess.models.accuracy_parts import part_draws
 from bayes_assess.pool.cells import Cells
-from bayes_assess.questions import Metric, Question
+from bayes_assess.questions import Metric
 from bayes_assess.questions._parts import crossed, group_accuracies
 from bayes_assess.questions._priors import accuracy_prior
-from bayes_assess.results import asked_anew, belief_answer, events_anew, make_result, measure_answer
+from bayes_assess.results import asked_anew, make_result
 
 _RANDOM = "random"  # the design whose labels are a random sample of the whole pool
 _ALIKE = (_RANDOM, "passive")  # designs that draw all items alike
@@ -49,12 +50,10 @@ def on_own_cells(session: Any, question: Any) -> tuple[Any, QuestionError | None
     refused : QuestionError, optional
         Why not.
     """
-    weighted = isinstance(session.design, WeightedDesign)
-    if not (weighted or isinstance(session.design, VarianceReduction)) or not isinstance(question, Metric):
+    if session.design.plays_arms or not isinstance(question, Metric):
         return None, None
     try:
-        put = asked_anew if weighted else events_anew
-        return put(session.pool, session.cells, session._state, question), None
+        return asked_anew(session.pool, session.cells, session.design, session._state, question), None
     except QuestionError as refused:
         return None, refused
 
@@ -81,8 +80,7 @@ def answer_another(session: Any, question: Any, level: float, refused: QuestionE
     QuestionError
         If the labels cannot answer it.
     """
-    if not isinstance(question, Question):
-        raise QuestionError(f"A question is one such as GroupAccuracy(by='prediction'); found {question!r}.")
+    check_question(question)
     pool = session.pool
     asked = question.for_pool(pool)
     if asked.labels_each != 1:
@@ -110,7 +108,7 @@ def _groups(session: Any, asked: Any, level: float) -> Any:
     how = f"the labels are of random items of the {whole}"
     parts, of = crossed(pool, cells, session.cells)
     if session.design.name not in _ALIKE and len(np.unique(of)) < len(of):
-        if isinstance(session.design, ArmDesign):
+        if session.design.plays_arms:
             accuracy = _accuracies(session, asked, parts, of)
         else:
             accuracy = _accuracies_by_curves(session, asked, cells)
@@ -123,7 +121,7 @@ def _groups(session: Any, asked: Any, level: float) -> Any:
             )
         n_parts = plural(int((parts.sizes > 0).sum()), "part")
         how = f"each of {n_parts} of its groups, from which more or fewer were drawn, counts by its items"
-        how = how if isinstance(session.design, ArmDesign) else _LEARNED
+        how = how if session.design.plays_arms else _LEARNED
     return make_result(
         question=asked,
         prior=prior,
@@ -188,7 +186,6 @@ def _measured(session: Any, asked: Any, level: float) -> Any:
     pool, book = session.pool, session._items
     _check_drawn(session, asked, None)
     design = DESIGNS[_AS_IF]()
-    assert isinstance(design, WeightedDesign)
     other = Campaign(pool, asked, design, asked.setting(pool, session._seed), session._seed, session.engine)
     cells, matters = other.cells, np.asarray(other._state.matters)
     asks = [pool.positions(np.asarray(event.payload["ids"])) for event in session._events if event.kind == "ask"]
@@ -219,7 +216,7 @@ def _measured(session: Any, asked: Any, level: float) -> Any:
         notes=(_drawn_for(session, "the labels are of random items of the pool"), *session._annotators.said()),
         labelled_by=session._annotators.by_whom(),
         **asked.result_fields(pool),
-        **measure_answer(design, other._state),
+        **design.evidence(other._state, session._seed, level, other._items.skipped_by_cell),
     )
 
 
@@ -247,7 +244,7 @@ def _by_curves(session: Any, asked: Any, level: float, refused: QuestionError | 
         notes=(_drawn_for(session, _LEARNED), *session._annotators.said()),
         labelled_by=session._annotators.by_whom(),
         **asked.result_fields(pool),
-        **belief_answer(design, state, seed, level, skipped, asked.order_of(pool, cells, book.label)),
+        **design.evidence(state, seed, level, skipped, asked.order_of(pool, cells, book.label)),
     )
 
 

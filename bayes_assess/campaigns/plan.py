@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import is_whole, show
-from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.shapes import Float, Int
+from bayes_assess.campaigns.curve_futures import CurveFutures
 from bayes_assess.campaigns.futures import continued, digested, imagined_labels, without_pending
 from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
 from bayes_assess.campaigns.study import Campaigns
+from bayes_assess.designs import VarianceReduction
 from bayes_assess.errors import BudgetError
 from bayes_assess.results.plan import Plan
 
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 _LOOKS = 5  # of a stage
 _GROWTH = 1.2  # of all labels from look to look
 _FIRST = 10  # labels, before which nobody looks
-_MOST, _MOST_ONE_BY_ONE = 10_000, 1_000  # further labels of a future, of campaigns side by side and in a row
+_MOST, _MOST_BY_CURVES = 10_000, 1_000  # further labels of a future, and of one whose belief is curves
+_LEAST_WIDTH = 1e-12  # that is not 0
 _ENOUGH = 0.9  # of the futures must have reached the goal
 
 
@@ -90,7 +93,8 @@ class Planning:
     ) -> Plan:
         """Say how many more labels it takes until enough is known.
 
-        The session is continued on pools that are drawn from the posterior, by its own steps, as in METHODS 12.6.
+        The session is continued on pools that are drawn from the posterior, by its own steps, as in METHODS 12.6; that
+        of a measure by blocks of labels, with widths smoothed so that they do not rise.
         Items that are pending count as not asked for yet. Nothing of the session changes. While labels are few, it is
         often too few that is expected: plan again when more have come. `benchmarks/study_plan.py` measures how good
         plans are.
@@ -134,12 +138,13 @@ class Planning:
             raise BudgetError(f"A plan needs at least 2 futures, a whole number; found {show(futures)}.")
         check_plannable(self.question)
         goal = Goal.checked(self.question, self.cells, width, probability, of, level)
-        keep_compiled()
         present = Present.of(self)
         unlabelled = imagined_labels(self.design, present.state, self._setting, int(futures), self._seed)
         labels, widths, values = followed(self, present, goal, unlabelled)
         needed = labels_needed(goal, labels, values, present.n_items)
         full = np.asarray(present.state.counts) + unlabelled
+        with engine.eager(self.engine == "eager"):
+            random = random_labels_to(goal, self.cells, full, _width_then(goal, labels, widths, needed))
         return Plan(
             question=self.question.name,
             design=self.design.name,
@@ -152,7 +157,7 @@ class Planning:
             budgets=labels,
             paths=values,
             needed=needed - present.n_told,
-            random=random_labels_to(goal, self.cells, full, _width_then(goal, labels, widths, needed)),
+            random=random,
         )
 
 
@@ -175,14 +180,24 @@ class Present(NamedTuple):
         """Look at a session."""
         later = None if session._steps is None else session._steps.take()[1]
         state = without_pending(session.design, session._state, later)
-        state = session.design.compiled_state(state)
         return cls(state, session.labels_used, session.labels_used + int(np.asarray(state.remaining).sum()))
 
 
 def followed(
-    session: Assessment, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], enough: float = _ENOUGH
+    session: Assessment, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool = False
 ) -> tuple[Int[np.ndarray, " B"], Float[np.ndarray, "F B"], Float[np.ndarray, "F B"]]:
     """Continue a session on pools with these unlabelled items until most futures reach the goal.
+
+    Parameters
+    ----------
+    session : Assessment
+    present : Present
+        Where it stands.
+    goal : Goal
+    unlabelled : (F, K, O) integers
+        Items of every pool, by cell and outcome.
+    one_by_one : bool
+        Whether labels come one by one, by the very steps of the session, where blocks of them would do for a plan.
 
     Returns
     -------
@@ -193,13 +208,16 @@ def followed(
     values : (F, B)
         What the goal is about.
     """
-    design, setting, seed = session.design, session._setting, session._seed
     labels = np.array([present.n_told])
     widths, values = (found[:, None] for found in goal.now(session, len(unlabelled)))
     n_left = present.n_items - present.n_told
     if not n_left or goal.reached(values).all():
         return labels, widths, values
-    most = min(max(_MOST_ONE_BY_ONE, 4 * present.n_told) if design.one_by_one else _MOST, n_left)
+    design, setting, seed = session.design, session._setting, session._seed
+    most = min(max(_MOST_BY_CURVES, 4 * present.n_told) if design.one_by_one else _MOST, n_left)
+    if isinstance(design, VarianceReduction) and not one_by_one:
+        futures = CurveFutures(design, present.state, unlabelled, setting, seed)
+        return _by_blocks(futures, present, goal, widths, values, most)
     for looks, record in continued(design, present.state, unlabelled, _stages(present.n_told, most), seed):
         record = digested(design, record, setting, seed, goal.level)
         here = goal.measured(Campaigns(record, setting.prior, setting.cells, unlabelled[0]))
@@ -207,9 +225,57 @@ def followed(
         labels = np.append(labels, present.n_told + looks[new])
         widths = np.concatenate([widths, here[0][:, new]], axis=1)
         values = np.concatenate([values, here[1][:, new]], axis=1)
-        if goal.reached(values).any(1).mean() >= enough:
+        if goal.reached(values).any(1).mean() >= _ENOUGH:
             break
     return labels, widths, values
+
+
+def _by_blocks(
+    futures: CurveFutures,
+    present: Present,
+    goal: Goal,
+    widths: Float[np.ndarray, "F 1"],
+    values: Float[np.ndarray, "F 1"],
+    most: int,
+) -> tuple[Int[np.ndarray, " B"], Float[np.ndarray, "F B"], Float[np.ndarray, "F B"]]:
+    """Continue every future by blocks of labels until it has reached the goal."""
+    labels, is_width = np.array([present.n_told]), goal.kind == "width"
+    for n in (present.n_told + look for stage in _stages(present.n_told, most) for look in np.unique(stage).tolist()):
+        # Whoever has arrived is looked at once more, as a width that seems small may rise again.
+        open_ = np.flatnonzero(~goal.reached(values[:, :-1]).any(1))
+        shrunk = np.sqrt(max(1 / n - 1 / present.n_items, 0) / (1 / max(labels[-1], 1) - 1 / present.n_items))
+        now = [widths[:, -1] * shrunk, values[:, -1] * (shrunk if is_width else 1)]  # as random labels go on
+        record = futures.answers(open_, n, goal.level)
+        found = goal.measured(Campaigns(record, futures.setting.prior, futures.setting.cells, futures.unlabelled[0]))
+        for all_, some in zip(now, found, strict=True):
+            all_[open_] = some[:, 0]
+        labels = np.append(labels, n)
+        widths = np.column_stack([widths, now[0]])
+        values = falling(np.column_stack([values, now[1]])) if is_width else np.column_stack([values, now[1]])
+        if goal.reached(values[:, :-1]).any(1).mean() >= _ENOUGH:
+            break
+    return labels, widths, values
+
+
+def falling(widths: Float[np.ndarray, "F B"]) -> Float[np.ndarray, "F B"]:
+    """Smooth widths so that they never rise: they fall but for the noise of few draws, dips of which are no progress.
+
+    The non-increasing numbers that are closest to their logarithms, by the least of the greatest means; the first stays
+    as it is, and none is beyond.
+
+    Examples
+    --------
+    >>> falling(np.array([[0.4, 0.2, 0.3, 0.1]])).round(3).tolist()
+    [[0.4, 0.245, 0.245, 0.1]]
+    """
+    n = widths.shape[1]
+    upto = np.pad(np.cumsum(np.log(np.maximum(widths[:, 1:], _LEAST_WIDTH)), axis=1), [(0, 0), (1, 0)])
+    first, last = np.arange(n - 1)[:, None], np.arange(n - 1)
+    mean = (upto[:, None, 1:] - upto[:, :-1, None]) / np.maximum(last - first + 1, 1)
+    greatest = np.maximum.accumulate(np.where(last >= first, mean, -np.inf)[:, :, ::-1], axis=2)[:, :, ::-1]
+    smooth = np.minimum.accumulate(np.where(last >= first, greatest, np.inf), axis=1)[:, last, last]
+    smooth = np.where(smooth > np.log(2 * _LEAST_WIDTH), np.exp(smooth), 0.0)
+    return np.concatenate([widths[:, :1], np.minimum(smooth, widths[:, :1])], axis=1)
 
 
 def _stages(n_told: int, most: int) -> Iterator[Int[np.ndarray, " L"]]:

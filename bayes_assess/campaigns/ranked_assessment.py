@@ -15,7 +15,7 @@ from bayes_assess.campaigns.queries import RankedQueries as RankedQueries
 from bayes_assess.campaigns.ranked_campaign import RankedCampaign
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.errors import BudgetError, QuestionError
-from bayes_assess.pool.labels import check_consistent, check_labelled, check_unlabelled
+from bayes_assess.pool.labels import check_unlabelled, read_labels
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
@@ -107,11 +107,7 @@ class RankedAssessment(Planning, NotExporting, OneAnnotator, RankedCampaign):
         """
         self._check_annotator(annotator)
         space = self.pool.label_space
-        ids, labels = space.labelled_only(ids, labels)
-        if not len(ids):
-            return
-        ranks = self._ranks_of(ids)
-        ranks, codes = check_consistent(self._codes_of(ranks), ranks, space.codes(labels, ids), ids, space)
+        ranks, codes = read_labels(space, ids, labels, self._ranks_of, self._codes_of)
         new = self._codes_of(ranks) < 0
         ranks, codes = ranks[new], codes[new]
         if len(ranks):
@@ -152,12 +148,7 @@ class RankedAssessment(Planning, NotExporting, OneAnnotator, RankedCampaign):
         1
         """
         space = self.pool.label_space
-        ids, labels = space.labelled_only(ids, labels)
-        if not len(ids):
-            return 0
-        ranks = self._ranks_of(ids)
-        check_labelled(self._codes_of(ranks), ids)
-        ranks, codes = check_consistent(np.full(len(ranks), -1), ranks, space.codes(labels, ids), ids, space)
+        ranks, codes = read_labels(space, ids, labels, self._ranks_of, self._codes_of, correcting=True)
         wrong = self._codes_of(ranks) != codes
         ranks, codes = ranks[wrong], codes[wrong]
         if len(ranks):

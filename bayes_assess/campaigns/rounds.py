@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
-from bayes_assess.designs import MULTILABEL, Design, WeightedDesign
+from bayes_assess.designs import MULTILABEL, Design
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.drawn_items import ItemWeights, Rounds, item_weights
 
@@ -16,7 +16,7 @@ _NEVER = -1  # drawn in no round
 
 def check_inclusion(design: Design) -> None:
     """Raise DesignError unless a design knows the probabilities with which it has drawn items."""
-    if getattr(type(design), "inclusion", WeightedDesign.inclusion) is WeightedDesign.inclusion:
+    if type(design).inclusion is Design.inclusion:
         able = " and ".join(map(repr, MULTILABEL))
         raise DesignError(f"Design {design.name!r} cannot serve pools of several labels per item; {able} can.")
 

@@ -19,17 +19,19 @@ import numpy as np
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
+from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.progress import progress as in_steps
 from bayes_assess._tools.seeds import checked_seed
 from bayes_assess._tools.shapes import Array, Int
 from bayes_assess.acquisition.asked_deviations import AskedDeviations
+from bayes_assess.campaigns.asked import check_question
 from bayes_assess.campaigns.multilabel_campaigns import LabelledPool, run_multilabel
 from bayes_assess.campaigns.numeric_campaigns import estimated_numbers
 from bayes_assess.campaigns.oracles import check_oracle, default_of_draws, expected_counts, label_probabilities
 from bayes_assess.campaigns.ranked_campaigns import run_ranked
 from bayes_assess.campaigns.study import Campaigns as Campaigns
 from bayes_assess.campaigns.study import Study as Study
-from bayes_assess.designs import Design, State, WeightedDesign, check_campaign, find_design
+from bayes_assess.designs import Design, State, check_campaign, find_design
 from bayes_assess.designs.ranked import RankedDesign, find_curve_design
 from bayes_assess.designs.step import (
     ENDLESS,
@@ -43,8 +45,9 @@ from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
-from bayes_assess.questions import MultiLabelMetric, NumericMetric, PrecisionCurve, Question, Setting
+from bayes_assess.questions import PrecisionCurve, Question, Setting
 from bayes_assess.questions._scoring import proposal_divergence
+from bayes_assess.questions.metric import cells_table
 from bayes_assess.questions.precision_curve import RankedRecord
 
 _DEFAULT_BUDGETS = 50
@@ -124,7 +127,8 @@ def simulate(
     >>> study.estimates["thompson"].shape
     (50, 3, 3)
     """
-    seed = checked_seed(seed)
+    seed, level = checked_seed(seed), checked_level(level)
+    check_question(question)
     pool.check_in_memory("A simulated campaign needs the labels of all items")
     question = question.for_pool(pool)
     pool = question.labelled_pool(pool)
@@ -147,6 +151,7 @@ def simulate(
     batch = -(-int(batch) // each)
     _check_memory(int(repeats) * len(looks) * sum(plan.n_recorded for plan in plans.values()))
     campaigns: dict[str, Campaigns] = {}
+    asked: Any = question
     keep_compiled()
     with in_steps("campaigns", len(plans) * int(repeats), wanted=progress) as advance:
         for name, plan in plans.items():
@@ -154,16 +159,16 @@ def simulate(
             if isinstance(plan.design, RankedDesign):
                 found = _run_ranked(plan, pool, question, codes, looks, int(repeats), seed, level, advance)
                 campaigns[name] = Campaigns(found, plan.setting.prior, plan.setting.cells, plan.full)
-            elif isinstance(question, MultiLabelMetric):
-                known = LabelledPool.of(pool, codes, question)
+            elif question.multilabel:
+                known = LabelledPool.of(pool, codes, asked)
                 found = run_multilabel(known, plan.design, plan.setting, looks, int(repeats), int(batch), seed, advance)
                 campaigns[name] = Campaigns(found, plan.setting.prior, plan.setting.cells, plan.full)
             elif twin is None:
                 found = _run(plan, looks, int(repeats), int(batch), seed, level, advance)
-                if isinstance(question, NumericMetric):
-                    labels_of: Any = pool.label_space.names(codes)
+                if question.numeric:
                     known: Any = pool
-                    found = estimated_numbers(known, labels_of, question, plan.design, plan.setting, found, seed)
+                    labels_of = known.label_space.names(codes)
+                    found = estimated_numbers(known, labels_of, asked, plan.design, plan.setting, found, seed)
                 campaigns[name] = found
             else:
                 campaigns[name] = replace(campaigns[twin], prior=plan.setting.prior)
@@ -189,8 +194,8 @@ class _Plan:
     @property
     def n_recorded(self) -> int:
         """Numbers kept of a campaign at a look."""
-        if isinstance(self.design, WeightedDesign):
-            return 7 * len(self.setting.reward.table.outputs)  # type: ignore[union-attr]
+        if self.design.weighs:
+            return 7 * len(cells_table(self.setting.cells).outputs)
         return self.full.size
 
     def chooses_as(self, other: _Plan) -> bool:
@@ -321,7 +326,7 @@ def _campaigns(
 
 def _kept(design: Design, state: State, left: Int[Array, "K O"]) -> tuple[Any, Array | None]:
     """Return what is kept of a campaign at a look, and how far its proposal is from the best one if it has any."""
-    return design.record(state), proposal_divergence(state, left) if isinstance(design, WeightedDesign) else None
+    return design.record(state), proposal_divergence(state, left) if design.weighs else None
 
 
 def _looks(budgets: Sequence[int] | None, n_items: int, each: int) -> Int[np.ndarray, " B"]:

@@ -10,7 +10,7 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.seeds import checked_seed
-from bayes_assess._tools.suggestions import near_names
+from bayes_assess.campaigns.asked import check_question
 from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.description import (
     describe,
@@ -27,11 +27,10 @@ from bayes_assess.campaigns.stochastic_assessment import StochasticAssessment
 from bayes_assess.designs import COMPILED, DESIGNS, Design, check_campaign, find_design, find_engine
 from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign, find_curve_design
 from bayes_assess.errors import DesignError, JournalError, PriorError, QuestionError
-from bayes_assess.measures import MEASURES
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
-from bayes_assess.questions import QUESTIONS, PrecisionCurve, Question
+from bayes_assess.questions import PrecisionCurve, Question
 
 
 @in_progress("Starting")
@@ -204,14 +203,7 @@ def _start(pool, question, design, prior, prior_strength, seed, oracle, engine) 
         pool = pool.as_pool()
     if not isinstance(pool, Pool):
         raise QuestionError(f"assess takes a Pool first; found {type(pool).__name__}. Make one with ba.Pool(...).")
-    if not isinstance(question, Question):
-        names = ", ".join(QUESTIONS)
-        found, meant = type(question).__name__, ""
-        if isinstance(question, str):
-            near = [f"ba.{name}(...)" for name in near_names(question, QUESTIONS)]
-            near = near or [f"ba.Metric({name!r})" for name in near_names(question, MEASURES, end="_score")]
-            found, meant = repr(question), f" Did you mean {near[0]}?" if near else ""
-        raise QuestionError(f"A question is one of {names}; found {found}.{meant}")
+    check_question(question)
     seed = checked_seed(seed)
     question = question.for_pool(pool)
     pool = question.labelled_pool(pool)

@@ -13,14 +13,14 @@ from bayes_assess._tools.arrays import is_whole, missing_mask, show, values_of
 from bayes_assess._tools.engine import eager
 from bayes_assess._tools.shapes import Int
 from bayes_assess._tools.text import plural
-from bayes_assess.campaigns.annotators import UNNAMED, annotator_names, for_whom
+from bayes_assess.campaigns.annotators import UNNAMED, annotator_names
 from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.drawn_labels import AnswersBy, DrawBook, said_of_labels
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.queries import Queries
 from bayes_assess.campaigns.turns import in_turn
-from bayes_assess.designs import Design, Draw, State, choose_batch, settle_batch, update_batch
+from bayes_assess.designs import Design, Draw, State, settle_batch, update_batch
 from bayes_assess.errors import BudgetError, JournalError, LabelError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
@@ -34,8 +34,7 @@ class StochasticAssessment(Assessment):
     """
 
     repeats_items = True
-    # Kinds of entries that journals of these sessions have not.
-    _follow_annotate = _follow_resolve = None  # type: ignore[assignment]
+    unknown_kinds = ("annotate", "resolve")
 
     def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int, engine: str):
         super().__init__(pool, question, design, setting, seed, engine)
@@ -76,8 +75,9 @@ class StochasticAssessment(Assessment):
     def _weighed_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the items of draws with a label, its codes, and how many items of the pool each stands for."""
         book, draws = self._items, self._items.labelled_draws
-        with eager(self.design.is_eager(self._state)):
-            total: Any = self.design.weighed(self._state)[0]  # type: ignore[attr-defined] - such designs weigh draws
+        design: Any = self.design  # which weighs draws
+        with eager(design.is_eager(self._state)):
+            total = design.weighed(self._state)[0]
         weight = book.weights_of(draws) * self.pool.n_items / max(float(total.n), 1.0)
         return book.items_of(draws), book.codes_of(draws), weight
 
@@ -121,14 +121,7 @@ class StochasticAssessment(Assessment):
             raise BudgetError(f"Ask for a positive whole number of items; found {show(n)}.")
         if self.done:
             raise BudgetError("All items that can matter were set aside; release some of them to ask again.")
-        start = self._state if posterior is None else self._believing(posterior)
-        cells, draws, state = choose_batch(self.design, self._key, start, self._items.n_asked, int(n))
-        state = state if posterior is None else self.design.own_again(self._state, state)
-        items = self._items.next_items(cells)
-        entry = {name: np.asarray(value) for name, value in self.design.journal_entry(state).items()}
-        self._write("ask", {"ids": self.pool.ids[items], **entry, **for_whom(annotator), **draws._asdict()})
-        self._hand_out(items, cells, draws, state)
-        return self._queries(items, draws.weight)
+        return self._choose(int(n), posterior, annotator)
 
     @in_turn
     def tell(self, ids: Any, labels: Any, *, annotator: Any = None) -> None:
@@ -181,7 +174,7 @@ class StochasticAssessment(Assessment):
                     "those of a sheet count once; ask for items before they are labelled."
                 )
         told_by = {} if annotator is None else {"annotators": names}
-        self._write("tell", {"ids": self.pool.ids[items], "labels": space.names(codes), **told_by})
+        self._write("tell", {**self._labelling(items, codes), **told_by})
         self._learn_draws(items, codes, names)
 
     @in_turn
@@ -275,7 +268,7 @@ class StochasticAssessment(Assessment):
         return all(self._items.n_told(item) == 1 for item in items.tolist())
 
     def _decide(self, kind: str, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
-        payload = {"ids": self.pool.ids[items], "labels": self.pool.label_space.names(codes)}
+        payload = self._labelling(items, codes)
         self._become(self._decided(kind, payload), kind, payload)
 
     def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw, state: State) -> None:

@@ -13,7 +13,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from bayes_assess._tools.progress import progress
 from bayes_assess.campaigns.journal import Event, Journal
@@ -77,9 +77,10 @@ class TakesTurns:
         with self._turn:
             if self._stale:
                 return self._start_over()
-            if self._reads_nothing or self.journal.last_sequence == self._sequence:  # type: ignore[union-attr]
+            book = self._open_journal
+            if book is None or book.last_sequence == self._sequence:
                 return 0
-            events = list(self.journal.events(after=self._sequence))  # type: ignore[union-attr]
+            events = list(book.events(after=self._sequence))
             self._stale = True
             try:
                 self._follow_others(events)
@@ -135,17 +136,17 @@ class TakesTurns:
         """Compile what the next label will need; nothing where nothing is compiled."""
 
     @property
-    def _reads_nothing(self) -> bool:
-        """Whether there is no open journal; a session still answers from what it knows."""
-        return self.journal is None or self.journal.closed
+    def _open_journal(self) -> Journal | None:
+        """The journal if it is open; without it a session still answers from what it knows."""
+        return None if self.journal is None or self.journal.closed else self.journal
 
     def _start_over(self) -> int:
         """Follow all that is recorded from the start; return how many entries this session had not known."""
-        known = self._sequence
-        events = self._events if self._reads_nothing else list(self.journal.events())  # type: ignore[union-attr]
+        known, book = self._sequence, self._open_journal
+        events = self._events if book is None else list(book.events())
         self._restart(events)
         self._events = events
-        self._sequence = known if self._reads_nothing else len(events)
+        self._sequence = known if book is None else len(events)
         self._stale = False
         return self._sequence - known
 
@@ -222,4 +223,4 @@ def in_turn(act: _Act) -> _Act:
         with progress(what):
             return self._take_turn(lambda: act(self, *args, **options))
 
-    return taken  # type: ignore[return-value]
+    return cast("_Act", taken)

@@ -54,7 +54,7 @@ def status(
 
     With --json all of it is one object: answer, intervals, table and how many labels are used, pending and remaining.
     """
-    from bayes_assess.cli import files, text
+    from bayes_assess.cli import files, tables, text
     from bayes_assess.cli.parse import parse_goal
 
     for output in (csv, plot):
@@ -70,7 +70,7 @@ def status(
         if threshold is not None:
             echo(threshold)
         echo(text.progress(assessment))
-        for table in text.narrow(result):
+        for table in tables.narrow(result):
             echo()
             text.show(table)
     if csv is not None:

@@ -38,6 +38,7 @@ class QuestionName(StrEnum):
     CALIBRATION = "calibration"
     LEAST_CALIBRATED = "least-calibrated"
     COMPARE = "compare"
+    BEST = "best"
     METRIC = "metric"
     PR_CURVE = "pr-curve"
     PRECISION_CURVE = "precision-curve"
@@ -70,7 +71,7 @@ OPTIONS = {
     "bins": Option("Bins of the confidence, or weight:N for equally filled ones; 10 by default.", "N"),
     "first": Option("A group or, without --by, a column of predictions; prediction by default.", "NAME"),
     "second": Option("What to compare it with: another group or, without --by, column.", "NAME"),
-    "rope": Option("Largest difference that counts as none, of means in their units; 0.05 by default.", kind=float),
+    "rope": Option("Largest difference that counts as none, of means in their units; 0.05, or 0 for best.", kind=float),
     "measure": Option("What to measure, by scikit-learn's names, separated by commas: f1,recall.", "NAMES"),
     "positive": Option("The positive class; the second of two by default.", "CLASS"),
     "pair": Option("Column that says which items of the two groups belong together, such as prompt_id.", "COLUMN"),
@@ -120,6 +121,7 @@ FORMS = (
     Form((_Q.COMPARE,), "by", "measure positive values rope target", "all pairs of groups"),
     Form((_Q.COMPARE,), "by first second", "measure positive values pair bins rope target", "two groups"),
     Form((_Q.COMPARE,), "second", "first measure positive rope target", "two systems"),
+    Form((_Q.BEST,), "systems", "measure positive rope"),
     Form((_Q.METRIC,), "measure", "positive systems by average"),
     Form((_Q.PR_CURVE,), takes="positive thresholds"),
     Form((_Q.PRECISION_CURVE,), takes="epsilon beta delta monotone_from slack p_min noise budget positive"),

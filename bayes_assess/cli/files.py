@@ -7,13 +7,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, show, text_as_int, values_of
 from bayes_assess._tools.files import written_whole
-from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.exchange.exports import is_export
 from bayes_assess.campaigns.exchange.matching import UNKNOWN, IdMatcher
 from bayes_assess.campaigns.exchange.sheets import Sheet, read_sheet, read_texts
@@ -22,7 +21,6 @@ from bayes_assess.campaigns.exchange.tasks import TOOLS, check_tool, setup_path
 from bayes_assess.campaigns.exchange.workbook import SUFFIX, need_openpyxl
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
-from bayes_assess.campaigns.stochastic_assessment import StochasticAssessment
 from bayes_assess.cli.asked import columns_of
 from bayes_assess.cli.live import open_session
 from bayes_assess.cli.parse import parse_names, spelled_as
@@ -119,7 +117,7 @@ def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[st
     path, options, meta = _as_read(run, moved_to)
     more = {name: [*(options.get(name) or []), *named] for name, named in columns.items()}
     wider = {name: list(dict.fromkeys(names)) for name, names in more.items() if names}
-    if isinstance(assessment.pool, Pool) and any(wider[name] != options.get(name) for name in wider):
+    if not assessment.pool.is_ranked and any(wider[name] != options.get(name) for name in wider):
         if not assessment.pool.in_memory:
             raise JournalError(
                 f"The table of {run} was counted by other columns; start a run with "
@@ -127,8 +125,7 @@ def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[st
             )
         # The same items: `reopen` has compared what the journal knows of them.
         found = read_items(path, {**options, **wider}, ranked=False, seed=meta["seed"])
-        assert isinstance(found, Pool)
-        assessment.pool = found
+        assessment.pool = cast("Pool", found)
     return assessment
 
 
@@ -186,9 +183,9 @@ def read_told(
         now = "being unsure" if name is None else repr(name)
         return f"is already labelled {before!r}, and {now} contradicts that; labels are put right by `correct`"
 
-    repeated = isinstance(assessment, StochasticAssessment)
+    repeated = assessment.repeats_items
     # Tools always name annotators; sessions that keep one label of every item take those on which they agree.
-    one = is_export(path) and isinstance(assessment, OneAnnotator)
+    one = is_export(path) and assessment.one_annotator
     who = None if one else "annotator"
     sheet = read_sheet(path, pool, id, label, unsure, None if repeated else check, unknown, who, repeated)
     open_ = [item not in known for item in pool.positions(sheet.unsure).tolist()] if len(sheet.unsure) else []
@@ -207,18 +204,18 @@ def read_corrections(assessment: Assessment | RankedAssessment, path: Path, id: 
     return read_sheet(path, pool, id, label, check=check, unknown=unknown)
 
 
-def named_ids(assessment: Assessment | RankedAssessment, texts: Sequence[str]) -> list[Any]:
+def named_ids(assessment: Any, texts: Sequence[str]) -> list[Any]:
     """Return the ids that texts stand for, as in sheets; texts that stand for none as they are."""
-    if isinstance(assessment, RankedAssessment):
+    if assessment.pool.is_ranked:
         return list(texts)
     pool = assessment.pool
     matches = IdMatcher(pool)(texts)
     return [text if one.found is None else pool.ids[one.found] for one, text in zip(matches, texts, strict=True)]
 
 
-def _items_of(assessment: Assessment | RankedAssessment) -> tuple[Pool, str]:
+def _items_of(assessment: Any) -> tuple[Pool, str]:
     """Return the items whose labels can be told, and what is said of other ids."""
-    if not isinstance(assessment, RankedAssessment):
+    if not assessment.pool.is_ranked:
         return assessment.pool, UNKNOWN
     if not assessment.labels_used + assessment.n_pending + assessment.n_skipped:
         raise LabelError("No item has been asked for yet; labels are told of those that `ask` chose.")

@@ -179,12 +179,12 @@ def asked_instead(question: AskInstead = None, **options: Any) -> Asked | None:
 
 def _option(name: str, option: Option) -> inspect.Parameter:
     shown = typer.Option(flag(name), metavar=option.metavar, help=option.help)
-    annotation = Annotated[option.kind | None, shown]  # type: ignore[name-defined] - a class that is known here only
+    annotation = Annotated[option.kind | None, shown]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
 for _gathering in (asked, asked_instead):
-    _gathering.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    _gathering.__signature__ = inspect.Signature(
         [
             inspect.signature(_gathering, eval_str=True).parameters["question"],
             *(_option(name, option) for name, option in OPTIONS.items()),

@@ -129,6 +129,7 @@ class ArmDesign(Design):
     asks_commute: ClassVar[bool] = True
     eager_up_to: ClassVar[int] = 1000
     takes_posterior: ClassVar[bool] = True
+    plays_arms: ClassVar[bool] = True
 
     def can_be_eager(self, prior: Any) -> bool:
         """Whether steps on a belief can run on NumPy."""

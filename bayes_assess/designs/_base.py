@@ -18,13 +18,16 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Bool, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.errors import DesignError
+from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 
+_MANY_SKIPPED = 0.02  # items set aside per label, above which answers say what they could be
 State = Any  # a pytree of 64-bit arrays of fixed shapes
 
 
@@ -60,6 +63,9 @@ class Design(ABC):
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # whose labels it can draw
     learns: ClassVar[bool] = True  # whether prior or labels have a say in what a campaign chooses or records
     takes_posterior: ClassVar[bool] = False  # whether items can be chosen by the posterior of another model
+    plays_arms: ClassVar[bool] = False  # whether it chooses among groups, of which the question's belief says all
+    weighs: ClassVar[bool] = False  # whether labels stand for items by the probabilities with which these were drawn
+    answering: ClassVar[str]  # what answers measures, as a sentence on another one begins
 
     @property
     def random_size(self) -> bool:
@@ -212,6 +218,50 @@ class Design(ABC):
     def restore(self, state: State, entry: Mapping[str, np.ndarray]) -> State:
         """Put back what `journal_entry` returned; the state is that before the items were handed out."""
 
+    def inclusion(self, state: State, frame: Any, asked: Any) -> Float[Array, " K"]:
+        """Return the probability that an item was drawn in the open round, of designs that serve multi-label pools.
+
+        A round begins when items are asked for while none is pending.
+
+        Parameters
+        ----------
+        state : State
+            After the items were drawn.
+        frame : (K,) integers
+            Items of every cell that the round draws from: those neither labelled nor handed out when it began.
+        asked : int
+            Items drawn in it.
+        """
+        raise DesignError(f"Design {self.name!r} does not know the probabilities with which it has drawn items.")
+
+    def evidence(
+        self, state: State, seed: int, level: float, skipped: Int[np.ndarray, " K"], order: ScoreOrder | None = None
+    ) -> dict[str, Any]:
+        """Return what labels say of a measure, fields of its result; nothing of designs that play arms.
+
+        Parameters
+        ----------
+        state : State
+        seed : int
+        level : float
+            Of intervals.
+        skipped : (K,) integers
+            Items set aside.
+        order : ScoreOrder, optional
+            Where the labelled items stand, of measures of a ranking.
+        """
+        return {}
+
+    def measuring(self, state: State, measure: CellMeasure, name: str) -> State:
+        """Return the state with another measure in the place of its own.
+
+        Raises
+        ------
+        QuestionError
+            If the items drawn do not tell of this measure, of the question that is called `name`.
+        """
+        raise DesignError(f"Design {self.name!r} measures nothing.")
+
     def record(self, state: State) -> Any:
         """Return what a simulated campaign keeps at a look."""
         return state.counts.astype(np.int32)
@@ -238,3 +288,8 @@ def reserve(state: State, cell: Int[Array, ""]) -> State:
     # Labels may come of items that were never to be asked for.
     remaining = engine.at(state.remaining)[cell].set(xp.maximum(state.remaining[cell] - 1, 0))
     return replace(state, pending=engine.at(state.pending)[cell].add(1), remaining=remaining)
+
+
+def many_skipped(n: int, labels: int) -> bool:
+    """Whether so many items were set aside that an answer should say what they could make of it."""
+    return n > _MANY_SKIPPED * labels

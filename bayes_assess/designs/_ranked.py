@@ -14,8 +14,8 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.precision_band import RateBand
+from bayes_assess.acquisition.precision_bounds import lowest_precision_bound
 from bayes_assess.acquisition.precision_curve import (
-    lowest_precision_bound,
     prefix_length,
     samples_per_point,
     strata_needed,
@@ -102,6 +102,7 @@ class RankedDesign(ABC):
     """The interface of designs for ranked lists: frozen dataclasses whose fields are their options."""
 
     name: ClassVar[str]
+    weighs: ClassVar[bool] = False  # as of `Design`
 
     @property
     def random_size(self) -> bool:

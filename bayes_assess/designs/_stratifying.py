@@ -28,7 +28,7 @@ class Stratifying(WeightedDesign):
 
     n_strata: int = 256
     kind: Kind = "csf"
-    strata: Strata | FeatureStrata | None = field(default=None, kw_only=True)  # type: ignore[misc]
+    strata: Strata | FeatureStrata | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -22,7 +22,8 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._base import Design
-from bayes_assess.errors import DesignError
+from bayes_assess.errors import DesignError, QuestionError
+from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import (
     Draws,
     Estimate,
@@ -34,6 +35,7 @@ from bayes_assess.estimators.weighted import (
 )
 from bayes_assess.pool.cells import Cells
 
+_COVARIANCE_UP_TO = 100  # measures
 _DATA = ["measure", "prior", "counts", "pending", "remaining", "covered", "settled", "draws", "memory"]
 
 
@@ -108,6 +110,8 @@ class WeightedDesign(Design):
     """Base of designs that draw items with known probabilities: subclasses say how, and how labels are weighed."""
 
     needs_f_measure: ClassVar[bool] = False
+    weighs: ClassVar[bool] = True
+    answering: ClassVar[str] = "These draws answer"
     eager_up_to: ClassVar[int] = 20_000  # where compiling pays off after about a thousand labels
 
     def __post_init__(self) -> None:
@@ -178,22 +182,6 @@ class WeightedDesign(Design):
         draws = state.draws._replace(**counted, covered=state.covered)
         return replace(state, settled=sums if last else state.settled, draws=draws)
 
-    def inclusion(self, state: WeightedState, frame: Any, asked: Any) -> Float[Array, " K"]:
-        """Return the probability that an item was drawn in the open round, of designs that serve multi-label pools.
-
-        A round begins when items are asked for while none is pending.
-
-        Parameters
-        ----------
-        state : WeightedState
-            After the items were drawn.
-        frame : (K,) integers
-            Items of every cell that the round draws from: those neither labelled nor handed out when it began.
-        asked : int
-            Items drawn in it.
-        """
-        raise DesignError(f"Design {self.name!r} does not know the probabilities with which it has drawn items.")
-
     def label_tree(self, state: WeightedState) -> Any:
         """Return what a model of labels has learned, None where the design has none; see `Adaptive`."""
         return None
@@ -207,6 +195,41 @@ class WeightedDesign(Design):
         draws, centres = self.weighed(state)
         found = weighted_estimate(state.measure, draws, state.counts, self.masses(state), state.complete, centres)
         return found._replace(beta=xp.asarray(getattr(self, "interval", None) == "beta"))
+
+    def evidence(
+        self,
+        state: WeightedState,
+        seed: int,
+        level: float,
+        skipped: Int[np.ndarray, " K"],
+        order: ScoreOrder | None = None,
+    ) -> dict[str, Any]:
+        """Return fields of `MetricResult`; measures of a ranking are exact once all items are labelled."""
+        with engine.eager(self.is_eager(state)):
+            return self._evidence(state, order)
+
+    @x64
+    def _evidence(self, state: WeightedState, order: ScoreOrder | None) -> dict[str, Any]:
+        answer, covariance = engine.tree_map(np.asarray, _answered(self, state))
+        answer = self.on_host(answer, state.measure)
+        if order is not None and answer.exact:
+            table: Any = state.measure.table
+            answer = answer._replace(value=order.values(table, np.zeros((1, 1)), np.zeros(1, np.int64))[0])
+        return {"answer": answer, "all_covariances": covariance, "tree": self.label_tree(state)}
+
+    def measuring(self, state: WeightedState, measure: CellMeasure, name: str) -> WeightedState:
+        """Return the state with another measure of the items drawn in the place of its own."""
+        nonzero = np.asarray(measure.nonzero)
+        missing = nonzero.any(-1) & ~np.asarray(state.draws.covered)
+        if missing.any():
+            n = int(np.asarray(measure.size)[missing].sum())
+            raise QuestionError(
+                f"{name} needs draws of {n:,} items that have no part in this session's measure and so were "
+                "never drawn; start a session with it, or with a list of measures that contains it."
+            )
+        size, labelled, pending = (np.asarray(x) for x in (state.measure.size, state.counts, state.pending))
+        left = size if state.endless else size - labelled.sum(-1) - pending
+        return replace(state, measure=measure, remaining=np.where(nonzero.any(-1), left, 0))
 
     def on_host(self, answer: Estimate, measure: Any) -> Estimate:
         """Return an answer with what its intervals need besides, found outside of compiled code; as it is, here."""
@@ -240,6 +263,13 @@ class WeightedDesign(Design):
     def belief(self, state: WeightedState) -> Float[Array, "K C"]:
         """Return the probability of every label of the unlabelled items of every cell: what scores say, here."""
         return state.prior
+
+
+@partial(engine.jit, static_argnums=0)
+def _answered(design: WeightedDesign, state: WeightedState) -> tuple[Any, Any]:
+    """Return the estimate, and its covariance where that is small; in one graph, which compiles fast."""
+    few = state.measure.table.n_outputs <= _COVARIANCE_UP_TO
+    return design.answer(state), design.covariance(state) if few else None
 
 
 def check_interval(design: str, interval: Any, kinds: tuple[str, ...] = ("cautious", "beta")) -> None:

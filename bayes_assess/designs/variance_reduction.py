@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,22 +13,21 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, in_64_bits, x64
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.measure_variance import drawn_reduction, expected_reduction
-from bayes_assess.designs._audit import Audit, any_label, audit_plan, design_intervals, first_audit
-from bayes_assess.designs._base import Design, Draw, reserve
-from bayes_assess.designs._label_models import LabelDraws, believed_rates, with_errors
+from bayes_assess.designs._audit import audit_plan, design_intervals, first_audit
+from bayes_assess.designs._base import Design, Draw, many_skipped, reserve
+from bayes_assess.designs._belief_state import BeliefState, Look, OtherLabels, Posterior
+from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.measures import PRCurveTable
-from bayes_assess.models.calibration_curve import Coordinates, CurveState, drawn, start
-from bayes_assess.models.error_labels import ErrorLabels
+from bayes_assess.models.calibration_curve import Coordinates, drawn, start
 from bayes_assess.models.group_effects import with_group_effects
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
@@ -41,134 +39,6 @@ _N_LOOK = 512  # posterior draws at a look of a simulated campaign
 _N_RESULT = 4000  # of a session's result; fewer where tables of attributes and labels are large
 _RESULT_NUMBERS, _FEWEST_RESULT = 10_000_000, 1000
 _MOST_THRESHOLDS = 32  # of a curve that decisions look at
-
-
-class OtherLabels(NamedTuple):
-    """Posterior draws of another model, by which items are chosen for once.
-
-    Attributes
-    ----------
-    pi : (S, K, O)
-        Probabilities of the outcomes of unlabelled items.
-    log_weight : (S,)
-        Of the draws.
-    tilt : (S, K)
-        What one more label of every cell that comes back at the mean adds to it.
-    """
-
-    pi: Any
-    log_weight: Any
-    tilt: Any
-
-
-class Posterior(NamedTuple):
-    """What a session knows of its measures; on the host.
-
-    Attributes
-    ----------
-    draws : (n, k)
-        Of the measures of the pool.
-    curves : (n, K)
-        Of the curve.
-    strength : (n, K)
-        Labels that the curve counts as in every cell.
-    cautious : (n,) booleans
-        Whether the curve takes positives to hide, which is a precaution.
-    design_interval : (k, 2)
-        Intervals that lean on random items alone.
-    audits : (K, 2) integers
-        Uniformly random items without and with the event.
-    events : (K, 2) integers
-        Labelled items without and with the event.
-    members : (B,)
-        Posterior probabilities of the curves that the belief mixes.
-    audited : bool
-        Whether random items have been counted for these measures.
-    exact : bool
-        Whether every item is labelled that can matter.
-    """
-
-    draws: Any
-    curves: Any
-    strength: Any
-    cautious: Any
-    design_interval: Any
-    audits: Any
-    events: Any
-    members: Any
-    audited: Any
-    exact: Any
-
-
-@partial(
-    register_dataclass,
-    data_fields=[
-        *("measure", "playable", "event", "row", "counts", "pending", "remaining"),
-        *("belief", "errors", "audit", "other"),
-    ],
-    meta_fields=[],
-)
-@dataclass(frozen=True)
-class BeliefState:
-    """Everything a campaign knows, cell by cell.
-
-    Attributes
-    ----------
-    measure : CellMeasure
-    playable : (K,) booleans
-        Cells whose labels can matter.
-    event : (K,) integers
-        The outcome that is the event.
-    row : (K,) integers
-        What the outcomes of items without the event depend on, such as the predicted class.
-    counts : (K, O) integers
-        Labelled items by outcome.
-    pending, remaining : (K,) integers
-        Items handed out and not labelled yet, and items that may be asked for; those set aside are neither.
-    belief : CurveState
-        On the event.
-    errors : ErrorLabels
-        On the outcomes of items without it.
-    audit : Audit
-    other : OtherLabels, optional
-        In the place of the belief, as long as items are chosen by another posterior.
-    """
-
-    measure: CellMeasure
-    playable: Bool[Array, " K"]
-    event: Int[Array, " K"]
-    row: Int[Array, " K"]
-    counts: Int[Array, "K O"]
-    pending: Int[Array, " K"]
-    remaining: Int[Array, " K"]
-    belief: CurveState
-    errors: ErrorLabels
-    audit: Audit
-    other: OtherLabels | None = None
-
-    @property
-    def unlabelled(self) -> Int[Array, " K"]:
-        """Items without a label, pending ones included."""
-        return self.measure.size - self.counts.sum(-1)
-
-    @property
-    def complete(self) -> Bool[Array, ""]:
-        """Whether every item that can matter is labelled."""
-        return ~(self.measure.nonzero.any(-1) & (self.unlabelled > 0)).any()
-
-    @property
-    def settled_counts(self) -> Int[Array, "K O"]:
-        """Labelled items, with those that cannot matter as if their labels were known."""
-        known = any_label(self.measure.size, self.counts.shape[1])
-        return self.counts * self.playable[:, None] + known * ~self.playable[:, None]
-
-    def probabilities(self) -> Float[Array, "K O"]:
-        """Believed probability of every outcome of an unlabelled item."""
-        return with_errors(believed_rates(self.belief), self.event, self.row, self.errors.mean)
-
-    def masses(self, probabilities: Float[Array, "K O"]) -> Float[Array, "K O"]:
-        """Share of the pool in every cell with every outcome, unlabelled items by their probabilities."""
-        return (self.counts + self.unlabelled[:, None] * probabilities) / self.measure.size.sum()
 
 
 @dataclass(frozen=True)
@@ -200,6 +70,7 @@ class VarianceReduction(Design):
     settles_in_order: ClassVar[bool] = True
     eager_up_to: ClassVar[int] = 1000
     takes_posterior: ClassVar[bool] = True
+    answering: ClassVar[str] = "This session answers"
 
     def __post_init__(self) -> None:
         if not 0 <= self.audit < 1:
@@ -213,6 +84,15 @@ class VarianceReduction(Design):
         """Whether steps of a state run on NumPy: it was started so."""
         return isinstance(state.belief.key, np.ndarray)
 
+    def eager_state(self, state: BeliefState) -> BeliefState:
+        """Return the state as steps on NumPy take it, whichever engine it was started on."""
+        if self.is_eager(state):
+            return state
+        with engine.eager():
+            key = engine.random.as_key(state.belief.key)
+        with engine.eager(False):
+            return engine.fetched(replace(state, belief=replace(state.belief, key=key)))
+
     def compiled_state(self, state: BeliefState) -> BeliefState:
         """Return the state as compiled steps take it, whichever engine it was started on."""
         return replace(state, belief=replace(state.belief, key=engine.random.as_key(state.belief.key)))
@@ -222,7 +102,8 @@ class VarianceReduction(Design):
         self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
     ) -> BeliefState:
         """Start a campaign; `cells` know what the belief is about, and `reward` is the `CellMeasure`."""
-        events: Any = cells.events  # type: ignore[attr-defined]
+        about: Any = cells  # of an event
+        events = about.events
         size = np.asarray(cells.sizes, np.int64)
         playable = np.ones(cells.n_cells, bool) if playable is None else np.asarray(playable)
         belief = start(0, events.members, events.coordinates)
@@ -334,42 +215,64 @@ class VarianceReduction(Design):
         doublings = np.asarray(entry["doublings"], np.int64)
         return replace(state, audit=state.audit._replace(doublings=doublings))
 
-    def record(self, state: BeliefState) -> Any:
-        """Return what the answer is computed from."""
-        share, strength, cautious = state.belief.weighted(_N_LOOK)
-        return (
-            share,
-            strength,
-            state.belief.counts.astype(xp.int64),
-            state.errors.learned,
-            state.counts,
-            state.settled_counts,
-            state.audit.bets,
-            cautious,
-            state.complete,
+    def record(self, state: BeliefState, n: int = _N_LOOK) -> Look:
+        """Return what the answer is computed from; `n` curves of the posterior."""
+        share, strength, cautious = state.belief.weighted(n)
+        return Look(
+            share=share,
+            strength=strength,
+            events=state.belief.counts.astype(xp.int64),
+            learned=state.errors.learned,
+            counts=state.counts,
+            settled=state.settled_counts,
+            bets=state.audit.bets,
+            cautious=cautious,
+            exact=state.complete,
         )
 
     @x64
     def digest(self, record: Any, setting: Any, seed: int, level: float) -> PosteriorMeasure:
-        """Turn curves into posteriors of the measure, and bets into intervals."""
+        """Turn curves into posteriors of the measure, and bets, where they are kept, into intervals."""
         rng = generator(seed, "posterior of a measure")
-        shape = record[-1].shape
-        flat = engine.tree_map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
-        *drawn, settled, bets, cautious, complete = flat
+        shape = record.exact.shape
+        looks = engine.tree_map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), record)
         about = setting.cells.events
         found, joint = [], []
-        for i, exact in enumerate(complete):
-            share, strength, events, learned, labels = engine.tree_map(itemgetter(i), drawn)
-            completed = Completion(about.outcome, about.row, replace(about.errors, **learned), labels)
-            share = _with_groups(rng, about.coordinates, share, strength, events)
-            draws = measure_draws(rng, setting.reward, share, strength, events, completed)
-            found.append(posterior_measure(draws, exact, cautious[i]))
+        for i in range(len(looks.exact)):
+            look = engine.tree_map(itemgetter(i), looks._replace(bets=None))
+            completed = Completion(about.outcome, about.row, replace(about.errors, **look.learned), look.counts)
+            share = _with_groups(rng, about.coordinates, look.share, look.strength, look.events)
+            draws = measure_draws(rng, setting.reward, share, look.strength, look.events, completed)
+            found.append(posterior_measure(draws, look.exact, look.cautious))
             joint += [draws.astype(np.float32)] if setting.reward.compared else []
-        audit = first_audit(setting.reward, setting.playable)
-        ends = design_intervals(audit, bets, settled, setting.reward, level)
-        quantiles, exact, value = (np.stack([one[i] for one in found]) for i in range(3))
-        parts = [quantiles, exact, value, ends, *([np.stack(joint)] if joint else [])]
-        return PosteriorMeasure(*(part.reshape(*shape, *part.shape[1:]) for part in parts))
+        parts = [np.stack([one[i] for one in found]) for i in range(3)]
+        ends = None
+        if looks.bets is not None:
+            audit = first_audit(setting.reward, setting.playable)
+            ends = design_intervals(audit, looks.bets, looks.settled, setting.reward, level)
+        parts += [ends, np.stack(joint) if joint else None]
+        return PosteriorMeasure(*(part if part is None else part.reshape(*shape, *part.shape[1:]) for part in parts))
+
+    def evidence(
+        self,
+        state: BeliefState,
+        seed: int,
+        level: float,
+        skipped: Int[np.ndarray, " K"],
+        order: ScoreOrder | None = None,
+    ) -> dict[str, Any]:
+        """Return fields of `BeliefMetricResult`."""
+        found: dict[str, Any] = {"found": self.posterior(state, seed, level, order=order)}
+        labels = np.asarray(state.counts)
+        if labels.shape[1] == 2 and many_skipped(int(skipped.sum()), int(labels.sum())):
+            found["supposed"] = self.supposing(state, seed, skipped, order=order)
+        return found
+
+    def measuring(self, state: BeliefState, measure: CellMeasure, name: str) -> BeliefState:
+        """Return the state with another measure of the same event in the place of its own."""
+        matters = np.asarray(measure.nonzero).any(-1)
+        remaining = np.where(matters, np.asarray(state.unlabelled) - np.asarray(state.pending), 0)
+        return replace(state, measure=measure, remaining=remaining, audit=state.audit._replace(f=state.audit.f[:0]))
 
     def posterior(
         self, state: BeliefState, seed: int, level: float, n: int = _N_RESULT, order: ScoreOrder | None = None
@@ -442,9 +345,8 @@ def gains(state: BeliefState) -> Float[Array, " K"]:
         return _gains_by(state.other, state)
     few, counts = state.belief.deciding, state.belief.counts
     influence, extra = _influence(state)
-    return expected_reduction(
-        few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending, influence, extra
-    )
+    told = few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending
+    return expected_reduction(*told, influence, extra, _behind(state))
 
 
 def _gains_by(other: OtherLabels, state: BeliefState) -> Float[Array, " K"]:
@@ -461,7 +363,19 @@ def _directions(state: BeliefState, believed: Float[Array, "K O"]) -> Float[Arra
     risk = measure.risk(state.masses(believed))
     table: Any = measure.table
     every = {"every": -(-len(table.thresholds) // _MOST_THRESHOLDS)} if isinstance(table, PRCurveTable) else {}
-    return xp.asarray(table.directions(risk, **every))[measure.attribute] / measure.size.sum()
+    found = xp.asarray(table.directions(risk, **every))
+    if measure.sought is not None:  # the best one less every other
+        best, _ = measure.sought.behind(table.value(risk))
+        found = measure.sought.sign * (found[..., best][..., None] - found)
+    return found[measure.attribute] / measure.size.sum()
+
+
+def _behind(state: BeliefState) -> Float[Array, " J"] | None:
+    """Return by how much every output is behind the best one, where that is sought."""
+    measure = state.measure
+    if measure.sought is None:
+        return None
+    return measure.sought.behind(measure.table.value(measure.risk(state.masses(state.probabilities()))))[1]
 
 
 def _at_stake(state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"], Float[Array, "K J"]]:

@@ -42,6 +42,19 @@ def random_ranks(draws: Float[np.ndarray, "S G"], seed: int) -> Int[np.ndarray, 
     return ranks
 
 
+def leads(values: Float[np.ndarray, "*batch G"]) -> Float[np.ndarray, "*batch G"]:
+    """Compute by how much every value is ahead of the highest of the others, (..., G); negative where it is behind.
+
+    Examples
+    --------
+    >>> leads(np.array([[0.25, 1.0, 0.5], [0.0, 0.0, -1.0]])).tolist()
+    [[-0.75, 0.5, -0.5], [0.0, 0.0, -1.0]]
+    """
+    second, first = np.moveaxis(np.partition(values, -2, axis=-1)[..., -2:], -1, 0)[..., None]
+    alone = (values == first) & ((values == first).sum(-1, keepdims=True) == 1)
+    return values - np.where(alone, second, first)
+
+
 class PairDifferences(NamedTuple):
     """Differences of all pairs of values, row less column.
 

@@ -21,6 +21,7 @@ from bayes_assess.models.error_labels import ErrorLabels
 _N_QUANTILES, _OF_MANY = 400, 100  # of a measure, and of each of many
 _MANY = 64
 _LEAST_PARAMETER = 1e-9
+_NUMBERS = 4_000_000  # of items by attribute and outcome, at once
 _ROUNDING = 1e-9  # of intervals that are exact
 
 
@@ -282,15 +283,33 @@ def _completed(
     attribute, n_outcomes = np.asarray(measure.attribute), measure.n_outcomes
     labelled = np.zeros((measure.n_attributes, n_outcomes))
     np.add.at(labelled, attribute, completion.counts)
-    items = np.tile(labelled, (len(events), 1, 1))
-    theta = completion.errors.drawn(rng, len(events))
     # Cells of one attribute, event and row are alike.
     kinds, kind = np.unique(np.stack([attribute, completion.event, completion.row]), axis=1, return_inverse=True)
-    for i, (a, event, row) in enumerate(kinds.T):
-        alike = kind.ravel() == i
-        items[:, a, event] += events[:, alike].sum(1)
-        items[:, a] += rng.multinomial(others[:, alike].sum(1), theta[:, row])
-    return _by_attribute(measure, items)
+    alike = np.eye(kinds.shape[1], dtype=np.int64)[kind.ravel()]
+    found, missing = events @ alike, others @ alike
+    step = max(1, _NUMBERS // labelled.size)
+    values = []
+    for some in (slice(start, start + step) for start in range(0, len(events), step)):
+        items = np.tile(labelled, (len(events[some]), 1, 1))
+        rest = _rest_by_kind(rng, missing[some], kinds[2], completion.errors)
+        for i, (a, event, _) in enumerate(kinds.T):
+            items[:, a, event] += found[some, i]
+            items[:, a] += rest[i]
+        values.append(_by_attribute(measure, items))
+    return np.concatenate(values)
+
+
+def _rest_by_kind(
+    rng: np.random.Generator, missing: Int[np.ndarray, "n kinds"], row: Int[np.ndarray, " kinds"], errors: ErrorLabels
+) -> list[Int[np.ndarray, "n O"]]:
+    """Draw the outcomes of items without the event; kinds of one row have one distribution of them."""
+    if len(np.unique(row)) == len(row):
+        wrong = np.zeros((len(missing), len(errors.counts)), np.int64)
+        wrong[:, row] = missing
+        labels = errors.completed(rng, wrong)
+        return [labels[:, r] for r in row]
+    theta = errors.drawn(rng, len(missing))
+    return [rng.multinomial(n, theta[:, r]) for n, r in zip(missing.T, row, strict=True)]
 
 
 def measure_values(measure: CellMeasure, events: Int[np.ndarray, "n K"]) -> Float[np.ndarray, "n k"]:

@@ -66,7 +66,7 @@ def ratio_losses(table: LossTable | PRCurveTable) -> Ratios:
         return _of_curve(table)
     if isinstance(table, RankingTable):
         return _of_ranking(table)
-    values = np.asarray(table.losses.values)  # type: ignore[union-attr]
+    values = np.asarray(table.losses.values)
     found: list[tuple[int, float, tuple[float, float], np.ndarray, np.ndarray]] = []
     at = 0
     for part in table.parts:

@@ -18,6 +18,9 @@ from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._measure import Measure
 from bayes_assess.measures._ratios import (
+    Label,
+    Risk,
+    Value,
     class_loss,
     divide,
     error,
@@ -71,7 +74,7 @@ def mean_of(values: tuple[float, ...] | None = None) -> Measure:
         return Measure(name="mean", build=lambda n_classes: mean_of(tuple(map(float, range(n_classes)))))
     ends = min(values), max(values)
 
-    def loss(y: Any, f: Any) -> Float[Array, "2"]:
+    def loss(y: Label, f: Label) -> Float[Array, "2"]:
         return xp.stack([xp.asarray(values)[y], xp.ones(())])
 
     return in_two(one_ratio, loss=loss, name="mean", range=ends)
@@ -106,14 +109,14 @@ def fowlkes_mallows() -> Measure:
     It is two-class; scikit-learn's ``fowlkes_mallows_score`` compares clusterings and is another thing.
     """
 
-    def pair(risk: Any) -> tuple[Any, Any]:
+    def pair(risk: Risk) -> Value:
         hits, labels, predicted = risk
         product = labels * predicted
         known = (labels > 0) & (predicted > 0)
         ratio, _ = divide(hits, xp.sqrt(xp.where(known, product, 1.0)))
         return xp.where(known, ratio, 0.0), known
 
-    def derivative(risk: Any) -> Any:
+    def derivative(risk: Risk) -> Float[Array, "k D"]:
         _, labels, predicted = risk
         value, known = pair(risk)
         root = xp.sqrt(xp.where(known, labels * predicted, 1.0))
@@ -146,7 +149,7 @@ def _mean_loss(loss: Any, **fields: Any) -> Measure:
     return in_two(mean_loss, loss=loss, **fields)
 
 
-def _three(y: Any, f: Any) -> Float[Array, "3"]:
+def _three(y: Label, f: Label) -> Float[Array, "3"]:
     return xp.stack([y * f, y, f])
 
 
@@ -156,12 +159,12 @@ def _balanced(name: str, n_classes: int) -> Measure:
         fields = {"elementwise": True, "derivative": _derivative_of_balanced_of_two}
         return in_two(_balanced_of_two, loss=_three, name=name, binary=True, bounded=True, **fields)
 
-    def pair(risk: Any) -> tuple[Any, Any]:
+    def pair(risk: Risk) -> Value:
         recall, known = divide(*xp.split(risk, 2))
         mean, _ = divide(recall.sum(0), known.sum(0).astype(xp.float64))
         return mean, known.all(0)
 
-    def derivative(risk: Any) -> Any:
+    def derivative(risk: Risk) -> Float[Array, "k D"]:
         hits, labels = xp.split(risk, 2)
         return xp.concatenate(slopes_of_ratio(hits, labels))[None] / (labels > 0).sum().astype(xp.float64)
 
@@ -169,7 +172,7 @@ def _balanced(name: str, n_classes: int) -> Measure:
     return in_two(pair, loss=class_loss("recall", 0.5, n_classes), name=name, bounded=True, **fields)
 
 
-def _balanced_of_two(risk: Any) -> tuple[Any, Any]:
+def _balanced_of_two(risk: Risk) -> Value:
     hits, labels, predicted = risk
     recall, positives = divide(hits, labels)
     specificity, negatives = divide(1 - labels - predicted + hits, 1 - labels, _ROUNDING)
@@ -178,7 +181,7 @@ def _balanced_of_two(risk: Any) -> tuple[Any, Any]:
     return mean, positives & negatives
 
 
-def _derivative_of_balanced_of_two(risk: Any) -> Any:
+def _derivative_of_balanced_of_two(risk: Risk) -> Float[Array, "k D"]:
     hits, labels, predicted = risk
     a, b = slopes_of_ratio(hits, labels)
     c, d = slopes_of_ratio(1 - labels - predicted + hits, 1 - labels, _ROUNDING)
@@ -192,18 +195,18 @@ def _matthews(name: str, n_classes: int) -> Measure:
         fields = {"elementwise": True, "derivative": _derivative_of_matthews_of_two}
         return in_two(_matthews_of_two, loss=_three, name=name, binary=True, range=_CORRELATION, **fields)
 
-    def loss(y: Any, f: Any) -> Float[Array, " D"]:
+    def loss(y: Label, f: Label) -> Float[Array, " D"]:
         hit = (y == f).astype(xp.float64)[None]
         return xp.concatenate([hit, indicators(y, n_classes), indicators(f, n_classes)])
 
-    def pair(risk: Any) -> tuple[Any, Any]:
+    def pair(risk: Risk) -> Value:
         labels, predicted = xp.split(risk[1:], 2)
         spread = 1 - (labels**2).sum(0), 1 - (predicted**2).sum(0)
         known = (spread[0] > _ROUNDING) & (spread[1] > _ROUNDING)
         root = xp.sqrt(xp.where(known, spread[0] * spread[1], 1.0))
         return xp.where(known, (risk[0] - (labels * predicted).sum(0)) / root, 0.0), known
 
-    def derivative(risk: Any) -> Any:
+    def derivative(risk: Risk) -> Float[Array, "k D"]:
         labels, predicted = xp.split(risk[1:], 2)
         value, known = pair(risk)
         spread = [xp.where(known, 1 - (margin**2).sum(), 1.0) for margin in (labels, predicted)]
@@ -216,7 +219,7 @@ def _matthews(name: str, n_classes: int) -> Measure:
     return in_two(pair, loss=loss, name=name, range=_CORRELATION, **fields)
 
 
-def _matthews_of_two(risk: Any) -> tuple[Any, Any]:
+def _matthews_of_two(risk: Risk) -> Value:
     hits, labels, predicted = risk
     rest = 1 - labels, 1 - predicted
     known = (labels > 0) & (predicted > 0) & (rest[0] > _ROUNDING) & (rest[1] > _ROUNDING)
@@ -224,7 +227,7 @@ def _matthews_of_two(risk: Any) -> tuple[Any, Any]:
     return xp.where(known, (hits - labels * predicted) / root, 0.0), known
 
 
-def _derivative_of_matthews_of_two(risk: Any) -> Any:
+def _derivative_of_matthews_of_two(risk: Risk) -> Float[Array, "k D"]:
     _, labels, predicted = risk
     value, known = _matthews_of_two(risk)
     spread = [xp.where(known, margin * (1 - margin), 1.0) for margin in (labels, predicted)]
@@ -246,25 +249,25 @@ def _kappa(name: str, weights: str | None, n_classes: int) -> Measure:
         fields = {"elementwise": True, "derivative": _derivative_of_kappa_of_two}
         return in_two(_kappa_of_two, loss=_error_and_margins, name=name, binary=True, range=_CORRELATION, **fields)
 
-    def cost(y: Any, f: Any) -> Any:
+    def cost(y: Label, f: Label) -> Any:
         if weights is None:
             return (y != f).astype(xp.float64)
         distance = xp.abs(y - f).astype(xp.float64)
         return distance if weights == "linear" else distance**2
 
-    def loss(y: Any, f: Any) -> Float[Array, " D"]:
+    def loss(y: Label, f: Label) -> Float[Array, " D"]:
         return xp.concatenate([cost(y, f)[None], indicators(y, n_classes), indicators(f, n_classes)])
 
     def costs() -> Float[Array, "C C"]:
         codes = xp.arange(n_classes)
         return cost(codes[:, None], codes[None])
 
-    def pair(risk: Any) -> tuple[Any, Any]:
+    def pair(risk: Risk) -> Value:
         labels, predicted = xp.split(risk[1:], 2)
         ratio, known = divide(risk[0], (labels * xp.tensordot(costs(), predicted, 1)).sum(0))
         return xp.where(known, 1 - ratio, 0.0), known
 
-    def derivative(risk: Any) -> Any:
+    def derivative(risk: Risk) -> Float[Array, "k D"]:
         labels, predicted = xp.split(risk[1:], 2)
         by_chance = costs() @ predicted, costs() @ labels  # costs are symmetric
         one, slope = slopes_of_ratio(risk[0], (labels * by_chance[0]).sum())
@@ -274,17 +277,17 @@ def _kappa(name: str, weights: str | None, n_classes: int) -> Measure:
     return in_two(pair, loss=loss, name=name, range=_CORRELATION, **fields)
 
 
-def _error_and_margins(y: Any, f: Any) -> Float[Array, "3"]:
+def _error_and_margins(y: Label, f: Label) -> Float[Array, "3"]:
     return xp.concatenate([error(y, f), xp.stack([y, f])])
 
 
-def _kappa_of_two(risk: Any) -> tuple[Any, Any]:
+def _kappa_of_two(risk: Risk) -> Value:
     wrong, labels, predicted = risk
     ratio, known = divide(wrong, labels * (1 - predicted) + (1 - labels) * predicted, _ROUNDING)
     return xp.where(known, 1 - ratio, 0.0), known
 
 
-def _derivative_of_kappa_of_two(risk: Any) -> Any:
+def _derivative_of_kappa_of_two(risk: Risk) -> Float[Array, "k D"]:
     wrong, labels, predicted = risk
     one, slope = slopes_of_ratio(wrong, labels * (1 - predicted) + (1 - labels) * predicted, _ROUNDING)
     return -xp.stack([one, slope * (1 - 2 * predicted), slope * (1 - 2 * labels)])[None]
@@ -295,7 +298,7 @@ def _brier(name: str, n_classes: int) -> Measure:
     if n_classes == 2:
         return _mean_loss(lambda y, f, s: ((s - y) ** 2)[None], name=name, binary=True, bounded=True)
 
-    def of_all(y: Any, f: Any, s: Any) -> Any:
+    def of_all(y: Label, f: Label, s: Any) -> Any:
         return ((s - indicators(y, n_classes)) ** 2).sum()[None]
 
     return _mean_loss(of_all, name=name, score_rows=True, range=(0.0, 2.0))
@@ -306,7 +309,7 @@ def _log_loss(name: str, n_classes: int) -> Measure:
     def clipped(s: Any) -> Any:
         return xp.clip(s, _EPS, 1 - _EPS)
 
-    def of_two(y: Any, f: Any, s: Any) -> Any:
+    def of_two(y: Label, f: Label, s: Any) -> Any:
         return -(engine.xlogy(y, clipped(s)) + engine.xlogy(1 - y, clipped(1 - s)))[None]
 
     if n_classes == 2:

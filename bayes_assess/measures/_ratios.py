@@ -11,8 +11,12 @@ from functools import cache, partial
 from typing import Any
 
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Bool, Float
+from bayes_assess._tools.shapes import Array, Bool, Float, Shaped
 from bayes_assess.measures._measure import Measure
+
+Label = Shaped[Array, ""]  # or prediction: a code, an indicator or a number
+Risk = Float[Array, " D"]  # the mean losses
+Value = tuple[Array, Array]  # a function of them, and where it is defined
 
 
 def divide(
@@ -64,12 +68,12 @@ def seme_f1_macro() -> Measure:
     return Measure(name="seme_f1_macro", build=_harmonic)
 
 
-def error(y: Any, f: Any) -> Float[Array, "1"]:
+def error(y: Label, f: Label) -> Float[Array, "1"]:
     """Return 1[y != f]."""
     return (y != f).astype(xp.float64)[None]
 
 
-def _terms(kind: str, weight: float, y: Any, f: Any) -> tuple[Any, Any]:
+def _terms(kind: str, weight: float, y: Label, f: Label) -> Value:
     """Numerator and denominator of a ratio for indicators y and f, of one class or of all ([NH] Table 1)."""
     if kind == "precision":
         return y * f, f
@@ -82,36 +86,36 @@ def _terms(kind: str, weight: float, y: Any, f: Any) -> tuple[Any, Any]:
     return (1 - y) * (1 - f), 1 - y  # specificity
 
 
-def _binary_loss(kind: str, weight: float, y: Any, f: Any) -> Float[Array, "2"]:
+def _binary_loss(kind: str, weight: float, y: Label, f: Label) -> Float[Array, "2"]:
     return xp.stack(_terms(kind, weight, y, f))
 
 
-def one_ratio(risk: Any) -> tuple[Any, Any]:
+def one_ratio(risk: Risk) -> Value:
     """Return R1 / R2."""
     return divide(risk[0], risk[1])
 
 
-def share_right(risk: Any) -> tuple[Any, Any]:
+def share_right(risk: Risk) -> Value:
     """Return 1 - R."""
     return 1 - risk[0], xp.asarray(True)
 
 
-def mean_loss(risk: Any) -> tuple[Any, Any]:
+def mean_loss(risk: Risk) -> Value:
     """Return R."""
     return risk[0], xp.asarray(True)
 
 
-def _jaccard_of_errors(risk: Any) -> tuple[Any, Any]:
+def _jaccard_of_errors(risk: Risk) -> Value:
     return divide(1 - risk[0], 1 + risk[0])
 
 
-def slopes_of_ratio(numerator: Any, denominator: Any, floor: Any = 0.0) -> tuple[Any, Any]:
+def slopes_of_ratio(numerator: Any, denominator: Any, floor: Any = 0.0) -> Value:
     """Return the derivatives of n / d in n and in d, 0 where `divide` has no ratio."""
     one, known = divide(xp.ones_like(denominator), denominator, floor)
     return one, -xp.where(known, numerator * one, 0.0) * one
 
 
-def derivative_of_ratio(risk: Any) -> Any:
+def derivative_of_ratio(risk: Risk) -> Float[Array, "k D"]:
     """Differentiate R1 / R2 ([NH] Table 1)."""
     return xp.stack(slopes_of_ratio(risk[0], risk[1]))[None]
 
@@ -128,7 +132,7 @@ _DERIVATIVES = {
 def _averaged(name: str, kind: str, average: str, weight: float, n_classes: int) -> Measure:
     loss = class_loss(kind, weight, n_classes, with_labels=average == "weighted")
 
-    def pair(risk: Any) -> tuple[Any, Any]:
+    def pair(risk: Risk) -> Value:
         numerator, denominator, *labels = xp.split(risk, len(risk) // n_classes)
         ratios, known = divide(numerator, denominator)
         if average == "per_class":
@@ -138,7 +142,7 @@ def _averaged(name: str, kind: str, average: str, weight: float, n_classes: int)
         mean, some = divide((labels[0] * ratios).sum(0), labels[0].sum(0))
         return mean, some & (known | (labels[0] <= 0)).all(0)
 
-    def derivative(risk: Any) -> Any:
+    def derivative(risk: Risk) -> Float[Array, "k D"]:
         numerator, denominator, *labels = xp.split(risk, len(risk) // n_classes)
         slopes = slopes_of_ratio(numerator, denominator)
         if average == "per_class":
@@ -157,7 +161,7 @@ def _averaged(name: str, kind: str, average: str, weight: float, n_classes: int)
 def class_loss(kind: str, weight: float, n_classes: int, *, with_labels: bool = False) -> Any:
     """Return the loss (2C,) or (3C,): numerators, denominators and, if asked for, labels of every class."""
 
-    def loss(y: Any, f: Any) -> Float[Array, " D"]:
+    def loss(y: Label, f: Label) -> Float[Array, " D"]:
         label = indicators(y, n_classes)
         terms = _terms(kind, weight, label, indicators(f, n_classes))
         return xp.concatenate([*terms, label] if with_labels else terms)
@@ -167,18 +171,18 @@ def class_loss(kind: str, weight: float, n_classes: int, *, with_labels: bool = 
 
 @cache
 def _harmonic(n_classes: int) -> Measure:
-    def loss(y: Any, f: Any) -> Float[Array, " D"]:
+    def loss(y: Label, f: Label) -> Float[Array, " D"]:
         label, predicted = indicators(y, n_classes), indicators(f, n_classes)
         return xp.concatenate([label * predicted, predicted, label])
 
-    def pair(risk: Any) -> tuple[Any, Any]:
+    def pair(risk: Risk) -> Value:
         hits, predicted, labels = xp.split(risk, 3)
         (precision, some), (recall, others) = divide(hits, predicted), divide(hits, labels)
         precision, recall = precision.mean(0), recall.mean(0)
         mean, known = divide(2 * precision * recall, precision + recall)
         return mean, known & some.all(0) & others.all(0)
 
-    def derivative(risk: Any) -> Any:
+    def derivative(risk: Risk) -> Float[Array, "k D"]:
         hits, predicted, labels = xp.split(risk, 3)
         of_precision, of_recall = slopes_of_ratio(hits, predicted), slopes_of_ratio(hits, labels)
         precision, recall = divide(hits, predicted)[0].mean(), divide(hits, labels)[0].mean()

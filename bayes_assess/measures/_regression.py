@@ -11,8 +11,9 @@ from functools import cache
 from typing import Any
 
 from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.measures._measure import Measure
-from bayes_assess.measures._ratios import divide, in_two, mean_loss, slopes_of_ratio
+from bayes_assess.measures._ratios import Risk, Value, divide, in_two, mean_loss, slopes_of_ratio
 
 _POSITIVE = (0.0, math.inf)
 _UP_TO_ONE = (-math.inf, 1.0)
@@ -49,7 +50,7 @@ def mean_squared_error() -> Measure:
 def root_mean_squared_error() -> Measure:
     """Make the square root of E(y - f)^2."""
 
-    def root(risk: Any) -> Any:
+    def root(risk: Risk) -> Any:
         return xp.sqrt(xp.maximum(risk[0], 0.0))
 
     return in_two(
@@ -68,11 +69,11 @@ def root_mean_squared_error() -> Measure:
 def r2() -> Measure:
     """Make the coefficient of determination, 1 - E(y - f)^2 / Var y, as scikit-learn."""
 
-    def pair(risk: Any) -> tuple[Any, Any]:
+    def pair(risk: Risk) -> Value:
         ratio, known = divide(risk[0], risk[2] - risk[1] ** 2, _ROUNDING * risk[2])
         return xp.where(known, 1 - ratio, 0.0), known
 
-    def derivative(risk: Any) -> Any:
+    def derivative(risk: Risk) -> Float[Array, "k D"]:
         one, slope = slopes_of_ratio(risk[0], risk[2] - risk[1] ** 2, _ROUNDING * risk[2])
         return -xp.stack([one, -2 * risk[1] * slope, slope])[None]
 
@@ -95,11 +96,11 @@ def explained_share() -> Measure:
     It equals R^2 only where f is a least-squares fit.
     """
 
-    def pair(risk: Any) -> tuple[Any, Any]:
+    def pair(risk: Risk) -> Value:
         y, y2, f, f2 = risk
         return divide(f2 - 2 * y * f + y**2, y2 - y**2, _ROUNDING * y2)
 
-    def derivative(risk: Any) -> Any:
+    def derivative(risk: Risk) -> Float[Array, "k D"]:
         y, y2, f, f2 = risk
         one, slope = slopes_of_ratio(f2 - 2 * y * f + y**2, y2 - y**2, _ROUNDING * y2)
         return xp.stack([2 * (y - f) * one - 2 * y * slope, slope, -2 * y * one, one])[None]

@@ -44,6 +44,7 @@ from bayes_assess._tools.seeds import generator, jax_key
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics import particles as smc
+from bayes_assess.models._numerics.beta_binomial import log_likelihood
 from bayes_assess.models._numerics.particles import Particles
 from bayes_assess.models.curve_members import Members
 from bayes_assess.models.program_items import added
@@ -59,7 +60,7 @@ _N_PARTICLES = 256
 _N_DECIDING = 128  # of all members together, on which decisions are taken
 _LEAST, _LEAST_OTHER = 1e-9, 1e-6  # of the event and of its absence, at which 32 bits do not underflow
 _BELOW_1 = 1 - 2.0**-20  # whose quantile has a derivative in 32 bits
-_BLOCK = 32  # labelled cells whose likelihood is computed at once
+_BLOCK, _BLOCK_EAGER = 32, 128  # labelled cells whose likelihood is computed at once
 
 
 class Coordinates(NamedTuple):
@@ -192,28 +193,6 @@ def _effects(place: Float[Array, "S D"], coordinates: Coordinates) -> Float[Arra
     return place[:, _DIMENSION:].reshape(len(place), n_effects, n_groups) @ coordinates.groups.T
 
 
-def log_likelihood(
-    share: Float[Array, "S K"], strength: Float[Array, "S K"], k: Float[Array, " K"], n: Float[Array, " K"]
-) -> Float[Array, " S"]:
-    """Compute the log probability of labels in one order, cells' own rates integrated out, (S,)."""
-    inverse = 1 / strength
-    seen = _log_rising(share, inverse, k) + _log_rising(1 - share, inverse, n - k)
-    return xp.where(n > 0, seen - _log_rising(xp.ones_like(share), inverse, n), 0.0).sum(1)
-
-
-def _log_rising(start: Float[Array, "S K"], step: Float[Array, "S K"], n: Float[Array, " K"]) -> Float[Array, "S K"]:
-    """Compute log of start (start + step) ... (start + (n - 1) step), in 32 bits: no large numbers cancel."""
-    product = xp.where(n > 0, start, 1.0)
-    for i in range(1, 4):
-        product = product * xp.where(n > i, start + i * step, 1.0)
-    # From the fifth factor on by Stirling's series, log Gamma(y + rest) - log Gamma(y).
-    rest = xp.maximum(n - 4, 0.0)
-    y = start / step + 4
-    z = y + rest
-    series = (1 / 12 - 1 / (360 * z * z)) / z - (1 / 12 - 1 / (360 * y * y)) / y
-    return xp.log(product) + (y - 0.5) * xp.log1p(rest / y) + rest * (xp.log(z * step) - 1) + series
-
-
 class Deciding(NamedTuple):
     """A few particles of all members together, by their weights: what decisions look at.
 
@@ -316,7 +295,7 @@ class CurveState:
         counts = engine.at(self.counts)[cell, event.astype(xp.int32)].add(1)
         learned = replace(self, counts=counts, particles=seen, deciding=few)
         uneven = smc.uneven(seen, self.log_prior)
-        return engine.cond(uneven.any(), lambda state: _moved(state, uneven), lambda state: state, learned)
+        return engine.cond(uneven.any(), lambda state: moved(state, uneven), lambda state: state, learned)
 
     @property
     def cautious(self) -> Bool[Array, "B S"]:
@@ -400,24 +379,28 @@ def _deciding(state: CurveState) -> Deciding:
     return Deciding(share, strength, xp.zeros(_N_DECIDING, xp.float32))
 
 
-def _moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
-    """Resample and move the particles of some members."""
+def moved(state: CurveState, which: Bool[Array, " B"], n_moves: int = smc.N_MOVES) -> CurveState:
+    """Resample the particles of some members and move them by so many steps, see `particles.moved`."""
     n_members, n_particles, dimension = state.particles.place.shape
     key = engine.random.fold_in(state.key, state.n_moved)
     # One call for all members: every call of the generator costs compile time.
-    bits = engine.random.bits(key, (n_members, smc.n_random(n_particles, dimension)))
+    bits = engine.random.bits(key, (n_members, smc.n_random(n_particles, dimension, n_moves)))
     uniform = ((bits >> 9).astype(xp.float32) + 0.5) * 2.0**-23
     n = state.counts.sum(1)
     # Cells with labels first, so that only their blocks are looked at; one table, which is cut at once.
     order = xp.argsort(n == 0, stable=True)
     table = xp.concatenate([state.counts[:, 1:], n[:, None], _rows(state.coordinates)], axis=1)[order]
-    table = xp.concatenate([table, xp.zeros((-len(n) % _BLOCK, table.shape[1]), table.dtype)])
-    n_blocks = -(-(n > 0).sum() // _BLOCK)
+    size = _BLOCK
+    if engine.is_eager():
+        table, size = table[: np.count_nonzero(n)], _BLOCK_EAGER
+    else:
+        table = xp.concatenate([table, xp.zeros((-len(n) % size, table.shape[1]), table.dtype)])
+    n_blocks = -(-(n > 0).sum() // size)
     constants, shape = engine.flattened(state.members)
 
     def likelihood(place, member):
         def block(i, total):
-            part = engine.block(table, i * _BLOCK, _BLOCK)
+            part = engine.block(table, i * size, size)
             share, strength = rates(place, member, _of_rows(part[:, 2:], state.coordinates))
             return total + log_likelihood(share, strength, part[:, 0], part[:, 1])
 
@@ -428,7 +411,7 @@ def _moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
         member = shape.unflatten(value.astype(own.dtype) for value, own in zip(row, constants, strict=True))
 
         def move():
-            fresh = smc.moved(uniform, place, weight, lambda place: likelihood(place, member))
+            fresh = smc.moved(uniform, place, weight, lambda place: likelihood(place, member), n_moves)
             return fresh, xp.zeros_like(weight), *rates(fresh, member, state.coordinates)
 
         return engine.cond(due, move, lambda: (place, weight, share, strength))
@@ -436,14 +419,14 @@ def _moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
     held = state.particles
     parts = which, uniform, xp.stack(constants, axis=1), held.place, held.log_weight, state.share, state.strength
     place, weight, share, strength = engine.mapped(one, parts)
-    moved = replace(
+    after = replace(
         state,
         n_moved=state.n_moved + 1,
         particles=held._replace(place=place, log_weight=weight),
         share=share,
         strength=strength,
     )
-    return replace(moved, deciding=_deciding(moved))
+    return replace(after, deciding=_deciding(after))
 
 
 def _rows(coordinates: Coordinates) -> Float[Array, "K P"]:

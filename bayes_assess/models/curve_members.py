@@ -108,8 +108,8 @@ _CURVE = {
     "relative": 1.0,
     "heavy": 0.8,
 }
-# In one pool of five positives hide, three to ten that are announced in the median.
-_HIDDEN = {"spike": 0.8, "unannounced": math.log(0.3), "unannounced_sd": 1.5}
+# In three pools of ten positives hide, three to ten that are announced in the median.
+_HIDDEN = {"spike": 0.7, "unannounced": math.log(0.3), "unannounced_sd": 1.5}
 # Where two systems differ at the same ranks, the odds that the one is right are e^1.4 times those of the other.
 _SYSTEMS = {"group_sd": 1.0}
 

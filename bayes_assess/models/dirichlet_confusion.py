@@ -12,27 +12,22 @@ Shapes: parameters (..., K, C); draws (S, ..., K, C). Everything is 64-bit: coun
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.axes import PRNGKey, any_engine
+from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import LabelError, PriorError
+from bayes_assess.models._bases import Dirichlet
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
-from bayes_assess.models._numerics.dirichlet_sampling import (
-    log_multivariate_beta,
-    others,
-    sample_dirichlet,
-)
-from bayes_assess.models.belief import merge_columns, pool_shares
+from bayes_assess.models.belief import merge_columns
 from bayes_assess.models.program_items import items_of
 
 FloatMatrix = Float[Array, "*batch K C"] | Float[np.ndarray, "*batch K C"]
@@ -74,7 +69,7 @@ def program(
 
 @partial(register_dataclass, data_fields=["alpha"], meta_fields=[])
 @dataclass(frozen=True)
-class DirichletConfusion:
+class DirichletConfusion(Dirichlet):
     """Independent Dirichlet distributions over the rows of a confusion matrix: a prior, or what `update` made.
 
     Parameters
@@ -91,8 +86,6 @@ class DirichletConfusion:
     """
 
     alpha: FloatMatrix
-
-    on_any_engine: ClassVar[bool] = True
 
     @classmethod
     @any_engine
@@ -140,21 +133,6 @@ class DirichletConfusion:
             return cls(xp.full(sizes, strength / sizes[1], xp.float64))
         return cls(xp.asarray(strength * row_shares(mean_scores)))
 
-    @any_engine
-    def update(self, counts: IntMatrix) -> DirichletConfusion:
-        """Add sufficient statistics: `counts` (..., K, C), items predicted k (rows) and labelled j (columns).
-
-        Examples
-        --------
-        >>> DirichletConfusion.from_prior(2, n_predictions=1, n_classes=2).update([[0, 3]]).alpha.tolist()
-        [[1.0, 4.0]]
-        """
-        return replace(self, alpha=self.alpha + xp.asarray(counts).astype(xp.float64))
-
-    def update_counts(self, counts: IntMatrix) -> DirichletConfusion:
-        """Add counts (..., K, C) of outcomes: `update`, as outcomes are labels here."""
-        return self.update(counts)
-
     def program_arguments(self, counts: IntMatrix | None = None) -> dict[str, Any]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
 
@@ -179,31 +157,6 @@ class DirichletConfusion:
         return {"predictions": predictions, "labels": labels, "alpha": alpha}
 
     @any_engine
-    def update_at_mean(self, n: Int[Array, "*batch K"]) -> DirichletConfusion:
-        """Imagine `n` more labels of every predicted class, (..., K), that come back at the posterior mean.
-
-        Examples
-        --------
-        >>> DirichletConfusion.from_prior(4, n_predictions=1, n_classes=2).update_at_mean([6]).alpha.tolist()
-        [[5.0, 5.0]]
-        """
-        return replace(self, alpha=self.alpha + xp.asarray(n, xp.float64)[..., None] * self.mean)
-
-    @property
-    @any_engine
-    def mean(self) -> FloatMatrix:
-        """Posterior mean m_kj = alpha_kj / A_k with A_k = sum_j alpha_kj, (..., K, C)."""
-        return self.alpha / self.alpha.sum(-1, keepdims=True)
-
-    @property
-    @any_engine
-    def variance(self) -> FloatMatrix:
-        """Posterior variance m_kj (1 - m_kj) / (A_k + 1) of every component, (..., K, C)."""
-        alpha = xp.asarray(self.alpha)
-        total = alpha.sum(-1, keepdims=True)
-        return (alpha / total) * (others(alpha) / total) / (total + 1)
-
-    @any_engine
     def quantile(self, level: Any) -> FloatMatrix:
         """Quantile of every probability at one level, (..., K, C), or at (L,) of them, (L, ..., K, C).
 
@@ -211,20 +164,6 @@ class DirichletConfusion:
         """
         level = xp.asarray(level, xp.float64)
         return beta_quantile(level.reshape(level.shape + (1,) * np.ndim(self.alpha)), *self.beta_marginals())
-
-    @any_engine
-    def beta_marginals(self) -> tuple[FloatMatrix, FloatMatrix]:
-        """Return alpha_j and the sum of the others; see `belief.beta_marginals`."""
-        alpha = xp.asarray(self.alpha)
-        return alpha, others(alpha)
-
-    @any_engine
-    def pool_draws(
-        self, key: PRNGKey, n: int, counts: IntMatrix, sizes: Int[np.ndarray, "*cells"]
-    ) -> Float[np.ndarray, "S *shape"]:
-        """Draw `n` times the shares of outcomes in a pool of `sizes` items, `counts` (..., K, C) of them labelled."""
-        key_theta, key_rest = engine.random.split(key)
-        return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
 
     @any_engine
     def merged(self, level: Int[np.ndarray, "K C"], n_levels: int) -> DirichletConfusion:
@@ -237,42 +176,6 @@ class DirichletConfusion:
         [[2.0, 1.0]]
         """
         return DirichletConfusion(merge_columns(np.asarray(self.alpha), level, n_levels))
-
-    @any_engine
-    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch K C"]:
-        """Draw `n` independent confusion matrices, shape (n, ..., K, C).
-
-        Draws of `dtype` 32-bit floats cost less than half, and do for ranking rows (see `BetaBernoulli.sample`).
-
-        Examples
-        --------
-        >>> import jax
-        >>> DirichletConfusion.from_prior(n_predictions=3, n_classes=4).sample(jax.random.key(0), 5).shape
-        (5, 3, 4)
-        """
-        return sample_dirichlet(key, n, xp.asarray(self.alpha, dtype))
-
-    @any_engine
-    def log_prob(self, theta: FloatMatrix) -> FloatRows:
-        """Log density at confusion matrices `theta` (..., K, C), with respect to the first C - 1 entries of a row."""
-        alpha, theta = xp.asarray(self.alpha), xp.asarray(theta, xp.float64)
-        return engine.xlogy(alpha - 1, theta).sum(-1) - log_multivariate_beta(alpha)
-
-    @any_engine
-    def log_marginal(self, counts: IntMatrix) -> FloatRows:
-        """Log probability of a sequence of labels with these counts, theta integrated out, (..., K).
-
-        It is log B(alpha_k + n_k) - log B(alpha_k), with B the multivariate Beta function.
-
-        Examples
-        --------
-        >>> import math
-        >>> prior = DirichletConfusion.from_prior(3, n_predictions=1, n_classes=3)
-        >>> round(math.exp(prior.log_marginal([[1, 1, 0]])[0]), 6)  # 1/3 * 1/4
-        0.083333
-        """
-        posterior = xp.asarray(self.update(counts).alpha)
-        return log_multivariate_beta(posterior) - log_multivariate_beta(xp.asarray(self.alpha))
 
 
 def statistics(

@@ -26,6 +26,7 @@ from bayes_assess.models.program_items import added, items_of
 
 _STRENGTHS = (1.0, 4.0, 16.0, 64.0)
 _EVEN = 0.05  # of every base distribution, so that no label is impossible
+_BELOW_1 = 1 - 1e-9
 _NEVER = -1e30  # logarithm of the probability of the label that is the prediction
 
 
@@ -164,7 +165,74 @@ class ErrorLabels:
 
     def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n R C"]:
         """Draw `n` distributions of labels for every predicted class, on the host."""
-        weight = np.exp(np.asarray(self.log_weight, np.float64) - np.max(self.log_weight))
-        hypothesis = rng.choice(len(weight), n, p=weight / weight.sum())
+        hypothesis = self._hypotheses(rng, n)
         gamma = rng.standard_gamma(np.asarray(self.base)[hypothesis] + np.asarray(self.counts))
         return gamma / np.maximum(gamma.sum(-1, keepdims=True), 1e-300)
+
+    def completed(self, rng: np.random.Generator, wrong: Int[np.ndarray, "n R"]) -> Int[np.ndarray, "n R C"]:
+        """Draw the labels of so many more wrong predictions of every class, on the host.
+
+        Where these are fewer than the labels, each of them is drawn in turn, by the urn of Blackwell and MacQueen: a
+        new one from the base distribution, or the label of one before it, in proportion to the strength of the base
+        and to how many there are. No distribution of labels needs to be drawn.
+
+        Examples
+        --------
+        >>> belief = ErrorLabels.from_scores(n_classes=3)
+        >>> found = belief.completed(np.random.default_rng(0), np.array([[5, 0, 1]]))
+        >>> found.sum(-1).tolist(), found[0].diagonal().tolist()
+        ([[5, 0, 1]], [0, 0, 0])
+        """
+        if wrong.sum() > wrong.size * self.counts.shape[1]:
+            theta = self.drawn(rng, len(wrong))
+            return rng.multinomial(wrong, theta / np.maximum(theta.sum(-1, keepdims=True), 1.0))
+        n, (n_rows, n_labels) = len(wrong), self.counts.shape
+        base = np.asarray(self.base, np.float64)
+        strengths, new_label = base.sum(-1).ravel(), _Inverse(base.reshape(-1, n_labels))
+        told = np.asarray(self.counts).astype(np.int64)
+        known = np.repeat(np.tile(np.arange(n_labels), n_rows), told.ravel())  # labels so far, row after row
+        first = np.cumsum(told.sum(1)) - told.sum(1)
+        # Draws of a row with many labels to come first: those with one more are always the first of them.
+        place = np.argsort(-wrong, axis=None, kind="stable")
+        open_, row = wrong.ravel()[place], place % n_rows
+        which = self._hypotheses(rng, n)[place // n_rows] * n_rows + row
+        strength, before, first = strengths[which], told.sum(1)[row], first[row]
+        labels = np.zeros((int(open_.max(initial=0)), len(place)), np.int32)
+        for i in range(len(labels)):
+            left = np.searchsorted(-open_, -i)
+            ball = rng.random(left) * (strength[:left] + before[:left] + i)
+            new = np.flatnonzero(ball < strength[:left])
+            labels[i, new] = new_label(which[new], ball[new] / strength[new])
+            old = np.flatnonzero(ball >= strength[:left])
+            copied = np.minimum((ball[old] - strength[old]).astype(np.int64), before[old] + i - 1) - before[old]
+            told_before = copied < 0
+            labels[i, old[told_before]] = known[(first[old] + before[old] + copied)[told_before]]
+            own = old[~told_before]
+            labels[i, own] = labels[copied[~told_before], own]
+        drawn = np.arange(len(labels))[:, None] < open_
+        return np.bincount((place * n_labels + labels)[drawn], minlength=wrong.size * n_labels).reshape(n, *told.shape)
+
+    def _hypotheses(self, rng: np.random.Generator, n: int) -> Int[np.ndarray, " n"]:
+        weight = np.exp(np.asarray(self.log_weight, np.float64) - np.max(self.log_weight))
+        return rng.choice(len(weight), n, p=weight / weight.sum())
+
+
+class _Inverse:
+    """Inverse distribution functions of some rows of weights, by a table of where to begin to look."""
+
+    def __init__(self, weights: Float[np.ndarray, "N C"]):
+        n, self._size = weights.shape
+        upto = np.cumsum(weights, axis=-1)
+        self._upto = (np.arange(n)[:, None] + upto / np.maximum(upto[:, -1:], 1e-300)).ravel()
+        begin = np.arange(n)[:, None] + np.arange(self._size) / self._size
+        self._begin = np.searchsorted(self._upto, begin.ravel(), side="right")
+
+    def __call__(self, row: Int[np.ndarray, " n"], probability: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Return the columns at these probabilities of these rows."""
+        probability = np.minimum(probability, _BELOW_1)
+        at, wanted = self._begin[row * self._size + (probability * self._size).astype(np.int64)], row + probability
+        open_ = np.flatnonzero(self._upto[at] <= wanted)
+        while len(open_):
+            at[open_] += 1
+            open_ = open_[self._upto[at[open_]] <= wanted[open_]]
+        return at % self._size

@@ -21,12 +21,11 @@ Shapes: counts (..., G), points (..., H) and (..., H, P), draws (S, ..., G). Eve
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +36,7 @@ from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import PriorError
+from bayes_assess.models._bases import Agreements
 from bayes_assess.models._mean_scores import logits, mean_scores
 from bayes_assess.models._numerics.beta_quantile import mixture_quantile
 from bayes_assess.models._numerics.beta_sampling import standard_beta
@@ -49,7 +49,7 @@ from bayes_assess.models._numerics.regression_points import (
 )
 from bayes_assess.models.belief import host_generator, pool_shares
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
-from bayes_assess.models.program_items import added, counts_of, items_of
+from bayes_assess.models.program_items import counts_of, items_of
 
 # Priors of METHODS 12.5. Without scores the intercept alone says how accurate a group is.
 _INTERCEPT, _INTERCEPT_WITH_SCORES, _SLOPE, _OTHER = (1.0, 2.0), (0.0, 2.0), (1.0, 0.7), (0.0, 0.7)
@@ -93,14 +93,10 @@ def program(
     """
     from bayes_assess.models._numerics import charts  # imports NumPyro
 
-    covariates = xp.asarray(covariates)
-    with numpyro.plate("covariate", covariates.shape[1]):
-        law = dist.Normal(xp.asarray(location), xp.asarray(scale))
-        coefficient = xp.asarray(numpyro.sample("coefficient", law))
-    strength = xp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
+    expected, strength = regression(covariates, location, scale)
     told = counts_of(groups, agreements, len(covariates), 2)[:, ::-1]
     with numpyro.plate("group", len(covariates)):
-        expected = xp.asarray(numpyro.deterministic("expected", expected_accuracy(covariates @ coefficient)))
+        numpyro.deterministic("expected", expected)
         parameters = strength * xp.stack([expected, 1 - expected], axis=-1)
         logit = xp.asarray(numpyro.sample("logit", charts.LogitDirichlet(parameters, told)))[..., 0]
         numpyro.deterministic("theta", engine.sigmoid(logit))
@@ -108,12 +104,23 @@ def program(
         numpyro.sample("agreement", dist.Bernoulli(logits=logit[groups]), obs=agreements)
 
 
+def regression(
+    covariates: Float[Array, "G P"], location: Float[Array, " P"], scale: Float[Array, " P"]
+) -> tuple[Float[Array, " G"], Float[Array, ""]]:
+    """Draw the regression inside a program; return the accuracies m expected of groups, and the strength nu."""
+    covariates = xp.asarray(covariates)
+    with numpyro.plate("covariate", covariates.shape[1]):
+        coefficient = numpyro.sample("coefficient", dist.Normal(xp.asarray(location), xp.asarray(scale)))
+    strength = xp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
+    return expected_accuracy(covariates @ xp.asarray(coefficient)), strength
+
+
 _DATA = ["covariates", "location", "scale", "agreements", "labels", "coefficients", "log_strength", "log_weight"]
 
 
 @partial(register_dataclass, data_fields=_DATA, meta_fields=[])
 @dataclass(frozen=True)
-class HierarchicalAccuracy:
+class HierarchicalAccuracy(Agreements):
     """A mixture of independent Beta distributions over group accuracies, one part per hyperparameter point.
 
     Made by `from_prior`; `update_counts` adds labels.
@@ -145,8 +152,6 @@ class HierarchicalAccuracy:
     coefficients: Float[Array, "*batch H P"] | Float[np.ndarray, "*batch H P"]
     log_strength: Float[Array, "*batch H"] | Float[np.ndarray, "*batch H"]
     log_weight: Float[Array, "*batch H"] | Float[np.ndarray, "*batch H"]
-
-    on_any_engine: ClassVar[bool] = True
 
     @classmethod
     @any_engine
@@ -200,7 +205,7 @@ class HierarchicalAccuracy:
         for name, values in (covariates or {}).items():
             columns.append(_standardised(_numbers(f"Covariate {name!r}", values, n_groups)))
             priors.append(_OTHER)
-        design = np.stack([np.ones(n_groups), *columns], axis=1)  # type: ignore[list-item]
+        design = np.stack([np.ones(n_groups or 0), *columns], axis=1)
         location, scale = np.array(priors).T
         # Without labels the points are draws of the prior, of equal weight.
         points = np.array([LOG_STRENGTH[0], *location]) + normal_points(len(location) + 1) * [
@@ -209,17 +214,6 @@ class HierarchicalAccuracy:
         ]
         nothing = np.zeros(len(design))
         return cls(design, location, scale, nothing, nothing, points[:, 1:], points[:, 0], np.zeros(N_POINTS))
-
-    @any_engine
-    def update(self, successes: IntGroups, trials: IntGroups) -> HierarchicalAccuracy:
-        """Add `successes` agreements among `trials` labels, each (..., G), and place the points anew."""
-        agreements, labels = self.agreements + _floats(successes), self.labels + _floats(trials)
-        return _with_points(self.covariates, self.location, self.scale, agreements, labels)
-
-    def update_counts(self, counts: IntGroups) -> HierarchicalAccuracy:
-        """Add counts (..., G, 2) of outcomes: column 0 disagreements, column 1 agreements."""
-        counts = np.asarray(counts) if isinstance(counts, list | tuple) else counts
-        return self.update(counts[..., 1], counts.sum(-1))
 
     def program_arguments(self, counts: IntGroups | None = None) -> dict[str, Any]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
@@ -241,9 +235,7 @@ class HierarchicalAccuracy:
         >>> data["groups"].tolist(), data["agreements"].tolist()
         ([0, 0, 1], [1, 1, 0])
         """
-        labels, agreements = np.asarray(self.labels), np.asarray(self.agreements)
-        told = added(np.stack([labels - agreements, agreements], axis=-1), counts)
-        groups, outcomes = items_of(told, (*labels.shape, 2))
+        groups, outcomes = items_of(self._counts_after(counts), (*self.labels.shape, 2))
         prior = {name: np.asarray(getattr(self, name)) for name in ("covariates", "location", "scale")}
         return {"groups": groups, "agreements": outcomes, **prior}
 
@@ -259,11 +251,6 @@ class HierarchicalAccuracy:
             labels=engine.at(self.labels)[group].add(1),
             log_weight=self.log_weight + xp.log(agreeing / (strength + n)),
         )
-
-    @any_engine
-    def refreshed(self) -> HierarchicalAccuracy:
-        """Place the points anew where the labels learned by `observe` have carried the hyperposterior."""
-        return self.update(xp.zeros_like(self.labels), xp.zeros_like(self.labels))
 
     @any_engine
     def component(self, key: PRNGKey) -> BetaBernoulli:
@@ -283,59 +270,11 @@ class HierarchicalAccuracy:
         """Mean and variance of every group after one more label of it: if that disagrees, and if it agrees."""
         return _after_label(self)
 
-    @any_engine
-    def update_at_mean(self, n: IntGroups) -> HierarchicalAccuracy:
-        """Imagine `n` more labels of every group, (..., G), that come back at the posterior mean of that group."""
-        n = _floats(n)
-        return replace(self, agreements=self.agreements + n * self.mean, labels=self.labels + n)
-
-    @property
-    @any_engine
-    def weight(self) -> Float[Array, "*batch H"]:
-        """Probability of every point, (..., H)."""
-        return engine.softmax(self.log_weight, axis=-1)
-
     @property
     @any_engine
     def parts(self) -> tuple[Float[Array, "*batch H G"], Float[Array, "*batch H G"]]:
         """Beta parameters of every part of the mixture, (..., H, G) each."""
         return _parts(self)
-
-    @property
-    @any_engine
-    def mean(self) -> FloatGroups:
-        """Posterior mean of every group, (..., G)."""
-        return _moments(self)[0]
-
-    @property
-    @any_engine
-    def variance(self) -> FloatGroups:
-        """Posterior variance of every group, (..., G)."""
-        return _moments(self)[1]
-
-    @any_engine
-    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch G"]:
-        """Draw `n` vectors of accuracies, (n, ..., G): a point for each, then Beta variables.
-
-        Examples
-        --------
-        >>> import jax
-        >>> HierarchicalAccuracy.from_prior(n_groups=3).sample(jax.random.key(0), 5).shape
-        (5, 3)
-        """
-        return _sample(key, n, self, np.dtype(dtype).name)
-
-    @any_engine
-    def quantile(self, level: Any) -> Float[Array, "*levels_batch G"]:
-        """Quantile of every accuracy at one level, (..., G), or at (L,) of them, (L, ..., G).
-
-        Examples
-        --------
-        >>> prior = HierarchicalAccuracy.from_prior(n_groups=1)
-        >>> bool(0.6 < prior.quantile(0.5)[0] < 0.8)
-        True
-        """
-        return _quantile(self, xp.asarray(level, xp.float64))
 
     @any_engine
     def pool_draws(
@@ -351,10 +290,31 @@ class HierarchicalAccuracy:
         a, b = (np.take_along_axis(np.broadcast_to(part, (n, *part.shape)), point, -2)[..., 0, :] for part in parts)
         return pool_shares(key_rest, rng.beta(a, b), counts, sizes)
 
-    @any_engine
-    def log_evidence(self) -> Float[Array, "*batch"]:
-        """Log probability of the labels as a sequence, everything integrated out, from the points."""
-        return engine.logsumexp(self.log_weight, axis=-1) - math.log(N_POINTS)
+    def _with_labels(self, agreements: FloatGroups, labels: FloatGroups) -> HierarchicalAccuracy:
+        known = self.covariates, self.location, self.scale, agreements, labels
+        return HierarchicalAccuracy(*known, *weighted_points(*known))
+
+    @engine.jit
+    def _moments(self):
+        a, b = _parts(self)
+        total, w = a + b, self.weight[..., None]
+        means = a / total
+        mean = (w * means).sum(-2)
+        within = means * (b / total) / (total + 1)
+        return mean, (w * (within + (means - mean[..., None, :]) ** 2)).sum(-2)
+
+    @engine.jit
+    def _quantiles(self, level: Float[Array, "*levels"]):
+        level = level.reshape(level.shape + (1,) * self.agreements.ndim)
+        a, b = _parts(self)
+        return mixture_quantile(level, a, b, xp.asarray(self.weight))
+
+    @partial(engine.jit, static_argnums=(2, 3))
+    def _draws(self, key: PRNGKey, n: int, dtype: str):
+        key_point, key_beta = engine.random.split(key)
+        point = engine.random.categorical(key_point, self.log_weight, (n, *self.log_weight.shape[:-1]))
+        a, b = _at_point(self, point)
+        return standard_beta(key_beta, a.astype(dtype), b.astype(dtype))
 
 
 def _numbers(what: str, values: Any, n_groups: int | None) -> Float[np.ndarray, " G"]:
@@ -371,15 +331,6 @@ def _standardised(column: Float[np.ndarray, " G"]) -> Float[np.ndarray, " G"]:
     return (column - column.mean()) / (spread if spread > 0 else 1.0)
 
 
-def _floats(counts: Any) -> Float[Array, "*batch G"]:
-    return xp.asarray(counts).astype(xp.float64)
-
-
-def _with_points(covariates, location, scale, agreements, labels) -> HierarchicalAccuracy:
-    points = weighted_points(covariates, location, scale, agreements, labels)
-    return HierarchicalAccuracy(covariates, location, scale, agreements, labels, *points)
-
-
 def _expected(belief: HierarchicalAccuracy) -> Float[Array, "*batch H G"]:
     return expected_accuracy(xp.asarray(belief.coefficients) @ xp.asarray(belief.covariates).T)
 
@@ -389,23 +340,6 @@ def _parts(belief: HierarchicalAccuracy):
     expected, strength = _expected(belief), xp.exp(belief.log_strength)[..., None]
     r, n = (xp.asarray(x)[..., None, :] for x in (belief.agreements, belief.labels))
     return strength * expected + r, strength * (1 - expected) + n - r
-
-
-@engine.jit
-def _moments(belief: HierarchicalAccuracy):
-    a, b = _parts(belief)
-    total, w = a + b, belief.weight[..., None]
-    means = a / total
-    mean = (w * means).sum(-2)
-    within = means * (b / total) / (total + 1)
-    return mean, (w * (within + (means - mean[..., None, :]) ** 2)).sum(-2)
-
-
-@engine.jit
-def _quantile(belief: HierarchicalAccuracy, level: Float[Array, "*levels"]):
-    a, b = _parts(belief)
-    level = level.reshape(level.shape + (1,) * belief.agreements.ndim)
-    return mixture_quantile(level, a, b, xp.asarray(belief.weight))
 
 
 @engine.jit
@@ -437,11 +371,3 @@ def _at_point(belief: HierarchicalAccuracy, point: Int[Array, "*S *batch"]):
     beta = xp.asarray(belief.coefficients)[(*batch, point)]
     m = expected_accuracy(beta @ xp.asarray(belief.covariates).T)
     return strength * m + belief.agreements, strength * (1 - m) + belief.labels - belief.agreements
-
-
-@partial(engine.jit, static_argnums=(1, 3))
-def _sample(key: PRNGKey, n: int, belief: HierarchicalAccuracy, dtype: str):
-    key_point, key_beta = engine.random.split(key)
-    point = engine.random.categorical(key_point, belief.log_weight, (n, *belief.log_weight.shape[:-1]))
-    a, b = _at_point(belief, point)
-    return standard_beta(key_beta, a.astype(dtype), b.astype(dtype))

@@ -26,11 +26,10 @@ Shapes: cells are K = G B; counts (..., K), points (..., H), nodes (..., H, G, Q
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +39,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess.models._bases import Agreements, floats
 from bayes_assess.models._mean_scores import binned_scores, logits
 from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.calibration_points import (
@@ -47,14 +47,12 @@ from bayes_assess.models._numerics.calibration_points import (
     DEPARTURES,
     LOG_SPREAD,
     LOG_STRENGTH,
-    N_POINTS,
     UNITS,
     probability,
     weighted_points,
 )
-from bayes_assess.models.belief import pool_shares
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
-from bayes_assess.models.program_items import added, counts_of, items_of
+from bayes_assess.models.program_items import counts_of, items_of
 
 _MOST_DRAWS, _FEWEST_DRAWS, _NUMBERS = 10_000, 1_000, 4_000_000  # for quantiles: as many as fit in some numbers
 
@@ -124,7 +122,7 @@ _DATA = [
 
 @partial(register_dataclass, data_fields=_DATA, meta_fields=[])
 @dataclass(frozen=True)
-class HierarchicalCalibration:
+class HierarchicalCalibration(Agreements):
     """A mixture of independent Beta distributions over the accuracies of bins, one part per point and nodes of groups.
 
     Made by `from_prior`; `update_counts` adds labels.
@@ -162,8 +160,6 @@ class HierarchicalCalibration:
     shift: Float[Array, "*batch H G Q"] | Float[np.ndarray, "*batch H G Q"]
     log_node: Float[Array, "*batch H G Q"] | Float[np.ndarray, "*batch H G Q"]
 
-    on_any_engine: ClassVar[bool] = True
-
     @classmethod
     @any_engine
     def from_prior(cls, *, score: Any, size: Any) -> HierarchicalCalibration:
@@ -200,22 +196,11 @@ class HierarchicalCalibration:
         >>> HierarchicalCalibration.fit([[0.0, 2.0]], [[1, 3], [0, 9]], [[2, 3], [1, 9]]).mean.shape
         (2, 2)
         """
-        x, agreements, labels = _floats(logit_score), _floats(agreements), _floats(labels)
+        x, agreements, labels = floats(logit_score), floats(agreements), floats(labels)
         flat = (count.reshape(-1, *x.shape) for count in (agreements, labels))
         points = weighted_points(x, *flat)
         batch = agreements.shape[:-1]
         return cls(x, agreements, labels, *(leaf.reshape(*batch, *leaf.shape[1:]) for leaf in points))
-
-    @any_engine
-    def refreshed(self) -> HierarchicalCalibration:
-        """Place points and nodes anew for the labels observed, so that their weights are even again."""
-        return self.fit(self.logit_score, self.agreements, self.labels)
-
-    @any_engine
-    def update(self, successes: IntGroups, trials: IntGroups) -> HierarchicalCalibration:
-        """Add `successes` agreements among `trials` labels, each (..., K), and place points and nodes anew."""
-        agreements, labels = self.agreements + _floats(successes), self.labels + _floats(trials)
-        return self.fit(self.logit_score, agreements, labels)
 
     def program_arguments(self, counts: IntGroups | None = None) -> dict[str, Any]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
@@ -236,15 +221,8 @@ class HierarchicalCalibration:
         >>> data["cells"].tolist(), data["agreements"].tolist(), data["x"].shape
         ([0, 1, 1], [1, 0, 0], (1, 2))
         """
-        labels, agreements = np.asarray(self.labels), np.asarray(self.agreements)
-        told = added(np.stack([labels - agreements, agreements], axis=-1), counts)
-        cells, outcomes = items_of(told, (*labels.shape, 2))
+        cells, outcomes = items_of(self._counts_after(counts), (*self.labels.shape, 2))
         return {"cells": cells, "agreements": outcomes, "x": np.asarray(self.logit_score)}
-
-    def update_counts(self, counts: IntGroups) -> HierarchicalCalibration:
-        """Add counts (..., K, 2) of outcomes: column 0 disagreements, column 1 agreements."""
-        counts = np.asarray(counts) if isinstance(counts, list | tuple) else counts
-        return self.update(counts[..., 1], counts.sum(-1))
 
     @any_engine
     def observe(self, cell: Int[Array, ""], outcome: Int[Array, ""]) -> HierarchicalCalibration:
@@ -268,12 +246,6 @@ class HierarchicalCalibration:
         )
 
     @any_engine
-    def update_at_mean(self, n: IntGroups) -> HierarchicalCalibration:
-        """Imagine `n` more labels of every cell, (..., K), that come back at the posterior mean of that cell."""
-        n = _floats(n)
-        return replace(self, agreements=self.agreements + n * self.mean, labels=self.labels + n)
-
-    @any_engine
     def uncalibrated(self) -> HierarchicalCalibration:
         """Return the posterior under a prior that does not take systems to be about calibrated: departure 2 alone.
 
@@ -286,24 +258,6 @@ class HierarchicalCalibration:
         moved = log_density[..., 0] - engine.logsumexp(log_density, axis=-1)
         return replace(self, log_weight=self.log_weight + moved)
 
-    @property
-    @any_engine
-    def weight(self) -> Float[Array, "*batch H"]:
-        """Probability of every point, (..., H)."""
-        return engine.softmax(xp.asarray(self.log_weight), axis=-1)
-
-    @property
-    @any_engine
-    def mean(self) -> FloatGroups:
-        """Posterior mean of every cell, (..., K)."""
-        return _moments(self)[0]
-
-    @property
-    @any_engine
-    def variance(self) -> FloatGroups:
-        """Posterior variance of every cell, (..., K)."""
-        return _moments(self)[1]
-
     @any_engine
     def component(self, key: PRNGKey) -> BetaBernoulli:
         """Draw a point and a node for every group by their weights, and return the posterior given these, over (K,).
@@ -312,50 +266,22 @@ class HierarchicalCalibration:
         """
         return BetaBernoulli(*(parameter[0] for parameter in _components(key, 1, self)))
 
-    @any_engine
-    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch K"]:
-        """Draw `n` vectors of accuracies, (n, ..., K): a point for each, a node for every group, then Beta variables.
+    def _with_labels(self, agreements: FloatGroups, labels: FloatGroups) -> HierarchicalCalibration:
+        return self.fit(self.logit_score, agreements, labels)
 
-        Examples
-        --------
-        >>> import jax
-        >>> HierarchicalCalibration.from_prior(score=[0.6, 0.9], size=[1, 2]).sample(jax.random.key(0), 5).shape
-        (5, 2)
+    def _moments(self):
+        return _moments(self)
+
+    def _draws(self, key: PRNGKey, n: int, dtype: str) -> Float[Array, "S *batch K"]:
+        return _sample(key, n, self, dtype)
+
+    def _quantiles(self, level: Float[Array, "*levels"]) -> Float[Array, "*levels_batch K"]:
+        """Take those of some thousands of draws, the same ones at every call.
+
+        A distribution function of so many parts would take minutes to invert. The probability below a quantile is off
+        by some 0.005 at the median, 0.002 at 0.025.
         """
-        return _sample(key, n, self, np.dtype(dtype).name)
-
-    @any_engine
-    def quantile(self, level: Any) -> Float[Array, "*levels_batch K"]:
-        """Quantile of every accuracy at one level, (..., K), or at (L,) of them, (L, ..., K).
-
-        Those of some thousands of draws, the same ones at every call: a distribution function of so many parts would
-        take minutes to invert. The probability below a quantile is off by some 0.005 at the median, 0.002 at 0.025.
-
-        Examples
-        --------
-        >>> prior = HierarchicalCalibration.from_prior(score=[0.5], size=[1])
-        >>> bool(0.4 < prior.quantile(0.5)[0] < 0.6)
-        True
-        """
-        level = xp.asarray(level, xp.float64)
         return _quantile(self, level.ravel()).reshape(*level.shape, *xp.shape(self.agreements))
-
-    @any_engine
-    def pool_draws(
-        self, key: PRNGKey, n: int, counts: IntGroups, sizes: Int[np.ndarray, " K"]
-    ) -> Float[np.ndarray, "S *batch K"]:
-        """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` (..., K, 2) are labelled."""
-        key_theta, key_rest = engine.random.split(key)
-        return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
-
-    @any_engine
-    def log_evidence(self) -> Float[Array, "*batch"]:
-        """Log probability of the labels as a sequence, everything integrated out, from the points."""
-        return engine.logsumexp(xp.asarray(self.log_weight), axis=-1) - math.log(N_POINTS)
-
-
-def _floats(counts: Any) -> Float[Array, "*batch K"]:
-    return xp.asarray(counts).astype(xp.float64)
 
 
 def _each(function: Callable[[Any], Any], belief: HierarchicalCalibration) -> Any:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -37,11 +37,11 @@ from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import PriorError
+from bayes_assess.models._bases import Points
 from bayes_assess.models._numerics.dirichlet_points import CONCENTRATION, MIX, weighted_points
-from bayes_assess.models._numerics.regression_points import expected_accuracy
-from bayes_assess.models.belief import merge_columns, pool_shares
+from bayes_assess.models.belief import merge_columns
 from bayes_assess.models.dirichlet_confusion import FloatMatrix, IntMatrix, row_shares
-from bayes_assess.models.hierarchical_accuracy import LOG_STRENGTH, HierarchicalAccuracy
+from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy, regression
 from bayes_assess.models.nested_dirichlet import (
     NestedDirichlet,
     Own,
@@ -93,13 +93,10 @@ def program(
     """
     from bayes_assess.models._numerics import charts  # imports NumPyro
 
-    covariates, own, told, even = (xp.asarray(x) for x in (covariates, own, told, even))
-    with numpyro.plate("covariate", covariates.shape[1]):
-        coefficient = numpyro.sample("coefficient", dist.Normal(xp.asarray(location), xp.asarray(scale)))
-    strength = xp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
+    own, told, even = (xp.asarray(x) for x in (own, told, even))
+    expected, strength = regression(covariates, location, scale)
     kappa = xp.exp(numpyro.sample("log_kappa", dist.Normal(*CONCENTRATION)))
     mix = engine.sigmoid(numpyro.sample("logit_mix", dist.Normal(*MIX)))
-    expected = expected_accuracy(covariates @ xp.asarray(coefficient))
     n_rows, n_outcomes = told.shape
     place = (own[:, None] + 1 + xp.arange(n_outcomes - 1)) % n_outcomes  # columns of the errors
     q = xp.take_along_axis((1 - mix) * told + mix * even, place, axis=1)
@@ -126,7 +123,7 @@ _DATA = ["agreement", "own", "told", "even", "counts", "log_kappa", "logit_mix",
 
 @partial(register_dataclass, data_fields=_DATA, meta_fields=[])
 @dataclass(frozen=True)
-class HierarchicalConfusion:
+class HierarchicalConfusion(Points):
     """A mixture of `NestedDirichlet` distributions over the rows of a confusion matrix.
 
     Made by `from_prior`; `update_counts` adds labels.
@@ -160,8 +157,6 @@ class HierarchicalConfusion:
     log_kappa: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"]
     logit_mix: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"]
     log_weight: Float[Array, "*batch J"] | Float[np.ndarray, "*batch J"]
-
-    on_any_engine: ClassVar[bool] = True
 
     @classmethod
     @any_engine
@@ -271,24 +266,6 @@ class HierarchicalConfusion:
         n = xp.asarray(n, xp.float64)
         return replace(self, agreement=self.agreement.update_at_mean(n), counts=self.counts + n[..., None] * self.mean)
 
-    @property
-    @any_engine
-    def weight(self) -> Float[Array, "*batch J"]:
-        """Probability of every point, (..., J)."""
-        return engine.softmax(self.log_weight, axis=-1)
-
-    @property
-    @any_engine
-    def mean(self) -> FloatMatrix:
-        """Posterior mean of every outcome, (..., K, O)."""
-        return _moments(self)[0]
-
-    @property
-    @any_engine
-    def variance(self) -> FloatMatrix:
-        """Posterior variance of every outcome, (..., K, O)."""
-        return _moments(self)[1]
-
     @any_engine
     def component(self, key: PRNGKey) -> NestedDirichlet:
         """Draw one part of the mixture: the belief as it would be if the hyperparameters were known.
@@ -300,34 +277,6 @@ class HierarchicalConfusion:
         (3, 3)
         """
         return _component(key, self)
-
-    @any_engine
-    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch K O"]:
-        """Draw `n` confusion matrices, (n, ..., K, O): hyperparameters for each, then its rows.
-
-        Examples
-        --------
-        >>> import jax
-        >>> HierarchicalConfusion.from_prior(n_classes=3).sample(jax.random.key(0), 5).shape
-        (5, 3, 3)
-        """
-        return _sample(key, n, self, np.dtype(dtype).name)
-
-    @any_engine
-    def quantile(self, level: Any) -> Float[Array, "*levels_batch K O"]:
-        """Quantile of every outcome at one level, (..., K, O), or at (L,) of them, (L, ..., K, O).
-
-        It is that of 4,000 draws, always the same ones, or of fewer where the matrix is large, but never below 500.
-        """
-        return _quantile(self, xp.asarray(level, xp.float64))
-
-    @any_engine
-    def pool_draws(
-        self, key: PRNGKey, n: int, counts: IntMatrix, sizes: Int[np.ndarray, " K"]
-    ) -> Float[np.ndarray, "S *batch K O"]:
-        """Draw `n` times the shares of outcomes in a pool of `sizes` items, `counts` (..., K, O) of them labelled."""
-        key_theta, key_rest = engine.random.split(key)
-        return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
 
     @any_engine
     def merged(self, level: Int[np.ndarray, "K C"], n_levels: int) -> HierarchicalConfusion:
@@ -355,36 +304,63 @@ class HierarchicalConfusion:
         """Log probability of the labels as a sequence, everything integrated out, from the points."""
         return self.agreement.log_evidence() + engine.logsumexp(self.log_weight, axis=-1)
 
+    @engine.jit
+    def _moments(self):
+        """Moments of the mixture.
+
+        Under every point the mean of phi is linear in (told, even, errors), with coefficients that rows alone have, so
+        that no K x O x J array is ever made.
+        """
+        _, errors = split_counts(xp.asarray(self.counts), self.own)
+        kappa, mix = xp.exp(self.log_kappa)[..., None, :], engine.sigmoid(self.logit_mix)[..., None, :]
+        total, w = kappa + errors.sum(-1)[..., None], self.weight[..., None, :]  # (..., K, J), (..., 1, J)
+        part = xp.stack([kappa * (1 - mix) / total, kappa * mix / total, 1 / total], axis=-1)  # (..., K, J, 3)
+        basis = xp.stack([*(xp.broadcast_to(x, errors.shape) for x in (self.told, self.even)), errors], axis=-1)
+        center = (w[..., None] * part).sum(-2)
+        off, narrow = part - center[..., None, :], w / (total + 1)
+        linear = (narrow[..., None] * part).sum(-2)
+        square = xp.einsum("...j,...jp,...jq->...pq", w, off, off)
+        square -= xp.einsum("...j,...jp,...jq->...pq", narrow, part, part)
+        share = xp.einsum("...kop,...kp->...ko", basis, center)
+        variance = xp.einsum("...kop,...kp->...ko", basis, linear)
+        variance += xp.einsum("...kop,...kpq,...koq->...ko", basis, square, basis)
+        agreement = self.agreement
+        return joined_moments(self.own, agreement.mean, agreement.variance, share, xp.maximum(variance, 0))
+
+    @partial(engine.jit, static_argnums=(2, 3))
+    def _draws(self, key: PRNGKey, n: int, dtype: str):
+        key_agreement, key_point, key_errors = engine.random.split(key, 3)
+        point = engine.random.categorical(key_point, self.log_weight, shape=(n, *self.log_weight.shape[:-1]))
+        agreement = self.agreement.sample(key_agreement, n, dtype=dtype)
+        return joined_draws(key_errors, xp.asarray(agreement), _parameters(self, point).astype(dtype), self.own)
+
+    @engine.jit
+    def _quantiles(self, level: Float[Array, "*levels"]):
+        shape = self.counts.shape
+        counts = xp.asarray(self.counts).reshape(-1, 1, shape[-1])
+        n, n_rows = n_quantile_draws(counts.shape), shape[-2]
+        log_kappa, logit_mix, log_weight = (
+            xp.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (self.log_kappa, self.logit_mix, self.log_weight)
+        )
+        key_agreement, key_errors = engine.random.split(engine.random.key(0))
+        agreement = xp.asarray(self.agreement.sample(key_agreement, n)).reshape(n, -1)
+
+        def draw(row):
+            key_point, key_share = engine.random.split(engine.random.fold_in(key_errors, row))
+            own, told, even = (xp.asarray(x)[row % n_rows][None] for x in (self.own, self.told, self.even))
+            points = (x[row // n_rows] for x in (log_kappa, logit_mix, log_weight))
+            alone = HierarchicalConfusion(self.agreement, own, told, even, counts[row], *points)
+            alpha = _parameters(alone, engine.random.categorical(key_point, alone.log_weight, shape=(n,)))
+            return joined_draws(key_share, agreement[:, row][:, None], alpha, own)[:, 0]
+
+        return row_quantiles(level, len(counts), draw).reshape(*level.shape, *shape)
+
 
 def _with_points(agreement: HierarchicalAccuracy, own, told, even, counts=None) -> HierarchicalConfusion:
     own, told, even = (xp.asarray(x) for x in (own, told, even))
     counts = xp.zeros(told.shape) if counts is None else counts
     points = weighted_points(told, even, split_counts(counts, own)[1])
     return HierarchicalConfusion(agreement, own, told, even, counts, *points)
-
-
-@engine.jit
-def _moments(belief: HierarchicalConfusion):
-    """Moments of the mixture.
-
-    Under every point the mean of phi is linear in (told, even, errors), with coefficients that rows alone have, so that
-    no K x O x J array is ever made.
-    """
-    _, errors = split_counts(xp.asarray(belief.counts), belief.own)
-    kappa, mix = xp.exp(belief.log_kappa)[..., None, :], engine.sigmoid(belief.logit_mix)[..., None, :]
-    total, w = kappa + errors.sum(-1)[..., None], belief.weight[..., None, :]  # (..., K, J), (..., 1, J)
-    part = xp.stack([kappa * (1 - mix) / total, kappa * mix / total, 1 / total], axis=-1)  # (..., K, J, 3)
-    basis = xp.stack([*(xp.broadcast_to(x, errors.shape) for x in (belief.told, belief.even)), errors], axis=-1)
-    center = (w[..., None] * part).sum(-2)
-    off, narrow = part - center[..., None, :], w / (total + 1)
-    linear = (narrow[..., None] * part).sum(-2)
-    square = xp.einsum("...j,...jp,...jq->...pq", w, off, off)
-    square -= xp.einsum("...j,...jp,...jq->...pq", narrow, part, part)
-    share = xp.einsum("...kop,...kp->...ko", basis, center)
-    variance = xp.einsum("...kop,...kp->...ko", basis, linear)
-    variance += xp.einsum("...kop,...kpq,...koq->...ko", basis, square, basis)
-    agreement = belief.agreement
-    return joined_moments(belief.own, agreement.mean, agreement.variance, share, xp.maximum(variance, 0))
 
 
 def _parameters(belief: HierarchicalConfusion, point: Int[Array, "*S *batch"]) -> Float[Array, "*S *batch K O"]:
@@ -409,33 +385,3 @@ def _component(key: PRNGKey, belief: HierarchicalConfusion) -> NestedDirichlet:
     a, b = (xp.take_along_axis(x, point, axis=-2)[..., 0, :] for x in (a, b))
     alpha = _parameters(belief, engine.random.categorical(key_errors, belief.log_weight))
     return NestedDirichlet(a, b, alpha, xp.asarray(belief.own))
-
-
-@partial(engine.jit, static_argnums=(1, 3))
-def _sample(key: PRNGKey, n: int, belief: HierarchicalConfusion, dtype: str):
-    key_agreement, key_point, key_errors = engine.random.split(key, 3)
-    point = engine.random.categorical(key_point, belief.log_weight, shape=(n, *belief.log_weight.shape[:-1]))
-    agreement = belief.agreement.sample(key_agreement, n, dtype=dtype)
-    return joined_draws(key_errors, xp.asarray(agreement), _parameters(belief, point).astype(dtype), belief.own)
-
-
-@engine.jit
-def _quantile(belief: HierarchicalConfusion, level: Float[Array, "*levels"]):
-    shape = belief.counts.shape
-    counts = xp.asarray(belief.counts).reshape(-1, 1, shape[-1])
-    n, n_rows = n_quantile_draws(counts.shape), shape[-2]
-    log_kappa, logit_mix, log_weight = (
-        xp.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (belief.log_kappa, belief.logit_mix, belief.log_weight)
-    )
-    key_agreement, key_errors = engine.random.split(engine.random.key(0))
-    agreement = xp.asarray(belief.agreement.sample(key_agreement, n)).reshape(n, -1)
-
-    def draw(row):
-        key_point, key_share = engine.random.split(engine.random.fold_in(key_errors, row))
-        own, told, even = (xp.asarray(x)[row % n_rows][None] for x in (belief.own, belief.told, belief.even))
-        points = (x[row // n_rows] for x in (log_kappa, logit_mix, log_weight))
-        alone = HierarchicalConfusion(belief.agreement, own, told, even, counts[row], *points)
-        alpha = _parameters(alone, engine.random.categorical(key_point, alone.log_weight, shape=(n,)))
-        return joined_draws(key_share, agreement[:, row][:, None], alpha, own)[:, 0]
-
-    return row_quantiles(level, len(counts), draw).reshape(*level.shape, *shape)

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +28,11 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.errors import PriorError
+from bayes_assess.models._bases import Compiled
 from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.dirichlet_sampling import others
 from bayes_assess.models._numerics.gamma_sampling import standard_gamma
-from bayes_assess.models.belief import merge_columns, pool_shares
+from bayes_assess.models.belief import merge_columns
 from bayes_assess.models.dirichlet_confusion import FloatMatrix, FloatRows, IntMatrix
 
 Own = Int[Array, " K"] | Int[np.ndarray, " K"]
@@ -40,7 +41,7 @@ _NUMBERS, _MOST_DRAWS, _FEWEST_DRAWS = 5_000_000, 4_000, 500  # that quantiles a
 
 @partial(register_dataclass, data_fields=["a", "b", "alpha", "own"], meta_fields=[])
 @dataclass(frozen=True)
-class NestedDirichlet:
+class NestedDirichlet(Compiled):
     """Independent rows, each a Beta agreement and Dirichlet shares of the errors.
 
     Parameters
@@ -66,8 +67,6 @@ class NestedDirichlet:
     alpha: FloatMatrix
     own: Own
 
-    on_any_engine: ClassVar[bool] = True
-
     @any_engine
     def update_counts(self, counts: IntMatrix) -> NestedDirichlet:
         """Add counts (..., K, O) of outcomes."""
@@ -80,36 +79,6 @@ class NestedDirichlet:
         """Imagine `n` more labels of every predicted class, (..., K), that come back at the posterior mean."""
         return self.update_counts(xp.asarray(n, xp.float64)[..., None] * self.mean)
 
-    @property
-    @any_engine
-    def mean(self) -> FloatMatrix:
-        """Posterior mean of every outcome, (..., K, O)."""
-        return _moments(self)[0]
-
-    @property
-    @any_engine
-    def variance(self) -> FloatMatrix:
-        """Posterior variance of every outcome, (..., K, O)."""
-        return _moments(self)[1]
-
-    @any_engine
-    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch K O"]:
-        """Draw `n` confusion matrices, (n, ..., K, O)."""
-        return _sample(key, n, self, np.dtype(dtype).name)
-
-    @any_engine
-    def quantile(self, level: Any) -> Float[Array, "*levels_batch K O"]:
-        """Quantile of every outcome at one level, (..., K, O), or at (L,) of them, (L, ..., K, O); from draws."""
-        return _quantile(self, xp.asarray(level, xp.float64))
-
-    @any_engine
-    def pool_draws(
-        self, key: PRNGKey, n: int, counts: IntMatrix, sizes: Int[np.ndarray, " K"]
-    ) -> Float[np.ndarray, "S *batch K O"]:
-        """Draw `n` times the shares of outcomes in a pool of `sizes` items, `counts` (..., K, O) of them labelled."""
-        key_theta, key_rest = engine.random.split(key)
-        return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
-
     @any_engine
     def merged(self, level: Int[np.ndarray, "K C"], n_levels: int) -> NestedDirichlet:
         """Count errors of equal level as one outcome, row by row; (..., K, U), by the aggregation property.
@@ -121,6 +90,37 @@ class NestedDirichlet:
         """
         own = merged_own(level, self.own, np.asarray(self.alpha).reshape(-1, *level.shape).max(0) > 0)
         return replace(self, alpha=merge_columns(np.asarray(self.alpha), level, n_levels), own=own)
+
+    @engine.jit
+    def _moments(self):
+        a, b, alpha = (xp.asarray(x) for x in (self.a, self.b, self.alpha))
+        total, errors = a + b, alpha.sum(-1, keepdims=True)
+        mean, share = a / total, alpha / errors
+        share_variance = share * (others(alpha) / errors) / (errors + 1)
+        return joined_moments(self.own, mean, mean * (b / total) / (total + 1), share, share_variance)
+
+    @partial(engine.jit, static_argnums=(2, 3))
+    def _draws(self, key: PRNGKey, n: int, dtype: str):
+        key_agreement, key_errors = engine.random.split(key)
+        a, b, alpha = (
+            xp.broadcast_to(xp.asarray(x).astype(dtype), (n, *x.shape)) for x in (self.a, self.b, self.alpha)
+        )
+        return joined_draws(key_errors, standard_beta(key_agreement, a, b), alpha, self.own)
+
+    @engine.jit
+    def _quantiles(self, level: Float[Array, "*levels"]):
+        shape = self.alpha.shape
+        a, b = (xp.asarray(x).ravel() for x in (self.a, self.b))
+        alpha, own = xp.asarray(self.alpha).reshape(-1, 1, shape[-1]), xp.asarray(self.own)
+        n = n_quantile_draws(alpha.shape)
+
+        def draw(row):
+            key_agreement, key_errors = engine.random.split(engine.random.fold_in(engine.random.key(0), row))
+            agreement = standard_beta(key_agreement, xp.full((n, 1), a[row]), xp.full((n, 1), b[row]))
+            parameters = xp.broadcast_to(alpha[row], (n, 1, shape[-1]))
+            return joined_draws(key_errors, agreement, parameters, own[row % shape[-2]][None])[:, 0]
+
+        return row_quantiles(level, len(alpha), draw).reshape(*level.shape, *shape)
 
 
 def is_own(own: Own, n_outcomes: int) -> Bool[Array, "K O"]:
@@ -191,37 +191,3 @@ def row_quantiles(
     """Quantiles of every row's draws, row after row so that memory holds those of one."""
     found = engine.mapped(lambda row: xp.quantile(draw(row), level, axis=0), xp.arange(n_rows))
     return xp.moveaxis(found, 0, -2)
-
-
-@engine.jit
-def _moments(belief: NestedDirichlet):
-    a, b, alpha = (xp.asarray(x) for x in (belief.a, belief.b, belief.alpha))
-    total, errors = a + b, alpha.sum(-1, keepdims=True)
-    mean, share = a / total, alpha / errors
-    share_variance = share * (others(alpha) / errors) / (errors + 1)
-    return joined_moments(belief.own, mean, mean * (b / total) / (total + 1), share, share_variance)
-
-
-@partial(engine.jit, static_argnums=(1, 3))
-def _sample(key: PRNGKey, n: int, belief: NestedDirichlet, dtype: str):
-    key_agreement, key_errors = engine.random.split(key)
-    a, b, alpha = (
-        xp.broadcast_to(xp.asarray(x).astype(dtype), (n, *x.shape)) for x in (belief.a, belief.b, belief.alpha)
-    )
-    return joined_draws(key_errors, standard_beta(key_agreement, a, b), alpha, belief.own)
-
-
-@engine.jit
-def _quantile(belief: NestedDirichlet, level: Float[Array, "*levels"]):
-    shape = belief.alpha.shape
-    a, b = (xp.asarray(x).ravel() for x in (belief.a, belief.b))
-    alpha, own = xp.asarray(belief.alpha).reshape(-1, 1, shape[-1]), xp.asarray(belief.own)
-    n = n_quantile_draws(alpha.shape)
-
-    def draw(row):
-        key_agreement, key_errors = engine.random.split(engine.random.fold_in(engine.random.key(0), row))
-        agreement = standard_beta(key_agreement, xp.full((n, 1), a[row]), xp.full((n, 1), b[row]))
-        parameters = xp.broadcast_to(alpha[row], (n, 1, shape[-1]))
-        return joined_draws(key_errors, agreement, parameters, own[row % shape[-2]][None])[:, 0]
-
-    return row_quantiles(level, len(alpha), draw).reshape(*level.shape, *shape)

@@ -15,23 +15,21 @@ Shapes: parameters (..., 4) in the order of `OUTCOMES`; draws (S, ..., 4). Every
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.axes import PRNGKey, any_engine
+from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import PriorError
+from bayes_assess.models._bases import Dirichlet
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
-from bayes_assess.models._numerics.dirichlet_sampling import log_multivariate_beta, others, sample_dirichlet
-from bayes_assess.models.belief import pool_shares
 from bayes_assess.models.program_items import items_of
 
 OUTCOMES = ("both", "first", "second", "neither")
@@ -73,7 +71,7 @@ def program(groups: Int[Array, " N"], outcomes: Int[Array, " N"] | None = None, 
 
 @partial(register_dataclass, data_fields=["alpha"], meta_fields=[])
 @dataclass(frozen=True)
-class PairedOutcomes:
+class PairedOutcomes(Dirichlet):
     """Dirichlet distribution of the four outcomes of an item: a prior, or the posterior after `update`.
 
     Parameters
@@ -91,8 +89,6 @@ class PairedOutcomes:
     """
 
     alpha: FloatOutcomes
-
-    on_any_engine: ClassVar[bool] = True
 
     @classmethod
     @any_engine
@@ -136,21 +132,6 @@ class PairedOutcomes:
         alpha = np.asarray(self.alpha)
         return PairedOutcomes(alpha.sum() * possible * alpha / (possible * alpha).sum(-1, keepdims=True))
 
-    @any_engine
-    def update(self, counts: IntOutcomes) -> PairedOutcomes:
-        """Add sufficient statistics: labelled items with every outcome, (..., 4).
-
-        Examples
-        --------
-        >>> PairedOutcomes.from_prior().update([1, 0, 0, 2]).alpha.tolist()
-        [1.25, 0.25, 0.25, 2.25]
-        """
-        return replace(self, alpha=self.alpha + xp.asarray(counts).astype(xp.float64))
-
-    def update_counts(self, counts: IntOutcomes) -> PairedOutcomes:
-        """Add counts (..., 4) of outcomes: `update`."""
-        return self.update(counts)
-
     def program_arguments(self, counts: IntOutcomes | None = None) -> dict[str, Any]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
 
@@ -181,30 +162,6 @@ class PairedOutcomes:
         return {"groups": groups, "outcomes": outcomes, "alpha": alpha}
 
     @any_engine
-    def update_at_mean(self, n: Int[Array, "*batch"]) -> PairedOutcomes:
-        """Imagine `n` more labels of every group, (...), that come back at the posterior mean.
-
-        Examples
-        --------
-        >>> PairedOutcomes.from_prior(4.0).update_at_mean(8).alpha.tolist()
-        [3.0, 3.0, 3.0, 3.0]
-        """
-        return replace(self, alpha=self.alpha + xp.asarray(n, xp.float64)[..., None] * self.mean)
-
-    @property
-    @any_engine
-    def mean(self) -> FloatOutcomes:
-        """Posterior mean alpha / A of every outcome's probability, A the sum of alpha, (..., 4)."""
-        return self.alpha / self.alpha.sum(-1, keepdims=True)
-
-    @property
-    @any_engine
-    def variance(self) -> FloatOutcomes:
-        """Posterior variance m (1 - m) / (A + 1) of every outcome's probability, (..., 4)."""
-        total = self.alpha.sum(-1, keepdims=True)
-        return (self.alpha / total) * ((total - self.alpha) / total) / (total + 1)
-
-    @any_engine
     def quantile(self, level: Any) -> FloatOutcomes:
         """Quantile of every probability at one level, (..., 4), or at (L,) of them, (L, ..., 4).
 
@@ -215,54 +172,6 @@ class PairedOutcomes:
         level = level.reshape(level.shape + (1,) * a.ndim)
         inside = beta_quantile(level, xp.where(a > 0, a, 1.0), xp.where(b > 0, b, 1.0))
         return xp.where(a > 0, xp.where(b > 0, inside, 1.0), 0.0)  # impossible and certain outcomes
-
-    @any_engine
-    def beta_marginals(self) -> tuple[FloatOutcomes, FloatOutcomes]:
-        """Return alpha_j and the sum of the others; see `belief.beta_marginals`."""
-        alpha = xp.asarray(self.alpha)
-        return alpha, others(alpha)
-
-    @any_engine
-    def pool_draws(
-        self, key: PRNGKey, n: int, counts: IntOutcomes, sizes: Int[np.ndarray, "*cells"]
-    ) -> Float[np.ndarray, "S *shape"]:
-        """Draw `n` times the shares of outcomes in a pool of `sizes` items, of which `counts` (..., 4) are labelled."""
-        key_theta, key_rest = engine.random.split(key)
-        return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
-
-    @any_engine
-    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch 4"]:
-        """Draw `n` independent distributions of the outcomes, shape (n, ..., 4).
-
-        Draws of `dtype` 32-bit floats cost less than half, and do for ranking groups (see `BetaBernoulli.sample`).
-
-        Examples
-        --------
-        >>> import jax
-        >>> PairedOutcomes.from_prior().sample(jax.random.key(0), 5).shape
-        (5, 4)
-        """
-        return sample_dirichlet(key, n, xp.asarray(self.alpha, dtype))
-
-    @any_engine
-    def log_prob(self, theta: FloatOutcomes) -> FloatBatch:
-        """Log density at probabilities `theta` (..., 4) that sum to 1, as (...)."""
-        return engine.xlogy(self.alpha - 1, xp.asarray(theta, xp.float64)).sum(-1) - log_multivariate_beta(
-            xp.asarray(self.alpha)
-        )
-
-    @any_engine
-    def log_marginal(self, counts: IntOutcomes) -> FloatBatch:
-        """Log probability of a sequence of labels with these counts (..., 4), theta integrated out, as (...).
-
-        Examples
-        --------
-        >>> import math
-        >>> round(math.exp(PairedOutcomes.from_prior().log_marginal([0, 1, 0, 0])), 6)
-        0.25
-        """
-        posterior = self.update(counts)
-        return log_multivariate_beta(xp.asarray(posterior.alpha)) - log_multivariate_beta(xp.asarray(self.alpha))
 
 
 def outcomes_of(first: np.ndarray, second: np.ndarray, labels: np.ndarray) -> Int[np.ndarray, " N"]:

@@ -272,6 +272,11 @@ class RatingLabels:
         gamma = rng.standard_gamma(kappa[h][:, None, None] * base + counts)
         return gamma / np.maximum(gamma.sum(-1, keepdims=True), 1e-300)
 
+    def completed(self, rng: np.random.Generator, wrong: Int[np.ndarray, "n K"]) -> Int[np.ndarray, "n K C"]:
+        """Draw the labels of so many more items of every cell, on the host."""
+        theta = self.drawn(rng, len(wrong))
+        return rng.multinomial(wrong, theta / np.maximum(theta.sum(-1, keepdims=True), 1.0))
+
     def _log_joint(self) -> tuple[Float[Array, "T H"], Float[Array, "T G H"], Float[Array, "G 1 H"]]:
         """Compute the log probability of (a_0, tau) and h with all labels, and of those of every group given them.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
-from bayes_assess.models.belief import Belief, merge_columns, pool_shares
+from bayes_assess.models._bases import Sampled
+from bayes_assess.models.belief import Belief, merge_columns
 
 _LEAST = 1e-300  # probability
 _DRAWS = 2000  # of a belief that has a closed form for nothing
@@ -25,7 +26,7 @@ _DRAWS = 2000  # of a belief that has a closed form for nothing
 
 @partial(register_dataclass, data_fields=["draws", "log_weight"], meta_fields=[])
 @dataclass(frozen=True)
-class SampledBelief:
+class SampledBelief(Sampled):
     """Weighted posterior draws of the outcome probabilities of K cells.
 
     Parameters
@@ -46,8 +47,6 @@ class SampledBelief:
 
     draws: Float[Array, "S K *O"] | Float[np.ndarray, "S K *O"]
     log_weight: Float[Array, "*batch S"] | Float[np.ndarray, "*batch S"]
-
-    on_any_engine: ClassVar[bool] = True
 
     @property
     @any_engine
@@ -110,14 +109,6 @@ class SampledBelief:
         chosen = engine.vmap(lambda row, u: xp.searchsorted(row, row[-1] * u, side="right"))(flat, u)
         chosen = xp.minimum(chosen, flat.shape[-1] - 1).T.reshape(n, *upto.shape[:-1])
         return xp.asarray(self.draws)[chosen]
-
-    @any_engine
-    def pool_draws(
-        self, key: PRNGKey, n: int, counts: Int[np.ndarray, "*batch K O"], sizes: Int[np.ndarray, " K"]
-    ) -> Float[np.ndarray, "N *batch K *O"]:
-        """Draw `n` of the draws, and what the unlabelled items of the cells show under them."""
-        key_theta, key_rest = engine.random.split(key)
-        return pool_shares(key_rest, np.asarray(self.sample(key_theta, n)), counts, sizes)
 
     def merged(self, level: Int[np.ndarray, "K C"], n_levels: int) -> SampledBelief:
         """Count labels of equal level as one outcome, row by row."""

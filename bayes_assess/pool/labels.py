@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -233,6 +234,36 @@ def check_unlabelled(known: Int[np.ndarray, " n"], ids: np.ndarray, done: str) -
             f"Item {show(ids[i])} has a label and cannot be {done}; nothing was changed. Leave it out, or correct its "
             "label."
         )
+
+
+def read_labels(
+    space: Any,
+    ids: Any,
+    labels: Any,
+    find: Callable[[np.ndarray], Int[np.ndarray, " n"]],
+    known: Callable[[Int[np.ndarray, " n"]], Int[np.ndarray, " n"]],
+    *,
+    correcting: bool = False,
+) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]:
+    """Read labels (n,) of items by their ids: positions (m,) of those that have one, each once, and its codes (m,).
+
+    `find` gives positions by ids, and `known` the codes that items there have already, negative where there is none.
+    Labels that are correcting take the place of those, and contradict none.
+
+    Raises
+    ------
+    LabelError
+        If a label is none of the space's, contradicts another one of the same item, or corrects none.
+    """
+    ids, labels = space.labelled_only(ids, labels)
+    if not len(ids):
+        return np.zeros(0, np.intp), np.zeros(0, np.int64)
+    items = find(ids)
+    before = known(items)
+    if correcting:
+        check_labelled(before, ids)
+        before = np.full(len(items), -1)
+    return check_consistent(before, items, space.codes(labels, ids), ids, space)
 
 
 def check_consistent(

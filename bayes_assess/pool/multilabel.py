@@ -84,6 +84,11 @@ class MultiLabelPool(Pool):
     multilabel = True
     indicators: Bool[np.ndarray, "M C"]
 
+    @staticmethod
+    def is_asked_for(*, multilabel: bool = False, bounds: Any = None, **options: Any) -> bool:
+        """Whether items may have several labels."""
+        return multilabel and bounds is None
+
     def __init__(
         self,
         scores: Any = None,

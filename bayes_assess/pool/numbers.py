@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -12,66 +11,14 @@ import numpy as np
 from bayes_assess._tools.arrays import first_true, frozen, missing_mask, values_of
 from bayes_assess._tools.arrays import show as shown
 from bayes_assess._tools.row_numbers import row_no
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Float
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._columns import check_groups, check_show
 from bayes_assess.pool._ids import check_ids
-from bayes_assess.pool.numeric import NumericLabels, as_numbers, number_end
+from bayes_assess.pool.number_labels import NumberLabels, are_finite, as_numbers, number_end
 from bayes_assess.pool.pool import Pool
 
 _NO_CLASSES = np.zeros(0)
-
-
-@dataclass(frozen=True, eq=False)
-class NumberLabels(NumericLabels):
-    """Labels that are numbers, none of them rounded.
-
-    Every distinct number that is told gets a code, 0, 1, ... in the order of first occurrence, so that sessions handle
-    one integer per item as they do for classes.
-
-    Parameters
-    ----------
-    classes : ndarray (0,)
-        None.
-    declared : bool
-        Always true.
-    lowest, highest : float
-        Bounds, which may be infinite.
-
-    Examples
-    --------
-    >>> space = NumberLabels(np.zeros(0), True, 0.0, np.inf)
-    >>> codes = space.codes([7.25, "3.5", 7.25])
-    >>> codes.tolist(), space.names(codes).tolist()
-    ([0, 1, 0], [7.25, 3.5, 7.25])
-    """
-
-    _codes: dict[float, int] = field(default_factory=dict, init=False, repr=False)
-
-    def names(self, codes: Any) -> Float[np.ndarray, "*n"]:
-        """Return the numbers that codes stand for."""
-        return self.told()[codes]
-
-    def told(self) -> Float[np.ndarray, " n"]:
-        """Return the distinct numbers told so far, in the order of their codes."""
-        return np.fromiter(self._codes, np.float64, len(self._codes))
-
-    def adopt(self, told: np.ndarray) -> bool:
-        """Let codes stand for the numbers for which they stood elsewhere; False if they stand for others here."""
-        numbers = told.tolist()
-        if any(one != other for one, other in zip(self._codes, numbers, strict=False)):
-            return False
-        self._codes.update({number: code for code, number in enumerate(numbers)})
-        return True
-
-    def _coded(self, values: np.ndarray) -> tuple[Int[np.ndarray, " n"], int | None]:
-        numbers = as_numbers(values) + 0.0  # no negative zero
-        wrong = ~(np.isfinite(numbers) & (numbers >= self.lowest) & (numbers <= self.highest))
-        at = first_true(wrong)
-        if at is not None:
-            return np.zeros(len(numbers), np.int32), at
-        codes = [self._codes.setdefault(number, len(self._codes)) for number in numbers.tolist()]
-        return np.array(codes, np.int32), None
 
 
 class NumberPool(Pool):
@@ -125,6 +72,11 @@ class NumberPool(Pool):
     spread: Float[np.ndarray, " M"] | None
     bounds: tuple[float, float]
 
+    @staticmethod
+    def is_asked_for(*, multilabel: bool = False, bounds: Any = None, **options: Any) -> bool:
+        """Whether labels are numbers that are not bounded on both sides."""
+        return bounds is not None and not are_finite(bounds)
+
     def __init__(
         self,
         scores: Any = None,
@@ -141,7 +93,7 @@ class NumberPool(Pool):
         multilabel: bool = False,
     ) -> None:
         refuse_unfit(confidence=confidence, classes=classes, multilabel=multilabel or None)
-        if step is not None:
+        if step is not None:  # `NumericPool` keeps its own to itself
             raise PoolError("A step rounds labels between finite bounds; leave it out, or give both bounds.")
         lowest, highest = number_end(bounds, 0), number_end(bounds, 1)
         numbers = checked_numbers(predictions, "prediction", lowest, highest)

@@ -112,6 +112,7 @@ class PairPool(Pool):
     ([-1.0, 0.0, 1.0], [-1])
     """
 
+    paired = True
     whole: Pool
     pairs: Pairs
     differences: Float[np.ndarray, " D"]

@@ -15,7 +15,6 @@ import numpy as np
 from bayes_assess._tools.arrays import frozen
 from bayes_assess._tools.seeds import sequence
 from bayes_assess._tools.shapes import Float, Int, UInt
-from bayes_assess.pool.pool import Pool
 
 
 @runtime_checkable
@@ -97,13 +96,13 @@ class ArraySource:
     (array([8]), array([1]), array([0]), array([1]))
     """
 
-    pool: Pool
+    pool: Any  # which makes its sources, so that this file knows none
     codes: UInt[np.ndarray, " M"]
     order: Int[np.ndarray, " M"]
     starts: Int[np.ndarray, " K"]
 
     @classmethod
-    def shuffled(cls, pool: Pool, codes: np.ndarray, sizes: Int[np.ndarray, " K"], seed: int) -> ArraySource:
+    def shuffled(cls, pool: Any, codes: np.ndarray, sizes: Int[np.ndarray, " K"], seed: int) -> ArraySource:
         """Put the items of each cell in a random order; see `random_order`."""
         order = frozen(random_order(codes, len(sizes), seed))
         return cls(pool, codes, order, frozen(np.cumsum(sizes) - sizes))

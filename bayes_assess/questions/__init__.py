@@ -11,10 +11,12 @@ from bayes_assess.questions._base import Question as Question
 from bayes_assess.questions._comparison import Comparison as Comparison
 from bayes_assess.questions._extremes import ExtremeQuestion as ExtremeQuestion
 from bayes_assess.questions._extremes import mean_reciprocal_rank as mean_reciprocal_rank
+from bayes_assess.questions._score_prior import ScorePrior as ScorePrior
 from bayes_assess.questions._setting import Setting as Setting
 from bayes_assess.questions.accuracy import GroupAccuracy as GroupAccuracy
 from bayes_assess.questions.accuracy import LeastAccurate as LeastAccurate
 from bayes_assess.questions.accuracy import MostAccurate as MostAccurate
+from bayes_assess.questions.best import Best as Best
 from bayes_assess.questions.calibration import Calibration as Calibration
 from bayes_assess.questions.calibration import LeastCalibrated as LeastCalibrated
 from bayes_assess.questions.calibration_comparison import TwoCalibrations as TwoCalibrations
@@ -27,7 +29,6 @@ from bayes_assess.questions.mean import Mean as Mean
 from bayes_assess.questions.measure_comparison import MeasureComparison as MeasureComparison
 from bayes_assess.questions.measure_pairs import MeasurePairs as MeasurePairs
 from bayes_assess.questions.metric import Metric as Metric
-from bayes_assess.questions.metric import ScorePrior as ScorePrior
 from bayes_assess.questions.multilabel_metric import MultiLabelMetric as MultiLabelMetric
 from bayes_assess.questions.numeric_metric import NumericMetric as NumericMetric
 from bayes_assess.questions.paired_comparison import PairedComparison as PairedComparison
@@ -53,6 +54,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         Calibration,
         LeastCalibrated,
         Compare,
+        Best,
         Metric,
         PRCurve,
         PrecisionCurve,

@@ -15,6 +15,7 @@ from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
+from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.models.belief import Belief, beta_marginals
 from bayes_assess.pool.cells import Cells, label_counts
 from bayes_assess.pool.pool import Pool
@@ -59,7 +60,10 @@ class Question(ABC):
         "right": 0.95,
     }
     quantity: ClassVar[str]  # what is estimated, as a noun
+    asks: ClassVar[str] = "{name}?"  # as a sentence, with words of `results._in_words`
+    titled: ClassVar[str] = "{name}"  # as the title of a figure or a table
     low_is_worst: ClassVar[bool] = False
+    sign: ClassVar[int] = 0  # of questions about extremes: `sign` times the value is greatest there
     multilabel: ClassVar[bool] = False  # True: of items that may have several labels each
     numeric: ClassVar[bool] = False  # True: of labels that are numbers as they are told
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # of the labels that it can be answered from
@@ -303,6 +307,10 @@ class Question(ABC):
     def result_fields(self, pool: Pool) -> dict[str, Any]:
         """Return what the result needs to know of the pool beside cells and counts, fields of its class."""
         return {}
+
+    def order_of(self, pool: Pool, cells: Cells, labels: Int[np.ndarray, " M"]) -> ScoreOrder | None:
+        """Return where items with these labels stand in the order of the scores, if that is what is measured."""
+        return None
 
     def group_sizes(self, cells: Cells) -> Int[np.ndarray, " G"] | None:
         """Count the items of every group that is asked about, None if these are no groups."""

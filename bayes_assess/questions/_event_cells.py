@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -118,7 +119,7 @@ def event_cells(
     joint = Partition(cell.astype(np.min_scalar_type(len(found) - 1)), names, blocks.description, note=blocks.note)
     plain = cells(pool, joint, seed=seed)
     measure = CellMeasure(
-        table=table,  # pyright: ignore[reportArgumentType] - the two have the same methods
+        table=table,
         attribute=attributes[kind].astype(np.int64),
         block=block.astype(np.int64),
         size=plain.sizes,
@@ -141,3 +142,22 @@ def event_cells(
         coordinates = with_votes(coordinates, subject.votes, cell, pool.multiplicity)
     events = CellEvents(subject, coordinates, *about)
     return EventCells(**vars(plain), measure=measure, events=events)
+
+
+def crossed_losses(
+    codes: Int[np.ndarray, " M"], table: Any, blocks: Partition, name: str
+) -> tuple[Partition, Int[np.ndarray, " K"], Int[np.ndarray, " K"]]:
+    """Cut items by what their losses depend on and by blocks; return attribute and block of every group, too."""
+    attributes = Partition(codes, np.arange(table.n_attributes), "losses")
+    both = blocks.codes.astype(np.int64) * table.n_attributes + codes
+    found, cell = distinct_codes(both, blocks.n_groups * table.n_attributes)
+    block, attribute = np.divmod(found.astype(np.int64), table.n_attributes)
+    names = np.array([str(blocks.names[b]) for b in block]) if blocks.n_groups > 1 else attribute.astype(str)
+    joint = Partition(
+        cell.astype(np.min_scalar_type(len(found) - 1)),
+        names,
+        blocks.description if blocks.n_groups > 1 else name,
+        note=blocks.note,
+        parts=(blocks, attributes),
+    )
+    return joint, attribute, block

@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.shapes import Bool, Float, Int
-from bayes_assess.measures import LossTable, Measure, PRCurve, PRCurveTable, RankingTable
+from bayes_assess.measures import (
+    MEASURES,
+    MULTILABEL_MEASURES,
+    LossTable,
+    Measure,
+    PRCurve,
+    PRCurveTable,
+    RankingTable,
+)
 from bayes_assess.measures._losses import DenseLosses
 from bayes_assess.models.calibration_curve import Coordinates
 from bayes_assess.models.curve_members import (
@@ -124,9 +132,12 @@ def has_event(specs: tuple[Any, ...], positive: int | None, n_systems: int, n_cl
     return _about_positive(specs, positive, n_classes) or (_about_agreement(specs) and n_systems < 2)
 
 
-def can_believe(specs: tuple[Any, ...], n_classes: int) -> bool:
-    """Tell whether a belief on labels can answer these measures: they depend on predictions and labels alone."""
-    return n_classes <= MOST_CLASSES and all(_is_plain(one, n_classes) for one in specs)
+def can_believe(specs: tuple[Any, ...], n_classes: int, n_systems: int = 0) -> bool:
+    """Tell whether a belief on labels can answer these measures: they depend on predictions and labels alone.
+
+    It tells wrong predictions of one system apart, not which of several systems is right where they differ.
+    """
+    return n_systems < 2 and n_classes <= MOST_CLASSES and all(_is_plain(one, n_classes) for one in specs)
 
 
 def _is_plain(one: Any, n_classes: int) -> bool:
@@ -281,3 +292,9 @@ def rating_labels(
     if few:
         return RatingLabels.from_prior(x, pool.n_classes, group)
     return ValuedLabels.from_prior(x, values, group, sizes)
+
+
+def of_label_sets(measure: Any) -> bool:
+    """Whether some name is one of measures of items with several labels each, and of no other."""
+    names = [str(one).removesuffix("_score") for one in (measure if isinstance(measure, list | tuple) else [measure])]
+    return any(one in MULTILABEL_MEASURES and one not in MEASURES for one in names)

@@ -16,6 +16,7 @@ from bayes_assess.questions._base import Question
 class ExtremeQuestion(Question):
     """Which m groups have the most extreme value? `sign` times the value is greatest there."""
 
+    asks: ClassVar[str] = "Which {groups}{by} {are} the {adjective}?"
     m: int
     sign: ClassVar[int]
     adjective: ClassVar[str]

@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.joint_draws import joined_draws
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure
+from bayes_assess.estimators.verdicts import interval_quantiles
 from bayes_assess.measures import Measure, combine, mean_of, table_for
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._class_values import checked_values, class_values
 from bayes_assess.questions._events import Subject
-from bayes_assess.questions.metric import Metric
+from bayes_assess.questions.metric import Metric, cells_table
+
+_N_DRAWS = 512  # that the estimates of a simulated campaign stand for
 
 
 class MeasuresCompared(Metric):
@@ -74,6 +79,16 @@ class MeasuresCompared(Metric):
         if is_mean(self.measure) and not subject.decides:
             subject = replace(subject, values=class_values(self.values, pool))
         return subject, ranked
+
+    def _study_draws(self, campaigns: Any) -> Float[np.ndarray, "R B n k"]:
+        """Joint draws of the posterior, or those that estimates stand for: independent of each other."""
+        record = campaigns.record
+        if isinstance(record, PosteriorMeasure):
+            return record.draws
+        quantiles = interval_quantiles(record, cells_table(campaigns.cells).ranges)
+        flat = quantiles.reshape(-1, *quantiles.shape[-2:])
+        draws = np.stack([joined_draws(one, None, _N_DRAWS, seed) for seed, one in enumerate(flat)])
+        return draws.reshape(*quantiles.shape[:-2], *draws.shape[1:])
 
     def _shown(self, *names: str) -> str:
         """Write the question as it was asked."""

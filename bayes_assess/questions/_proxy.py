@@ -20,6 +20,7 @@ class LabelMean(Metric):
     """The mean over the items, or over those of every group, of a number that the label alone decides."""
 
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
+    judges: tuple[str, ...] | None
 
     def __init__(self, measure: Any, positive: Any, by: str | None, judges: Any):
         if by is not None and not isinstance(by, str):
@@ -48,17 +49,16 @@ class LabelMean(Metric):
 
     def judges_of(self, pool: Pool) -> tuple[str, ...]:
         """Names of the systems whose predictions count beside the pool's own, or raise QuestionError."""
-        judges: Any = self.judges  # type: ignore[attr-defined]
-        if judges is None:
+        if self.judges is None:
             return tuple(pool.systems)
-        for name in judges:
+        for name in self.judges:
             if name not in pool.systems:
                 known = listing(list(pool.systems)) or "none"
                 raise QuestionError(
                     f"The pool has no system {show(name)} to be a further judge; it has {known}. Pass the judge's "
                     "verdicts to the pool as systems={...}."
                 )
-        return judges
+        return self.judges
 
     def _subject(self, pool: Pool) -> tuple[Subject, Any]:
         return subject_of(pool, combine(self.measure), self._positive_of_event(pool), self.judges_of(pool), self.by)

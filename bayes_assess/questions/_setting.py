@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -52,8 +52,8 @@ class Setting(NamedTuple):
         >>> setting.reward.stochastic, setting.cells.measure.stochastic
         (True, True)
         """
-        cells: Any = self.cells
-        measure: Any = replace(self.reward, stochastic=True)  # type: ignore[type-var] - of those that can
+        cells, reward = cast("tuple[Any, Any]", (self.cells, self.reward))  # of a measure
+        measure = replace(reward, stochastic=True)
         return self._replace(cells=replace(cells, measure=measure), reward=measure)
 
     @property

@@ -55,6 +55,7 @@ class GroupAccuracy(Question):
     [0.85, 0.7]
     """
 
+    asks: ClassVar[str] = "How accurate is the system{of_every}?"
     by: Any = "prediction"
     target: str = field(default="pool", kw_only=True)
     covariates: Sequence[str] = field(default=(), kw_only=True)

@@ -212,6 +212,7 @@ class Calibration(_CalibrationQuestion):
     0.0
     """
 
+    asks: ClassVar[str] = "How well is the confidence calibrated{of_every}?"
     bins: Any = 10
     by: Any = None
     target: str = field(default="pool", kw_only=True)

@@ -47,6 +47,7 @@ class TwoCalibrations(GroupPair, _CalibrationQuestion):
     of either error lie above it, the more the better calibrated the group, so that verdicts lean to equivalence.
     """
 
+    asks: ClassVar[str] = "Which has the greater calibration error, {first} or {second}?"
     by: Any
     rope: float
     first: Any

@@ -122,6 +122,7 @@ class ConfusionMatrix(Question):
     [[0.5, 0.5], [0.0, 1.0]]
     """
 
+    asks: ClassVar[str] = "Which labels do the items of every predicted class have?"
     cost: Any = None
     target: str = field(default="pool", kw_only=True)
 

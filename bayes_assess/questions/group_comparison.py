@@ -64,6 +64,7 @@ class _GroupComparison(Comparison):
 class TwoGroups(GroupPair, _GroupComparison):
     """Which of two groups is more accurate? Made by `Compare`."""
 
+    asks: ClassVar[str] = "Is {first} or {second} more accurate?"
     first: Any
     second: Any
 
@@ -111,6 +112,7 @@ class TwoGroups(GroupPair, _GroupComparison):
 class AllPairs(_GroupComparison):
     """Which groups are more accurate than which? Made by `Compare`."""
 
+    asks: ClassVar[str] = "Which groups{by} are more accurate than which?"
     designs: ClassVar[tuple[str, ...] | None] = ("thompson", "top_two", "epsilon_greedy", "random", "random_group")
 
     def check(self, cells: Cells) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -54,6 +54,9 @@ class Mean(LabelMean):
     (3.0, 3.75, 0.75)
     """
 
+    titled: ClassVar[str] = "Mean of the labels{by}"
+    values: Any
+
     def __init__(
         self,
         values: Mapping[Any, float] | Sequence[float] | None = None,
@@ -80,7 +83,7 @@ class Mean(LabelMean):
         >>> ba.Mean({"bad": 0, "fair": 1, "good": 4}).values_of(pool).tolist()  # classes are in order: bad, fair, good
         [0.0, 1.0, 4.0]
         """
-        return class_values(self.values, pool)  # type: ignore[attr-defined]
+        return class_values(self.values, pool)
 
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
         """Return what the loss of every item depends on, and the table of losses."""
@@ -112,5 +115,5 @@ class Mean(LabelMean):
         return {"items": count(group, n, times), "judged": judged, "values": values, "group": group}
 
     def __repr__(self) -> str:
-        shown = f"values={self.values!r}, by={self.by!r}, judges={self.judges!r}"  # type: ignore[attr-defined]
+        shown = f"values={self.values!r}, by={self.by!r}, judges={self.judges!r}"
         return f"Mean({shown})"

@@ -27,6 +27,8 @@ class MeasureComparison(MeasuresCompared):
     The only output is the difference D, first less second, so that designs choose what tells about D.
     """
 
+    asks: ClassVar[str] = "Has {first} or {second} the higher {measure}?"
+    titled: ClassVar[str] = "{measure} of {first} less {second}"
     first: Any
     second: Any
 

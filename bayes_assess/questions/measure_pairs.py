@@ -11,16 +11,13 @@ import numpy as np
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.joint_draws import joined_draws
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure
-from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of
+from bayes_assess.estimators.verdicts import region_masses, region_of
 from bayes_assess.measures import LOSSES, combine
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._measures_compared import MeasuresCompared
-from bayes_assess.questions.metric import MetricCells, cells_table
+from bayes_assess.questions.metric import MetricCells
 
 _ROUNDING = 1e-9  # of differences that are exactly the rope
-_N_DRAWS = 512  # that the estimates of a simulated campaign stand for
 
 
 class MeasurePairs(MeasuresCompared):
@@ -29,6 +26,8 @@ class MeasurePairs(MeasuresCompared):
     The outputs are the measures of all groups; designs that can choose what tells about their differences.
     """
 
+    asks: ClassVar[str] = "Which groups{by} have a higher {measure} than which?"
+    titled: ClassVar[str] = "{measure}, all pairs{by}"
     quantity: ClassVar[str] = "measure"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"right": False, "best": False, "error": True}
     goals: ClassVar[Mapping[str, float]] = {"right": 0.95, "best": 0.95, "error": 0.05}
@@ -71,16 +70,6 @@ class MeasurePairs(MeasuresCompared):
         best = np.isclose(truth[found], (sign * truth).max() * sign, rtol=0, atol=_ROUNDING)
         error = np.abs(value[..., first] - value[..., second] - (truth[first] - truth[second])).mean(-1)
         return {"right": right, "best": best.astype(float), "error": error}
-
-    def _study_draws(self, campaigns: Any) -> Float[np.ndarray, "R B n k"]:
-        """Joint draws of the posterior, or those that estimates stand for: of groups without an item in common."""
-        record = campaigns.record
-        if isinstance(record, PosteriorMeasure):
-            return record.draws
-        quantiles = interval_quantiles(record, cells_table(campaigns.cells).ranges)
-        flat = quantiles.reshape(-1, *quantiles.shape[-2:])
-        draws = np.stack([joined_draws(one, None, _N_DRAWS, seed) for seed, one in enumerate(flat)])
-        return draws.reshape(*quantiles.shape[:-2], *draws.shape[1:])
 
     def __repr__(self) -> str:
         return self._shown("by")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,20 +11,16 @@ import numpy as np
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.lazy import jax, jnp
-from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs import WEIGHTED
-from bayes_assess.errors import PriorError, QuestionError
+from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, widened
 from bayes_assess.estimators.score_order import ScoreOrder, score_order
 from bayes_assess.measures import (
-    MEASURES,
-    MULTILABEL_MEASURES,
     Measure,
     MultiLabelMeasure,
-    RealMeasures,
     combine,
     curve_scores,
     pool_value,
@@ -33,29 +28,16 @@ from bayes_assess.measures import (
     table_for,
 )
 from bayes_assess.pool.cells import Cells, cells
-from bayes_assess.pool.counting import add_up, distinct_codes
-from bayes_assess.pool.groups import Partition, block_means, partition
+from bayes_assess.pool.groups import Partition, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
 from bayes_assess.questions._base import Question
-from bayes_assess.questions._event_cells import EventCells, MetricCells, event_cells
-from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, subject_of
+from bayes_assess.questions._event_cells import EventCells, MetricCells, crossed_losses, event_cells
+from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, of_label_sets, subject_of
+from bayes_assess.questions._score_prior import ScorePrior, event_prior, score_prior
 
+_OPTIONS = ("positive", "systems", "by", "average")
 _F_MEASURES = {"precision": 1.0, "recall": 0.0, "f1": 0.5}
-
-
-@partial(register_dataclass, data_fields=["mean"], meta_fields=[])
-@dataclass(frozen=True)
-class ScorePrior:
-    """What is believed of the labels of every cell before any label.
-
-    Parameters
-    ----------
-    mean : (K, C)
-        Probability of every label; rows sum to 1.
-    """
-
-    mean: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +68,8 @@ class Metric(Question):
     0.666666666667
     """
 
+    asks: ClassVar[str] = "How high {are} {measures}{of_systems}{of_every}?"
+    titled: ClassVar[str] = "{measures}{of_systems}{by}"
     measure: Any
     positive: Any = None
     systems: str | Sequence[str] = field(default=(), kw_only=True)
@@ -96,6 +80,7 @@ class Metric(Question):
     default_design: ClassVar[str] = "variance_reduction"
     default_designs: ClassVar[tuple[str, ...]] = ("passive", "variance_reduction")
     is_curve: ClassVar[bool] = False
+    _forms: ClassVar[list[type[Metric]]] = []
     oracles: ClassVar[tuple[str, ...]] = ("deterministic", "stochastic")
     quantity: ClassVar[str] = "measure"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"mse": True, "bias": True, "divergence": True}
@@ -106,7 +91,7 @@ class Metric(Question):
         if isinstance(given, MultiLabelMeasure):
             one, *more = given.outputs
             object.__setattr__(self, "measure", [one, *more] if more else one)
-        if not isinstance(given, MultiLabelMeasure) and not _of_label_sets(given):
+        if not isinstance(given, MultiLabelMeasure) and not of_label_sets(given):
             combine(given)  # a name that does not exist is refused at once
         if isinstance(self.systems, str):
             object.__setattr__(self, "systems", (self.systems,))
@@ -115,6 +100,16 @@ class Metric(Question):
     def name(self) -> str:
         """What the question is called."""
         return f"{type(self).__name__}({', '.join(one.name for one in combine(self.measure))})"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "serves" in vars(cls):
+            Metric._forms.append(cls)
+
+    @staticmethod
+    def serves(question: Metric, pool: Pool) -> bool:
+        """Whether a question has this form on a pool; every form of measures of other labels than classes says so."""
+        return False
 
     def for_pool(self, pool: Pool) -> Metric:
         """Return the question, or the `MultiLabelMetric` or `NumericMetric` that it is on this pool.
@@ -128,18 +123,10 @@ class Metric(Question):
         >>> ba.Metric("f1_samples").for_pool(pool)
         MultiLabelMetric(measure='f1_samples', positive=None, systems=(), by=None, average=None)
         """
-        if pool.multilabel and not self.is_curve:
-            from bayes_assess.questions.multilabel_metric import MultiLabelMetric  # which imports this module
-
-            return MultiLabelMetric(
-                self.measure, positive=self.positive, systems=self.systems, by=self.by, average=self.average
-            )
-        if pool.exact is not None and not _of_label_sets(self.measure) and RealMeasures.of(self.measure) is not None:
-            from bayes_assess.questions.numeric_metric import NumericMetric  # which imports this module
-
-            options = {name: getattr(self, name) for name in ("positive", "systems", "by", "average")}
-            return NumericMetric(self.measure, **options).for_pool(pool)
-        if _of_label_sets(self.measure):
+        form = next((form for form in self._forms if form.serves(self, pool)), None)
+        if form is not None:
+            return form(self.measure, **{name: getattr(self, name) for name in _OPTIONS}).for_pool(pool)
+        if of_label_sets(self.measure):
             raise QuestionError(
                 f"Measures of items with several labels each, such as {show(self.measure)}, need a pool of such items; "
                 "pass multilabel=True to the pool."
@@ -149,7 +136,7 @@ class Metric(Question):
 
     def _refuse_options(self, what: str, instead: str, but: tuple[str, ...] = ()) -> None:
         """Raise QuestionError if an option is given that measures of some kind of pool do not take."""
-        for option in ("positive", "systems", "by", "average"):
+        for option in _OPTIONS:
             value = getattr(self, option)
             if option not in but and value is not None and len(np.atleast_1d(value)):
                 raise QuestionError(f"Measures of {what} take no {option}; found {show(value)}. {instead}")
@@ -190,28 +177,16 @@ class Metric(Question):
         if isinstance(strata, RankStrata):
             subject, ranked = self._subject(pool)
             return event_cells(pool, subject, ranked, codes, table, strata, seed)
-        attributes = Partition(codes, np.arange(table.n_attributes), "losses")
-        blocks = _blocks(pool, strata)
-        both = blocks.codes.astype(np.int64) * table.n_attributes + codes
-        found, cell = distinct_codes(both, blocks.n_groups * table.n_attributes)
-        block, attribute = np.divmod(found, table.n_attributes)
-        names = np.array([str(blocks.names[b]) for b in block]) if blocks.n_groups > 1 else attribute.astype(str)
-        joint = Partition(
-            cell.astype(np.min_scalar_type(len(found) - 1)),
-            names,
-            blocks.description if blocks.n_groups > 1 else self.name,
-            note=blocks.note,
-            parts=(blocks, attributes),
-        )
+        joint, attribute, block = crossed_losses(codes, table, _blocks(pool, strata), self.name)
         plain = cells(pool, joint, seed=seed)
         measure = CellMeasure(
             table=table,
-            attribute=attribute.astype(np.int64),
-            block=block.astype(np.int64),
+            attribute=attribute,
+            block=block,
             size=plain.sizes,
             predicted=self._predicted(pool, plain),
             n_attributes=table.n_attributes,
-            n_blocks=blocks.n_groups,
+            n_blocks=joint.parts[0].n_groups,
             n_outcomes=pool.n_classes,
             positive=self._positive_code(pool),
             f_alpha=self.f_alpha,
@@ -236,7 +211,8 @@ class Metric(Question):
         if not self._is_believable(pool):
             raise QuestionError(
                 "Calibration curves, of design 'variance_reduction' and of 'poisson' with labels='curve', serve "
-                f"measures of predictions and labels, of up to {MOST_CLASSES} classes; {self.name} is none of them. "
+                f"measures of predictions and labels, of up to {MOST_CLASSES} classes, and of several systems those of "
+                f"two classes; {self.name} is none of them. "
                 "'adaptive' can serve it, and 'poisson' with labels='scores'."
             )
         return subject_of(pool, combine(self.measure), self._positive_of_event(pool), self.systems, self.by)
@@ -248,7 +224,7 @@ class Metric(Question):
     def _is_believable(self, pool: Pool) -> bool:
         specs = combine(self.measure)
         one = has_event(specs, self._positive_of_event(pool), len(self.systems), pool.n_classes)
-        return one or can_believe(specs, pool.n_classes)
+        return one or can_believe(specs, pool.n_classes, len(self.systems))
 
     def outcomes_on(self, cells: Cells, pool: Pool, items: Any, labels: Any) -> np.ndarray:
         """Take labels as they are, or whether they are the event that the cells are about."""
@@ -263,42 +239,10 @@ class Metric(Question):
         """Take the mean scores of every cell, or equal probabilities."""
         if isinstance(cells, EventCells):
             return self._event_prior(cells, prior, strength)
-        if strength is not None:
-            raise PriorError(f"{self.name} takes no prior_strength: the design decides what its prior is worth.")
-        if isinstance(prior, ScorePrior):
-            if np.shape(prior.mean) != (cells.n_cells, pool.n_classes):
-                raise PriorError(
-                    f"The prior has shape {np.shape(prior.mean)}; it needs a row per group of items and a column per "
-                    f"class, {(cells.n_cells, pool.n_classes)}."
-                )
-            wrong = np.argwhere(~((np.asarray(prior.mean) >= 0) & (np.asarray(prior.mean) <= 1 + 1e-6)))
-            if len(wrong):
-                cell, label = wrong[0].tolist()
-                raise PriorError(
-                    f"The prior's probabilities lie between 0 and 1; that of row {cell}, label {label} is "
-                    f"{float(np.asarray(prior.mean)[cell, label])!r}."
-                )
-            return prior
-        informative = pool.scores is not None or pool.confidence is not None
-        if prior not in (None, "informative", "uninformative"):
-            raise PriorError(f"{self.name} takes the prior 'informative' or 'uninformative'; found {show(prior)}.")
-        if prior == "informative" and not informative:
-            raise PriorError("The informative prior needs scores, and the pool has none.")
-        if prior == "uninformative" or not informative:
-            return ScorePrior(np.full((cells.n_cells, pool.n_classes), 1 / pool.n_classes))
-        return ScorePrior(_mean_scores(pool, cells))
+        return score_prior(self.name, pool, cells, prior, strength)
 
     def _event_prior(self, cells: EventCells, prior: Any, strength: float | None) -> ScorePrior:
-        """Return a placeholder: the belief has a prior of its own, and learns what the scores mean."""
-        if strength is not None or not (prior is None or (isinstance(prior, str) and prior == "learned")):
-            raise PriorError(
-                "Calibration curves, of design 'variance_reduction' and of 'poisson' with labels='curve', learn what "
-                "scores mean: they take no prior_strength, and no prior but 'learned'; found "
-                f"{show(prior if strength is None else strength)}. Fixed priors are for the other designs, such as "
-                "'adaptive'."
-            )
-        n_outcomes = cells.measure.n_outcomes
-        return ScorePrior(np.full((cells.n_cells, n_outcomes), 1 / n_outcomes))
+        return event_prior(cells, prior, strength)
 
     def reward(self, cells: Cells, prior: Any) -> CellMeasure:
         """Return what is estimated."""
@@ -352,9 +296,8 @@ class Metric(Question):
     def study_design_intervals(self, campaigns: Any) -> np.ndarray | None:
         """Return the intervals from random items alone, (R, B, *answer, 2); None where the design keeps none."""
         ends = getattr(campaigns.record, "design_interval", None)
-        if ends is None:
-            return None
-        return ends[..., 0, :] if self._is_scalar(cells_table(campaigns.cells)) else ends
+        of_one = self._is_scalar(cells_table(campaigns.cells))
+        return ends[..., 0, :] if ends is not None and of_one else ends
 
     def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each."""
@@ -420,9 +363,7 @@ class Metric(Question):
 
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
         """Return what the loss of every item depends on, and the table of losses."""
-        return table_for(
-            self.measure, pool, positive=self.positive, systems=self.systems, by=self.by, average=self.average
-        )
+        return table_for(self.measure, pool, **{name: getattr(self, name) for name in _OPTIONS})
 
     def _predicted(self, pool: Pool, cells: Cells) -> Float[np.ndarray, " K"]:
         """Whether the items of every cell are predicted positive."""
@@ -432,8 +373,7 @@ class Metric(Question):
         return (pool.predictions[cells.one_of_each()] == positive).astype(np.float64)
 
     def _positive_code(self, pool: Pool) -> int:
-        code = positive_code(pool, self.positive)
-        return -1 if code is None else code
+        return -1 if (code := positive_code(pool, self.positive)) is None else code
 
 
 def cells_table(cells: Cells) -> Any:
@@ -447,36 +387,11 @@ def _cell_measure(cells: Cells) -> CellMeasure:
     return cells.measure
 
 
-def _of_label_sets(measure: Any) -> bool:
-    """Whether some name is one of measures of items with several labels each, and of no other."""
-    names = [str(one).removesuffix("_score") for one in (measure if isinstance(measure, list | tuple) else [measure])]
-    return any(one in MULTILABEL_MEASURES and one not in MEASURES for one in names)
-
-
 def _binary(specs: Sequence[Any]) -> bool:
     return any(isinstance(one, Measure) and one.binary for one in specs)
 
 
 def _blocks(pool: Pool, strata: Any) -> Partition:
     """Cut the pool into strata, or leave it whole where no design asks for them."""
-    if strata is None:
-        return Partition(np.zeros(pool.n_rows, np.uint8), np.array(["all"]), "one stratum")
-    return partition(pool, strata)
-
-
-def _mean_scores(pool: Pool, cells: Cells) -> Float[np.ndarray, "K C"]:
-    """Mean probability of every label in every cell, as the scores have it."""
-    cell, times = cells.source.row_cells, pool.multiplicity
-    groups = Partition(cell, cells.names, cells.description)
-    if pool.scores is not None:
-        means = block_means(groups, pool.scores, times)
-        means = np.stack([1 - means, means], axis=-1) if means.ndim == 1 else means
-        return means / means.sum(-1, keepdims=True)
-    confidence = np.zeros((cells.n_cells, pool.n_classes))
-    assert pool.confidence is not None
-    pairs = cell * pool.n_classes + pool.predictions
-    rest = add_up(cell, 1 - pool.confidence, cells.n_cells, times)
-    own = add_up(pairs, pool.confidence, confidence.size, times).reshape(confidence.shape)
-    own_rest = add_up(pairs, 1 - pool.confidence, confidence.size, times).reshape(confidence.shape)
-    spread = (rest[:, None] - own_rest) / max(pool.n_classes - 1, 1)
-    return (own + spread) / np.maximum(cells.sizes, 1)[:, None]
+    whole = Partition(np.zeros(pool.n_rows, np.uint8), np.array(["all"]), "one stratum")
+    return whole if strata is None else partition(pool, strata)

@@ -21,7 +21,8 @@ from bayes_assess.pool.multilabel import MultiLabelPool
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.strata import Strata
 from bayes_assess.questions._event_cells import MetricCells
-from bayes_assess.questions.metric import Metric, ScorePrior
+from bayes_assess.questions._score_prior import ScorePrior
+from bayes_assess.questions.metric import Metric
 
 _DIGITS = 9  # of deviations, so that machines that round sums in another way cut the same strata
 _LAM = 0.9  # how far scores are trusted where no design says so
@@ -80,6 +81,11 @@ class MultiLabelMetric(Metric):
     def name(self) -> str:
         """What the question is called."""
         return f"Metric({', '.join(self.spec.outputs)})"
+
+    @staticmethod
+    def serves(question: Metric, pool: Pool) -> bool:
+        """Whether items of the pool may have several labels; curves are of one label each."""
+        return pool.multilabel and not question.is_curve
 
     def for_pool(self, pool: Pool) -> MultiLabelMetric:
         """Return the question itself, or raise QuestionError if items of this pool have one label each."""

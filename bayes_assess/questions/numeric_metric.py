@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -24,7 +24,9 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankStrata
 from bayes_assess.pool.strata import Strata
 from bayes_assess.questions._event_cells import MetricCells
-from bayes_assess.questions.metric import Metric, ScorePrior
+from bayes_assess.questions._events import of_label_sets
+from bayes_assess.questions._score_prior import ScorePrior
+from bayes_assess.questions.metric import Metric
 
 _MOST_GROUPS = 50  # that measures are told apart for
 _DIGITS = 9  # of deviations, so that machines that round sums in another way cut the same strata
@@ -48,6 +50,7 @@ class NumericMetric(Metric):
     0.5
     """
 
+    titled: ClassVar[str] = "{name}"
     numeric: ClassVar[bool] = True
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
     default_design: ClassVar[str] = "poisson"
@@ -79,6 +82,12 @@ class NumericMetric(Metric):
     def name(self) -> str:
         """What the question is called."""
         return f"Metric({', '.join(self.whole.outputs)})"
+
+    @staticmethod
+    def serves(question: Metric, pool: Pool) -> bool:
+        """Whether labels of the pool are numbers, and the measures are of these."""
+        known = pool.exact is not None and not of_label_sets(question.measure)
+        return known and RealMeasures.of(question.measure) is not None
 
     def for_pool(self, pool: Pool) -> NumericMetric:
         """Return the question itself, or raise QuestionError if labels of this pool are no numbers."""
@@ -113,12 +122,11 @@ class NumericMetric(Metric):
         """Return random items, and the default design."""
         return self.default_designs
 
-    def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
+    def cells(self, pool: Any, seed: int, strata: Any = None) -> MetricCells:
         """Collapse the pool into strata, by default of the deviations, or into one cell where a design asks for none.
 
         Where deviations are all alike, as nothing is known of the errors, it is the predictions that are cut.
         """
-        assert isinstance(pool, NumberPool)
         if isinstance(strata, RankStrata):
             raise QuestionError("Calibration curves are of classes; labels='curve' cannot serve measures of numbers.")
         h = item_deviations(pool, self.whole, None if self.by is None else _groups(pool, self.by)[1])
@@ -156,13 +164,13 @@ class NumericMetric(Metric):
     def losses_of(self, pool: NumberPool, items: Any, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
         """Return the losses of items with these labels, numbers; of groups, those of their own."""
         centre = _centre(pool, self.whole)
-        losses, spec = self.whole.losses(labels - centre, pool.numbers[items] - centre), self.spec
-        return losses if isinstance(spec, RealMeasures) else spec.grouped(losses, _groups(pool, str(self.by))[1][items])
+        losses, spec = self.whole.losses(labels - centre, pool.numbers[items] - centre), cast("Any", self.spec)
+        return losses if self.by is None else spec.grouped(losses, _groups(pool, str(self.by))[1][items])
 
     def losses_of_any(self, pool: NumberPool, items: Any, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
         """Return the losses that items with these labels would have in every group, (n G, D)."""
-        spec = self.spec
-        if isinstance(spec, RealMeasures):
+        spec: Any = self.spec
+        if self.by is None:
             return self.losses_of(pool, items, labels)
         centre = _centre(pool, self.whole)
         losses = self.whole.losses(labels - centre, pool.numbers[items] - centre)
@@ -174,9 +182,8 @@ class NumericMetric(Metric):
         codes, asked = exact.label_space.complete_codes(labels, exact.n_items), self.for_pool(exact)
         return asked._value(asked.full_counts(exact, None, codes, 2))
 
-    def full_counts(self, pool: Pool, cells: Any, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:
+    def full_counts(self, pool: Any, cells: Any, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:
         """Return the mean losses at full labels, (D,): cells do not tell what the labels are."""
-        assert isinstance(pool, NumberPool)
         return self.losses_of(pool, slice(None), pool.label_space.names(codes)).mean(0)
 
     def truth_of_counts(self, cells: Cells, full: Float[np.ndarray, " D"]) -> Float[np.ndarray, "..."]:
@@ -223,8 +230,8 @@ def believed_risk(
 
 def believed_losses(pool: NumberPool, question: NumericMetric) -> Float[np.ndarray, " D"]:
     """Return the `believed_risk` of a question, (D,) or of every group, flat."""
-    spec = question.spec
-    if isinstance(spec, RealMeasures):
+    spec: Any = question.spec
+    if question.by is None:
         return believed_risk(pool, spec)
     codes = _groups(pool, str(question.by))[1]
     of_groups = [np.flatnonzero(codes == g) for g in range(len(spec.names))]

@@ -63,12 +63,12 @@ class PairedComparison(MeasureComparison):
 
     def for_pool(self, pool: Pool) -> PairedComparison:
         """Return the question itself, or raise QuestionError if it cannot be asked of this pool."""
-        if not isinstance(pool, PairPool):
+        if not pool.paired:
             super().for_pool(pool)
         return self
 
     @property
-    def designs(self) -> tuple[str, ...]:  # type: ignore[override]
+    def designs(self) -> tuple[str, ...]:
         """Designs that draw with known probabilities; for rates the one with a belief, too."""
         return super().designs if self.measure_name == "rate" else super().designs[:-1]
 
@@ -82,7 +82,7 @@ class PairedComparison(MeasureComparison):
 
     def posed(self, pool: Pool, codes: Any = None) -> tuple[Pool, Any]:
         """Return the pool of pairs, and the codes of their differences, from those of the labels of all items."""
-        if isinstance(pool, PairPool):
+        if pool.paired:
             return pool, codes
         pairs = find_pairs(pool, str(self.by), self.first, self.second, self.pair)
         found = PairPool.of(pool, pairs, self._values_on(pool))
@@ -94,9 +94,8 @@ class PairedComparison(MeasureComparison):
         pairs, codes = self.posed(pool, pool.label_space.complete_codes(labels, pool.n_items))
         return super().truth(pairs, pairs.label_space.names(codes))
 
-    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " P"], Any]:
+    def losses(self, pool: Any) -> tuple[Int[np.ndarray, " P"], Any]:
         """Return what the difference of every pair depends on, and the table of their mean."""
-        assert isinstance(pool, PairPool)
         codes, table = table_for(mean_of(tuple(pool.differences.tolist())), pool)
         sides = (f"{self.measure_name} ({self.by} {side})" for side in (self.first, self.second))
         return codes, replace(table, outputs=(" less ".join(sides),))
@@ -108,8 +107,7 @@ class PairedComparison(MeasureComparison):
         positive = Rate(self.positive)._positive_of_event(pool)
         return (np.arange(pool.n_classes) == positive).astype(np.float64)
 
-    def _subject(self, pool: Pool) -> tuple[Subject, Any]:
-        assert isinstance(pool, PairPool)
+    def _subject(self, pool: Any) -> tuple[Subject, Any]:
         subject, ranked = subject_of(pool, combine(mean_of()), None, ())
         return replace(subject, values=pool.differences), ranked
 

@@ -33,6 +33,8 @@ class PRCurve(Metric):
     [0.6666666666666666, 1.0, 1.0, 0.5]
     """
 
+    asks: ClassVar[str] = "How do precision and recall change with the threshold?"
+    titled: ClassVar[str] = "Precision and recall by threshold"
     measure: Any = field(init=False, repr=False)
     thresholds: Any = 1024
 
@@ -81,7 +83,7 @@ class PRCurve(Metric):
         return PRCurve(found[places], self.positive)
 
 
-def reaching(cells: Cells) -> Int[np.ndarray, " T"]:
+def reaching(cells: Any) -> Int[np.ndarray, " T"]:
     """Count the items that reach every threshold, from the lowest one up.
 
     Examples
@@ -91,6 +93,6 @@ def reaching(cells: Cells) -> Int[np.ndarray, " T"]:
     >>> reaching(ba.PRCurve([0.3, 0.7]).setting(pool).cells).tolist()
     [3, 1]
     """
-    attribute = cells.measure.attribute  # type: ignore[attr-defined] - of the cells of a measure
+    attribute = cells.measure.attribute
     reaching = np.bincount(attribute, cells.sizes, cells_table(cells).n_attributes)
     return np.cumsum(reaching[::-1])[::-1][1:].astype(np.int64)

@@ -68,6 +68,8 @@ class PrecisionCurve(PRCurve):
     False
     """
 
+    asks: ClassVar[str] = "How many of the first items of the list are positive, at every rank?"
+    titled: ClassVar[str] = "{name}"
     measure: Any = field(init=False, repr=False)
     epsilon: float = 0.03
     beta: float = 1.05
@@ -119,7 +121,7 @@ class PrecisionCurve(PRCurve):
         return "PrecisionCurve"
 
     @property
-    def designs(self) -> tuple[str, ...]:  # type: ignore[override]
+    def designs(self) -> tuple[str, ...]:
         """The design with a belief; those of ranked lists draw ranks, not items of cells."""
         return ("variance_reduction",)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,6 +56,9 @@ class Rate(LabelMean):
     (0.0, 0.75, 0.75)
     """
 
+    asks: ClassVar[str] = "What share of the items is {labelled}{of_every}?"
+    titled: ClassVar[str] = "Rate of {counted}{by}"
+
     def __init__(self, positive: Any = None, by: str | None = None, judges: str | Sequence[str] | None = None):
         super().__init__("rate", positive, by, judges)
 
@@ -102,4 +105,4 @@ class Rate(LabelMean):
         return {"items": count(group, n, times), "judged": judged}
 
     def __repr__(self) -> str:
-        return f"Rate(positive={self.positive!r}, by={self.by!r}, judges={self.judges!r})"  # type: ignore[attr-defined]
+        return f"Rate(positive={self.positive!r}, by={self.by!r}, judges={self.judges!r})"

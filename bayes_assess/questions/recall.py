@@ -66,6 +66,7 @@ class GroupRecall(Question):
     [0.5, 1.0]
     """
 
+    asks: ClassVar[str] = "What share of the positive items does the system find{of_every}?"
     by: Any
     positive: Any = None
     target: str = field(default="pool", kw_only=True)

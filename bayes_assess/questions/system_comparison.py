@@ -36,6 +36,7 @@ _DIFFER = 1  # the cell of items on which the systems differ; 0 is that where th
 class TwoSystems(Comparison):
     """Which of two systems is more accurate on the same items? Made by `Compare`."""
 
+    asks: ClassVar[str] = "Is {first} or {second} more accurate?"
     first: Any
     second: Any
     rope: float

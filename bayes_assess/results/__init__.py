@@ -4,6 +4,7 @@ from typing import Any
 
 from bayes_assess.questions import (
     AllPairs,
+    Best,
     Calibration,
     ConfusionMatrix,
     GroupAccuracy,
@@ -25,12 +26,15 @@ from bayes_assess.questions import (
     TwoSystems,
 )
 from bayes_assess.results._base import Result as Result
-from bayes_assess.results._belief_answer import belief_answer as belief_answer
-from bayes_assess.results._belief_answer import events_anew as events_anew
+from bayes_assess.results._curve_point import CurvePoint as CurvePoint
+from bayes_assess.results._measured_anew import asked_anew as asked_anew
 from bayes_assess.results._proxy import ProxyResult as ProxyResult
 from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_metric import BeliefMetricResult as BeliefMetricResult
 from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
+from bayes_assess.results.best import BeliefBestResult as BeliefBestResult
+from bayes_assess.results.best import BestResult as BestResult
+from bayes_assess.results.best import WeightedBestResult as WeightedBestResult
 from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
 from bayes_assess.results.comparison import CalibrationComparisonResult as CalibrationComparisonResult
 from bayes_assess.results.comparison import CompareResult as CompareResult
@@ -39,7 +43,6 @@ from bayes_assess.results.comparison import TwoGroupsResult as TwoGroupsResult
 from bayes_assess.results.comparison import TwoSystemsResult as TwoSystemsResult
 from bayes_assess.results.confusion import ConfusionResult as ConfusionResult
 from bayes_assess.results.curve import BeliefCurveResult as BeliefCurveResult
-from bayes_assess.results.curve import CurvePoint as CurvePoint
 from bayes_assess.results.curve import CurveResult as CurveResult
 from bayes_assess.results.curve import WeightedCurveResult as WeightedCurveResult
 from bayes_assess.results.groups import CostResult as CostResult
@@ -55,8 +58,6 @@ from bayes_assess.results.measure_pairs import BeliefPairsResult as BeliefPairsR
 from bayes_assess.results.measure_pairs import MeasurePairsResult as MeasurePairsResult
 from bayes_assess.results.measure_pairs import WeightedPairsResult as WeightedPairsResult
 from bayes_assess.results.metric import MetricResult as MetricResult
-from bayes_assess.results.metric import asked_anew as asked_anew
-from bayes_assess.results.metric import measure_answer as measure_answer
 from bayes_assess.results.multilabel import MultiLabelResult as MultiLabelResult
 from bayes_assess.results.multilabel import multilabel_answer as multilabel_answer
 from bayes_assess.results.numeric import NumericResult as NumericResult
@@ -81,6 +82,7 @@ _RESULTS: dict[type[Question], type[Result]] = {
     AllPairs: PairsResult,
     MeasureComparison: WeightedComparisonResult,
     MeasurePairs: WeightedPairsResult,
+    Best: WeightedBestResult,
     MultiLabelMetric: MultiLabelResult,
     NumericMetric: NumericResult,
     Rate: WeightedRateResult,
@@ -91,6 +93,7 @@ _RESULTS: dict[type[Question], type[Result]] = {
 _BELIEVED: dict[type[Question], type[Result]] = {  # by the design with a belief
     MeasureComparison: BeliefComparisonResult,
     MeasurePairs: BeliefPairsResult,
+    Best: BeliefBestResult,
     PrecisionCurve: BeliefPrecisionCurveResult,
     PRCurve: BeliefCurveResult,
     Rate: BeliefRateResult,

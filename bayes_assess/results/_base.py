@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import is_share, show
+from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
-from bayes_assess.errors import QuestionError
+from bayes_assess.designs import many_skipped
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.models.belief import Belief, Posterior
 from bayes_assess.pool.cells import Cells
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Posterior draws: as many as fit in this many numbers, within these bounds.
-_DRAW_NUMBERS = 2_000_000
+_DRAW_NUMBERS = 1_000_000
 _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 500
 LABELLED = re.compile(r"[\d,]+ (labels? )?of [\d,]+ .*\(design .*\)\.$")  # the line of summaries about labels
-_MANY_SKIPPED = 0.02  # items set aside per label, above which summaries say what they could be
 
 
 class Answer(ABC):
@@ -155,10 +154,7 @@ class Result(Answer):
     labelled_by: str = ""  # who told them, and how far they agree, as the end of a sentence
 
     def __post_init__(self):
-        if not is_share(self.level):
-            raise QuestionError(
-                f"The level of an interval lies between 0 and 1, such as 0.95; found {show(self.level)}."
-            )
+        checked_level(self.level)
 
     @property
     def labels_used(self) -> int:
@@ -304,8 +300,3 @@ class Result(Answer):
     def _interval_label(self) -> str:
         """What intervals are called in figures."""
         return f"{self.level:.0%} {self.guarantee} interval"
-
-
-def many_skipped(n: int, labels: int) -> bool:
-    """Whether so many items were set aside that an answer should say what they could make of it."""
-    return n > _MANY_SKIPPED * labels

@@ -13,6 +13,7 @@ from bayes_assess.questions.metric import cells_table
 _LINES = 12  # of a summary
 SAID = 3  # measures, up to which a sentence names each
 _DIGITS = 3
+_ENOUGH, _LIKELY = 20, 0.05  # labels of predicted positives, and probability, from which on chance is suspected
 
 
 class BeliefSentences:
@@ -35,7 +36,7 @@ class BeliefSentences:
         best = self._said_of_the_best() if self._is_ordered else []
         if self._all_certain:
             return [*lines, *best]
-        return [*lines, *best, self._without_trust(), *self._if_hidden()]
+        return [*lines, *best, self._without_trust(), *self._if_no_better_than_chance(), *self._if_hidden()]
 
     def _if_alike(self: Any) -> str:
         """Say what credible intervals lean on, within a sentence."""
@@ -74,6 +75,25 @@ class BeliefSentences:
         quiet = events.coordinates.feature < 0
         among = f" among {int(size[quiet].sum()):,} items not predicted positive"
         return f"{ends}; {self._random_labels(quiet, among)}."
+
+    def _if_no_better_than_chance(self: Any) -> list[str]:
+        """Say where predicted positives may well be positive no more often than other items."""
+        events = self._events
+        if events.believes_all or events.about_agreement:
+            return []
+        announced, sizes = events.coordinates.feature > 0, np.asarray(self.cells.sizes, float)
+        if self.found.events[announced].sum() < _ENOUGH or not sizes[~announced].any():
+            return []
+        left = sizes - self.found.events.sum(1)
+        positives = self.found.events[:, 1] + left * self.posterior
+        among = [positives[:, which].sum(1) / sizes[which].sum() for which in (announced, ~announced)]
+        chance = float((among[0] <= among[1]).mean())
+        if chance < _LIKELY:
+            return []
+        return [
+            f"Predicted positives may be positive no more often than other items (probability {chance:.0%}): check "
+            "that predictions and labels are of the same items."
+        ]
 
     def _known_without_trust(self: Any) -> str:
         design, without = self._design, f"Without trusting the {self._trusted}"

@@ -7,25 +7,6 @@ from typing import Any
 import numpy as np
 
 from bayes_assess.measures import MEASURES, MULTILABEL_MEASURES
-from bayes_assess.questions import (
-    AllPairs,
-    Calibration,
-    ConfusionMatrix,
-    ExtremeQuestion,
-    GroupAccuracy,
-    GroupRecall,
-    Mean,
-    MeasureComparison,
-    MeasurePairs,
-    Metric,
-    MultiLabelMetric,
-    PRCurve,
-    PrecisionCurve,
-    Rate,
-    TwoCalibrations,
-    TwoGroups,
-    TwoSystems,
-)
 
 _SHORT = {"f1": "F1", "roc": "ROC", "auc": "AUC"}
 _AVERAGES = ("micro", "macro", "weighted", "samples")
@@ -43,51 +24,13 @@ def question_in_words(question: Any) -> str:
 
     Examples
     --------
-    >>> question_in_words(GroupAccuracy("site")), question_in_words(Metric(["precision", "recall"]))
+    >>> import bayes_assess as ba
+    >>> question_in_words(ba.GroupAccuracy("site")), question_in_words(ba.Metric(["precision", "recall"]))
     ('How accurate is the system, by site?', 'How high are precision and recall?')
     """
-    by = _by(question)
     if isinstance(question, str):  # of a plan
         return f"How many labels does {question} need?"
-    if isinstance(question, ExtremeQuestion):
-        m, plural = question.n_sought, "" if question.n_sought == 1 else "s"
-        which = f"Which {f'{m} ' if m > 1 else ''}group{plural}{by} {'is' if m == 1 else 'are'}"
-        return f"{which} the {question.adjective}?"
-    if isinstance(question, GroupAccuracy):
-        return f"How accurate is the system{by and ','}{by}?"
-    if isinstance(question, GroupRecall):
-        return f"What share of the positive items does the system find{by and ','}{by}?"
-    if isinstance(question, ConfusionMatrix):
-        return "Which labels do the items of every predicted class have?"
-    if isinstance(question, Calibration):
-        return f"How well is the confidence calibrated{by and ','}{by}?"
-    if isinstance(question, AllPairs):
-        return f"Which groups{by} are more accurate than which?"
-    if isinstance(question, TwoGroups | TwoSystems):
-        return "Is {} or {} more accurate?".format(*question.names())
-    if isinstance(question, TwoCalibrations):
-        return "Which has the greater calibration error, {} or {}?".format(*question.names())
-    if isinstance(question, PrecisionCurve):
-        return "How many of the first items of the list are positive, at every rank?"
-    return _of_measures(question, by)
-
-
-def _of_measures(question: Any, by: str) -> str:
-    """Put a question about measures in words."""
-    if isinstance(question, MeasureComparison):
-        return "Has {} or {} the higher {}?".format(*question.names(), measure_in_words(question.measure_name))
-    if isinstance(question, MeasurePairs):
-        return f"Which groups{by} have a higher {measure_in_words(question.measure_name)} than which?"
-    if isinstance(question, PRCurve):
-        return "How do precision and recall change with the threshold?"
-    if isinstance(question, Rate):
-        label = "positive" if question.positive is None else f"labelled {question.positive}"
-        return f"What share of the items is {label}{by and ','}{by}?"
-    if not isinstance(question, Metric):
-        return f"{question.name}?"
-    names = _measures_of(question)
-    of = f" of {_listed(question.systems)}" if question.systems else ""
-    return f"How high {'are' if len(names) > 1 else 'is'} {_listed(names)}{of}{by and ','}{by}?"
+    return question.asks.format_map(_Words(question))
 
 
 def title_of(question: Any) -> str:
@@ -95,25 +38,13 @@ def title_of(question: Any) -> str:
 
     Examples
     --------
+    >>> from bayes_assess.questions import Mean, Metric, Rate
     >>> title_of(Metric(["f1", "precision"])), title_of(Metric("balanced_accuracy", by="site"))
     ('F1 and precision', 'Balanced accuracy by site')
     >>> title_of(Rate("good", by="site")), title_of(Rate()), title_of(Mean())
     ('Rate of good by site', 'Rate of positive labels', 'Mean of the labels')
     """
-    if isinstance(question, MeasureComparison):
-        return "{} of {} less {}".format(_measured(question), *question.names())
-    if isinstance(question, MeasurePairs):
-        return f"{_measured(question)}, all pairs{_by(question)}"
-    if isinstance(question, Rate):
-        return f"Rate of {_counted(question.positive)}{_by(question)}"
-    if isinstance(question, Mean):
-        return f"Mean of the labels{_by(question)}"
-    if isinstance(question, PRCurve) and not isinstance(question, PrecisionCurve):
-        return "Precision and recall by threshold"
-    if type(question) not in (Metric, MultiLabelMetric):
-        return question.name
-    of = f" of {_listed(question.systems)}" if question.systems else ""
-    return _capital(f"{_listed(_measures_of(question))}{of}{_by(question)}")
+    return _capital(question.titled.format_map(_Words(question)))
 
 
 def measure_in_words(name: str) -> str:
@@ -145,26 +76,6 @@ def in_one_line(answer: Any, ends: Any) -> str:
     return f"{_capital(_listed(said))} ({how})."
 
 
-def _counted(positive: Any) -> str:
-    """Name what a rate counts."""
-    if positive is None:
-        return "positive labels"
-    if positive == "C":  # of logs that have I and C
-        return "correct answers"
-    return positive if isinstance(positive, str) else f"label {positive}"
-
-
-def _measured(question: Any) -> str:
-    """Name the measure that is compared, as a title begins."""
-    return _capital(measure_in_words(question.measure_name))
-
-
-def _measures_of(question: Any) -> list[str]:
-    several = isinstance(question.measure, list | tuple)
-    given = question.measure if several else [question.measure]
-    return [measure_in_words(str(getattr(one, "name", one))) for one in given]
-
-
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -182,11 +93,62 @@ def guarantee_in_words(answer: Any) -> str | None:
     return None if said is None else said.format(level=answer.level)
 
 
-def _by(question: Any) -> str:
-    by = getattr(question, "by", None)
-    return "" if by is None else f" by {by}" if isinstance(by, str) else " by group"
-
-
 def _listed(names: Any) -> str:
     *first, last = map(str, names)
     return f"{', '.join(first)} and {last}" if first else last
+
+
+class _Words:
+    """Words of a question that its sentences are made of, by their names."""
+
+    def __init__(self, question: Any):
+        self._question = question
+
+    def __getitem__(self, word: str) -> str:
+        own = getattr(type(self), word, None)
+        return str(getattr(self._question, word) if own is None else own(self))
+
+    def by(self) -> str:
+        by = getattr(self._question, "by", None)
+        return "" if by is None else f" by {by}" if isinstance(by, str) else " by group"
+
+    def of_every(self) -> str:
+        return self.by() and f",{self.by()}"
+
+    def of_systems(self) -> str:
+        return f" of {_listed(self._question.systems)}" if self._question.systems else ""
+
+    def groups(self) -> str:
+        m = self._question.n_sought
+        return "group" if m == 1 else f"{m} groups"
+
+    def are(self) -> str:
+        several = self._question.n_sought > 1 or len(self._names()) > 1
+        return "are" if several else "is"
+
+    def first(self) -> str:
+        return self._question.names()[0]
+
+    def second(self) -> str:
+        return self._question.names()[1]
+
+    def measure(self) -> str:
+        return measure_in_words(self._question.measure_name)
+
+    def measures(self) -> str:
+        return _listed(self._names())
+
+    def labelled(self) -> str:
+        positive = self._question.positive
+        return "positive" if positive is None else f"labelled {positive}"
+
+    def counted(self) -> str:
+        positive = self._question.positive
+        if positive == "C":  # of logs that have I and C
+            return "correct answers"
+        return "positive labels" if positive is None else positive if isinstance(positive, str) else f"label {positive}"
+
+    def _names(self) -> list[str]:
+        given = getattr(self._question, "measure", None)
+        given = given if isinstance(given, list | tuple) else [given]
+        return [measure_in_words(str(getattr(one, "name", one))) for one in given]

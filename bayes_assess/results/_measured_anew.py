@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from bayes_assess.designs import Design, State
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Metric, PRCurve
@@ -14,8 +15,24 @@ from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._events import merged
 
 
-def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tuple[Metric, Any]:
+def asked_anew(pool: Pool, cells: Any, design: Design, state: State, question: Any) -> tuple[Metric, Any, State]:
     """Put another measure in the place of a session's own.
+
+    Returns
+    -------
+    The question, and cells and state with its measure.
+
+    Raises
+    ------
+    QuestionError
+        If the session's items cannot answer it.
+    """
+    question, cells = measured_anew(pool, cells, question, design.answering)
+    return question, cells, design.measuring(state, cells.measure, question.name)
+
+
+def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tuple[Metric, Any]:
+    """Put another measure on the cells of a session.
 
     Parameters
     ----------
@@ -38,13 +55,13 @@ def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tupl
     """
     if not isinstance(question, Metric):
         raise QuestionError(f"{answering} measures, Metric(...) or PRCurve(...); found {question!r}.")
-    if isinstance(question, PRCurve):
-        question = question.on_cells(pool, cells)
+    if question.is_curve:
+        question = cast("PRCurve", question).on_cells(pool, cells)
     subject = cells.events.subject if isinstance(cells, EventCells) else None
     if subject is not None:
         asked = question.subject(pool)
         # Of two classes, whether a label is the event is all of the label, whatever the event; orders are of one event.
-        of_order = isinstance(question, PRCurve) or question.is_of_order
+        of_order = question.is_curve or question.is_of_order
         same = np.array_equal(asked.event, subject.event) or (pool.n_classes == 2 and not of_order)
         if asked.decides and subject.decides and not same:
             raise QuestionError(

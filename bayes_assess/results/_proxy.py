@@ -50,7 +50,7 @@ class ProxyResult(Result):
 
     def table(self) -> Table:
         """Tabulate the means, what the predictions alone say, and how many random labels would do as well."""
-        plain: Any = super().table()  # type: ignore[safe-super]
+        plain: Any = super().table()
         judge = self.judge_table()
         columns = {name: plain[name] for name in plain.columns} | {name: judge[name] for name in _JUDGE}
         formats = dict.fromkeys([*plain.columns[1:], *_JUDGE[:-1]], ".4f")
@@ -82,7 +82,7 @@ class ProxyResult(Result):
     def _answer(self: Any) -> list[str]:
         exact = self.guarantee == "exact"
         priced = [self._price()] if self.labels_used and not exact else []
-        return [*super()._answer(), *self._said_by_the_judge(exact), *priced]  # type: ignore[misc]
+        return [*super()._answer(), *self._said_by_the_judge(exact), *priced]
 
     def _said_by_the_judge(self, exact: bool) -> list[str]:
         """Say what the predictions alone say and, once there are labels, how biased that is."""

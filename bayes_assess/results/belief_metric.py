@@ -103,12 +103,12 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
         return self._shaped(self._posterior.value)
 
     @cached_property
-    def draws(self) -> Float[np.ndarray, "S k"]:  # type: ignore[override]
+    def draws(self) -> Float[np.ndarray, "S k"]:
         """Posterior draws of the measures."""
         return self.found.draws
 
     @cached_property
-    def interval(self) -> Float[np.ndarray, "... 2"]:  # type: ignore[override]
+    def interval(self) -> Float[np.ndarray, "... 2"]:
         """Credible intervals, wider where random items contradict them."""
         return self._shaped(self._ends_of_all())
 

@@ -44,7 +44,7 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         draws = share((found * middle).sum(1), self._positives[:, -1])
         return Bounded(float(np.median(draws)), *np.quantile(draws, self._tails()).tolist())
 
-    def plot(self, *, truth: Any = None, beside: RankedAnswer | None = None, ax: Axes | None = None) -> Axes:  # type: ignore[override]
+    def plot(self, *, truth: Any = None, beside: RankedAnswer | None = None, ax: Axes | None = None) -> Axes:
         """Draw precision by rank with its credible band; see `PrecisionCurveResult.plot`."""
         return self._drawn(truth, beside, ax)
 

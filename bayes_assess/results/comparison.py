@@ -57,6 +57,7 @@ class CompareResult(Verdict, Result):
     """
 
     _quantity: ClassVar[str] = "Difference of the accuracies"
+    comparatives: ClassVar[tuple[str, str]] = ("less accurate", "more accurate")
 
     @cached_property
     def estimate(self) -> float:
@@ -164,6 +165,7 @@ class CalibrationComparisonResult(CompareResult):
     """
 
     _quantity: ClassVar[str] = "Difference of the calibration errors"
+    comparatives: ClassVar[tuple[str, str]] = ("lower", "higher")
 
     def _event(self) -> str:
         (first, second), rope = self.names, points(self.question.rope)

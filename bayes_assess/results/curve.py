@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import plural
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.estimators.posterior_measure import posterior_measure, widened
@@ -20,6 +19,7 @@ from bayes_assess.questions.metric import cells_table
 from bayes_assess.questions.pr_curve import reaching
 from bayes_assess.results import plots
 from bayes_assess.results._base import Result
+from bayes_assess.results._curve_point import CurvePoint, Measured
 from bayes_assess.results.belief_metric import BeliefMetricResult
 from bayes_assess.results.metric import MetricResult
 
@@ -28,56 +28,6 @@ if TYPE_CHECKING:
 
 _ROWS = 20  # of a table
 _ROUNDING = 1e-9
-
-
-class Measured(NamedTuple):
-    """A measure at a threshold.
-
-    Attributes
-    ----------
-    estimate : float
-    interval : (2,) floats
-    design_interval : (2,) floats, or None
-        From random items alone, valid whatever the scores are worth; None where a design draws with known
-        probabilities, so that `interval` leans on no scores either.
-    """
-
-    estimate: float
-    interval: Float[np.ndarray, " 2"]
-    design_interval: Float[np.ndarray, " 2"] | None
-
-    def __str__(self) -> str:
-        return f"{self.estimate:.3f} [{self.interval[0]:.3f}, {self.interval[1]:.3f}]"
-
-
-class CurvePoint(NamedTuple):
-    """What a curve says of the rule "positive if the score is at least the threshold".
-
-    Attributes
-    ----------
-    threshold : float
-    n_predicted : int
-        Items that reach it.
-    precision, recall, f1 : Measured
-    level : float
-        Of the intervals.
-    """
-
-    threshold: float
-    n_predicted: int
-    precision: Measured
-    recall: Measured
-    f1: Measured
-    level: float
-
-    def __str__(self) -> str:
-        measured = {"precision": self.precision, "recall": self.recall, "F1": self.f1}
-        said = ", ".join(f"{name} {one}" for name, one in measured.items())
-        reach = f"{plural(self.n_predicted, 'item')} reach{'es' * (self.n_predicted == 1)}"
-        text = f"Threshold {self.threshold:.4g}, which {reach}: {said}"
-        ends = {name: one.design_interval for name, one in measured.items()}
-        without = ", ".join(f"{name} [{two[0]:.3f}, {two[1]:.3f}]" for name, two in ends.items() if two is not None)
-        return f"{text}; without trusting the scores {without}." if without else f"{text}."
 
 
 class CurveResult(Result):

@@ -15,7 +15,6 @@ from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import random_ranks
 from bayes_assess.estimators.random_labels import random_labels
-from bayes_assess.questions import ExtremeQuestion
 from bayes_assess.results import plots
 from bayes_assess.results._base import Result
 from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
@@ -106,7 +105,7 @@ class GroupwiseResult(Result):
     @property
     def identified(self) -> np.ndarray:
         """Names of the m groups most probably among the extremes asked for; empty for other questions."""
-        if not isinstance(self.question, ExtremeQuestion):
+        if not self.question.sign:
             return self.groups[:0]
         return self.groups[self._most_probable()]
 
@@ -205,7 +204,7 @@ class GroupwiseResult(Result):
             f"Overall {self.question.quantity} {mean:.3f}, {self.level:.0%} {self.guarantee} interval "
             f"[{low:.3f}, {high:.3f}]."
         ]
-        if isinstance(self.question, ExtremeQuestion):
+        if self.question.sign:
             return [*lines, self._extremes()]
         width = np.diff(self.interval[self.size > 0], axis=-1)
         return [
@@ -236,7 +235,7 @@ class GroupwiseResult(Result):
     def _sought(self) -> tuple[str, Float[np.ndarray, " G"]]:
         """Probability that answers the question: its name in the table, and its values."""
         question = self.question
-        if not isinstance(question, ExtremeQuestion):
+        if not question.sign:
             return "p_worst", self.probability_worst
         m = question.n_sought
         side = "worst" if (question.sign < 0) == question.low_is_worst else "best"

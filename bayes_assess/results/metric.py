@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools import engine
-from bayes_assess._tools.axes import x64
 from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
-from bayes_assess.designs import WeightedDesign, WeightedState
 from bayes_assess.designs.importance import LabelTree
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.intervals import effective_draws, ellipsoid_radius, measure_interval
 from bayes_assess.estimators.joint_draws import joined_draws
-from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.verdicts import interval_quantiles
 from bayes_assess.estimators.weighted import Estimate
-from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import Metric
-from bayes_assess.questions._event_cells import EventCells
-from bayes_assess.questions.metric import MetricCells, cells_table
+from bayes_assess.questions._event_cells import EventCells, MetricCells
+from bayes_assess.questions.metric import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import in_one_line, title_of
-from bayes_assess.results._measured_anew import measured_anew
 from bayes_assess.results._ordered import Ordered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COVARIANCE_UP_TO = 100  # measures
 _LINES = 12  # of a summary
 _SAID = 3  # measures in one sentence
 _N_JOINT = 4000  # draws that estimates stand for
@@ -62,6 +54,7 @@ class MetricResult(Ordered):
         Effective number of draws that inform the measure.
     """
 
+    cells: MetricCells
     answer: Estimate = field(kw_only=True)
     all_covariances: Float[np.ndarray, "k k"] | None = field(kw_only=True)
     tree: LabelTree | None = field(kw_only=True, default=None)
@@ -247,7 +240,7 @@ class MetricResult(Ordered):
     @property
     def _draws_labels(self) -> bool:
         """Whether labels are draws from p(y | x), of which an item may have several."""
-        return self.cells.measure.stochastic  # type: ignore[attr-defined] - cells of a measure
+        return self.cells.measure.stochastic
 
     def _of_labels(self) -> str:
         if not self._draws_labels:
@@ -330,75 +323,7 @@ class MetricResult(Ordered):
         return values[0] if scalar else values
 
 
-def measure_answer(design: WeightedDesign, state: WeightedState, order: ScoreOrder | None = None) -> dict[str, Any]:
-    """Answer the question that a session, or `asked_anew`, has as its measure: fields of `MetricResult`.
-
-    Parameters
-    ----------
-    design, state : those of the session
-    order : ScoreOrder, optional
-        Where the labelled items stand, of measures of a ranking: exact once all are labelled.
-    """
-    with engine.eager(design.is_eager(state)):
-        return _measure_answer(design, state, order)
-
-
-@x64
-def _measure_answer(design: WeightedDesign, state: WeightedState, order: ScoreOrder | None) -> dict[str, Any]:
-    answer, covariance = engine.tree_map(np.asarray, _answered(design, state))
-    answer = design.on_host(answer, state.measure)
-    if order is not None and answer.exact:
-        table: Any = state.measure.table
-        answer = answer._replace(value=order.values(table, np.zeros((1, 1)), np.zeros(1, np.int64))[0])
-    return {"answer": answer, "all_covariances": covariance, "tree": design.label_tree(state)}
-
-
-@partial(engine.jit, static_argnums=0)
-def _answered(design: WeightedDesign, state: WeightedState) -> tuple[Any, Any]:
-    """Return the estimate, and its covariance where that is small; in one graph, which compiles fast."""
-    few = state.measure.table.n_outputs <= _COVARIANCE_UP_TO
-    return design.answer(state), design.covariance(state) if few else None
-
-
 def _range_text(values: Any) -> str:
     """Say one number, or the least and the greatest of several."""
     least, most = (f"{end:,.0f}" if end >= 10 else f"{end:.2g}" for end in (np.min(values), np.max(values)))
     return least if least == most else f"{least} to {most}"
-
-
-def asked_anew(
-    pool: Pool, cells: Any, state: WeightedState, question: Any
-) -> tuple[Metric, MetricCells, WeightedState]:
-    """Put another measure in the place of a session's own.
-
-    Parameters
-    ----------
-    pool : Pool
-    cells : MetricCells
-        Cells of the session.
-    state : WeightedState
-    question : Metric
-        A curve with a number of thresholds gets thresholds that the cells tell apart.
-
-    Returns
-    -------
-    The question, and cells and state with its measure.
-
-    Raises
-    ------
-    QuestionError
-        If the draws cannot answer it.
-    """
-    question, cells = measured_anew(pool, cells, question, "These draws answer")
-    measure = cells.measure
-    nonzero = np.asarray(measure.nonzero)
-    missing = nonzero.any(-1) & ~np.asarray(state.draws.covered)
-    if missing.any():
-        n = int(np.asarray(measure.size)[missing].sum())
-        raise QuestionError(
-            f"{question.name} needs draws of {n:,} items that have no part in this session's measure and so were "
-            "never drawn; start a session with it, or with a list of measures that contains it."
-        )
-    size, labelled, pending = (np.asarray(x) for x in (state.measure.size, state.counts, state.pending))
-    left = size if state.endless else size - labelled.sum(-1) - pending
-    return question, cells, replace(state, measure=measure, remaining=np.where(nonzero.any(-1), left, 0))

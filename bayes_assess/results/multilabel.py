@@ -28,6 +28,7 @@ class MultiLabelResult(MetricResult):
     (0.0, 'exact')
     """
 
+    cells: MultiLabelCells
     answer: Any = field(kw_only=True)  # an ItemsEstimate
 
     @property
@@ -45,7 +46,7 @@ class MultiLabelResult(MetricResult):
 
     @property
     def _source_of_belief(self) -> str:
-        return "scores" if self.cells.lam > 0 else "the shares of the predicted classes"  # type: ignore[attr-defined]
+        return "scores" if self.cells.lam > 0 else "the shares of the predicted classes"
 
 
 def multilabel_answer(

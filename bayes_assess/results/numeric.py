@@ -67,7 +67,7 @@ class NumericResult(MetricResult):
         return [*lines, f"At any time, whatever errors the bounds allow: {', '.join(said)}."]
 
     @cached_property
-    def _names_by(self) -> None:  # type: ignore[override]
+    def _names_by(self) -> None:
         """None: groups are not ranked, as intervals of errors without bounds allow no joint draws."""
         return None
 

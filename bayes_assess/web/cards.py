@@ -17,7 +17,6 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess.campaigns.exchange.tasks import Answers
 from bayes_assess.errors import LabelError
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
-from bayes_assess.pool.ranked import RankedList
 
 PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif"}
 _MOST_BUTTONS = 20  # classes, beyond which they are searched
@@ -204,7 +203,7 @@ def units_of(session: Any, ids: Any, pictures: Pictures) -> list[Unit]:
 def _columns(pool: Any, ids: np.ndarray) -> dict[str, np.ndarray]:
     if not pool.show or not len(ids):
         return {}
-    if isinstance(pool, RankedList):
+    if pool.is_ranked:
         ranks = pool.ranks_of(ids)
         return {} if ranks is None else {name: values[ranks - 1] for name, values in pool.show.items()}
     items = pool.positions(ids)

@@ -9,58 +9,22 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bayes_assess._tools.arrays import is_share, show
 from bayes_assess._tools.text import plural
-from bayes_assess.campaigns.annotators import UNNAMED, OneAnnotator, annotator_names
+from bayes_assess.campaigns.annotators import UNNAMED, annotator_names
 from bayes_assess.errors import BayesAssessError, BudgetError, LabelError
-from bayes_assess.pool.ranked import RankedList
 from bayes_assess.web.cards import AnswerKind, Pictures, Unit, units_of
 from bayes_assess.web.history import History
+from bayes_assess.web.seats import RECENT, Given, Seat
 
 AHEAD = 3  # items that a person has open: one to read, two that follow at once
-RECENT = 10  # answers that can be changed
 PATIENCE = 1800.0  # seconds until the items of somebody who is away are given to others
 _LONGEST_NOTE = 2000  # characters
-
-
-class Given(NamedTuple):
-    """An answer that somebody gave: one per side of the unit, or None where nobody can say."""
-
-    unit: Unit
-    answers: list[Any] | None
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as the page takes it."""
-        return {**self.unit.card(), "answers": self.answers}
-
-
-@dataclass
-class Seat:
-    """A person at the desk.
-
-    Attributes
-    ----------
-    name : str or None
-        By which labels are told; None where people are not told apart.
-    open : dict of Unit
-        By key, in the order in which they are to be labelled.
-    recent : dict of Given
-        By key, the latest last.
-    seen : float
-        When the person was last heard of.
-    """
-
-    name: str | None
-    open: OrderedDict[str, Unit] = field(default_factory=OrderedDict)
-    recent: OrderedDict[str, Given] = field(default_factory=OrderedDict)
-    seen: float = 0.0
 
 
 class Desk:
@@ -107,9 +71,9 @@ class Desk:
     ):
         if overlap and not is_share(overlap):
             raise LabelError(f"The share of items that two people label lies between 0 and 1; found {show(overlap)}.")
-        if overlap and isinstance(session, OneAnnotator):
+        if overlap and session.one_annotator:
             session.disagreements()  # which says why
-        if getattr(session, "repeats_items", False):
+        if session.repeats_items:
             raise LabelError(
                 "The page asks for every item once, and with a stochastic oracle an item may be asked again; hand out "
                 "sheets instead."
@@ -120,7 +84,7 @@ class Desk:
         self.kind = AnswerKind(session.pool.label_space, _frequencies(session.pool))
         self._pictures = pictures or Pictures()
         self._patience, self._clock = patience, clock
-        self._one = isinstance(session, OneAnnotator)
+        self._one = session.one_annotator
         self._seats: dict[str, Seat] = {}
         self._history = History(session, self.overlap)
         self._orphans = self._history.awaited()  # asked for before the desk was opened
@@ -206,7 +170,7 @@ class Desk:
                 labels[side] = self.kind.label(answer)
             self._tell(seat, unit, labels)
             self._note(seat, unit, note)
-            self._gave(seat, Given(unit, answers))
+            seat.gave(Given(unit, answers))
             return self._state(seat, have)
 
     def skip(self, person: str, key: str, note: str = "", have: Any = ()) -> dict[str, Any]:
@@ -221,7 +185,7 @@ class Desk:
             else:
                 self.session.skip(list(unit.ids))
             self._note(seat, unit, note)
-            self._gave(seat, Given(unit, None))
+            seat.gave(Given(unit, None))
             return self._state(seat, have)
 
     def decisions(self) -> list[dict[str, Any]]:
@@ -326,7 +290,7 @@ class Desk:
 
     def _ask(self, seat: Seat, n: int) -> None:
         session, each = self.session, self.session.question.labels_each
-        ranked = isinstance(session.pool, RankedList)
+        ranked = session.pool.is_ranked
         n = n if ranked else min(n, session.n_remaining // each)
         if n <= 0 or (ranked and session.done):
             return
@@ -401,17 +365,10 @@ class Desk:
         if text:
             self.session.note(unit.ids[0], text, annotator=seat.name)
 
-    def _gave(self, seat: Seat, given: Given) -> None:
-        seat.open.pop(given.unit.key, None)
-        seat.recent.pop(given.unit.key, None)
-        seat.recent[given.unit.key] = given
-        while len(seat.recent) > RECENT:
-            seat.recent.popitem(last=False)
-
 
 def _frequencies(pool: Any) -> np.ndarray | None:
     """Return how often every class is predicted."""
-    if isinstance(pool, RankedList) or pool.numeric:
+    if pool.is_ranked or pool.numeric:
         return None
     if pool.multilabel:
         return pool.indicators.sum(0)

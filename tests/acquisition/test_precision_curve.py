@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from acquisition.ranked_lists import precision_of, ranked_list, slack_of
+from bayes_assess.acquisition.precision_bounds import hoeffding_radius, lowest_precision_bound
 from bayes_assess.acquisition.precision_curve import (
     adastrat,
     bisect,
     geometric_ranks,
-    hoeffding_radius,
     logstrat,
-    lowest_precision_bound,
     prefix_length,
     random_prefix,
     samples_per_point,

@@ -128,7 +128,7 @@ def test_items_that_nobody_asked_for_stand_for_no_others_in_measures():
         (ba.Compare("n", "s", by="site"), "thompson", SITES, "items that Compare never asks for"),
         (ba.Compare("n", "s", by="site"), "random", ba.Metric("accuracy"), "items that Compare never asks for"),
         (None, "random", ba.PRCurve(positive="a"), "needs scores, which this pool lacks"),
-        (None, "random", "accuracy", "A question is one such as"),
+        (None, "random", "accuracy", "Did you mean ba.Metric"),
     ],
 )
 def test_what_labels_cannot_answer_is_refused_in_a_sentence(own, design, question, said):

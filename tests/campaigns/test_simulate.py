@@ -180,6 +180,7 @@ def test_progress_goes_to_standard_error_and_only_if_wanted(capsys):
         ({"designs": []}, ba.DesignError, "at least one design"),
         ({"designs": ["tomson"]}, ba.DesignError, "no design 'tomson'"),
         ({"prior": "vague"}, ba.PriorError, "found 'vague'"),
+        ({"level": 95}, ba.QuestionError, "lies between 0 and 1, such as 0.95; found 95"),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(options, error, message):

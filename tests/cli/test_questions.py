@@ -151,6 +151,13 @@ QUESTIONS = [
 
 MEASURES = [
     (
+        "adaptive",
+        ["best", "--systems", "prediction,other", "--rope", "0.02"],
+        ba.Best(["prediction", "other"], rope=0.02),
+        ["Best of prediction and other, design adaptive: 40 items"],
+        ["has the highest accuracy", "Lead of ", "Lead in accuracy over the best of the others", "p_best"],
+    ),
+    (
         "variance_reduction",
         ["metric", "--measure", "f1", "--positive", "dog"],
         ba.Metric("f1", "dog"),
@@ -520,7 +527,7 @@ def test_designs_are_the_question_s_own_unless_named(tmp_path, columns):
         (["metric", "--measure", "accuracy", "--design", "oasis"], "cannot serve"),
         (["metric", "--measure", "accuracy", "--prior-strength", 2], "no prior_strength"),
         (["group-accuracy", "--measure", "f1"], "--measure belongs to the questions compare and metric, not to"),
-        (["compare", "--systems", "other"], "--systems belongs to the question metric"),
+        (["compare", "--systems", "other"], "--systems belongs to the questions best and metric"),
         (
             ["calibration", "--positive", "dog"],
             "--positive belongs to the questions group-recall, lowest-recall, highest-recall, compare, metric, ",

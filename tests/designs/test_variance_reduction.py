@@ -323,13 +323,25 @@ MANY_LABELS = np.array([np.random.default_rng(i).choice(4, p=row) for i, row in 
 
 @pytest.mark.slow
 def test_measures_of_many_classes_are_exact_once_everything_is_labelled():
-    pool = ba.Pool(scores=MANY, systems={"other": (MANY.argmax(1) + 1) % 4})
-    measures = ["f1_macro", "matthews_corrcoef", "balanced_accuracy", "cohen_kappa", "accuracy"]
-    question = ba.Metric(measures, systems=["prediction", "other"])
+    pool = ba.Pool(scores=MANY)
+    question = ba.Metric(["f1_macro", "matthews_corrcoef", "balanced_accuracy", "cohen_kappa", "accuracy"])
     a = told(300, question, pool, MANY_LABELS, batch=150)
     truth = question.truth(pool, MANY_LABELS)
     np.testing.assert_allclose(a.result().estimate, truth, rtol=0, atol=1e-12)
     np.testing.assert_allclose(a.result().design_interval, np.stack([truth, truth], axis=1), rtol=0, atol=1e-12)
+
+
+def test_several_systems_on_many_classes_are_left_to_other_designs():
+    """The belief tells wrong predictions of one system apart, not which of several is right: it was sure, and wrong."""
+    pool = ba.Pool(scores=MANY, systems={"other": (MANY.argmax(1) + 1) % 4})
+    for question in (
+        ba.Metric("accuracy", systems=["prediction", "other"]),
+        ba.Compare(None, "other", measure="f1_macro"),
+    ):
+        assert question.default_design_on(pool) in ("adaptive", "importance")
+        with pytest.raises(ba.QuestionError, match="of several systems those of two classes"):
+            ba.assess(pool, question, design="variance_reduction")
+    assert ba.Metric("f1", positive=0, systems=["prediction", "other"]).default_design_on(pool) == "variance_reduction"
 
 
 @pytest.mark.slow

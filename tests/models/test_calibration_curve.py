@@ -639,9 +639,10 @@ def test_before_any_label_draws_follow_the_prior():
     place = np.asarray(state.particles.place, np.float64).ravel()
     assert stats.kstest(place, "norm").pvalue > ALPHA
     share, strength, cautious = state.weighted(2000)
-    # Positives hide in one of five draws of all members but the last, that of scores which say little.
-    hides = 0.2 * (1 - POSITIVES.prior[-1])
-    assert abs(cautious.mean() - hides) < 4 * np.sqrt(0.2 * 0.8 * np.float64(POSITIVES.prior[:-1] ** 2).sum() / 256)
+    # Positives hide in so many draws of all members but the last, that of scores which say little.
+    spike = np.float64(POSITIVES.spike[0])
+    hides = (1 - spike) * (1 - POSITIVES.prior[-1])
+    assert abs(cautious.mean() - hides) < 4 * np.sqrt(spike * (1 - spike) * np.sum(POSITIVES.prior[:-1] ** 2.0) / 256)
     # The strength of all members is log-normal at even odds, and relative to the rate.
     middle = np.asarray(4 * share * (1 - share))
     log_nu = (np.log(strength * middle).mean(1) - np.log(300)) / 1.5

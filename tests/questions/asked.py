@@ -53,6 +53,12 @@ def calibration_error(of: np.ndarray, n_bins: int) -> float:
     return error
 
 
+def accuracy_leads() -> np.ndarray:
+    """By how much the pool's system and its rival are ahead of each other."""
+    ahead = np.mean(POOL.predictions == LABELS) - np.mean(POOL.systems["rival"] == LABELS)
+    return np.array([ahead, -ahead])
+
+
 _SITES = accuracies(POOL.groups["site"])
 ANSWERS = {
     "accuracy": (ba.GroupAccuracy(by="site"), _SITES),
@@ -80,6 +86,7 @@ ANSWERS = {
         ba.Compare("rival", "prediction"),
         np.mean(POOL.systems["rival"] == LABELS) - np.mean(POOL.predictions == LABELS),
     ),
+    "best": (ba.Best(["prediction", "rival"]), accuracy_leads()),
     "rate_pairs": (ba.Compare(by="site", measure="rate", positive=2), means_by_site(LABELS == 2)),
     "mean_pairs": (ba.Compare(by="site", measure="mean", values=VALUES, rope=0.5), means_by_site(VALUES[LABELS])),
 }

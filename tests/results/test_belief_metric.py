@@ -127,3 +127,18 @@ def test_draws_come_in_no_order():
     centred = draws - draws.mean()
     # Of n independent draws the autocorrelation has a standard error of 1 / sqrt(n).
     assert abs((centred[1:] * centred[:-1]).mean() / draws.var()) < 4 / np.sqrt(len(draws))
+
+
+@pytest.mark.parametrize("mixed_up", [False, True])
+def test_scores_of_other_items_are_suspected(mixed_up):
+    """As where a table of scores and one of labels are put together in different orders."""
+    rng = np.random.default_rng(1)
+    score = rng.beta(0.15, 2, 20_000)
+    label = rng.random(20_000) < score
+    other = rng.permutation(20_000) if mixed_up else np.arange(20_000)
+    a = ba.assess(ba.Pool(scores=score[other]), ba.Metric("f1"), seed=0)
+    for _ in range(3):
+        queries = a.ask(20)
+        a.tell(queries.ids, label[queries.ids])
+    said = "check that predictions and labels are of the same items" in a.result().summary()
+    assert said == mixed_up

@@ -9,7 +9,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.campaigns.description import describe_question, described_question
-from bayes_assess.cli.text import narrow
+from bayes_assess.cli.tables import narrow
 from bayes_assess.designs import VarianceReduction
 
 RNG = np.random.default_rng(12)

@@ -92,10 +92,27 @@ def test_the_plot_shows_every_group_with_items(result):
     assert len(axes.get_yticks()) == 4
 
 
-@pytest.mark.parametrize("level", [0, 1, 95, -0.1])
-def test_a_level_outside_0_and_1_is_refused(level):
-    with pytest.raises(ba.QuestionError, match=r"between 0 and 1, such as 0\.95"):
-        ba.assess(POOL, ba.GroupAccuracy()).result(level=level)
+@pytest.mark.parametrize("question", [ba.GroupAccuracy(), ba.Metric("accuracy"), ba.Compare(by="prediction")])
+@pytest.mark.parametrize("level", [0, 1, 95, -0.1, None, "f1"])
+def test_a_level_outside_0_and_1_is_refused(question, level):
+    with pytest.raises(ba.QuestionError, match=rf"between 0 and 1, such as 0\.95; found {level!r}"):
+        ba.assess(POOL, question).result(level)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda name: ba.assess(POOL, name),
+        lambda name: ba.plan(POOL, name),
+        lambda name: ba.simulate(POOL, np.zeros(len(POOL.ids), int), name),
+        lambda name: ba.assess(POOL, ba.Metric("accuracy")).result(question=name),
+        lambda name: ba.assess(POOL, ba.GroupAccuracy()).result(question=name),
+    ],
+    ids=["assess", "plan", "simulate", "measure's result", "groups' result"],
+)
+def test_a_name_in_the_place_of_a_question_is_answered_with_what_was_meant(asked):
+    with pytest.raises(ba.QuestionError, match=r"found 'accuracy'. Did you mean ba.Metric\('accuracy'\)?"):
+        asked("accuracy")
 
 
 def test_arviz_gets_named_groups_posterior_and_prior(result):

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import listing
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
-from bayes_assess.pool.numeric import NumericLabels
+from bayes_assess.pool.number_labels import NumericLabels
 from bayes_assess.pool.pool import Pool
 
 _NUMBER = re.compile(r"([+-]?)([0-9]+)(?:[.,]([0-9]+))?")

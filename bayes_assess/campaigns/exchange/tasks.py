@@ -15,7 +15,7 @@ from bayes_assess.errors import OutputError
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
 from bayes_assess.pool.label_sets import MultiLabelSpace
 from bayes_assess.pool.labels import LabelSpace
-from bayes_assess.pool.numeric import NumericLabels
+from bayes_assess.pool.number_labels import NumericLabels
 
 TOOLS = ("label-studio", "argilla")
 SUFFIX = ".json"

@@ -22,7 +22,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
-_N_MOVES = 13  # the first one only looks where the particles are
+N_MOVES = 13  # the first one only looks where the particles are
 _PERSISTENCE = np.array([0.5, 0.8, 0.95], np.float32)  # of autoregressive steps
 _STEPS = np.array([0.6, 0.25, 0.1], np.float32)  # of random walks, in standard deviations of the particles
 _RIDGE = 1e-3  # variance added to that of the particles
@@ -67,12 +67,13 @@ def log_joint_weight(particles: Particles, log_prior: Float[Array, " B"]) -> Flo
     return engine.log_softmax(log_prior + particles.log_evidence)[:, None] + within
 
 
-def uneven(particles: Particles, log_prior: Float[Array, " B"]) -> Bool[Array, " B"]:
-    """Tell which models' particles are to be resampled and moved."""
+def uneven(particles: Particles, log_prior: Float[Array, " B"], least: float | None = None) -> Bool[Array, " B"]:
+    """Tell which models' particles are to be resampled and moved: whose effective share is below the least."""
+    least = _UNEVEN if least is None else least
     weight = engine.softmax(particles.log_weight, 1)
     effective = 1 / (weight**2).sum(1)
     counts = engine.softmax(log_prior + particles.log_evidence) > _NEGLIGIBLE
-    return counts & (effective < _UNEVEN * weight.shape[1])
+    return counts & (effective < least * weight.shape[1])
 
 
 def resampled(offset: Any, log_weight: Float[Array, " S"], n: int) -> Int[Array, " n"]:
@@ -88,9 +89,9 @@ def resampled(offset: Any, log_weight: Float[Array, " S"], n: int) -> Int[Array,
     return xp.minimum((upto <= wanted[:, None]).sum(1), len(weight) - 1)
 
 
-def n_random(n_particles: int, dimension: int) -> int:
+def n_random(n_particles: int, dimension: int, n_moves: int = N_MOVES) -> int:
     """Return how many uniform numbers `moved` takes."""
-    return 1 + _N_MOVES * n_particles * (dimension + 1)
+    return 1 + n_moves * n_particles * (dimension + 1)
 
 
 def moved(
@@ -98,6 +99,7 @@ def moved(
     place: Float[Array, "S D"],
     log_weight: Float[Array, " S"],
     log_likelihood: Callable[[Float[Array, "S D"]], Float[Array, " S"]],
+    n_moves: int = N_MOVES,
 ) -> Float[Array, "S D"]:
     """Resample particles, and move them by Metropolis steps that leave their posterior as it is.
 
@@ -114,19 +116,21 @@ def moved(
     log_weight : (S,)
     log_likelihood : callable
         Log probability of all labels so far at each of S parameters.
+    n_moves : int
+        Steps, the first of which only looks where the particles are.
     """
     n, dimension = place.shape
     # Halves (2, S/2, D), so that what is done with both is compiled once.
     place = place[resampled(uniform[0], log_weight, n)].reshape(2, n // 2, dimension)
     centre, factor, whiten = _gaussians(place[::-1])
-    random = uniform[1:].reshape(_N_MOVES, 2, n // 2, dimension + 1)
+    random = uniform[1:].reshape(n_moves, 2, n // 2, dimension + 1)
     # Before the loop: within it the compiler would compute them anew for every cell of the likelihood.
     noise = xp.einsum("mhse,hde->mhsd", engine.ndtri(random[..., 1:]), factor)
     threshold = xp.log(random[..., 0])
     constants = (
-        np.arange(_N_MOVES),
-        np.resize(np.repeat(_PERSISTENCE, 2), _N_MOVES),
-        np.resize(np.repeat(_STEPS, 2), _N_MOVES),
+        np.arange(n_moves),
+        np.resize(np.repeat(_PERSISTENCE, 2), n_moves),
+        np.resize(np.repeat(_STEPS, 2), n_moves),
     )
 
     def step(carry, inputs):

@@ -1,0 +1,216 @@
+"""The course of a campaign: what has become of every item, and the state of the design."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from bayes_assess._tools.engine import eager, random
+from bayes_assess._tools.shapes import Int
+from bayes_assess.campaigns.annotators import AnnotatorBook, Told
+from bayes_assess.campaigns.items import ItemBook
+from bayes_assess.campaigns.open_steps import OpenSteps
+from bayes_assess.campaigns.rounds import RoundBook, check_inclusion
+from bayes_assess.campaigns.snapshots import Snapshots
+from bayes_assess.campaigns.turns import TakesTurns
+from bayes_assess.designs import (
+    Design,
+    Draw,
+    State,
+    reserve_batch,
+    settle_batch,
+    update_batch,
+)
+from bayes_assess.estimators.weighted import Steps
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions import Question, Setting
+
+
+class Course(TakesTurns):
+    """What asks and labels do to a pool and a design, one after the other.
+
+    Parameters
+    ----------
+    pool, question, design : Pool, Question, Design
+    setting : Setting
+        The question as it is put to the pool.
+    seed : int
+    engine : {"eager", "compiled"}
+        What runs the design's steps.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        question: Question,
+        design: Design,
+        setting: Setting,
+        seed: int,
+        engine: str = "compiled",
+    ):
+        super().__init__()
+        if pool.multilabel:
+            check_inclusion(design)
+        self.pool, self.question, self.design = pool, question, design
+        self.cells, self.prior, _, self._playable = self._setting = setting
+        self._seed = seed
+        self.engine = engine
+        with eager(engine == "eager"):
+            self._key = random.key(seed)
+            self._state = self._start = design.init(*setting)
+        self._items = ItemBook(self.cells)
+        self._annotators = AnnotatorBook()
+        self._steps = OpenSteps(self.cells.n_items) if design.settles else None
+        self._rounds = RoundBook(pool.n_items, self.cells.n_cells) if pool.multilabel else None
+        self._snapshots = Snapshots(lasting=pool.in_memory)
+
+    @property
+    def labels_used(self) -> int:
+        """Labels told so far."""
+        return self._items.n_labelled
+
+    @property
+    def n_pending(self) -> int:
+        """Items handed out and not labelled yet."""
+        return self._items.n_pending
+
+    @property
+    def n_skipped(self) -> int:
+        """Items set aside."""
+        return self._items.n_skipped
+
+    @property
+    def n_remaining(self) -> int:
+        """Items that may still be asked for: neither labelled nor handed out nor set aside."""
+        return int(self._items.remaining[self._playable].sum())
+
+    @property
+    def done(self) -> bool:
+        """Whether no item is left to ask for."""
+        return self.n_remaining == 0
+
+    @property
+    def pending(self) -> np.ndarray:
+        """Ids of the items handed out and not labelled yet, in pool order."""
+        return self.pool.ids[np.flatnonzero(self._items.pending)]
+
+    @property
+    def labelled(self) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and labels of the items that are labelled, in pool order."""
+        items = np.flatnonzero(self._items.label >= 0)
+        return self.pool.ids[items], self.pool.label_space.names(self._items.label[items])
+
+    @property
+    def counts(self) -> Int[np.ndarray, "K O"]:
+        """Labels told of every cell by outcome, as beliefs learn them, in the order of ``cells.names``.
+
+        Outcomes are disagreement and agreement where groups are asked about, classes (or costs) for confusion matrices,
+        and classes for measures; with a design whose belief is about the one event of every label that decides a
+        measure, they are labels without and with the event.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "cat", "dog"]), ba.GroupAccuracy())
+        >>> a.tell([0, 1], ["cat", "dog"])
+        >>> a.counts.tolist()
+        [[1, 1], [0, 0]]
+        """
+        return np.asarray(self._state.counts)
+
+    @property
+    def skipped(self) -> np.ndarray:
+        """Ids of the items set aside, in pool order."""
+        return self.pool.ids[np.flatnonzero(self._items.skipped)]
+
+    def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw, state: State) -> None:
+        """Take over items drawn, and the state after that."""
+        weights = np.asarray(draws.weight, np.float64)
+        if self._rounds is not None:
+            if not self._items.n_pending:
+                self._rounds.begin(self._items.remaining + self._items.skipped_by_cell)
+            asked = self._rounds.asked + len(items)
+            with eager(self.design.is_eager(state)):
+                inclusion = np.asarray(self.design.inclusion(state, self._rounds.frame, asked))
+            self._rounds.ask(items, inclusion)
+        self._state = state
+        if not len(items):  # of a random size: all labels that there are have come
+            if not self._items.n_pending:
+                nothing = np.zeros(0, np.int64)
+                self._state = settle_batch(self.design, state, Steps(nothing, nothing, np.zeros(0), np.zeros(0)))
+            return
+        self._items.hand_out(items, weights)
+        if self._steps is not None:
+            self._steps.ask(items, cells, draws)
+
+    def _annotate(self, first: Told, further: Told | None, codes: Int[np.ndarray, " n"]) -> None:
+        """Learn `codes`, which are those of first labels unless they were corrected, and keep who said what."""
+        self._annotators.record(first)
+        if further is not None:
+            self._annotators.record(further)
+        if len(first.items):
+            self._learn(first.items, codes)
+
+    def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
+        """Take labels of items that have none."""
+        skipped = items[self._items.skipped[items]]
+        if len(skipped):
+            self._put_back(skipped)
+        cells, unasked = self._items.cells_of(items), self._items.unseen(items)
+        if unasked.any():
+            self._items.accept(items[unasked])
+            self._state = reserve_batch(self.design, self._state, cells[unasked])
+        if self._steps is not None:
+            self._steps.volunteer(items[unasked], cells[unasked])
+        self._take(items, codes)
+
+    def _take(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
+        """Take labels of items that are out."""
+        cells, outcomes = self._items.cells_of(items), self.outcomes_of(items, codes)
+        settled = later = None
+        if self._steps is not None:
+            self._steps.tell(items, outcomes)
+            settled, later = self._steps.take()
+        self._state = update_batch(self.design, self._state, cells, outcomes, settled)
+        self._items.set_labels(items, codes)
+        if self._rounds is not None:
+            self._rounds.tell(items)
+        if later is not None and len(later.cell) and not self.design.settles_in_order:
+            self._state = settle_batch(self.design, self._state, later, last=False)
+
+    def outcomes_of(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Return the outcomes of labels, as the design counts them."""
+        if self.question.numeric:  # whose labels the design does not see
+            return self._items.volunteered(items).astype(np.int64)
+        return self.question.outcomes_on(self.cells, self.pool, items, codes)
+
+    def _set_aside(self, items: Int[np.ndarray, " n"]) -> None:
+        """Ask no more for items that are pending or unseen."""
+        withdrawn = items[self._items.pending[items]]
+        self._items.skip(items)
+        self._withdraw(withdrawn)
+
+    def _put_back(self, items: Int[np.ndarray, " n"]) -> None:
+        """Let items be asked for again that are pending or set aside."""
+        withdrawn = items[self._items.pending[items]]
+        self._items.put_back(items)
+        self._withdraw(withdrawn)
+
+    def _withdraw(self, items: Int[np.ndarray, " n"]) -> None:
+        """Count anew which items are out, and let these not have been asked for."""
+        pending = self._items.cells_of(np.flatnonzero(self._items.pending))
+        self._state = replace(
+            self._state,
+            pending=np.bincount(pending, minlength=self.cells.n_cells),
+            remaining=np.where(self._playable, self._items.remaining, 0),
+        )
+        if self._rounds is not None:
+            self._rounds.withdraw(items)
+        if self._steps is None or not len(items):
+            return
+        self._steps.withdraw(items)
+        settled, later = self._steps.take()
+        self._state = settle_batch(self.design, self._state, settled)
+        if len(later.cell) and not self.design.settles_in_order:
+            self._state = settle_batch(self.design, self._state, later, last=False)

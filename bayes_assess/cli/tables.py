@@ -1,0 +1,233 @@
+"""Tables of results that fit a terminal."""
+
+from __future__ import annotations
+
+import re
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import one_line, points, text_width
+from bayes_assess.results import (
+    BeliefMetricResult,
+    BeliefPrecisionCurveResult,
+    BestResult,
+    CompareResult,
+    ConfusionResult,
+    CurveResult,
+    MeasurePairsResult,
+    MeasureVerdict,
+    MetricResult,
+    PairsResult,
+    ProxyResult,
+    RankedAnswer,
+    TwoSystemsResult,
+)
+
+_WIDTH = 80  # characters of a terminal
+_THRESHOLDS = 12  # of a curve
+_SHORTEST = 8  # characters that names are never cut below
+
+
+@singledispatch
+def narrow(result: Any) -> list[Table]:
+    """Tabulate a result in so few columns that they fit a terminal of 80 characters."""
+    full = result.table()
+    return [_groups(result, full) if "rank" in full.columns else _bins(full)]
+
+
+@narrow.register
+def _(result: RankedAnswer | BeliefPrecisionCurveResult) -> list[Table]:
+    return [_over(result.table(), "rank", "band", ",")]
+
+
+@narrow.register
+def _(result: CurveResult) -> list[Table]:
+    return [_over(result.table(_THRESHOLDS), "threshold", "interval", ".3g")]
+
+
+@narrow.register
+def _(result: ConfusionResult) -> list[Table]:
+    return [_confusions(result), *([] if result.question.cost_matrix is None else narrow(result.cost))]
+
+
+@narrow.register
+def _(result: CompareResult) -> list[Table]:
+    return [_verdict(result), _sides(result)]
+
+
+@narrow.register
+def _(result: TwoSystemsResult) -> list[Table]:
+    columns = {"systems": result.cells.names, "items": result.cells.sizes, "labels": result.counts.sum(-1)}
+    right = ("both right", "first right", "second right", "neither")  # in the order of the outcomes
+    columns |= dict(zip(right, result.counts.T, strict=True))
+    first, second = result.names
+    return [_verdict(result), _fitted(columns, f"Labels by who is right: first {first}, second {second}")]
+
+
+@narrow.register
+def _(result: BestResult) -> list[Table]:
+    return [result.table()]
+
+
+@narrow.register
+def _(result: PairsResult | MeasurePairsResult) -> list[Table]:
+    return [_pairs(result)]
+
+
+@narrow.register
+def _(result: BeliefMetricResult | MetricResult) -> list[Table]:
+    return [_measures(result)]
+
+
+@narrow.register
+def _(result: MeasureVerdict) -> list[Table]:
+    return [result.verdict_table(), _measures(result)]
+
+
+@narrow.register
+def _(result: ProxyResult) -> list[Table]:
+    return [_measures(result), _judged(result)]
+
+
+def _groups(result: Any, full: Table) -> Table:
+    columns = {
+        "group": full["group"],
+        "items": full["items"],
+        "labels": full["labelled"],
+        **({"right": full["right"]} if "right" in full.columns else {}),
+        "estimate": full["estimate"],
+        "interval": _intervals(full),
+    }
+    if "accuracy" in full.columns:
+        columns["accuracy"] = full["accuracy"]
+    else:
+        ends = zip(full["rank_lower"], full["rank_upper"], full["items"], strict=True)
+        columns["rank"] = [f"{first}-{last}" if size else "-" for first, last, size in ends]
+    name = result.sought_column
+    short = re.sub(r"p_among_(\d+)_(\w+)", r"p_\2_\1", name)
+    columns[short] = full[name]
+    return _fitted(columns, full.title, ("estimate", "accuracy", short))
+
+
+def _bins(full: Table) -> Table:
+    columns = {
+        "bin": full["bin"],
+        "items": full["items"],
+        "labels": full["labelled"],
+        "right": full["right"],
+        "confidence": full["confidence"],
+        "accuracy": full["accuracy"],
+        "interval": _intervals(full),
+        "p_over": full["p_overconfident"],
+    }
+    return _fitted(columns, full.title, ("confidence", "accuracy", "p_over"), names=0)
+
+
+def _confusions(result: ConfusionResult) -> Table:
+    full = result.confusions()
+    columns = {
+        "predicted": full["predicted"],
+        "label": full["label"],
+        "items": full["items"],
+        "labels": full["labelled"],
+        "count": full["count"],
+        "share": full["estimate"],
+        "interval": _intervals(full),
+    }
+    title = f"Most frequent errors, as shares of their predicted class, {result.level:.0%} {result.guarantee} intervals"
+    return _fitted(columns, title, ("share",), names=2)
+
+
+def _verdict(result: CompareResult) -> Table:
+    first, second = result.names
+    rope = points(result.question.rope)
+    low, high = result.comparatives
+    events = [f"{low} by more than {rope}", f"within {rope}", f"{high} by more than {rope}"]
+    columns = {f"{_cut([first], _WIDTH // 2)[0]} is": events, "probability": result.masses}
+    return Table(columns, title=f"{first} compared with {second}", formats={"probability": ".3f"})
+
+
+def _sides(result: CompareResult) -> Table:
+    full = result.table()
+    columns = {name: full[name] for name in ("group", "items")} | {"labels": full["labelled"]}
+    columns |= {name: full[name] for name in ("right", "accuracy", "ece") if name in full.columns}
+    return _fitted(columns | {"interval": _intervals(full)}, full.title, ("accuracy", "ece"))
+
+
+def _pairs(result: PairsResult | MeasurePairsResult) -> Table:
+    full = result.table()
+    masses = np.stack([full[name] for name in ("p_worse", "p_equal", "p_better")], axis=-1)
+    columns = {
+        "first": full["first"],
+        "second": full["second"],
+        "difference": [f"{difference:+.3f}" for difference in full["difference"]],
+        "interval": _intervals(full, "+.3f"),
+        "first is": np.array(["worse", "equal", "better"])[masses.argmax(-1)],
+        "probability": masses.max(-1),
+    }
+    return _fitted(columns, full.title, ("probability",), names=2)
+
+
+def _measures(result: Any) -> Table:
+    full = result.table()
+    columns = {"measure": full["measure"], "estimate": full["estimate"], "interval": _intervals(full)}
+    if "design_lower" in full.columns:
+        design = Table({"lower": full["design_lower"], "upper": full["design_upper"]})
+        columns[f"without {result._trusted}"] = _intervals(design)
+    return _fitted(columns, f"Measures, {result.level:.0%} {result.guarantee} intervals", ("estimate",))
+
+
+def _judged(result: ProxyResult) -> Table:
+    full = result.judge_table()
+    ends = Table({"lower": full["bias_lower"], "upper": full["bias_upper"]})
+    columns = {
+        "measure": full["measure"],
+        "judge": full["judge"],
+        "bias": [f"{bias:+.3f}" for bias in full["bias"]],
+        "interval": _intervals(ends, "+.3f"),
+        "random labels": full["random_labels"],
+    }
+    return _fitted(columns, "What the predictions alone say, and random labels for intervals as narrow", ("judge",))
+
+
+def _over(full: Table, place: str, ends: str, spec: str) -> Table:
+    """Tabulate precision and recall with their ends at every threshold, or rank."""
+    columns: dict[str, Any] = {place: full[place]}
+    for name in ("precision", "recall"):
+        found = Table({"lower": full[f"{name}_lower"], "upper": full[f"{name}_upper"]})
+        columns |= {name: full[name], f"{name} {ends}": _intervals(found)}
+    return Table(columns, title=full.title, formats={place: spec, "precision": ".3f", "recall": ".3f"})
+
+
+def _fitted(columns: dict[str, Any], title: str | None, numbers: tuple[str, ...] = (), *, names: int = 1) -> Table:
+    """Make a table, with the names in its first columns cut if they make it wider than a terminal."""
+    formats = {name: ".3f" for name in numbers if name in columns}
+    table = Table(columns, title=title, formats=formats)
+    if not names or _width(table) <= _WIDTH:
+        return table
+
+    def cut(most: int) -> Table:
+        short = {name: _cut(values, most) for name, values in list(columns.items())[:names]}
+        return Table(columns | short, title=title, formats=formats)
+
+    spare = _WIDTH - _width(cut(_SHORTEST))
+    return cut(_SHORTEST + max(spare, 0) // names)
+
+
+def _width(table: Table) -> int:
+    return max(map(text_width, repr(table).splitlines()[1:]))  # below the title
+
+
+def _cut(names: Any, most: int) -> np.ndarray:
+    values = np.asarray(names)
+    if values.dtype.kind not in "UO":
+        return values
+    texts = [one_line(str(value)) for value in values]
+    return np.array([text if text_width(text) <= most else f"{text[: most - 3]}..." for text in texts])
+
+
+def _intervals(full: Table, spec: str = ".3f") -> list[str]:
+    return [f"[{low:{spec}}, {high:{spec}}]" for low, high in zip(full["lower"], full["upper"], strict=True)]

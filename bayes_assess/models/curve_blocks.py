@@ -1,0 +1,101 @@
+"""Labels of a calibration curve that come in blocks: the belief of `calibration_curve`, for simulated campaigns.
+
+The posterior after a block is what it is after its labels one by one. Particles are weighed by all of them at once, and
+moved afterwards where their weights have become uneven, by fewer steps, as every future has particles of its own and
+their errors average out. On the host.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from bayes_assess._tools import engine
+from bayes_assess._tools.shapes import Int
+from bayes_assess.models._numerics import particles as smc
+from bayes_assess.models._numerics.particles import Particles
+from bayes_assess.models.calibration_curve import CurveState, Deciding, drawn, log_likelihood, moved
+
+_NEGLIGIBLE = 1e-3  # probability of a member below which a future does without
+_UNEVEN = 0.5  # effective share of the particles
+_N_MOVES = 9
+_N_DECIDING = 128
+
+
+def thinned(state: CurveState, rng: np.random.Generator, n: int) -> CurveState:
+    """Return the belief with `n` of the particles of every member that counts.
+
+    Parameters
+    ----------
+    state : CurveState
+        Of NumPy arrays.
+    rng : Generator
+        Its draws number the moves to come, too.
+    n : int
+        An even number.
+
+    Returns
+    -------
+    CurveState
+    """
+    members = np.flatnonzero(state.member_weights > _NEGLIGIBLE)
+    held = state.particles
+    with engine.eager():
+        # With their weights: where these are uneven, the next labels are to move them, as they would the session's.
+        chosen = np.stack([rng.permutation(held.log_weight.shape[1])[:n] for _ in members])
+        at = members[:, None], chosen
+        fewer = replace(
+            state,
+            members=state.members[members],
+            key=engine.random.key(int(rng.integers(2**62))),
+            particles=Particles(held.place[at], held.log_weight[at], held.log_evidence[members]),
+            share=state.share[at],
+            strength=state.strength[at],
+        )
+        return _decided(fewer)
+
+
+def learned(state: CurveState, labels: Int[np.ndarray, "K 2"]) -> CurveState:
+    """Learn the labels of a block.
+
+    Parameters
+    ----------
+    state : CurveState
+        Of NumPy arrays.
+    labels : (K, 2) integers
+        Items without and with the event.
+
+    Returns
+    -------
+    CurveState
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> a = ba.assess(ba.Pool(scores=np.linspace(0.05, 0.95, 40)), ba.Metric("f1"), seed=0)
+    >>> belief = thinned(a._state.belief, np.random.default_rng(0), 32)
+    >>> block = np.zeros((a.cells.n_cells, 2), int)
+    >>> block[-3:, 1] = 1  # the items of the greatest scores are positive
+    >>> learned(belief, block).counts.sum(0).tolist()
+    [0.0, 3.0]
+    """
+    cells = np.flatnonzero(labels.sum(1))
+    before = state.counts[cells]
+    after = before + labels[cells].astype(before.dtype)
+    shape = state.share.shape
+    with engine.eager():
+        share, strength = (part[..., cells].reshape(-1, len(cells)) for part in (state.share, state.strength))
+        then, now = (log_likelihood(share, strength, told[:, 1], told.sum(1)) for told in (before, after))
+        seen = smc.observe(state.particles, (now - then).reshape(shape[:2]))
+        counts = state.counts.copy()
+        counts[cells] = after
+        after_block = replace(state, counts=counts, particles=seen)
+        uneven = smc.uneven(seen, after_block.log_prior, _UNEVEN)
+        return moved(after_block, uneven, _N_MOVES) if uneven.any() else _decided(after_block)
+
+
+def _decided(state: CurveState) -> CurveState:
+    """Choose anew the curves that decisions look at."""
+    share, strength, _ = drawn(state, _N_DECIDING)
+    return replace(state, deciding=Deciding(share, strength, np.zeros(_N_DECIDING, np.float32)))

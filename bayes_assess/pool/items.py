@@ -1,0 +1,278 @@
+"""Items of a pool as they are asked for: by their ids, with what is predicted of them and how they are labelled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from bayes_assess._tools.arrays import frozen, listing
+from bayes_assess._tools.text import plural
+from bayes_assess.errors import PoolError
+from bayes_assess.pool._columns import RESERVED
+from bayes_assess.pool._ids import IdIndex, find_ids, known_ids
+from bayes_assess.pool._scores import predicted_scores
+from bayes_assess.pool.labels import LabelSpace
+from bayes_assess.pool.source import ArraySource
+
+
+class Items:
+    """What a pool holds of its items, and how they are found; `Pool` makes one."""
+
+    is_ranked: bool = False  # True of a `RankedList`
+    paired: bool = False  # True of a `PairPool`, whose items are pairs
+    multilabel: bool = False
+    in_memory: bool = True  # False where the items are rows of a table of an engine
+    multiplicity: np.ndarray | None = None  # items per row of the arrays below, int64; None: a row is an item
+    numeric: bool = False  # whether labels are numbers that are not rounded
+    exact: Any = None  # of pools of numbers: the same items, whose labels are not rounded
+    scores: np.ndarray | None
+    margins: np.ndarray | None = None
+    predictions: np.ndarray
+    classes: np.ndarray
+    classes_declared: bool
+    _given_confidence: np.ndarray | None
+    _given_ids: np.ndarray | None
+    _groups: dict[str, np.ndarray]
+    _systems: dict[str, np.ndarray]
+    _show: dict[str, np.ndarray]
+
+    def _fill(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"A Pool never changes; make a new one instead of setting {name!r}.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"A Pool never changes; {name!r} cannot be deleted.")
+
+    def __len__(self) -> int:
+        return self.n_items
+
+    def __repr__(self) -> str:
+        parts = [plural(len(self), "item"), plural(self.n_classes, "class", "classes")]
+        if self.multilabel:
+            parts.append("multi-label")
+        if self.scores is not None:
+            parts.append("scores")
+        elif self.margins is not None:
+            parts.append("scores that rank")
+        elif self._given_confidence is not None:
+            parts.append("confidence")
+        if self._groups:
+            parts.append("groups: " + ", ".join(self._groups))
+        if self._systems:
+            parts.append("systems: " + ", ".join(self._systems))
+        return f"Pool({', '.join(parts)})"
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, M."""
+        return len(self.predictions)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of scores, predictions, confidence, groups and systems: M, unless they have a multiplicity."""
+        return self.n_items
+
+    def rows_of(self, items: Any) -> Any:
+        """Return the rows of scores, predictions, confidence, groups and systems that hold what is known of items."""
+        return items
+
+    def check_in_memory(self, what: str) -> None:
+        """Raise PoolError if the items are not in memory; `what` needs them, the beginning of a sentence."""
+
+    def source_of(self, codes: np.ndarray, sizes: np.ndarray, seed: int) -> Any:
+        """Return where the items of cells are, see `ItemSource`: those of the rows with these codes, (R,)."""
+        return ArraySource.shuffled(self, codes, sizes, seed)
+
+    def check_bins(self, n_bins: int) -> None:
+        """Raise PartitionError if rows of these arrays do not lie within one of so many bins of equal width."""
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, C."""
+        return len(self.classes)
+
+    @property
+    def groups(self) -> Mapping[str, np.ndarray]:
+        """Attributes of the items by name, each an array (M,)."""
+        return MappingProxyType(self._groups)
+
+    @property
+    def systems(self) -> Mapping[str, np.ndarray]:
+        """Predictions of other systems by name, each codes into ``classes``, int32 (M,)."""
+        return MappingProxyType(self._systems)
+
+    @property
+    def show(self) -> Mapping[str, np.ndarray]:
+        """What annotators see of the items by name, each an array (M,)."""
+        return MappingProxyType(self._show)
+
+    def system_codes(self, name: str) -> np.ndarray:
+        """Return the predictions of a system as codes into ``classes``.
+
+        Parameters
+        ----------
+        name : str
+            ``"prediction"`` for the pool's own, or one of ``systems``.
+
+        Returns
+        -------
+        ndarray of int32 (M,)
+
+        Raises
+        ------
+        PoolError
+            If there is no such system.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=["cat", "dog"], systems={"new": ["dog", "dog"]})
+        >>> pool.system_codes("new"), pool.system_codes("prediction")
+        (array([1, 1], dtype=int32), array([0, 1], dtype=int32))
+        """
+        if name == RESERVED:
+            return self.predictions
+        if name in self._systems:
+            return self._systems[name]
+        known = listing([RESERVED, *self._systems], 30)
+        raise PoolError(f"The pool has no system {name!r}; it has {known}. Pass others to it as systems={{...}}.")
+
+    @cached_property
+    def ids(self) -> np.ndarray:
+        """Ids of the items, (M,): those given, else the row numbers."""
+        return frozen(np.arange(self.n_items)) if self._given_ids is None else self._given_ids
+
+    @cached_property
+    def confidence(self) -> np.ndarray | None:
+        """Probability that the classifier gives to its prediction, float64 (M,), or None if it is not known.
+
+        It is the score of the *predicted* class ([ABA] writes s for it), which is the largest score unless
+        the predictions were given and differ from the argmax.
+        """
+        if self.scores is None:
+            return self._given_confidence
+        return frozen(predicted_scores(self.scores, self.predictions))
+
+    @cached_property
+    def _index(self) -> IdIndex | None:
+        return None if self._given_ids is None else IdIndex(self._given_ids)
+
+    @cached_property
+    def label_space(self) -> LabelSpace:
+        """The labels that items can have, and their codes."""
+        return LabelSpace(self.classes, self.classes_declared)
+
+    def prediction_names(self, items: Any) -> np.ndarray:
+        """Return the names of what is predicted of items, (n,)."""
+        return self.classes[self.predictions[self.rows_of(items)]]
+
+    def any_labels(self, n: int) -> np.ndarray:
+        """Return `n` labels that items could have, whichever.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.Pool(predictions=["cat", "dog"]).any_labels(2).tolist()
+        ['cat', 'cat']
+        """
+        return np.repeat(self.label_space.names([0]), n)
+
+    def label_codes(self, labels: Any, ids: Any = None) -> np.ndarray:
+        """Return labels as codes into ``classes``.
+
+        Parameters
+        ----------
+        labels : array (n,)
+            Class names. Where the classes are integers, whole floats and plain texts ("3") of them are accepted.
+        ids : array (n,), optional
+            The labelled items' ids, to name the first offender in an error.
+
+        Returns
+        -------
+        ndarray of int32 (n,)
+
+        Raises
+        ------
+        LabelError
+            At the first label that is missing or names no class.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.Pool(predictions=["cat", "dog"]).label_codes(["dog", "dog", "cat"])
+        array([1, 1, 0], dtype=int32)
+        """
+        return self.label_space.codes(labels, ids)
+
+    def positions(self, ids: Any) -> np.ndarray:
+        """Return the row numbers of items by their ids.
+
+        Parameters
+        ----------
+        ids : array (n,)
+            Known ids, in any order, repeated or not. Integers and their plain texts stand for each other
+            ("17" and 17; never "017"), since files do not keep the two apart. A text that is no id stands for the one
+            that differs from it by blanks at its ends alone, if there is just one.
+
+        Returns
+        -------
+        ndarray of intp (n,)
+
+        Raises
+        ------
+        UnknownIdError
+            At the first id that names no item.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.Pool(predictions=[0, 1, 1], ids=["a", "b", "c"]).positions(["c", "a"])
+        array([2, 0])
+        """
+        return find_ids(ids, self._index, self.n_items)
+
+    def find(self, ids: np.ndarray) -> np.ndarray:
+        """Return the row numbers of items by their ids, -1 where there is no such item; see `positions`."""
+        return known_ids(ids, self._index, self.n_items)
+
+    def differs_from(self, fingerprint: str) -> str:
+        """Say of what pool a fingerprint is that is not this one's, the end of a sentence."""
+        return "another pool: predictions, scores, ids, classes and groups must be the same as when it was started"
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 of the pool's values, the same in every process and for every kind of array.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> import numpy as np
+        >>> ba.Pool(predictions=[0, 1]).fingerprint() == ba.Pool(predictions=np.array([0, 1])).fingerprint()
+        True
+        """
+        return self._fingerprint
+
+    @property
+    def _predicted(self) -> dict[str, np.ndarray]:  # by the name under which it is hashed
+        return {"predictions": self.predictions}
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        from bayes_assess.pool._fingerprint import digest
+
+        fields = {**self._predicted, "classes": self.classes}
+        optional = {
+            "scores": self.scores,
+            "margins": self.margins,
+            "confidence": self._given_confidence,
+            "ids": self._given_ids,
+        }
+        fields |= {name: array for name, array in optional.items() if array is not None}
+        fields |= {f"group {name}": array for name, array in sorted(self._groups.items())}
+        fields |= {f"system {name}": array for name, array in sorted(self._systems.items())}
+        return digest(fields)

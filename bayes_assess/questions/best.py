@@ -1,0 +1,161 @@
+"""Which of several systems on the same items is the best, by accuracy or another measure?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import Float, Int
+from bayes_assess.acquisition.cell_measure import Sought
+from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.joint_draws import leads
+from bayes_assess.measures import LOSSES, LossTable, centred_table, combine
+from bayes_assess.pool._columns import RESERVED
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._measures_compared import MeasuresCompared
+from bayes_assess.questions.metric import MetricCells
+
+_ROUNDING = 1e-9  # of differences that are exactly the rope
+
+
+class Best(MeasuresCompared):
+    """Which of several systems, that have predicted the same items, has the highest accuracy, or another measure?
+
+    What is estimated is the lead of every system: its measure less the highest of the others, so that it is positive
+    for the best one alone: multiple comparisons with the best. Of accuracies the only labels that can tell are of items
+    on which some systems differ; what all have in common is not estimated.
+
+    Parameters
+    ----------
+    systems : sequence of str, optional
+        Names of systems of the pool, ``"prediction"`` is its own; all of them by default.
+    measure : str or Measure
+        Accuracy, or any other measure of predictions with one value that `Metric` takes, such as ``"f1"``. Of losses,
+        such as ``"zero_one_loss"``, the lowest is the best.
+    rope : float in [0, 1)
+        Difference that you would not care about: a system that is behind the best by no more is as good.
+    positive : class name, optional
+        Positive class of two-class measures, as for `Metric`.
+
+    Raises
+    ------
+    QuestionError
+        If there are not two systems, or the measure has several values.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=[0, 1, 1, 0], systems={"b": [0, 1, 0, 1], "c": [1, 0, 0, 1]})
+    >>> a = ba.assess(pool, ba.Best())
+    >>> a.tell(pool.ids, [0, 1, 1, 1])
+    >>> r = a.result()
+    >>> print(r.verdict)
+    prediction, b have the highest accuracy, or are as good as that, as the labels show.
+    >>> r.estimate.round(12).tolist()  # leads
+    [0.0, 0.0, -0.5]
+    """
+
+    systems: Any
+
+    asks: ClassVar[str] = "Which{of_systems} has the {extreme} {measure}?"
+    titled: ClassVar[str] = "{measure}{of_systems}"
+    quantity: ClassVar[str] = "lead"
+    lower_is_better: ClassVar[Mapping[str, bool]] = {"best": False, "regret": True}
+    goals: ClassVar[Mapping[str, float]] = {"best": 0.95, "regret": 0.005}
+
+    def __init__(
+        self,
+        systems: str | Sequence[str] | None = None,
+        measure: Any = "accuracy",
+        rope: float = 0.0,
+        *,
+        positive: Any = None,
+    ):
+        self._take(None, rope, measure, positive, None)
+        names = None if systems is None else (systems,) if isinstance(systems, str) else tuple(systems)
+        object.__setattr__(self, "systems", names)
+
+    @property
+    def name(self) -> str:
+        """What the question is called."""
+        return "Best"
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """Whether the system that seems the best is, and by how much it is behind if it is not."""
+        return ("best", "regret")
+
+    def for_pool(self, pool: Pool) -> Best:
+        """Return the question with the names of all systems, or raise QuestionError if it cannot be asked there."""
+        names = (RESERVED, *pool.systems) if self.systems is None else self.systems
+        if len(names) < 2 or len(set(names)) < len(names):
+            raise QuestionError(
+                f"The best of several systems is asked for, each named once; found {show(list(names))}. Give the pool "
+                "the predictions of others, systems={...}."
+            )
+        if self.systems is None:
+            return Best(names, self.measure, self.rope, positive=self.positive).for_pool(pool)
+        super().for_pool(pool)
+        return self
+
+    def default_design_on(self, pool: Pool) -> str:
+        """Return ``"variance_reduction"`` where its belief tells which systems are right, else ``"importance"``."""
+        return self.default_design if self._is_believable(pool) else "importance"
+
+    @property
+    def direction(self) -> int:
+        """1 if the highest measure is the best, -1 if it is the lowest."""
+        return -1 if combine(self.measure)[0].name in LOSSES else 1
+
+    @property
+    def extreme(self) -> str:
+        """What the best has of the measure."""
+        return "highest" if self.direction > 0 else "lowest"
+
+    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
+        """Return what the losses of every item depend on, and the table of the measures of all systems."""
+        codes, table = super().losses(pool)
+        if not isinstance(table, LossTable) or len(table.outputs) != len(self.systems):
+            raise QuestionError(f"The best is by a measure of predictions with one value; found {self.measure_name}.")
+        return codes, centred_table(table)
+
+    def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
+        """Collapse the pool as for the measures themselves, and say which of them is looked for."""
+        found = super().cells(pool, seed, strata)
+        return replace(
+            found, measure=replace(found.measure, compared=True, sought=Sought(self.direction, float(self.rope)))
+        )
+
+    def leads(self, values: Float[np.ndarray, "*batch G"]) -> Float[np.ndarray, "*batch G"]:
+        """Compute the lead of every system from values of the measure, positive for the best."""
+        return leads(self.direction * values)
+
+    def truth_of_counts(self, cells: Any, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " G"]:
+        """Compute the leads from all labels."""
+        return self.leads(super().truth_of_counts(cells, full))
+
+    def study_estimates(self, campaigns: Any) -> Float[np.ndarray, "R B G"]:
+        """Return the leads that simulated campaigns found."""
+        return self.leads(campaigns.record.value)
+
+    def study_intervals(self, campaigns: Any, level: float) -> Float[np.ndarray, "R B G 2"]:
+        """Return the intervals of the leads in simulated campaigns."""
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        return np.moveaxis(np.quantile(self.leads(self._study_draws(campaigns)), tails, axis=-2), 0, -1)
+
+    def study_design_intervals(self, campaigns: Any) -> None:
+        """Return None: random items are counted for the measures of the systems."""
+
+    def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
+        """Score simulated campaigns against the truth, (R, B) each; a system within the rope of the best will do."""
+        truth = self.truth_of_counts(campaigns.cells, campaigns.full)
+        found = self.leads(campaigns.record.value).argmax(-1)
+        regret = np.maximum(-truth[found], 0)
+        return {"best": (regret <= self.rope + _ROUNDING).astype(float), "regret": regret}
+
+    def __repr__(self) -> str:
+        return self._shown("systems").replace("Compare(", "Best(", 1)

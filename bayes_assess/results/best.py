@@ -1,0 +1,207 @@
+"""The best of several systems: by how much each is ahead of the others, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import points
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
+from bayes_assess.results import plots
+from bayes_assess.results._in_words import measure_in_words, title_of
+from bayes_assess.results._ordered import Ordered
+from bayes_assess.results._verdict import pairs_table
+from bayes_assess.results.belief_metric import BeliefMetricResult
+from bayes_assess.results.metric import MetricResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ROUNDING = 1e-9  # of differences that are exactly the rope
+_CONTENDER = 0.05  # probability of being as good as the best, above which a summary names a system
+_SAID = 5
+
+
+class BestResult(Ordered):
+    """Which of several systems is the best, by the joint posterior of their measures.
+
+    Attributes
+    ----------
+    best : str
+        The system that is the best with the highest probability.
+    probability_best : (G,) floats
+        Of every system, in the order of `systems`.
+    probability_good : (G,) floats
+        That a system is behind the best by no more than the rope.
+    systems : (G,) texts
+    estimate : (G,) floats
+        Leads: the measure of a system less the highest of the others, or of losses the other way round.
+    interval : (G, 2) floats
+        Of the leads.
+    rank, rank_interval, probability_worst
+        Of every system, see `ranking`.
+    """
+
+    @property
+    def systems(self) -> np.ndarray:
+        """Names of the systems, (G,)."""
+        return self.ordered_names
+
+    @property
+    def best(self) -> str:
+        """The system that is the best with the highest probability; of equal ones the one with the greatest lead."""
+        return str(self.systems[np.lexsort((self.estimate, self.probability_best))[-1]])
+
+    @property
+    def probability_good(self: Any) -> Float[np.ndarray, " G"]:
+        """Probability that every system is behind the best by no more than the rope, (G,)."""
+        return (self._lead_draws >= -self.question.rope - _ROUNDING).mean(0)
+
+    @cached_property
+    def estimate(self: Any) -> Float[np.ndarray, " G"]:
+        """Medians of the leads."""
+        return self._leads.value
+
+    @cached_property
+    def interval(self: Any) -> Float[np.ndarray, "G 2"]:
+        """Intervals of the leads."""
+        return self._leads.interval(self.level)
+
+    @property
+    def verdict(self: Any) -> str:
+        """The answer as a sentence."""
+        systems = self.systems
+        if self.guarantee == "exact":
+            good = systems[self.probability_good > 0]
+            many = f" and {len(good) - _SAID:,} more" if len(good) > _SAID else ""
+            what = self._of_measure if len(good) == 1 else f"{self._of_measure}, or are as good as that"
+            return f"{', '.join(good[:_SAID])}{many} {'has' if len(good) == 1 else 'have'} {what}, as the labels show."
+        probability = self.probability_good if self.question.rope else self.probability_best
+        order = np.lexsort((self.estimate, probability))[::-1]
+        first = order[0]
+        others = [f"{systems[g]} ({probability[g]:.2f})" for g in order[1:_SAID] if probability[g] >= _CONTENDER]
+        within = f" or is within {self._rope} of the best" if self.question.rope else ""
+        also = f"; also possible: {', '.join(others)}" if others else ""
+        return f"{systems[first]} has {self._of_measure}{within} with probability {probability[first]:.2f}{also}."
+
+    @property
+    def headline(self) -> str:
+        """The answer as one sentence."""
+        return self.verdict
+
+    def table(self) -> Table:
+        """Tabulate the systems, the best first."""
+        order = np.lexsort((self.estimate, self.probability_best))[::-1]
+        columns = {
+            "system": self.systems,
+            "lead": self.estimate,
+            "lower": self.interval[:, 0],
+            "upper": self.interval[:, 1],
+            "p_best": self.probability_best,
+            "p_good": self.probability_good,
+        }
+        title = f"Lead in {measure_in_words(self._measure_name)} over the best of the others, {self._interval_label}s"
+        formats = {**dict.fromkeys(("lead", "lower", "upper"), "+.4f"), "p_best": ".3f", "p_good": ".3f"}
+        return Table({name: column[order] for name, column in columns.items()}, title=title, formats=formats)
+
+    def pairs(self: Any, rope: float | None = None) -> Table:
+        """Tabulate the differences of all pairs of systems, the surest verdicts first.
+
+        Parameters
+        ----------
+        rope : float, optional
+            Half-width of the region in which two systems count as equal; that of the question by default.
+        """
+        rope = self.question.rope if rope is None else rope
+        return pairs_table(self.ordered_names, self._pairs(rope), self._pairs_title)
+
+    def plot(self: Any, *, truth: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw the leads with their intervals.
+
+        Parameters
+        ----------
+        truth : (G,) floats, optional
+            Exact leads to mark.
+        ax : Axes, optional
+        """
+        title = f"{title_of(self.question)}: {self._progress()}"
+        return plots.forest(
+            self.systems.tolist(),
+            self.estimate,
+            self.interval,
+            truth=None if truth is None else np.asarray(truth),
+            xlabel=f"lead over the best of the others, {self._interval_label}s",
+            title=title,
+            ax=ax,
+        )
+
+    @cached_property
+    def ordered_names(self: Any) -> np.ndarray:
+        """Names of the systems, (G,)."""
+        return np.array(self.question.systems)
+
+    @property
+    def _is_ordered(self) -> bool:
+        return True
+
+    @property
+    def _ordered_by(self) -> str:
+        return "system"
+
+    @cached_property
+    def _lead_draws(self: Any) -> Float[np.ndarray, "S G"]:
+        return self.question.leads(self._joint)
+
+    @property
+    def _of_measure(self: Any) -> str:
+        return f"the {self.question.extreme} {measure_in_words(self.question.measure_name)}"
+
+    @property
+    def _rope(self: Any) -> str:
+        return points(self.question.rope)
+
+    def _ends_of_all(self) -> Float[np.ndarray, "G 2"]:
+        return self.interval
+
+    def _answer(self: Any) -> list[str]:
+        if self.guarantee == "exact":
+            return [self.verdict, *self._leading()]
+        return [self.verdict, *self._leading(), *self._leaning()]
+
+    def _leading(self: Any) -> list[str]:
+        order = np.lexsort((self.estimate, self.probability_best))[::-1]
+        lead, (low, high), name = self.estimate[order[0]], self.interval[order[0]], self.systems[order[0]]
+        if self.guarantee == "exact":
+            return [f"Lead of {name} over the best of the others {lead:+.4f} (exact)."]
+        return [
+            f"Lead of {name} over the best of the others {lead:+.3f}, {self._interval_label} [{low:+.3f}, {high:+.3f}]."
+        ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BeliefBestResult(BestResult, BeliefMetricResult):  # pyright: ignore[reportIncompatibleMethodOverride]
+    """The best of several systems, from a belief that learns what predictions and scores mean."""
+
+    @cached_property
+    def _leads(self) -> PosteriorMeasure:
+        return posterior_measure(self._lead_draws, self.found.exact, self.found.cautious)
+
+    def _leaning(self) -> list[str]:
+        return [f"This holds {self._if_alike()}."]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightedBestResult(BestResult, MetricResult):  # pyright: ignore[reportIncompatibleMethodOverride]
+    """The best of several systems, from weighted draws."""
+
+    @cached_property
+    def _leads(self) -> PosteriorMeasure:
+        return posterior_measure(self._lead_draws, self.answer.exact)
+
+    def _leaning(self) -> list[str]:
+        return [self.assumption]
