@@ -75,6 +75,22 @@ def test_several_measures_have_a_covariance_and_an_ellipsoid():
     assert r.plot(truth=r.question.truth(POOL, LABELS)).get_title(loc="left").startswith("Precision, recall and F1")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("design", ["passive", "importance"])
+def test_covariances_are_those_of_campaigns_and_ellipsoids_hold_the_truth(design):
+    question, repeats = ba.Metric(["precision", "recall", "accuracy"]), 200
+    rng = np.random.default_rng(4)
+    scores = rng.beta(0.7, 0.9, 2_000)
+    labels = (rng.random(2_000) < scores).astype(int)
+    pool = ba.Pool(scores=scores)
+    results = [told(question, design, 200, seed, labels, pool).result() for seed in range(repeats)]
+    truth = question.truth(pool, labels)
+    assert np.mean([r.in_ellipsoid(truth) for r in results]) > 0.95 - 4 * np.sqrt(0.95 * 0.05 / repeats)
+    found, said = np.cov(np.array([r.estimate for r in results]).T), np.mean([r.covariance for r in results], axis=0)
+    scale = np.sqrt(np.outer(np.diag(found), np.diag(found)))
+    np.testing.assert_allclose(said / scale, found / scale, atol=4.5 * np.sqrt(2 / repeats))
+
+
 def test_without_a_positive_the_figure_is_a_belief_and_the_interval_is_all_there_is():
     """Recall is 0/0 until a positive is found: never NaN, never a point."""
     a = ba.assess(POOL, ba.Metric("recall"), design="passive")
