@@ -16,6 +16,7 @@ from bayes_assess._tools.axes import x64
 from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.score_order import ScoreOrder
+from bayes_assess.models.drawn_labels import DrawnLabels
 from bayes_assess.models.error_labels import ErrorLabels
 
 _N_QUANTILES, _OF_MANY = 400, 100  # of a measure, and of each of many
@@ -300,7 +301,7 @@ def _completed(
 
 
 def _rest_by_kind(
-    rng: np.random.Generator, missing: Int[np.ndarray, "n kinds"], row: Int[np.ndarray, " kinds"], errors: ErrorLabels
+    rng: np.random.Generator, missing: Int[np.ndarray, "n kinds"], row: Int[np.ndarray, " kinds"], errors: DrawnLabels
 ) -> list[Int[np.ndarray, "n O"]]:
     """Draw the outcomes of items without the event; kinds of one row have one distribution of them."""
     if len(np.unique(row)) == len(row):

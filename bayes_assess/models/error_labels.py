@@ -22,6 +22,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess.models.drawn_labels import DrawnLabels
 from bayes_assess.models.program_items import added, items_of
 
 _STRENGTHS = (1.0, 4.0, 16.0, 64.0)
@@ -65,7 +66,7 @@ def program(
 
 @partial(register_dataclass, data_fields=["base", "counts", "log_weight"], meta_fields=[])
 @dataclass(frozen=True)
-class ErrorLabels:
+class ErrorLabels(DrawnLabels):
     """Belief on the labels of wrong predictions, a mixture of Dirichlet distributions per predicted class.
 
     Attributes
@@ -184,8 +185,7 @@ class ErrorLabels:
         ([[5, 0, 1]], [0, 0, 0])
         """
         if wrong.sum() > wrong.size * self.counts.shape[1]:
-            theta = self.drawn(rng, len(wrong))
-            return rng.multinomial(wrong, theta / np.maximum(theta.sum(-1, keepdims=True), 1.0))
+            return super().completed(rng, wrong)
         n, (n_rows, n_labels) = len(wrong), self.counts.shape
         base = np.asarray(self.base, np.float64)
         strengths, new_label = base.sum(-1).ravel(), _Inverse(base.reshape(-1, n_labels))

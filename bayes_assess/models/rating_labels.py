@@ -33,6 +33,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess.models.drawn_labels import DrawnLabels
 from bayes_assess.models.program_items import added, counts_of, items_of
 
 # In quarters of the scale, the steps of ratings from 1 to 5.
@@ -134,7 +135,7 @@ def _without_levels(line: Any, group: Any, n_groups: int, cell: Any, labels: Any
 
 @partial(register_dataclass, data_fields=["line", "group", "counts", "log_weight"], meta_fields=["is_trivial"])
 @dataclass(frozen=True)
-class RatingLabels:
+class RatingLabels(DrawnLabels):
     """Belief on ordinal labels: exact sums over grids, with a Dirichlet distribution in every cell.
 
     Attributes
@@ -271,11 +272,6 @@ class RatingLabels:
         base = line[cells, level[:, self.group], (h // len(_STRENGTHS))[:, None]]  # (n, K, C)
         gamma = rng.standard_gamma(kappa[h][:, None, None] * base + counts)
         return gamma / np.maximum(gamma.sum(-1, keepdims=True), 1e-300)
-
-    def completed(self, rng: np.random.Generator, wrong: Int[np.ndarray, "n K"]) -> Int[np.ndarray, "n K C"]:
-        """Draw the labels of so many more items of every cell, on the host."""
-        theta = self.drawn(rng, len(wrong))
-        return rng.multinomial(wrong, theta / np.maximum(theta.sum(-1, keepdims=True), 1.0))
 
     def _log_joint(self) -> tuple[Float[Array, "T H"], Float[Array, "T G H"], Float[Array, "G 1 H"]]:
         """Compute the log probability of (a_0, tau) and h with all labels, and of those of every group given them.

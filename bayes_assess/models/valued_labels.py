@@ -70,6 +70,7 @@ from bayes_assess.models._value_terms import (
     terms,
     within,
 )
+from bayes_assess.models.drawn_labels import DrawnLabels
 from bayes_assess.models.program_items import added, items_of
 
 _UNKNOWN, _MOST_RARE = 0.02, 3.0  # variance of the mean of a cell that is as rare as wide, for decisions
@@ -133,7 +134,7 @@ def program(
     meta_fields=["is_trivial"],
 )
 @dataclass(frozen=True)
-class ValuedLabels:
+class ValuedLabels(DrawnLabels):
     """Belief on labels that stand for numbers, by their counts.
 
     Attributes
