@@ -12,6 +12,7 @@ from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
+from bayes_assess.questions.metric import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import measure_in_words, title_of
 from bayes_assess.results._ordered import Ordered
@@ -187,11 +188,24 @@ class BestResult(Ordered):
 class BeliefBestResult(BestResult, BeliefMetricResult):  # pyright: ignore[reportIncompatibleMethodOverride]
     """The best of several systems, from a belief that learns what predictions and scores mean."""
 
+    @property
+    def guarantee(self) -> str:
+        """What the interval promises: ``"credible"``, or ``"exact"``."""
+        return "exact" if self._all_certain else "credible"
+
+    @property
+    def design_interval(self) -> Float[np.ndarray, "G 2"]:
+        """All that is possible: random items are counted for the measures of systems, not for leads."""
+        low, high = cells_table(self.cells).ranges[0]
+        return np.tile([low - high, high - low], (len(self.systems), 1))
+
     @cached_property
     def _leads(self) -> PosteriorMeasure:
         return posterior_measure(self._lead_draws, self.found.exact, self.found.cautious)
 
     def _leaning(self) -> list[str]:
+        if np.any(self._contradicted):
+            return [self._contradiction("Verdict and leads lean on what the other labels suggest.")]
         return [f"This holds {self._if_alike()}."]
 
 
