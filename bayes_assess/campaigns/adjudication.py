@@ -288,7 +288,10 @@ class Adjudication(Campaign):
         self, ids: Any, labels: Any, *, correcting: bool = False
     ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
         """Return the positions of items with labels, each once, and codes of these, see `read_labels`."""
-        known = self._items.label.__getitem__
+
+        def known(items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+            return self._items.label[items]  # looked up then: a table's book grows by items that are found
+
         return read_labels(self.pool.label_space, ids, labels, self.pool.positions, known, correcting=correcting)
 
     def _labelling(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> dict[str, Any]:

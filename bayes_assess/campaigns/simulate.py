@@ -128,8 +128,8 @@ def simulate(
     (50, 3, 3)
     """
     seed, level = checked_seed(seed), checked_level(level)
-    check_question(question)
     pool.check_in_memory("A simulated campaign needs the labels of all items")
+    check_question(question)
     question = question.for_pool(pool)
     pool = question.labelled_pool(pool)
     if check_oracle(oracle, question):

@@ -34,6 +34,7 @@ def certain_bounds(
 
     Examples
     --------
+    >>> import numpy as np
     >>> f, g = np.array([[0.0, 1.0]]), np.ones((1, 2))
     >>> with engine.eager():
     ...     certain_bounds(f, g, np.array([[1, 2]]), np.array([1])).tolist()

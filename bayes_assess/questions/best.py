@@ -55,7 +55,7 @@ class Best(MeasuresCompared):
     >>> r = a.result()
     >>> print(r.verdict)
     prediction, b have the highest accuracy, or are as good as that, as the labels show.
-    >>> r.estimate.round(12).tolist()  # leads
+    >>> (r.estimate.round(12) + 0).tolist()  # leads
     [0.0, 0.0, -0.5]
     """
 

@@ -43,6 +43,7 @@ DESCRIBED = [
     ba.GroupRecall("site", "cat", covariates="age"),
     ba.LowestRecall(ba.ScoreBins(3), np.int64(1), m=2, target="population"),
     ba.HighestRecall("site"),
+    ba.Best(["prediction", "other"], "f1", rope=0.02, positive="cat"),
     ba.Metric("f1", "cat"),
     ba.Metric(["precision", measure("recall")], positive=np.int64(1), by="site", average="macro"),
     ba.Metric(measure("fbeta", beta=2), systems=["prediction", "other"]),
