@@ -19,16 +19,15 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.models._numerics.calibration_points import DEPARTURES
-from bayes_assess.models.belief import pool_shares
 from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
-from bayes_assess.models.separate_curves import SeparateCurves
+from bayes_assess.models.separate_curves import SampledOnHost, SeparateCurves
 
 _DRAWS = 4_000  # that quantiles are taken from
 _HALF = np.log(0.5)
 
 
 @dataclass(frozen=True)
-class AlikeOrApart:
+class AlikeOrApart(SampledOnHost):
     """The posterior of all bins, of groups that may be alike; a belief to answer by, on the host.
 
     Parameters
@@ -91,14 +90,6 @@ class AlikeOrApart:
             first, second, which = engine.random.split(key, 3)
             apart = engine.random.uniform(which, (n, *np.shape(self.probability_apart))) < self.probability_apart
         return np.where(apart[..., None], self.apart.sample(first, n), np.asarray(self.alike.sample(second, n)))
-
-    def pool_draws(
-        self, key: PRNGKey, n: int, counts: Int[np.ndarray, "*batch K 2"], sizes: Int[np.ndarray, " K"]
-    ) -> Float[np.ndarray, "S *batch K"]:
-        """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` are labelled."""
-        with engine.eager():
-            key_theta, key_rest = engine.random.split(key)
-        return pool_shares(key_rest, self.sample(key_theta, n), counts, sizes)
 
     def uncalibrated(self) -> SeparateCurves:
         """Return the posterior under a prior that takes groups neither to be about calibrated nor to be alike."""

@@ -8,6 +8,7 @@ departure of its own; the others are as they were.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,8 +23,24 @@ from bayes_assess.models.belief import pool_shares
 from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 
 
+class SampledOnHost(ABC):
+    """A belief on accuracies whose draws are made on NumPy."""
+
+    @abstractmethod
+    def sample(self, key: PRNGKey, n: int) -> Float[np.ndarray, "S *batch K"]:
+        """Draw `n` vectors of accuracies, (n, ..., K)."""
+
+    def pool_draws(
+        self, key: PRNGKey, n: int, counts: Int[np.ndarray, "*batch K 2"], sizes: Int[np.ndarray, " K"]
+    ) -> Float[np.ndarray, "S *batch K"]:
+        """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` are labelled."""
+        with engine.eager():
+            key_theta, key_rest = engine.random.split(key)
+        return pool_shares(key_rest, self.sample(key_theta, n), counts, sizes)
+
+
 @dataclass(frozen=True)
-class SeparateCurves:
+class SeparateCurves(SampledOnHost):
     """The posterior of all bins, those of some groups apart from the others; a belief to answer by, on the host.
 
     Parameters
@@ -94,14 +111,6 @@ class SeparateCurves:
         with engine.eager():
             keys = [engine.random.fold_in(key, i) for i in range(len(self.own) + 1)]
         return self._joined(lambda belief, i: belief.sample(keys[i], n))
-
-    def pool_draws(
-        self, key: PRNGKey, n: int, counts: Int[np.ndarray, "*batch K 2"], sizes: Int[np.ndarray, " K"]
-    ) -> Float[np.ndarray, "S *batch K"]:
-        """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` are labelled."""
-        with engine.eager():
-            key_theta, key_rest = engine.random.split(key)
-        return pool_shares(key_rest, self.sample(key_theta, n), counts, sizes)
 
     def uncalibrated(self) -> SeparateCurves:
         """Return the posterior under a prior that does not take groups to be about calibrated."""
