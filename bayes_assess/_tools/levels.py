@@ -8,8 +8,8 @@ from bayes_assess._tools.arrays import is_share, show
 from bayes_assess.errors import QuestionError
 
 
-def checked_level(level: Any) -> float:
-    """Return the level of an interval, in (0, 1).
+def checked_level(level: Any, of: str = "an interval") -> float:
+    """Return the level of an interval, or of something else, in (0, 1).
 
     Raises
     ------
@@ -22,5 +22,5 @@ def checked_level(level: Any) -> float:
     0.9
     """
     if not is_share(level):
-        raise QuestionError(f"The level of an interval lies between 0 and 1, such as 0.95; found {show(level)}.")
+        raise QuestionError(f"The level of {of} lies between 0 and 1, such as 0.95; found {show(level)}.")
     return level

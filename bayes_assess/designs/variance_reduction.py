@@ -344,9 +344,10 @@ def gains(state: BeliefState) -> Float[Array, " K"]:
     if state.other is not None:
         return _gains_by(state.other, state)
     few, counts = state.belief.deciding, state.belief.counts
-    influence, extra = _influence(state)
+    believed = state.probabilities()
+    influence, extra = _influence(state, believed)
     told = few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending
-    return expected_reduction(*told, influence, extra, _behind(state))
+    return expected_reduction(*told, influence, extra, _behind(state, believed))
 
 
 def _gains_by(other: OtherLabels, state: BeliefState) -> Float[Array, " K"]:
@@ -370,12 +371,12 @@ def _directions(state: BeliefState, believed: Float[Array, "K O"]) -> Float[Arra
     return found[measure.attribute] / measure.size.sum()
 
 
-def _behind(state: BeliefState) -> Float[Array, " J"] | None:
+def _behind(state: BeliefState, believed: Float[Array, "K O"]) -> Float[Array, " J"] | None:
     """Return by how much every output is behind the best one, where that is sought."""
     measure = state.measure
     if measure.sought is None:
         return None
-    return measure.sought.behind(measure.table.value(measure.risk(state.masses(state.probabilities()))))[1]
+    return measure.sought.behind(measure.table.value(measure.risk(state.masses(believed))))[1]
 
 
 def _at_stake(state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"], Float[Array, "K J"]]:
@@ -388,7 +389,7 @@ def _at_stake(state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"], F
     return events, state.remaining, variance
 
 
-def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K J"]]:
+def _influence(state: BeliefState, believed: Float[Array, "K O"]) -> tuple[Float[Array, "K J"], Float[Array, "K J"]]:
     """Compute what outcomes say of the outputs, at the plug-in.
 
     Returns
@@ -399,7 +400,7 @@ def _influence(state: BeliefState) -> tuple[Float[Array, "K J"], Float[Array, "K
         By how much the outcome of an item without the event is expected to reduce the variance: it says of itself, and
         of all items of its row without the event, which outcomes they have.
     """
-    measure, believed = state.measure, state.probabilities()
+    measure = state.measure
     errors = state.errors.mean.astype(xp.float64)
     directions = _directions(state, believed)
     wrong = errors[state.row]

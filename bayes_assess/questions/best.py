@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.cell_measure import Sought
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import leads
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
 from bayes_assess.measures import LOSSES, LossTable, centred_table, combine
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
@@ -140,12 +141,15 @@ class Best(MeasuresCompared):
 
     def study_estimates(self, campaigns: Any) -> Float[np.ndarray, "R B G"]:
         """Return the leads that simulated campaigns found."""
-        return self.leads(campaigns.record.value)
+        return np.stack([found.value for found in self._study_leads(campaigns)]).reshape(campaigns.record.value.shape)
 
     def study_intervals(self, campaigns: Any, level: float) -> Float[np.ndarray, "R B G 2"]:
-        """Return the intervals of the leads in simulated campaigns."""
-        tails = [(1 - level) / 2, (1 + level) / 2]
-        return np.moveaxis(np.quantile(self.leads(self._study_draws(campaigns)), tails, axis=-2), 0, -1)
+        """Return the intervals of the leads in simulated campaigns.
+
+        Of weighted draws, campaigns do not keep how estimates hang together: they are taken for independent here.
+        """
+        ends = np.stack([found.interval(level) for found in self._study_leads(campaigns)])
+        return ends.reshape(*campaigns.record.value.shape, 2)
 
     def study_design_intervals(self, campaigns: Any) -> None:
         """Return None: random items are counted for the measures of the systems."""
@@ -153,9 +157,16 @@ class Best(MeasuresCompared):
     def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each; a system within the rope of the best will do."""
         truth = self.truth_of_counts(campaigns.cells, campaigns.full)
-        found = self.leads(campaigns.record.value).argmax(-1)
+        found = self.study_estimates(campaigns).argmax(-1)
         regret = np.maximum(-truth[found], 0)
         return {"best": (regret <= self.rope + _ROUNDING).astype(float), "regret": regret}
+
+    def _study_leads(self, campaigns: Any) -> Iterator[PosteriorMeasure]:
+        """Summarise the leads of every campaign at every look, as sessions do."""
+        draws = self.leads(self._study_draws(campaigns))
+        exact = np.broadcast_to(campaigns.record.exact, draws.shape[:-2])
+        for one, known in zip(draws.reshape(-1, *draws.shape[-2:]), exact.ravel(), strict=True):
+            yield posterior_measure(one, known)
 
     def __repr__(self) -> str:
         return self._shown("systems").replace("Compare(", "Best(", 1)

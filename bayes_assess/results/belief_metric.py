@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.arrays import is_share, listing, show
+from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
@@ -164,8 +165,7 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
         (4, 2)
         """
         level = self.level if level is None else level
-        if not is_share(level):
-            raise QuestionError(f"The level of a band lies between 0 and 1, such as 0.95; found {show(level)}.")
+        checked_level(level, "a band")
         return simultaneous_band(self.found.draws, level)
 
     def difference(self, first: str | int, second: str | int, rope: float = 0.0) -> Difference:

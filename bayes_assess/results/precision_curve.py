@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import is_share, show
+from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.acquisition.precision_band import RateBand
 from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan, WindowBand
-from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.ranked_growth import growth
 from bayes_assess.estimators.ranked_labels import RankedLabels, debiased
 from bayes_assess.pool.ranked import RankedList
@@ -72,8 +71,7 @@ class PrecisionCurveResult(RankedAnswer):
         n_skipped: int = 0,
     ) -> PrecisionCurveResult:
         """Answer from the labels that a plan has led to."""
-        if not is_share(level):
-            raise QuestionError(f"The level of a band lies between 0 and 1, such as 0.95; found {show(level)}.")
+        checked_level(level, "a band")
         estimated = design.band(question.promise, labels, plan, None)
         bounding = design.band(question.promise, labels, plan, 1 - level)
         against = None

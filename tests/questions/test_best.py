@@ -215,3 +215,18 @@ def test_of_losses_the_lowest_is_the_best():
 def test_what_makes_no_sense_is_refused(ask, message):
     with pytest.raises(ba.QuestionError, match=message):
         ask(five_systems(0, n=50)[0])
+
+
+def test_a_study_ends_at_the_leads_of_all_labels():
+    pool, label = five_systems(1, n=300)
+    predicted = np.array([pool.system_codes(name) for name in ("prediction", *pool.systems)])
+    looks = [40, int((predicted != predicted[0]).any(0).sum())]
+    study = ba.simulate(pool, label, ba.Best(), designs=["importance"], budgets=looks, repeats=4, progress=False)
+    truth = leads_of(pool, label)
+    np.testing.assert_allclose(study.truth, truth, atol=1e-12)
+    np.testing.assert_allclose(study.estimates["importance"][:, 1], np.tile(truth, (4, 1)), atol=1e-9)
+    np.testing.assert_allclose(study.intervals["importance"][:, 1], np.tile(truth[:, None], (4, 1, 2)), atol=1e-9)
+    low, high = np.moveaxis(study.intervals["importance"][:, 0], -1, 0)
+    assert (low < high).all()
+    table = study.table()
+    assert (np.asarray(table["best"])[np.asarray(table["labels"]) == looks[1]] == 1).all()
