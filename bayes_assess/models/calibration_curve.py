@@ -188,7 +188,7 @@ def _at_cells(curves: _Curves, member: Members, cells: _Cells) -> tuple[Float[Ar
     bent = engine.cond(
         member.bend_sd > 0,
         lambda: xp.sign(x) * xp.expm1(kappa * size) / kappa,
-        lambda: xp.broadcast_to(x, wave.shape),
+        lambda: xp.broadcast_to(xp.asarray(x, wave.dtype), wave.shape),
     )
     if len(effects) > 1:
         bent = xp.exp(member.group_slope_sd * effects[1]) * bent
