@@ -34,9 +34,9 @@ def reduction(rates, nu, counts=COUNTS, influence=INFLUENCE, pending=None, log_w
     """On NumPy, which needs no compiling; `test_it_runs_compiled` holds the other engine to it."""
     log_weight = LOG_WEIGHT[: len(rates)] if log_weight is None else log_weight
     pending = np.zeros(len(unlabelled), int) if pending is None else pending
-    nu = np.broadcast_to(np.float32(nu), rates.shape)
+    nu, unlabelled = np.broadcast_to(np.float32(nu), rates.shape), np.asarray(unlabelled)
     with engine.eager():
-        found = expected_reduction(rates, nu, log_weight, counts, np.asarray(unlabelled), np.asarray(pending), influence)
+        found = expected_reduction(rates, nu, log_weight, counts, unlabelled, np.asarray(pending), influence)
     return np.float64(found)
 
 

@@ -52,6 +52,7 @@ def rounds(n_campaigns: int, *batches: int):
         def run(key):
             nothing = jnp.zeros((), jnp.int64)
             campaign = RandomRounds(nothing, nothing, state, jnp.asarray(full))
+
             def play(campaign, n):
                 return one_random_round(RANDOM, longest, jax.random.split(key), campaign, n), None
 
