@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -131,16 +132,18 @@ def test_the_program_has_the_posterior_as_its_density():
     line, rng, gaps = lines(X, C), np.random.default_rng(1), []
     given, centre = model._LEVEL_GIVEN, model._CENTRE
     seen = by_sums(LABELS)
+
+    @jax.jit
+    def log_density(values):
+        substituted = numpyro.handlers.substitute(numpyro.handlers.seed(model.program, random.key(0)), values)
+        return numpyro.infer.util.log_density(substituted, (line, GROUP, 2, cell, label), {}, {})[0]
+
     for _ in range(4):
         t = rng.integers(len(centre) - len(model._LEVELS), len(centre))  # groups differ most: no density underflows
         h, level = rng.integers(len(KAPPA)), rng.integers(8, 17, 2)
         theta = rng.dirichlet(np.ones(C), len(GROUP))
         values = {"centre": t, "line": h, "level": level, "theta": theta}
-        substituted = numpyro.handlers.substitute(
-            numpyro.handlers.seed(model.program, random.key(0)),
-            {name: jnp.asarray(value) for name, value in values.items()},
-        )
-        total, _ = numpyro.infer.util.log_density(substituted, (line, GROUP, 2, cell, label), {}, {})
+        total = log_density({name: jnp.asarray(value) for name, value in values.items()})
         kappa, base = KAPPA[h], line[np.arange(len(GROUP)), level[GROUP], h // len(model._STRENGTHS)]
         closed = np.log(centre[t]) + sum(
             np.log(given[t, a]) + seen[g].reshape(len(model._LEVELS), -1)[a, h] for g, a in enumerate(level)
