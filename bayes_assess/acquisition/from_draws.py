@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
@@ -367,13 +368,12 @@ def _check_share(name: str, value: float) -> None:
         raise DesignError(f"The {name} lies in [0, 1]; found {show(value)}.")
 
 
-@x64
 def _proposed(own: Float[np.ndarray, " K"], among: Int[np.ndarray, " K"], floor: float) -> Float[np.ndarray, " K"]:
     """Scale a proposal for the items `among` which it draws, with the floor."""
-    nothing, items = jnp.zeros(len(own)), jnp.asarray(among)
-    table = jnp.stack([nothing, jnp.asarray(own)], axis=-1)
-    proposal = normalised(table, jnp.stack([nothing, items], axis=-1))
-    return jnp.where(items > 0, floored(proposal, items, floor)[:, -1], 0.0)  # type: ignore[return-value]
+    nothing = np.zeros(len(own))
+    with engine.eager():
+        proposal = normalised(np.stack([nothing, own], axis=-1), np.stack([nothing, among], axis=-1))
+        return np.where(among > 0, floored(proposal, among, floor)[:, -1], 0.0)
 
 
 @x64
