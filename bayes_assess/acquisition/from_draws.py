@@ -370,10 +370,12 @@ def _check_share(name: str, value: float) -> None:
 
 def _proposed(own: Float[np.ndarray, " K"], among: Int[np.ndarray, " K"], floor: float) -> Float[np.ndarray, " K"]:
     """Scale a proposal for the items `among` which it draws, with the floor."""
-    nothing = np.zeros(len(own))
+    labelled = np.zeros(len(own))  # of which none is drawn
+    table: Any = np.stack([labelled, own], axis=-1)
+    numbers: Any = np.stack([labelled, among], axis=-1)
     with engine.eager():
-        proposal = normalised(np.stack([nothing, own], axis=-1), np.stack([nothing, among], axis=-1))
-        return np.where(among > 0, floored(proposal, among, floor)[:, -1], 0.0)
+        proposal = floored(normalised(table, numbers), numbers[:, 1], floor)
+    return np.where(among > 0, proposal[:, -1], 0.0)
 
 
 @x64

@@ -439,3 +439,28 @@ def test_a_name_that_cannot_be_is_found_in_its_row(column, value, said, tmp_path
     parquet.write_table(pa.table(table), tmp_path / "a.parquet")
     with pytest.raises(PoolError, match=said):
         ba.read_pool(tmp_path / "a.parquet", groups=["site"], systems=["rival"], classes=["cat", "dog"])
+
+
+def test_letters_are_decoded_wherever_a_long_file_is_cut(tmp_path):
+    path = tmp_path / "pool.csv"
+    plain = b"id,prediction\n" + b"".join(b"%05d,cat\n" % i for i in range(6_552)) + b"x"
+    assert len(plain) == 65_535  # so that the two bytes of the next letter are read apart
+    path.write_bytes(plain + "é,cat\nb,dog\n".encode())
+    assert ba.read_pool(path).ids[-2:].tolist() == ["xé", "b"]
+
+
+def test_what_is_no_letter_is_named_by_its_place_in_a_long_file(tmp_path):
+    path, rows = tmp_path / "pool.csv", b"id,prediction\n" + b"a,cat\n" * 20_000 + b"b,"
+    path.write_bytes(rows + b"\x81\n")
+    with pytest.raises(PoolError, match=f"at byte {len(rows)}"):
+        ba.read_pool(path)
+
+
+@pytest.mark.parametrize("last", ["item-11", "item-9", "item-10"])
+def test_a_repeated_id_is_found_among_ids_that_grow(last):
+    ids = ["item-9", "item-10", last]
+    if last == "item-11":
+        assert ba.Pool(predictions=["a", "b", "b"], ids=ids).ids.tolist() == ids
+        return
+    with pytest.raises(PoolError, match=f"'{last}' is the id of rows"):
+        ba.Pool(predictions=["a", "b", "b"], ids=ids)
