@@ -88,7 +88,8 @@ def test_every_particle_is_drawn_as_often_as_expected_rounded_up_or_down(size, n
     log_weight[0] = -1e3
     expected = n * special.softmax(np.float64(log_weight))
     keys = jax.random.split(jax.random.key(2), 400)
-    drawn = np.asarray(jax.vmap(lambda key: resampled(jax.random.uniform(key), log_weight, n))(keys))
+    draw = jax.jit(jax.vmap(lambda key: resampled(jax.random.uniform(key), log_weight, n)))
+    drawn = np.asarray(draw(keys))
     counts = np.stack([np.bincount(one, minlength=size) for one in drawn])
     slack = 4 * EPS * n * np.sqrt(size)  # of the cumulated weights
     assert (counts >= np.floor(expected - slack)).all()
