@@ -10,7 +10,7 @@ demo: $(VENV)/demo.stamp
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m compileall -q bayes_assess  # as installing does, for all processes that the tests start
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(PYTEST_ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(PYTEST_ARGS)
 
 # With the statistical tests, the notebooks and the README, which take about an hour on two cores. Programs are optimised
 # here, as they are for users; conftest.py has `make test` compile them fast instead.

@@ -30,7 +30,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 gc.set_threshold(100_000, 50, 100)  # tracing makes many objects, and collecting them often takes a tenth of the time
 _MAPS = Path("/proc/self/maps")
-_MANY_MAPS = 15_000
+_MANY_MAPS = 25_000  # a file of tests takes some thousand
 
 
 @pytest.fixture(autouse=True)

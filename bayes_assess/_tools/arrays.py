@@ -43,7 +43,7 @@ def is_share(value: Any) -> bool:
 
 def frame_of(values: Any) -> Any:
     """Return ``values`` as a Narwhals frame (lazy or eager) or series, or None where it is neither."""
-    if type(values).__module__.partition(".")[0] in ("builtins", "numpy"):
+    if type(values).__module__.partition(".")[0] in ("builtins", "numpy", "bayes_assess"):
         return None
     import narwhals as nw  # here, not above: arrays and lists do without it
 
@@ -175,8 +175,11 @@ def first_odd_letter(array: np.ndarray) -> int | None:
     for start in range(0, len(array), CHUNK):
         part = array[start : start + CHUNK]
         letters = np.ascontiguousarray(part).view(np.uint32).reshape(len(part), -1)
+        filled = letters != 0
+        if letters.max() < 0xD800 and not (filled[:, 1:] > filled[:, :-1]).any():
+            continue
         odd = (letters >= 0xD800) & (letters <= 0xDFFF)
-        odd[:, :-1] |= (letters[:, :-1] == 0) & (letters[:, 1:] != 0)
+        odd[:, :-1] |= filled[:, 1:] > filled[:, :-1]
         at = first_true(np.asarray(odd.any(axis=1)))
         if at is not None:
             return start + at

@@ -153,10 +153,13 @@ def _likely(start: bytes) -> str:
 
 def _decode(path: Path, encoding: str) -> None:
     """Raise UnicodeDecodeError, with the place in the file, if it is not in this encoding."""
-    decoder, before = codecs.getincrementaldecoder(encoding)(), 0
+    decoder, before, plain = codecs.getincrementaldecoder(encoding)(), 0, encoding == "utf-8-sig"
     with path.open("rb") as stream:
         while True:
             part = stream.read(_CHUNK)
+            if part and plain and part.isascii() and not decoder.getstate()[0]:  # nothing to find out
+                before += len(part)
+                continue
             try:
                 decoder.decode(part, final=not part)
             except UnicodeDecodeError as error:

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
@@ -367,13 +368,14 @@ def _check_share(name: str, value: float) -> None:
         raise DesignError(f"The {name} lies in [0, 1]; found {show(value)}.")
 
 
-@x64
 def _proposed(own: Float[np.ndarray, " K"], among: Int[np.ndarray, " K"], floor: float) -> Float[np.ndarray, " K"]:
     """Scale a proposal for the items `among` which it draws, with the floor."""
-    nothing, items = jnp.zeros(len(own)), jnp.asarray(among)
-    table = jnp.stack([nothing, jnp.asarray(own)], axis=-1)
-    proposal = normalised(table, jnp.stack([nothing, items], axis=-1))
-    return jnp.where(items > 0, floored(proposal, items, floor)[:, -1], 0.0)  # type: ignore[return-value]
+    labelled = np.zeros(len(own))  # of which none is drawn
+    table: Any = np.stack([labelled, own], axis=-1)
+    numbers: Any = np.stack([labelled, among], axis=-1)
+    with engine.eager():
+        proposal = floored(normalised(table, numbers), numbers[:, 1], floor)
+    return np.where(among > 0, proposal[:, -1], 0.0)
 
 
 @x64

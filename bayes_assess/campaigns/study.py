@@ -82,11 +82,10 @@ class Study:
     Examples
     --------
     >>> import bayes_assess as ba
-    >>> pool = ba.Pool(predictions=[0] * 50 + [1] * 50)
-    >>> labels = [0] * 40 + [1] * 60
-    >>> study = ba.simulate(pool, labels, ba.GroupAccuracy(), budgets=[10, 100], repeats=20)
+    >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100)
+    >>> study = ba.simulate(pool, [0] * 130 + [1] * 70, ba.LeastAccurate(), budgets=[20, 200], repeats=5)
     >>> study.truth.tolist()
-    [0.8, 1.0]
+    [1.0, 0.7]
     >>> float(study.scores["thompson"]["rmse"][:, -1].max())  # everything is labelled
     0.0
     """
@@ -192,9 +191,9 @@ class Study:
         --------
         >>> import bayes_assess as ba
         >>> pool = ba.Pool(predictions=[0] * 100 + [1] * 100)
-        >>> study = ba.simulate(pool, [0] * 130 + [1] * 70, ba.LeastAccurate(), budgets=[20, 200], repeats=3)
+        >>> study = ba.simulate(pool, [0] * 130 + [1] * 70, ba.LeastAccurate(), budgets=[20, 200], repeats=5)
         >>> study.labels_each("rmse", 1e-12)["random"].tolist()
-        [200.0, 200.0, 200.0]
+        [200.0, 200.0, 200.0, 200.0, 200.0]
         """
         score, reached = self._criterion(score, value)
         found = {}

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show, values_of, whole
-from bayes_assess._tools.axes import x64
+from bayes_assess._tools.axes import in_64_bits, x64
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.errors import QuestionError
@@ -102,7 +103,8 @@ def pool_value(
         raise QuestionError(f"There are {len(label):,} labels for {pool.n_items:,} items; a value needs all of them.")
     counts = np.bincount(codes * pool.n_classes + label, minlength=table.n_attributes * pool.n_classes)
     share = counts.reshape(table.n_attributes, pool.n_classes) / pool.n_items
-    return np.asarray(table.value(table.mean(share)))
+    with engine.eager(), in_64_bits():
+        return np.asarray(table.value(table.mean(share)))
 
 
 def item_losses(measure: Measures, labels: Any, predictions: Any) -> Float[np.ndarray, "M D"]:

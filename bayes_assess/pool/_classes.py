@@ -18,6 +18,7 @@ from bayes_assess._tools.arrays import (
     values_of,
     whole,
 )
+from bayes_assess._tools.coded import CodedColumn, distinct, spelled_out
 from bayes_assess._tools.row_numbers import row_no
 from bayes_assess.errors import PoolError
 
@@ -48,8 +49,17 @@ def check_classes(classes: Any) -> np.ndarray:
     return names
 
 
-def check_predictions(predictions: Any) -> tuple[np.ndarray, bool]:
+Predictions = np.ndarray | CodedColumn
+
+
+def check_predictions(predictions: Any) -> tuple[Predictions, bool]:
     """Return predictions as a one-dimensional int64 or text array without missing values, and if they were booleans."""
+    if isinstance(predictions, CodedColumn):
+        try:
+            values, boolean = check_predictions(predictions.values)
+        except PoolError:
+            return check_predictions(spelled_out(predictions))  # which names the row
+        return CodedColumn(spelled_out(values), predictions.codes), boolean
     values = values_of(predictions)
     if values.ndim != 1:
         raise PoolError(
@@ -77,7 +87,9 @@ def check_predictions(predictions: Any) -> tuple[np.ndarray, bool]:
     return (values if values.dtype.kind == "U" else values.astype(np.int64, copy=False)), boolean
 
 
-def infer_classes(predictions: np.ndarray, boolean: bool, others: Iterable[tuple[np.ndarray, bool]] = ()) -> np.ndarray:
+def infer_classes(
+    predictions: Predictions, boolean: bool, others: Iterable[tuple[Predictions, bool]] = ()
+) -> np.ndarray:
     """Return the sorted distinct values; 0 and 1 if there are no others, even where one of the two does not occur.
 
     Predictions of other systems count if they are of the same kind; else coding them says what does not fit.
@@ -90,7 +102,7 @@ def infer_classes(predictions: np.ndarray, boolean: bool, others: Iterable[tuple
     alike = [(values, flags) for values, flags in others if values.dtype.kind == predictions.dtype.kind]
     if boolean and all(flags for _, flags in alike):
         return np.arange(2)
-    found = np.unique(np.concatenate([np.unique(values) for values in (predictions, *(one for one, _ in alike))]))
+    found = np.unique(np.concatenate([distinct(values) for values in (predictions, *(one for one, _ in alike))]))
     both = found.dtype.kind == "i" and found[0] >= 0 and found[-1] <= 1
     return np.arange(2) if both else found
 
@@ -141,8 +153,13 @@ def _one_by_one(values: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, in
     return np.array(codes, dtype=np.int32), first_true(np.array(codes) < 0)
 
 
-def code_predictions(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
+def code_predictions(values: Predictions, classes: np.ndarray) -> np.ndarray:
     """Return int32 codes of predictions: names, or integers as codes where the names are text."""
+    if isinstance(values, CodedColumn):
+        try:
+            return code_predictions(values.values, classes)[values.codes]
+        except PoolError:
+            return code_predictions(spelled_out(values), classes)  # which names the row
     by_code = classes.dtype.kind == "U" and values.dtype.kind == "i"
     codes, row = codes_of(values, np.arange(len(classes)) if by_code else classes)
     if row is None:

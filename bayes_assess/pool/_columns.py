@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,10 @@ from bayes_assess._tools.arrays import (
     to_numpy,
     values_of,
 )
+from bayes_assess._tools.coded import CodedColumn, distinct, spelled_out
 from bayes_assess._tools.row_numbers import row_no
 from bayes_assess.errors import PoolError
-from bayes_assess.pool._classes import check_predictions, code_predictions
+from bayes_assess.pool._classes import Predictions, check_predictions, code_predictions
 from bayes_assess.pool._scores import check_unit
 
 RESERVED = "prediction"  # `by="prediction"` means the predicted class
@@ -43,7 +44,7 @@ def check_confidence(confidence: Any, n_items: int, *, scored: bool) -> np.ndarr
     return frozen(values.astype(np.float64, copy=False))
 
 
-def check_systems(systems: Any, n_items: int) -> dict[str, tuple[np.ndarray, bool]]:
+def check_systems(systems: Any, n_items: int) -> dict[str, tuple[Predictions, bool]]:
     """Return predictions of other systems by name, and whether they were booleans, each (M,); see `Pool`."""
     checked = {}
     for name, column in _named_columns(systems, "Systems", '{"new": predictions}', "system").items():
@@ -57,18 +58,19 @@ def check_systems(systems: Any, n_items: int) -> dict[str, tuple[np.ndarray, boo
     return checked
 
 
-def check_alike(predictions: np.ndarray, systems: Mapping[str, tuple[np.ndarray, bool]]) -> None:
+def check_alike(predictions: Predictions, systems: Mapping[str, tuple[Predictions, bool]]) -> None:
     """Refuse a system that shares no class with the pool's own: some other column would make its values classes."""
-    own = np.unique(predictions)
+    own = distinct(predictions) if systems else np.array([])
     for name, (values, _) in systems.items():
-        if own.dtype.kind == values.dtype.kind == "U" and not np.isin(np.unique(values), own).any():
+        if own.dtype.kind == values.dtype.kind == "U" and not np.isin(distinct(values), own).any():
+            shown = listing(spelled_out(values), 3)
             raise PoolError(
-                f"System {name!r} does not hold the predictions of a system: none of its values ({listing(values, 3)}) "
+                f"System {name!r} does not hold the predictions of a system: none of its values ({shown}) "
                 f"is predicted by the pool's own ({listing(own)}). If it is one, pass all classes as classes=[...]."
             )
 
 
-def code_systems(systems: Mapping[str, tuple[np.ndarray, bool]], classes: np.ndarray) -> dict[str, np.ndarray]:
+def code_systems(systems: Mapping[str, tuple[Predictions, bool]], classes: np.ndarray) -> dict[str, np.ndarray]:
     """Return predictions of other systems, checked, as codes into `classes`."""
     coded = {}
     for name, (values, _) in systems.items():
@@ -114,11 +116,44 @@ def check_show(show_columns: Any, n_items: int) -> dict[str, np.ndarray]:
     return checked
 
 
-def check_groups(groups: Any, n_items: int) -> dict[str, np.ndarray]:
-    """Return group columns by name, each (M,) and complete; see `Pool`."""
+class GroupColumns(Mapping[str, np.ndarray]):
+    """Group columns by name, (M,) each; those that are coded are spelled out when somebody asks for them.
+
+    Examples
+    --------
+    >>> groups = GroupColumns({"site": CodedColumn(np.array(["south", "north"]), np.array([0, 1, 0]))})
+    >>> groups["site"].tolist(), groups.coded("site").codes.tolist()
+    (['south', 'north', 'south'], [0, 1, 0])
+    """
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        self._columns = columns
+        self._spelled_out: dict[str, np.ndarray] = {}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._spelled_out:
+            self._spelled_out[name] = frozen(spelled_out(self._columns[name]))
+        return self._spelled_out[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def coded(self, name: str) -> np.ndarray | CodedColumn:
+        """Return a column as it is held."""
+        return self._columns[name]
+
+
+def check_groups(groups: Any, n_items: int) -> dict[str, np.ndarray | CodedColumn]:
+    """Return group columns by name, each of M rows and complete; see `Pool`."""
     checked = {}
     for name, column in _named_columns(groups, "Groups", '{"site": site}', "group column").items():
-        values = values_of(column)
+        if isinstance(column, CodedColumn) and len(column) == n_items and _is_complete(column.values):
+            checked[name] = column
+            continue
+        values = values_of(spelled_out(column))
         if values.ndim != 1 or len(values) != n_items:
             raise PoolError(f"Group column {name!r} has shape {values.shape}, but the pool has {n_items:,} items.")
         row = first_missing(values)
@@ -138,3 +173,8 @@ def check_groups(groups: Any, n_items: int) -> dict[str, np.ndarray]:
             )
         checked[name] = frozen(values)
     return checked
+
+
+def _is_complete(values: np.ndarray) -> bool:
+    """Whether no value is missing or odd, so that no row has to be named."""
+    return values.dtype.kind in "biufU" and first_missing(values) is None and first_odd_letter(values) is None

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from bayes_assess._tools.arrays import objects, text_as_int
+from bayes_assess._tools.coded import CodedColumn
 from bayes_assess._tools.csv_files import CsvFile, UnreadableCsv, open_csv
 from bayes_assess._tools.row_numbers import Numbering
 from bayes_assess.errors import PoolError
@@ -183,7 +184,7 @@ class _Held:
             return [cell.replace(",", ".") for cell in cells]
         return cells
 
-    def arrays(self, classes: set[str] | None) -> dict[str, np.ndarray]:
+    def arrays(self, classes: set[str] | None) -> dict[str, Any]:
         """Return what the columns hold; predictions among the names of the classes are names, whatever they look like.
 
         Raises
@@ -196,7 +197,7 @@ class _Held:
         if self._blank:
             self._numbering.numbers = np.concatenate(self._numbers)
         columns = self._columns
-        found: dict[str, np.ndarray] = {}
+        found: dict[str, Any] = {}
         for name in columns.numbers:
             found[name] = np.concatenate(self._parts[name])
             self._check_number(name, found[name])
@@ -213,7 +214,7 @@ class _Held:
         for name, texts in self._texts.items():
             kept = list(texts)
             own = np.array([values[text] for text in kept]) if name in together else self._values(kept)
-            found[name] = own[np.concatenate(self._parts[name])]
+            found[name] = CodedColumn(own, np.concatenate(self._parts[name]))
         return found
 
     def _check_number(self, name: str, values: np.ndarray) -> None:

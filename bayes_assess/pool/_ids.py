@@ -75,6 +75,16 @@ def text_keys(text: np.ndarray) -> np.ndarray:
     return keys
 
 
+def _grow(text: np.ndarray) -> bool:
+    """Whether every text is longer than the one before, or as long and later in the alphabet: "item-9", "item-10"."""
+    for start in range(0, len(text) - 1, CHUNK):
+        part = text[start : start + CHUNK + 1]
+        n = np.strings.str_len(part)
+        if not ((n[1:] > n[:-1]) | ((n[1:] == n[:-1]) & (part[1:] > part[:-1]))).all():
+            return False
+    return True
+
+
 class IdIndex:
     """Look-up from id to position by a sorted array of keys: the ids themselves, or hashes of text.
 
@@ -117,7 +127,7 @@ class IdIndex:
 
     def check_unique(self) -> None:
         """Raise `PoolError` naming the first repeated id and two of its rows."""
-        if self.increasing:
+        if self.increasing or (self.ids.dtype.kind == "U" and _grow(self.ids)):
             return
         quick = np.sort(self.keys)
         if not np.any(quick[1:] == quick[:-1]):

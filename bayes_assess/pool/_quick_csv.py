@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.arrow_text import dictionary_of, text_of
+from bayes_assess._tools.arrow_text import dictionary_of, numbers_of, text_of
 from bayes_assess._tools.csv_files import CsvFile
 from bayes_assess.pool._table import Columns
 
 _BLOCK = 1 << 24  # bytes
+_PART = 1 << 18  # bytes that are looked through at a time: few enough to stay in cache
 _LEAST = 1 << 20  # bytes; smaller files are read before Arrow is imported
 
 
@@ -82,7 +83,7 @@ def read_plain(file: CsvFile, columns: Columns, missing: set[str]) -> PlainColum
         return None
     if not table.num_rows:
         return None
-    numbers = {name: table[place[name]].to_numpy() for name in columns.numbers}
+    numbers = {name: numbers_of(table[place[name]]) for name in columns.numbers}
     if any((values == np.floor(values)).all() for values in numbers.values()):  # integers, by how they are written
         return None
     texts = {name: _texts(table[place[name]], name == columns.id) for name in columns.texts}
@@ -101,11 +102,11 @@ def _n_lines(file: CsvFile) -> int | None:
     """Count the lines of a file; None where ends of lines are of several kinds, or a letter is no text."""
     n, last = 0, b"\n"
     with file.path.open("rb") as stream:
-        while part := stream.read(_BLOCK):
+        while part := stream.read(_PART):
             part += stream.read(1) if part.endswith(b"\r") else b""
-            if b"\0" in part or part.count(b"\r") != part.count(b"\r\n"):
+            if b"\0" in part or (b"\r" in part and part.count(b"\r") != part.count(b"\r\n")):
                 return None
-            n, last = n + part.count(b"\n"), part[-1:]
+            n, last = n + int(np.count_nonzero(np.frombuffer(part, np.uint8) == ord("\n"))), part[-1:]
     return n + (last != b"\n")
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, text_as_int, values_of
+from bayes_assess._tools.coded import spelled_out
 from bayes_assess.errors import PoolError
 
 SCORE_PREFIXES = ("p_", "score_")
@@ -104,8 +105,8 @@ def listed(names: Iterable[str]) -> str:
     return listing(list(names), 30)
 
 
-def arguments(arrays: dict[str, np.ndarray], columns: Columns, classes: Any) -> dict[str, Any]:
-    """Return the keyword arguments of `Pool`."""
+def arguments(arrays: dict[str, Any], columns: Columns, classes: Any) -> dict[str, Any]:
+    """Return the keyword arguments of `Pool`; predictions, groups and systems may be coded, see `uncoded`."""
     scores = None
     if isinstance(columns.scores, str):
         scores = arrays[columns.scores]
@@ -120,8 +121,14 @@ def arguments(arrays: dict[str, np.ndarray], columns: Columns, classes: Any) -> 
         "classes": classes,
         "groups": {name: arrays[name] for name in columns.groups},
         "systems": {name: arrays[column] for name, column in columns.systems.items()},
-        "show": {name: arrays[name] for name in columns.show},
+        "show": {name: spelled_out(arrays[name]) for name in columns.show},
     }
+
+
+def uncoded(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a pool of other labels than classes, for which all columns are spelled out."""
+    by_name = {kind: {name: spelled_out(one) for name, one in found[kind].items()} for kind in ("groups", "systems")}
+    return {**found, "predictions": spelled_out(found["predictions"]), **by_name}
 
 
 def _stack(columns: list[np.ndarray], names: list[str]) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bayes_assess._tools.arrays import CHUNK, first_missing, first_nested, frozen, listing, show, values_of
+from bayes_assess._tools.coded import CodedColumn
 from bayes_assess.errors import PartitionError
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool._cuts import check_count, check_finite, interval_names, shortfall
@@ -191,7 +192,7 @@ def partition(pool: Pool, by: Any = RESERVED) -> Partition:
             raise PartitionError(
                 f"The pool has no group column {by!r}; there are {known}, ba.ScoreBins(n) or an array."
             )
-        return _by_values(pool.groups[by], by)
+        return _by_values(pool.groups.coded(by), by)
     values = values_of(by)
     if values.ndim != 1:
         raise PartitionError(
@@ -291,8 +292,11 @@ def _small(codes: np.ndarray, n_groups: int) -> np.ndarray:
     return frozen(codes.astype(np.min_scalar_type(n_groups - 1)))
 
 
-def _by_values(values: np.ndarray, description: str) -> Partition:
+def _by_values(values: np.ndarray | CodedColumn, description: str) -> Partition:
     """One group per distinct value."""
+    if isinstance(values, CodedColumn):
+        names, codes = np.unique(values.values, return_inverse=True)
+        return Partition(_small(codes, len(names))[values.codes], frozen(names), description)
     row = first_missing(values)
     if row is not None:
         raise PartitionError(

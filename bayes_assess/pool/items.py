@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import frozen, listing
+from bayes_assess._tools.coded import CodedColumn
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import PoolError
-from bayes_assess.pool._columns import RESERVED
+from bayes_assess.pool._columns import RESERVED, GroupColumns
 from bayes_assess.pool._ids import IdIndex, find_ids, known_ids
 from bayes_assess.pool._scores import predicted_scores
 from bayes_assess.pool.labels import LabelSpace
@@ -36,7 +37,7 @@ class Items:
     classes_declared: bool
     _given_confidence: np.ndarray | None
     _given_ids: np.ndarray | None
-    _groups: dict[str, np.ndarray]
+    _groups: dict[str, np.ndarray | CodedColumn]
     _systems: dict[str, np.ndarray]
     _show: dict[str, np.ndarray]
 
@@ -97,10 +98,10 @@ class Items:
         """Number of classes, C."""
         return len(self.classes)
 
-    @property
-    def groups(self) -> Mapping[str, np.ndarray]:
+    @cached_property
+    def groups(self) -> GroupColumns:
         """Attributes of the items by name, each an array (M,)."""
-        return MappingProxyType(self._groups)
+        return GroupColumns(self._groups)
 
     @property
     def systems(self) -> Mapping[str, np.ndarray]:
@@ -273,6 +274,6 @@ class Items:
             "ids": self._given_ids,
         }
         fields |= {name: array for name, array in optional.items() if array is not None}
-        fields |= {f"group {name}": array for name, array in sorted(self._groups.items())}
+        fields |= {f"group {name}": array for name, array in sorted(self.groups.items())}
         fields |= {f"system {name}": array for name, array in sorted(self._systems.items())}
         return digest(fields)

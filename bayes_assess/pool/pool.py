@@ -37,7 +37,7 @@ from bayes_assess.pool._scores import (
 )
 from bayes_assess.pool.items import Items
 
-_DERIVED = ("_fingerprint", "label_space")  # what follows from the classes
+_DERIVED = ("_fingerprint", "label_space", "groups")  # what follows from the classes, and from columns of groups
 
 
 class Pool(Items):

@@ -10,13 +10,14 @@ from zipfile import is_zipfile
 import numpy as np
 
 from bayes_assess._tools.arrays import frame_of, to_numpy
-from bayes_assess._tools.arrow_text import is_text, text_of
+from bayes_assess._tools.arrow_text import dictionary_of, is_double, is_text, numbers_of, text_of
+from bayes_assess._tools.coded import CodedColumn
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.row_numbers import Numbering, numbered_as_in_file
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._csv import read_csv
 from bayes_assess.pool._memory import check_fits
-from bayes_assess.pool._table import Columns, arguments, check_columns, listed, resolve
+from bayes_assess.pool._table import Columns, arguments, check_columns, listed, resolve, uncoded
 from bayes_assess.pool._wide import SYSTEM, long_form
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
@@ -126,6 +127,7 @@ def read_pool(
             show=shown,
         )
         found = _read(source, columns, classes, numbering)
+        found = found if bounds is None and not multilabel else uncoded(found)
         return Pool(**found, multilabel=multilabel, bounds=bounds)
 
 
@@ -148,7 +150,7 @@ def _read_wide(
         systems=dict(answers),
         show=show,
     )
-    found = _read(source, columns, classes, numbering)
+    found = uncoded(_read(source, columns, classes, numbering))
     numbering.n_rows = len(found["predictions"])
     name = id if id is not None or found["ids"] is None else "id"
     return long_form(found, found["systems"], name)
@@ -246,23 +248,25 @@ def _read_frame(frame: Any, columns: Columns, classes: Any) -> dict[str, Any]:
     return arguments(_arrays(frame, columns), columns, classes)
 
 
-def _arrays(frame: Any, columns: Columns) -> dict[str, np.ndarray]:
-    frame = frame.select(*columns.all)
+def _arrays(frame: Any, columns: Columns) -> dict[str, Any]:
+    frame, named = frame.select(*columns.all), {*columns.all} - {*columns.numbers, *columns.texts, *columns.show}
     if hasattr(frame, "collect"):
         import narwhals as nw
 
         check_fits(int(frame.select(nw.len()).collect().item()), "The table")
         frame = frame.collect()
     shown = set(columns.texts) - {columns.id}  # of any length
-    return {name: _array(frame[name], name not in shown) for name in columns.all}
+    return {name: _array(frame[name], name not in shown, name in named) for name in columns.all}
 
 
-def _array(column: Any, short: bool) -> np.ndarray:
-    """Return a column, short texts of Arrow from their bytes."""
+def _array(column: Any, short: bool, named: bool) -> Any:
+    """Return a column, short texts of Arrow from their bytes, and names as codes of the distinct ones."""
     if short and column.implementation.is_pyarrow():
         native = column.to_native()
         if is_text(native):
-            return text_of(native)
+            return CodedColumn(*dictionary_of(native)) if named and len(native) else text_of(native)
+        if is_double(native):
+            return numbers_of(native)
     return to_numpy(column)
 
 

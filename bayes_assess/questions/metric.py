@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.axes import x64
-from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs import WEIGHTED
@@ -232,7 +232,8 @@ class Metric(Question):
 
     def playable(self, cells: Cells) -> np.ndarray:
         """Cells whose labels can matter: some label has a loss."""
-        worth: np.ndarray = np.atleast_1d(np.asarray(_cell_measure(cells).nonzero).any(-1))
+        with engine.eager(), in_64_bits():
+            worth: np.ndarray = np.atleast_1d(np.asarray(_cell_measure(cells).nonzero).any(-1))
         return worth
 
     def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> ScorePrior:
@@ -259,11 +260,11 @@ class Metric(Question):
     def group_sizes(self, cells: Cells) -> None:
         """Return None: measures are no groups."""
 
-    @x64
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " k"]:
         """Compute the measure from all labels."""
-        target = jax.tree.map(jnp.asarray, _cell_measure(cells))
-        return self.shaped(target.table, np.asarray(target.table.value(target.risk(full / full.sum()))))
+        target = _cell_measure(cells)
+        with engine.eager(), in_64_bits():
+            return self.shaped(target.table, np.asarray(target.table.value(target.risk(full / full.sum()))))
 
     def estimate(self, cells: Cells, prior: Any, counts: Any) -> np.ndarray:
         """Refuse: weighted draws are needed."""
@@ -345,7 +346,6 @@ class Metric(Question):
         hit = np.where(labels < 0, -1, labels == positive)
         return score_order(scores, self.losses(pool)[0], cells.source.row_cells, hit)
 
-    @x64
     def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from all labels of a pool, (M,) class names.
 

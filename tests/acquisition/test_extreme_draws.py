@@ -125,7 +125,9 @@ def test_updating_the_grid_label_by_label_equals_starting_afresh():
 
 
 def test_no_key_is_used_twice():
-    a, b = jnp.array([4.0, 6.0]), jnp.array([3.0, 5.0])
+    @jax.jit
+    def choose(key, a, b):
+        return extreme_arms(key, grid_cdf(a, b), a, b, jnp.ones(2, bool), 1, greatest=True)
+
     with jax.debug_key_reuse(True), jax.enable_x64(True):
-        a, b = a.astype(float), b.astype(float)
-        extreme_arms(jax.random.key(0), grid_cdf(a, b), a, b, jnp.ones(2, bool), 1, greatest=True)
+        choose(jax.random.key(0), np.array([4.0, 6.0]), np.array([3.0, 5.0]))

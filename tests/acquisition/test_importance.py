@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
 from bayes_assess.acquisition import measure_on_cells
 from bayes_assess.acquisition.importance import (
     deterministic_proposal,
@@ -18,15 +18,22 @@ from bayes_assess.acquisition.importance import (
 from bayes_assess.measures import measure
 
 FULL = np.array([[70, 5], [8, 17]])  # items by prediction (rows) and label
-ITEMS = jnp.asarray(FULL)
+ITEMS = FULL
 PI = ITEMS / ITEMS.sum(1, keepdims=True)
+
+
+@pytest.fixture(autouse=True)
+def _on_numpy():
+    """The formulas are those of compiled steps, and need no compiling."""
+    with engine.eager():
+        yield
 
 
 def on_cells(name: str):
     """Return the measure on two cells, by prediction, and its norms ||Dg(R) l|| at the truth."""
     predictions = np.repeat([0, 1], FULL.sum(1))
     of_cells = measure_on_cells(name, ba.cells(ba.Pool(predictions=predictions)))
-    return of_cells, jnp.asarray(of_cells.norms(of_cells.risk(ITEMS / ITEMS.sum())))
+    return of_cells, np.asarray(of_cells.norms(of_cells.risk(ITEMS / ITEMS.sum())))
 
 
 def gradients(name: str) -> np.ndarray:
@@ -76,8 +83,8 @@ def test_no_proposal_has_less_variance_than_the_best_one(name):
 
 def test_where_labels_are_known_the_proposal_is_the_best_one():
     of_cells, norms = on_cells("f1")
-    items = jnp.concatenate([ITEMS, jnp.zeros((2, 1), int)], axis=1)
-    found = normalised(deterministic_proposal(norms, jnp.asarray(of_cells.nonzero), PI, 0.0), items)
+    items = np.concatenate([ITEMS, np.zeros((2, 1), int)], axis=1)
+    found = normalised(deterministic_proposal(norms, np.asarray(of_cells.nonzero), PI, 0.0), items)
     best = optimal_proposal(norms, ITEMS)
     np.testing.assert_allclose(found[:, :-1], best, rtol=1e-6)
     assert float(divergence(best, found, ITEMS, ITEMS)) == pytest.approx(0, abs=1e-6)
@@ -85,8 +92,8 @@ def test_where_labels_are_known_the_proposal_is_the_best_one():
 
 def test_of_items_without_labels_the_two_oracles_have_two_means():
     of_cells, norms = on_cells("f1")
-    pi = jnp.array([[0.9, 0.1], [0.3, 0.7]])
-    nonzero = jnp.asarray(of_cells.nonzero)
+    pi = np.array([[0.9, 0.1], [0.3, 0.7]])
+    nonzero = np.asarray(of_cells.nonzero)
     always, drawn = (kind(norms, nonzero, pi, 0.0) for kind in (deterministic_proposal, stochastic_proposal))
     np.testing.assert_allclose(always[:, -1], (pi * norms).sum(1), rtol=1e-6)  # sum_y ||Dg l|| pi
     np.testing.assert_allclose(drawn[:, -1], np.sqrt((pi * norms**2).sum(1)), rtol=1e-6)  # and its root mean square
@@ -96,7 +103,7 @@ def test_of_items_without_labels_the_two_oracles_have_two_means():
 def test_the_best_proposal_for_labels_that_are_drawn_has_the_least_variance():
     of_cells, norms = on_cells("f1")
     size = FULL.sum(1)
-    own = np.asarray(stochastic_proposal(norms, jnp.asarray(of_cells.nonzero), PI, 0.0), np.float64)[:, -1]
+    own = np.asarray(stochastic_proposal(norms, np.asarray(of_cells.nonzero), PI, 0.0), np.float64)[:, -1]
 
     def variance(q):
         return (FULL * gradients("f1") ** 2 / (q / (q @ size))[:, None]).sum()
@@ -106,8 +113,8 @@ def test_the_best_proposal_for_labels_that_are_drawn_has_the_least_variance():
 
 
 def test_a_floor_lifts_labels_that_can_matter_and_no_others():
-    norms, nonzero = jnp.array([[0.0, 0.2], [0.0, 0.0]]), jnp.array([[False, True], [False, True]])
-    found = deterministic_proposal(norms, nonzero, jnp.full((2, 2), 0.5), 0.3)
+    norms, nonzero = np.array([[0.0, 0.2], [0.0, 0.0]]), np.array([[False, True], [False, True]])
+    found = deterministic_proposal(norms, nonzero, np.full((2, 2), 0.5), 0.3)
     np.testing.assert_allclose(found, [[0.0, 0.3, 0.15], [0.0, 0.3, 0.15]])
 
 

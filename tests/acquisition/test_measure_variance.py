@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import special, stats
@@ -32,10 +31,12 @@ def draws(spread, n_draws=5, n_cells=3, seed=0):
 
 
 def reduction(rates, nu, counts=COUNTS, influence=INFLUENCE, pending=None, log_weight=None, unlabelled=UNLABELLED):
+    """On NumPy, which needs no compiling; `test_it_runs_compiled` holds the other engine to it."""
     log_weight = LOG_WEIGHT[: len(rates)] if log_weight is None else log_weight
     pending = np.zeros(len(unlabelled), int) if pending is None else pending
-    nu = np.broadcast_to(np.float32(nu), rates.shape)
-    found = expected_reduction(rates, nu, log_weight, counts, jnp.asarray(unlabelled), jnp.asarray(pending), influence)
+    nu, unlabelled = np.broadcast_to(np.float32(nu), rates.shape), np.asarray(unlabelled)
+    with engine.eager():
+        found = expected_reduction(rates, nu, log_weight, counts, unlabelled, np.asarray(pending), influence)
     return np.float64(found)
 
 
@@ -181,7 +182,8 @@ def test_totals_are_clipped_at_weighted_quantiles_and_centred():
     values = np.float32([5, -300, 1, 2, 700, 3, 4])
     weight = np.float32([0.1, 0.1, 0.2, 0.2, 0.1, 0.2, 0.1])  # in order: -300 .1, 1 .3, 2 .5, 3 .7, 4 .8, 5 .9, 700
     # 4 is where .8 is reached, up to rounding.
-    found = np.asarray(measure_variance._clipped(values, weight))
+    with engine.eager():
+        found = measure_variance._clipped(values, weight)
     away = np.subtract.outer(found, found)
     assert found[1] == found[2]
     assert found[4] == found[0]
@@ -225,9 +227,8 @@ def centred(rates, counts=COUNTS, nu=1e6):
 
 
 def observed(away, weight, spread, pending):
-    found = measure_variance._observed(
-        *(jnp.asarray(x, jnp.float32) for x in (away, weight, spread)), jnp.asarray(pending)
-    )
+    with engine.eager():
+        found = measure_variance._observed(*(np.float32(x) for x in (away, weight, spread)), np.asarray(pending))
     return np.float64(found)
 
 

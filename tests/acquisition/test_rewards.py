@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pytest
 
+from bayes_assess._tools import engine
 from bayes_assess.acquisition import best_arms, beta_variance_reduction
 from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, PairwiseLambda, VarianceReduction
 from bayes_assess.models import BetaBernoulli
@@ -53,9 +54,9 @@ def test_what_other_groups_taught_may_count_as_two_labels():
 def test_what_pairs_gain_is_the_same_from_draws():
     n = 200_000
     draws = np.random.default_rng(0).beta(BELIEF.a, BELIEF.b, (n, 3))
-    with jax.enable_x64(True):
-        exact = np.asarray(PairwiseLambda(0.05)(THETA, BELIEF, WEIGHT))
-        sampled = np.asarray(PairwiseLambda(0.05)(THETA, SampledBelief(draws, np.zeros(n)), WEIGHT))
+    with engine.eager():
+        exact = PairwiseLambda(0.05)(THETA, BELIEF, WEIGHT)
+        sampled = PairwiseLambda(0.05)(THETA, SampledBelief(draws, np.zeros(n)), WEIGHT)
     np.testing.assert_allclose(sampled, exact, atol=1 / np.sqrt(n))  # of moments with deviations up to 0.22
     assert np.abs(exact).max() > 0.01
 
@@ -64,8 +65,8 @@ def test_what_pairs_gain_is_the_same_from_draws():
 def test_groups_that_are_known_gain_nothing_from_labels(rope):
     """All draws are the same: the posterior has no variance."""
     belief = SampledBelief(np.tile([0.9, 0.2, 0.0, 0.2], (50, 1)), np.zeros(50))
-    with jax.enable_x64(True):
-        value = np.asarray(PairwiseLambda(rope)(belief.mean, belief, np.full(4, 0.25)))
+    with engine.eager():
+        value = PairwiseLambda(rope)(belief.mean, belief, np.full(4, 0.25))
     np.testing.assert_allclose(value, 0, atol=1e-6)  # rounding, over the least scale
 
 

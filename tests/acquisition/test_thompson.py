@@ -59,6 +59,10 @@ def play_top_two(beta, a=A, b=B, available=None, seed=0):
         return np.asarray(_play_top_two(keys(seed), a, b, available, jnp.float64(beta)))
 
 
+best_of_each = jax.jit(jax.vmap(best_arm, (0, None, None)))
+best_of_size = jax.jit(best_arms, static_argnums=3)
+best_of_draws = jax.jit(jax.vmap(best_arm, (0, 0, None)))
+
 # Few values, so that ties are common; one size, so that each function is compiled once per m.
 G = 5
 rewards_and_availability = st.tuples(
@@ -82,18 +86,18 @@ def test_best_arm_is_available_and_none_available_is_better(case, seed):
 def test_ties_are_broken_uniformly():
     reward = jnp.array([1.0, 2.0, 2.0, 0.0, 2.0, 2.0, 3.0])
     available = jnp.array([True, True, True, True, True, False, False])
-    arms = jax.vmap(best_arm, (0, None, None))(keys(0), reward, available)
+    arms = best_of_each(keys(0), reward, available)
     assert chi_square(arms, np.array([0, 1, 1, 0, 1, 0, 0]) / 3) > ALPHA
 
 
 def test_a_single_best_arm_wins_whatever_the_key():
-    arms = jax.vmap(best_arm, (0, None, None))(keys(1, 500), jnp.array([0.1, 0.7, 0.3]), jnp.ones(3, bool))
+    arms = best_of_each(keys(1, 500), jnp.array([0.1, 0.7, 0.3]), jnp.ones(3, bool))
     assert (arms == 1).all()
 
 
 def test_an_available_arm_without_any_reward_still_goes_before_an_exhausted_one():
     reward, available = jnp.full(3, -jnp.inf), jnp.array([False, True, False])
-    arms = jax.vmap(best_arm, (0, None, None))(keys(1, 200), reward, available)
+    arms = best_of_each(keys(1, 200), reward, available)
     assert (arms == 1).all()
 
 
@@ -105,7 +109,7 @@ def test_an_available_arm_without_any_reward_still_goes_before_an_exhausted_one(
 def test_best_arms_are_the_best_distinct_available_ones_and_then_minus_one(case, seed, data):
     reward, available = case
     m = data.draw(st.integers(1, len(reward)))
-    arms = np.asarray(best_arms(jax.random.key(seed), reward, available, m))
+    arms = np.asarray(best_of_size(jax.random.key(seed), reward, available, m))
     assert arms.shape == (m,)
     found = min(m, available.sum())
     chosen = arms[:found]
@@ -118,7 +122,8 @@ def test_best_arms_are_the_best_distinct_available_ones_and_then_minus_one(case,
 @pytest.mark.parametrize("m", [2, 3])
 def test_ties_for_the_last_places_are_broken_uniformly(m):
     reward = jnp.array([5.0, 1.0, 1.0, 1.0, 1.0])
-    arms = np.asarray(jax.vmap(best_arms, (0, None, None, None))(keys(2), reward, jnp.ones(5, bool), m))
+    choose = jax.jit(jax.vmap(partial(best_arms, m=m), (0, None, None)))
+    arms = np.asarray(choose(keys(2), reward, jnp.ones(5, bool)))
     assert (arms[:, 0] == 0).all()
     for place in range(1, m):
         assert chi_square(arms[:, place], np.array([0, 1, 1, 1, 1]) / 4) > ALPHA
@@ -140,14 +145,14 @@ def test_thompson_plays_the_second_of_two_arms_as_often_as_it_is_the_better_one(
     a, b = np.array([first, second], float).T
     n = 200_000
     draws = BetaBernoulli(a, b).sample(jax.random.key(4), n)
-    arms = jax.vmap(best_arm, (0, 0, None))(keys(4, n), draws, jnp.ones(2, bool))
+    arms = best_of_draws(keys(4, n), draws, jnp.ones(2, bool))
     # 5 binomial standard errors: 6e-7.
     assert abs(float(np.asarray(arms).mean()) - p) < 5 * np.sqrt(p * (1 - p) / n)
 
 
 def test_thompson_plays_every_arm_as_often_as_it_is_the_best():
     draws = BetaBernoulli(A, B).sample(jax.random.key(5), N)
-    arms = jax.vmap(best_arm, (0, 0, None))(keys(5), draws, jnp.ones(4, bool))
+    arms = best_of_draws(keys(5), draws, jnp.ones(4, bool))
     assert chi_square(arms, winner_law(A, B)) > ALPHA
 
 
@@ -199,8 +204,8 @@ def test_top_two_ends_when_one_arm_is_certain_and_then_plays_the_winner_among_th
 def test_no_key_is_used_twice_and_no_type_is_promoted():
     reward, available = jnp.array([0.0, 1.0, 1.0]), jnp.ones(3, bool)
     with jax.debug_key_reuse(True), jax.numpy_dtype_promotion("strict"):
-        best_arm(jax.random.key(0), reward, available)
-        best_arms(jax.random.key(1), reward, available, 2)
+        jax.jit(best_arm)(jax.random.key(0), reward, available)
+        jax.jit(best_arms, static_argnums=3)(jax.random.key(1), reward, available, 2)
 
 
 def test_choices_are_compiled_once():

@@ -85,17 +85,21 @@ def test_a_billion_labels_keep_the_order_of_groups():
 # -- from draws ------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def batches():
+    """Independent batches of draws, (50, 20_000, G)."""
+    return np.random.default_rng(0).beta(A, B, (50, 20_000, len(A)))
+
+
 @pytest.mark.parametrize("theta", [None, 0.25, *(pytest.param(end, marks=pytest.mark.slow) for end in (0.0, 1.0))])
-def test_closed_form_equals_samples_within_their_error(theta):
-    batches, size = 50, 20_000
-    draws = BetaBernoulli(A, B).sample(jax.random.key(0), batches * size).reshape(batches, size, len(A))
+def test_closed_form_equals_samples_within_their_error(theta, batches):
     theta = A / (A + B) if theta is None else np.full(len(A), theta)
-    values = np.stack([sample_variance_reduction(theta, batch, WEIGHT) for batch in draws])
-    error = values.std(0, ddof=1) / np.sqrt(batches)
+    values = np.stack([sample_variance_reduction(theta, batch, WEIGHT) for batch in batches])
+    error = values.std(0, ddof=1) / np.sqrt(len(batches))
     exact = beta_variance_reduction(theta, A, B, WEIGHT)
     # 5.5 standard errors of the mean of 50 independent batches (Student's t: 1.4e-6); the bias of one batch is a
     # 20,000th of the variances involved.
-    bias = 4 * WEIGHT * BetaBernoulli(A, B).variance / size
+    bias = 4 * WEIGHT * BetaBernoulli(A, B).variance / batches.shape[1]
     assert (np.abs(values.mean(0) - exact) < 5.5 * error + bias).all()
     assert (error < 0.01 * WEIGHT * BetaBernoulli(A, B).variance).all()  # teeth
 

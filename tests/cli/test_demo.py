@@ -15,7 +15,7 @@ from bayes_assess.errors import BayesAssessError
 
 pytest.importorskip("sklearn")
 
-REPEATS = 40
+REPEATS = 20
 
 
 @pytest.fixture(scope="module")

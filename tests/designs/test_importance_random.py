@@ -38,16 +38,18 @@ def rounds(n_campaigns: int, *batches: int, design=RANDOM):
     on = F1.setting(POOL, strata=design.strata_of(POOL))
     full = F1.full_counts(POOL, on.cells, LABELS, on.n_outcomes)
     with jax.enable_x64(True):
-        state = design.init(*on)
+        state, longest = design.init(*on), max(map(design.longest, batches))
 
         @jax.jit
         @jax.vmap
         def run(key):
             nothing = jnp.zeros((), jnp.int64)
             campaign = RandomRounds(nothing, nothing, state, jnp.asarray(full))
-            for n in batches:
-                campaign = one_random_round(design, design.longest(n), jax.random.split(key), campaign, n)
-            return campaign.state
+
+            def play(campaign, n):
+                return one_random_round(design, longest, jax.random.split(key), campaign, n), None
+
+            return jax.lax.scan(play, campaign, jnp.asarray(batches))[0].state
 
         return on, jax.device_get(run(jax.random.split(jax.random.key(0), n_campaigns)))
 
@@ -116,7 +118,8 @@ def test_a_batch_in_which_no_item_came_twice_has_the_published_estimate_variance
     np.testing.assert_allclose(r.interval, beta_interval(estimate, variance), rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["f1", "accuracy"])
+# Of accuracy, whose denominator is known, the quick tests of Poisson sampling hold the interval of one batch.
+@pytest.mark.parametrize("name", ["f1", pytest.param("accuracy", marks=pytest.mark.slow)])
 def test_intervals_cover_and_the_published_ones_are_the_shortest(name):
     designs = {
         kind: Importance(n_strata=16, lam=0.9, size="random", interval=kind) for kind in ("cautious", "ratio", "beta")

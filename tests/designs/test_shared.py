@@ -163,7 +163,8 @@ def chosen_shares(design, state, n=4000) -> np.ndarray:
     """First choices under many keys."""
     with jax.enable_x64(True):
         state = jax.tree.map(jnp.asarray, state)
-        cells = jax.vmap(lambda key: design.choose(key, state)[0])(jax.random.split(jax.random.key(5), n))
+        choose = jax.jit(jax.vmap(lambda key: design.choose(key, state)[0]))
+        cells = choose(jax.random.split(jax.random.key(5), n))
     return np.bincount(np.asarray(cells), minlength=4)
 
 

@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
 from bayes_assess.designs import WEIGHTED, Adaptive, Importance, Oasis, Passive, Poisson, Stratified
 from bayes_assess.designs.step import looked_at, one_label, start_campaign
 from bayes_assess.errors import DesignError
@@ -209,11 +210,10 @@ def test_sums_over_steps_less_their_draws_times_the_mean_have_mean_zero_exactly(
             p_new = 1 - q[known].sum()
             probability *= q[item] / p_new
             steps.append((item, losses[item], 1 / (n_items * q[item]), p_new))
-        with jax.enable_x64(True):
-            columns = [jnp.asarray(column) for column in zip(*steps, strict=True)]
+        with engine.eager():
+            columns = [np.asarray(column) for column in zip(*steps, strict=True)]
             first, rest = Steps(*(x[:1] for x in columns)), Steps(*(x[1:] for x in columns))
             sums = add_steps(add_steps(Sums.zeros((5, 2)), first, n_items), rest, n_items)
-            sums = jax.tree.map(np.asarray, sums)
         total += probability * (float(sums.weights[:, 1].sum()) - float(sums.n) * losses.mean())
         mean_draws += probability * (float(sums.weights.sum()) - float(sums.n))
     assert total == pytest.approx(0, abs=1e-12)
@@ -310,8 +310,8 @@ def test_every_new_draw_leaves_a_share_to_all_items_whatever_their_scores(name):
     design = SMALL[name]
     cells, state = start(design, F1, pool)
     state = replace(state, prior=np.eye(2)[np.zeros(cells.n_cells, int)])  # surely negative, all of them
-    with jax.enable_x64(True):
-        state = design._refreshed(jax.tree.map(jnp.asarray, replace(state, memory=design.init_memory(state))))
+    with engine.eager():
+        state = design._refreshed(replace(state, memory=design.init_memory(state)))
         one, left = np.asarray(state.draws.proposal[:, -1]), np.asarray(state.unlabelled)
     assert one[left > 0].min() >= design.floor * (one @ left) / pool.n_items * (1 - 1e-12)
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bayes_assess._tools import engine
 from bayes_assess.models import BetaBernoulli
 from bayes_assess.models._numerics import beta_sampling, gamma_sampling
 
@@ -157,10 +158,10 @@ def test_the_law_of_32_bit_draws_is_right_to_1e_5():
     x = np.linspace(-5.4, 5.4, 20_001)
     density = stats.norm.pdf(x)
     for d in np.geomspace(2 / 3, 1e8, 60):
-        with jax.enable_x64(True):
+        with engine.eager():
             taken = [
-                np.asarray(gamma_sampling._acceptance(jnp.asarray(x, dtype), jnp.full(x.shape, d, dtype))[1], float)
-                for dtype in (jnp.float64, jnp.float32)
+                gamma_sampling._acceptance(x.astype(dtype), np.full(x.shape, d, dtype))[1].astype(float)
+                for dtype in (np.float64, np.float32)
             ]
         exact, rounded = (density * one / (density @ one) for one in taken)
         assert 0.5 * np.abs(exact - rounded).sum() < 1e-5
@@ -211,7 +212,7 @@ def test_no_draw_repeats(draw):
 
 def test_no_key_is_used_twice():
     with jax.enable_x64(True), jax.debug_key_reuse(True):
-        beta_sampling.standard_beta(jax.random.key(0), jnp.full(70, 0.3), jnp.full(70, 2.0))
+        jax.jit(beta_sampling.standard_beta)(jax.random.key(0), jnp.full(70, 0.3), jnp.full(70, 2.0))
 
 
 # -- the uniform left over from the acceptance test -------------------------------------------------------------------

@@ -46,6 +46,12 @@ def on_host(place, member, coordinates):
         return rates(place, member, coordinates)
 
 
+def likelihood_on_host(share, strength, k, n):
+    """Return the log likelihood as eager steps compute it."""
+    with engine.eager():
+        return log_likelihood(share, strength, np.float32(k), np.float32(n))
+
+
 def metric_setting(pool):
     return ba.Metric("f1").setting(pool, strata=RankStrata(22))
 
@@ -163,7 +169,7 @@ def test_the_likelihood_is_the_beta_binomial_of_labels_in_one_order():
     n = np.array([0, 1, 1, 2, 3, 4, 5, 6, 30, 1000, 20_000, 1_000_000])
     for how in (0.0, 1.0, 0.5, 0.01):
         k = np.round(n * how)
-        found = log_likelihood(share, strength, np.float32(k), np.float32(n))
+        found = likelihood_on_host(share, strength, k, n)
         # By single factors, since differences of 64-bit log Gamma lose digits themselves where nu is large.
         exact = [
             sum(
@@ -172,7 +178,7 @@ def test_the_likelihood_is_the_beta_binomial_of_labels_in_one_order():
             )
             for row, strengths in zip(np.float64(share[:100]), np.float64(strength[:100]), strict=True)
         ]
-        few = np.asarray(log_likelihood(share[:100, :-1], strength[:100, :-1], np.float32(k[:-1]), np.float32(n[:-1])))
+        few = likelihood_on_host(share[:100, :-1], strength[:100, :-1], k[:-1], n[:-1])
         assert (np.abs(few - exact) < rounding_bound(share[:100, :-1], strength[:100, :-1], k[:-1], n[:-1])).all()
         assert (
             np.abs(found - exact_log_likelihood(share, strength, k, n)) < rounding_bound(share, strength, k, n)
@@ -182,14 +188,14 @@ def test_the_likelihood_is_the_beta_binomial_of_labels_in_one_order():
 def test_a_likelihood_of_no_label_is_1():
     share = np.float32([[1e-7, 0.3, 1 - 1e-6]])
     nothing = np.zeros(3, np.float32)
-    assert np.asarray(log_likelihood(share, np.full_like(share, 1e6), nothing, nothing)).tolist() == [0.0]
+    assert likelihood_on_host(share, np.full_like(share, 1e6), nothing, nothing).tolist() == [0.0]
 
 
 @pytest.fixture
 def never_moved(monkeypatch):
-    """Particles keep their places, and steps run one operation after the other."""
+    """Particles keep their places, and steps run on NumPy."""
     monkeypatch.setattr(smc, "_UNEVEN", 0.0)
-    with jax.disable_jit():
+    with engine.eager():
         yield
 
 
@@ -201,7 +207,7 @@ def test_labels_one_by_one_come_to_the_likelihood_in_every_order(never_moved):
     for order in (np.arange(8), np.arange(8)[::-1], np.array([4, 2, 6, 0, 7, 1, 3, 5])):
         state = start(0, POSITIVES, coordinates, 16)
         for cell, event in zip(cells[order], events[order], strict=True):
-            state = state.observe(jnp.asarray(cell), jnp.asarray(event == 1))
+            state = state.observe(cell, event == 1)
         np.testing.assert_array_equal(state.counts, np.stack([n - k, k], axis=1))
         share, strength = np.asarray(state.share), np.asarray(state.strength)
         exact = exact_log_likelihood(share, strength, k, n)
@@ -220,7 +226,7 @@ def test_a_surprise_after_many_equal_labels_is_as_improbable_as_it_is(never_move
     state = start(1, POSITIVES, coordinates, 64)
     counts = np.zeros((K, 2), np.float32)
     counts[12, int(not event)] = before
-    after = replace(state, counts=jnp.asarray(counts)).observe(jnp.asarray(12), jnp.asarray(event))
+    after = replace(state, counts=counts).observe(np.int64(12), np.bool_(event))
     share, nu = np.float64(state.share[:, :, 12]), np.float64(state.strength[:, :, 12])
     exact = np.log(nu * (share if event else 1 - share) / (nu + before))
     np.testing.assert_allclose(after.particles.log_weight, exact, atol=1e-5, rtol=8 * EPS)
@@ -237,7 +243,7 @@ def test_rates_follow_the_formulas(table, which):
     _, coordinates = made()
     member = TABLES[table][which]
     place = np.random.default_rng(2).normal(size=(200, DIMENSION)).astype(np.float32)
-    share, strength = rates(place, member, coordinates)
+    share, strength = on_host(place, member, coordinates)
     expected, nu = reference_rates(place, member, coordinates)
     # Slopes of e^10 times a coordinate of 10 have 32-bit logits that are off by 0.1; where they matter they are small.
     settled = np.abs(special.logit(np.clip(expected, 1e-12, 1 - 1e-12))) < 10
@@ -272,8 +278,8 @@ def test_effects_of_groups_shift_log_odds():
     member = RATES[4]  # flat: nothing is unannounced and nothing lapses, so that log odds are eta
     place = np.random.default_rng(5).normal(size=(50, DIMENSION + 6)).astype(np.float32)
     place[:, DIMENSION + 2 :] = 0
-    plain = special.logit(np.float64(rates(place[:, :DIMENSION], member, coordinates)[0]))
-    shifted = special.logit(np.float64(rates(place, member, grouped(coordinates))[0]))
+    plain = special.logit(np.float64(on_host(place[:, :DIMENSION], member, coordinates)[0]))
+    shifted = special.logit(np.float64(on_host(place, member, grouped(coordinates))[0]))
     expected = float(member.group_sd) * place[:, DIMENSION : DIMENSION + 2][:, np.arange(K) % 2]
     inside = (np.abs(plain) < 8) & (np.abs(shifted) < 8)  # which 32 bits tell from 0 and 1
     assert inside.mean() > 0.5
@@ -313,11 +319,17 @@ def test_the_program_knows_effects_of_groups():
     values = dict(zip(PARAMETERS, place[0], strict=False))
     effects = dict(zip(GROUP_EFFECTS, place[0, DIMENSION:].reshape(3, 2), strict=True))
     values |= {"deviation": place[0, len(PARAMETERS) : DIMENSION]} | effects
-    told = numpyro.handlers.substitute(program, {name: jnp.asarray(value) for name, value in values.items()})
-    trace = numpyro.handlers.trace(told).get_trace(grouped(coordinates), RATES[0], jnp.asarray(n), jnp.asarray(k))
+
+    @jax.jit
+    def traced(values):
+        told = numpyro.handlers.substitute(program, values)
+        trace = numpyro.handlers.trace(told).get_trace(grouped(coordinates), RATES[0], jnp.asarray(n), jnp.asarray(k))
+        return {name: trace[name]["value"] for name in ("curve", "nu")}
+
+    trace = traced({name: jnp.asarray(value) for name, value in values.items()})
     share, strength = on_host(place, RATES[0], grouped(coordinates))
-    np.testing.assert_allclose(trace["curve"]["value"], share[0], rtol=1e-4)  # 32-bit log odds
-    np.testing.assert_allclose(trace["nu"]["value"], strength[0], rtol=64 * EPS)
+    np.testing.assert_allclose(trace["curve"], share[0], rtol=1e-4)  # 32-bit log odds
+    np.testing.assert_allclose(trace["nu"], strength[0], rtol=64 * EPS)
 
 
 def test_a_belief_starts_with_parameters_for_every_group():
@@ -339,11 +351,17 @@ def test_the_program_is_the_prior_the_rates_and_the_likelihood(table, which):
         member = jax.tree.map(jnp.asarray, TABLES[table][which])
         values = dict(zip(PARAMETERS, jnp.asarray(place[0]), strict=False))
         values["deviation"] = jnp.asarray(place[0, len(PARAMETERS) :])
-        joint, trace = log_density(program, (coordinates, member, jnp.asarray(n), jnp.asarray(k)), {}, values)
-        share, strength = rates(jnp.asarray(place), member, coordinates)
-        likelihood = log_likelihood(share, strength, jnp.asarray(k, float), jnp.asarray(n, float))
-        np.testing.assert_array_equal(trace["curve"]["value"], share[0])
-        np.testing.assert_array_equal(trace["nu"]["value"], strength[0])
+
+        @jax.jit
+        def computed(place, values):
+            joint, trace = log_density(program, (coordinates, member, jnp.asarray(n), jnp.asarray(k)), {}, values)
+            share, strength = rates(place, member, coordinates)
+            likelihood = log_likelihood(share, strength, jnp.asarray(k, float), jnp.asarray(n, float))
+            return joint, trace["curve"]["value"], trace["nu"]["value"], share, strength, likelihood
+
+        joint, curve, nu, share, strength, likelihood = computed(jnp.asarray(place), values)
+        np.testing.assert_allclose(curve, share[0], rtol=1e-13)
+        np.testing.assert_allclose(nu, strength[0], rtol=1e-13)
         prior = stats.norm.logpdf(place).sum()
         orders = np.log(special.comb(n, k)).sum()
         # Stirling's series is good to 1e-6 from four on, for every cell's three products.
@@ -364,7 +382,7 @@ def test_what_a_table_of_members_leaves_out_is_nothing():
     _, coordinates = made()
     place = np.random.default_rng(4).normal(size=(3, DIMENSION)).astype(np.float32)
     place[:, len(PARAMETERS) :] = 0
-    share, strength = rates(place, one, coordinates)
+    share, strength = on_host(place, one, coordinates)
     np.testing.assert_allclose(share, 0.5, rtol=8 * EPS)
     np.testing.assert_array_equal(strength, 1.0)
     for table in TABLES.values():

@@ -396,3 +396,71 @@ def test_frames_with_two_columns_of_one_name_are_refused():
 def test_texts_may_be_of_any_length(tmp_path):
     pool = csv_pool(tmp_path, f'id,text,prediction\na,"{"x" * 200_000}",cat\n', show=["text"])
     assert len(pool.show["text"][0]) == 200_000
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_names_that_are_coded_are_those_of_plain_arrays(suffix, tmp_path):
+    rng, n = np.random.default_rng(0), 40_000  # more than a megabyte, which Arrow reads
+    table = {
+        "id": np.char.add("item-", np.arange(n).astype(str)),
+        "prediction": rng.choice(["dog", "cat"], n),
+        "rival": rng.choice(["cat", "bird"], n),
+        "confidence": rng.random(n),
+        "site": rng.choice(["south", "north", "west"], n),
+    }
+    path = tmp_path / f"pool.{suffix}"
+    frame = pd.DataFrame(table)
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    pool = ba.read_pool(path, groups=["site"], systems=["rival"])
+    plain = ba.Pool(
+        predictions=table["prediction"], confidence=table["confidence"], ids=table["id"],
+        groups={"site": table["site"]}, systems={"rival": table["rival"]},
+    )  # fmt: skip
+    assert pool.fingerprint() == plain.fingerprint()
+    np.testing.assert_array_equal(pool.groups["site"], table["site"])
+    for by in ("site", "prediction"):
+        read, given = ba.partition(pool, by), ba.partition(plain, by)
+        assert read.names.tolist() == given.names.tolist()
+        np.testing.assert_array_equal(read.codes, given.codes)
+    assert pool.with_groups(half=np.arange(n) % 2).groups.keys() == {"site", "half"}
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("prediction", "", "The prediction in row 2 is missing"),
+        ("site", "", "Group column 'site' has no value in row 2"),
+        ("rival", "fish", "The prediction in row 2 is 'fish', which is not among"),
+    ],
+)
+def test_a_name_that_cannot_be_is_found_in_its_row(column, value, said, tmp_path):
+    table = {"prediction": ["dog", "cat", "cat"], "site": ["x", "y", "x"], "rival": ["cat", "dog", "dog"]}
+    table[column][2] = value
+    parquet.write_table(pa.table(table), tmp_path / "a.parquet")
+    with pytest.raises(PoolError, match=said):
+        ba.read_pool(tmp_path / "a.parquet", groups=["site"], systems=["rival"], classes=["cat", "dog"])
+
+
+def test_letters_are_decoded_wherever_a_long_file_is_cut(tmp_path):
+    path = tmp_path / "pool.csv"
+    plain = b"id,prediction\n" + b"".join(b"%05d,cat\n" % i for i in range(6_552)) + b"x"
+    assert len(plain) == 65_535  # so that the two bytes of the next letter are read apart
+    path.write_bytes(plain + "é,cat\nb,dog\n".encode())
+    assert ba.read_pool(path).ids[-2:].tolist() == ["xé", "b"]
+
+
+def test_what_is_no_letter_is_named_by_its_place_in_a_long_file(tmp_path):
+    path, rows = tmp_path / "pool.csv", b"id,prediction\n" + b"a,cat\n" * 20_000 + b"b,"
+    path.write_bytes(rows + b"\x81\n")
+    with pytest.raises(PoolError, match=f"at byte {len(rows)}"):
+        ba.read_pool(path)
+
+
+@pytest.mark.parametrize("last", ["item-11", "item-9", "item-10"])
+def test_a_repeated_id_is_found_among_ids_that_grow(last):
+    ids = ["item-9", "item-10", last]
+    if last == "item-11":
+        assert ba.Pool(predictions=["a", "b", "b"], ids=ids).ids.tolist() == ids
+        return
+    with pytest.raises(PoolError, match=f"'{last}' is the id of rows"):
+        ba.Pool(predictions=["a", "b", "b"], ids=ids)

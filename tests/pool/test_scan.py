@@ -172,6 +172,8 @@ def test_rows_without_ids_are_numbered(tmp_path):
         ({"answer": [1, None, 0]}, "The prediction of item 8 is missing"),
         ({"id": [7, 9, 9]}, "Ids must be unique, but 9 is the id of 2 rows"),
         ({"id": [7, None, 9]}, "The id of a row of"),
+        ({"id": [None, None, 9]}, "The id of a row of"),
+        ({"id": ["a", None, None]}, "The id of a row of"),
         ({"id": [0.5, 1.5, 2.5]}, "Ids are whole numbers or texts, and 'id' holds Float64"),
     ],
 )

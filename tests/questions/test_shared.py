@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -104,23 +106,20 @@ def test_an_interval_holds_its_estimate_and_has_a_width_however_sure_the_scores(
         assert low <= mean <= high
 
 
-@pytest.fixture(scope="module")
-def studies():
-    """Two campaigns of every question through to full labels."""
-    found = {}
-    for name, question in QUESTIONS.items():
-        n = question.setting(POOL).n_playable
-        designs = {"random": RANDOM[name]}
-        found[name] = ba.simulate(
-            POOL, LABELS, question, designs=designs, budgets=[20, n], repeats=2, seed=5, prior="uninformative"
-        )
-    return found
+@cache
+def study_of(name):
+    """Two campaigns of a question through to full labels."""
+    question, designs = QUESTIONS[name], {"random": RANDOM[name]}
+    budgets = [20, question.setting(POOL).n_playable]
+    return ba.simulate(
+        POOL, LABELS, question, designs=designs, budgets=budgets, repeats=2, seed=5, prior="uninformative"
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_campaigns_end_at_the_truth_with_perfect_scores(studies, name):
-    study = studies[name]
+def test_campaigns_end_at_the_truth_with_perfect_scores(name):
+    study = study_of(name)
     np.testing.assert_allclose(study.truth, TRUTHS[name], atol=1e-14)
     assert study.estimates["random"].shape == (2, 2, *np.shape(TRUTHS[name]))
     assert study.intervals["random"].shape == (2, 2, *np.shape(TRUTHS[name]), 2)
@@ -138,8 +137,8 @@ def test_campaigns_end_at_the_truth_with_perfect_scores(studies, name):
 
 
 @pytest.mark.parametrize("name", COUNTED)
-def test_estimates_of_a_study_are_those_of_a_session_with_the_same_counts(studies, name):
-    study = studies[name]
+def test_estimates_of_a_study_are_those_of_a_session_with_the_same_counts(name):
+    study = study_of(name)
     campaign = study.campaigns["random"]
     one = study.question.estimate(study.cells, campaign.prior, campaign.counts[1, 0])
     np.testing.assert_allclose(study.estimates["random"][1, 0], one, rtol=1e-12, atol=1e-14)
@@ -154,8 +153,8 @@ def test_a_design_that_cannot_serve_says_which_can(name):
             ba.assess(POOL, QUESTIONS[name], design=design)
 
 
-def test_campaigns_first_reach_a_goal_no_later_than_their_mean_stays_there(studies):
-    study = studies["least_accurate"]
+def test_campaigns_first_reach_a_goal_no_later_than_their_mean_stays_there():
+    study = study_of("least_accurate")
     each = study.labels_each("mrr")["random"]
     assert each.shape == (2,)
     assert set(each.tolist()) <= {20.0, 160.0}

@@ -113,8 +113,8 @@ class Engine:
         """Add a number of 60 bits to the table that stands for an id that is text: the beginning of its MD5."""
         nw, kind, native = self._nw, self._kind, self._nw.to_native(self.frame)
         if kind.is_duckdb():
-            key = f"('0x' || substr(md5({_quoted(column)}::VARCHAR), 1, {_HASHED}))::BIGINT"
-            native = native.project(f"*, {key} AS {_quoted(name)}")
+            key = f"('0x' || substr(md5({quoted(column)}::VARCHAR), 1, {_HASHED}))::BIGINT"
+            native = native.project(f"*, {key} AS {quoted(name)}")
         elif kind.is_polars():
             import polars as pl
 
@@ -136,7 +136,7 @@ class Engine:
         """Add the number of every row, from 0, in the order in which the engine keeps them."""
         nw, kind, native = self._nw, self._kind, self._nw.to_native(self.frame)
         if kind.is_duckdb():
-            native = native.project(f"*, row_number() OVER () - 1 AS {_quoted(name)}")
+            native = native.project(f"*, row_number() OVER () - 1 AS {quoted(name)}")
         elif kind.is_polars():
             native = native.with_row_index(name)
         else:
@@ -239,7 +239,14 @@ def _frugal(connection: Any) -> Any:
     return connection
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return the name of a column as SQL writes it.
+
+    Examples
+    --------
+    >>> quoted('a"b')
+    '"a""b"'
+    """
     return '"' + name.replace('"', '""') + '"'
 
 

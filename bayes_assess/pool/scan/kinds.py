@@ -20,7 +20,7 @@ from bayes_assess._tools.arrays import listing, show, values_of
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import codes_of
-from bayes_assess.pool.scan.engine import Engine
+from bayes_assess.pool.scan.engine import Engine, quoted
 from bayes_assess.pool.scan.order import order_keys, with_word
 
 KEY, BIN, SCORE, TOP = "__key", "__bin", "__score", "__top"  # columns that are computed
@@ -30,7 +30,7 @@ _FINE, _COARSE, _SPAN = 256, 152, 512  # parts of t^(1/8); that of larger t; num
 _LARGE = (_COARSE / _FINE) ** 8
 _TOLERANCE = 1e-3  # of sums of probabilities
 _SINGLE, _DOUBLE = 2.0**-25, 2.0**-30  # what a score may be below an edge of a bin and be in it
-_CHECKSUM = order_keys(0, "checksum of a table")[0][:2]  # two rounds suffice for a sum
+_CHECKSUM = order_keys(0, "checksum of a table")[0][:1]  # one round suffices for a sum
 MOST_KINDS = 500_000
 MOST_ROWS = 2**33  # sums of 30-bit numbers stay in 64 bits
 
@@ -118,7 +118,7 @@ class Kinds:
 
     def fingerprint(self) -> str:
         """Return a hash of the kinds, and of which rows are of which kind, in whatever order the table has them."""
-        state = hashlib.sha256(b"bayes_assess table 1")
+        state = hashlib.sha256(b"bayes_assess table 2")
         for name, values in self.keys.items():
             state.update(f"\n{name}\n".encode() + "\x1f".join(map(str, values.tolist())).encode())
         for numbers in (self.size, self.sums, *([] if self.score is None else [self.score])):
@@ -132,6 +132,8 @@ def with_kinds(frame: Any, layout: Layout) -> Any:
 
     if not layout.numbers:
         return frame
+    if _has_units(frame, layout):
+        return nw.from_native(_in_sql(nw.to_native(frame), layout))
     several = layout.scores if isinstance(layout.scores, tuple) else ()
     sure = [nw.col(name).cast(nw.Float64) for name in layout.numbers]
     bad = [one.is_null() | one.is_nan() | ~((one >= 0) & (one <= 1 + (_TOLERANCE if several else 0))) for one in sure]
@@ -150,6 +152,40 @@ def with_kinds(frame: Any, layout: Layout) -> Any:
     else:
         frame = frame.with_columns(nw.col(names[0]).alias(SCORE))
     return _with_bins(frame, layout)
+
+
+def _has_units(frame: Any, layout: Layout) -> bool:
+    """Whether the computed columns come from SQL, that of a single score in units of 2^-30 among them."""
+    return len(layout.numbers) == 1 and not isinstance(layout.scores, tuple) and frame.implementation.is_duckdb()
+
+
+def _in_sql(relation: Any, layout: Layout) -> Any:
+    """Do what `_with_bins` does in DuckDB's SQL, of a single score, where Narwhals takes every root several times."""
+    score, (part,) = f"{SCORE}_0", layout.numbers
+    given = f"{quoted(part)}::DOUBLE"
+    # What is missing is no number between others, and NaN is greater than all of them.
+    relation = relation.project(f"*, CASE WHEN {given} BETWEEN 0 AND 1 THEN {given} ELSE -1.0::DOUBLE END AS {score}")
+    relation = relation.project(
+        f"*, {score} AS {SCORE}, {score} < 0 AS {_BAD}, floor({score} * {_UNITS!r}::DOUBLE) AS __units"
+    )
+    down = f"__units / {_UNITS!r}::DOUBLE"
+    if signed := isinstance(layout.scores, str):
+        c, t = f"CASE WHEN {SCORE} >= 0.5::DOUBLE THEN {down} ELSE 1 - {down} END", "abs(1 - __c)"
+    else:
+        c, t = down, "least(abs(__c), abs(1 - __c))"
+    relation = relation.project(f"*, __units::BIGINT AS {score}_u, {c} AS __c").project(f"*, {t} AS __t")
+    root = f"floor(sqrt(sqrt(sqrt(__t))) * {_FINE})"
+    edge = _SINGLE if layout.single else _DOUBLE
+    relation = relation.project(
+        f"*, floor((__c + {edge!r}::DOUBLE) * {layout.n_bins}) AS __b, "
+        f"CASE WHEN __t >= {_LARGE!r}::DOUBLE THEN {_COARSE} ELSE {root} END AS __sub"
+    )
+    relation = relation.project(f"*, __b * {_SPAN} + ({2 * _COARSE} - __sub) AS __number")
+    if signed:
+        number = f"CASE WHEN {SCORE} >= 0.5::DOUBLE THEN __number ELSE -1 - __number END"
+    else:
+        number = f"CASE WHEN __c < 0.5::DOUBLE THEN __b * {_SPAN} + __sub ELSE __number END"
+    return relation.project(f"*, ({number})::BIGINT AS {BIN}")
 
 
 def _of_several(frame: Any, layout: Layout, names: list[str]) -> Any:
@@ -215,11 +251,13 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
     Raises
     ------
     PoolError
-        If a value is missing or no probability: the row is named by its id; or if there are too many kinds.
+        If an id is missing, or a value is missing or no probability: the row is named by its id; or if there are too
+        many kinds.
     """
     import narwhals as nw
 
     sums = [nw.len().alias("__n"), nw.col(_WORD).sum().cast(nw.Int64).alias("__sum")]
+    sums += [nw.col(KEY).is_null().sum().cast(nw.Int64).alias("__gone")]
     parts = [f"{SCORE}_{i}" for i in range(len(layout.numbers))]
     if parts:
         sums += [nw.col(f"{p}_u").sum().cast(nw.Int64).alias(f"{p}_u") for p in parts]
@@ -227,7 +265,7 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
 
     def counted(frame: Any) -> Any:
         frame = with_word(with_kinds(frame, layout), KEY, _CHECKSUM, _WORD)
-        if parts:
+        if parts and not _has_units(frame, layout):
             frame = frame.with_columns(*((nw.col(p) * _UNITS).floor().cast(nw.Int64).alias(f"{p}_u") for p in parts))
         return (frame.group_by(*by).agg(*sums) if by else frame.select(*sums)).head(MOST_KINDS + 1)
 
@@ -235,6 +273,8 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
     size = found["__n"].astype(np.int64)
     if not len(size) or not size.sum():
         raise PoolError(f"There are no rows in {engine.name}; a pool has at least one.")
+    if found["__gone"].astype(np.int64).any():
+        raise missing_id(engine)
     if len(size) > MOST_KINDS:
         raise PoolError(
             f"The rows of {engine.name} are of more than {MOST_KINDS:,} kinds by {listing(layout.names, 10)} and scores"
@@ -248,6 +288,11 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
     keys = {name: values[order] for name, values in keys.items()}
     score = _means(layout, keys, {name: values[order] for name, values in found.items()}, size[order])
     return Kinds(keys, size[order], score, found["__sum"].astype(np.int64)[order])
+
+
+def missing_id(engine: Engine) -> PoolError:
+    """Return what to say of a table in which a row has no id."""
+    return PoolError(f"The id of a row of {engine.name} is missing; give every row one, or leave these rows out.")
 
 
 def _means(layout: Layout, keys: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray], size: np.ndarray) -> Any:

@@ -13,7 +13,7 @@ from bayes_assess.pool._classes import check_classes
 from bayes_assess.pool._columns import SHEET_COLUMNS
 from bayes_assess.pool._table import Columns, class_names, resolve
 from bayes_assess.pool.scan.engine import Engine, open_engine
-from bayes_assess.pool.scan.kinds import KEY, Layout, count_kinds
+from bayes_assess.pool.scan.kinds import KEY, Layout, count_kinds, missing_id
 from bayes_assess.pool.scan.pool import TablePool
 
 
@@ -173,9 +173,6 @@ def _add_key(engine: Engine, layout: Layout) -> None:
         engine.with_row_numbers(KEY)
         engine.frame = engine.frame.with_columns(nw.col(KEY).cast(nw.Int64))
         return
-    missing = engine.collect(lambda frame: frame.filter(nw.col(name).is_null()).select(name).head(1))[name]
-    if len(missing):
-        raise PoolError(f"The id of a row of {engine.name} is missing; give every row one, or leave these rows out.")
     if engine.schema[name].is_integer():
         engine.frame = engine.frame.with_columns(nw.col(name).cast(nw.Int64).alias(KEY))
     else:
@@ -189,7 +186,10 @@ def _check_ids(engine: Engine, id: str) -> None:
     several = nw.col("__n") > 1
     found = engine.collect(lambda frame: frame.group_by(id).agg(nw.len().alias("__n")).filter(several).sort(id).head(1))
     if len(found[id]):
+        first = found[id].tolist()[0]
+        if first is None or first != first:  # of numbers it is NaN
+            raise missing_id(engine)
         raise PoolError(
-            f"Ids must be unique, but {show(found[id].tolist()[0])} is the id of {int(found['__n'][0]):,} rows of "
+            f"Ids must be unique, but {show(first)} is the id of {int(found['__n'][0]):,} rows of "
             f"{engine.name}; drop the duplicates, or give each row its own."
         )
