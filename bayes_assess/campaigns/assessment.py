@@ -14,7 +14,7 @@ from bayes_assess.campaigns.adjudication import Adjudication
 from bayes_assess.campaigns.annotators import UNNAMED, Told, for_whom
 from bayes_assess.campaigns.asked import check_question
 from bayes_assess.campaigns.export import Exporting, item_weights
-from bayes_assess.campaigns.plan import Planning
+from bayes_assess.campaigns.planning import Planning
 from bayes_assess.campaigns.queries import Queries as Queries
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import (

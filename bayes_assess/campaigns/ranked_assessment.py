@@ -10,7 +10,7 @@ from bayes_assess._tools.arrays import is_whole, show, values_of
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.annotators import OneAnnotator, for_whom
 from bayes_assess.campaigns.export import NotExporting
-from bayes_assess.campaigns.plan import Planning
+from bayes_assess.campaigns.planning import Planning
 from bayes_assess.campaigns.queries import RankedQueries as RankedQueries
 from bayes_assess.campaigns.ranked_campaign import RankedCampaign
 from bayes_assess.campaigns.turns import in_turn

@@ -26,6 +26,7 @@ class Items:
     paired: bool = False  # True of a `PairPool`, whose items are pairs
     multilabel: bool = False
     in_memory: bool = True  # False where the items are rows of a table of an engine
+    rows: Any = None  # of such a table
     multiplicity: np.ndarray | None = None  # items per row of the arrays below, int64; None: a row is an item
     numeric: bool = False  # whether labels are numbers that are not rounded
     exact: Any = None  # of pools of numbers: the same items, whose labels are not rounded

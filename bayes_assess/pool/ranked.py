@@ -68,6 +68,7 @@ class RankedList:
     show: Mapping[str, Any] | None = None
     label_space: LabelSpace = field(init=False)
     positive: int = field(init=False, default=1)
+    rows: Any = field(init=False, default=None)  # of a table, where the items are not in memory, see `RankedRows`
     is_ranked: ClassVar[bool] = True  # which no `Pool` is
 
     def __post_init__(self) -> None:
@@ -154,9 +155,12 @@ class RankedList:
         [1, 2, 0]
         """
         if not pool.in_memory:
-            from bayes_assess.pool.scan.ranked import RankedTable  # which imports this module
+            from bayes_assess.pool.scan.ranked import RankedRows  # which few lists need
 
-            return RankedTable.of(pool, positive, seed)
+            rows = RankedRows(pool.rows, pool.classes, positive, seed)
+            made = cls(rows.n_items, id_at=rows.ids_at, classes=pool.classes)
+            object.__setattr__(made, "rows", rows)
+            return made
         code = positive_code(pool, positive)
         if pool.margins is not None:
             scores = pool.margins if code == 1 else -pool.margins
@@ -178,13 +182,18 @@ class RankedList:
         Raises
         ------
         QuestionError
-            If the list is too long to be held item by item.
+            If the list is too long to be held item by item, or its items are those of a table.
 
         Examples
         --------
         >>> RankedList(4).as_pool().scores.tolist()
         [0.875, 0.625, 0.375, 0.125]
         """
+        if self.rows is not None:
+            raise QuestionError(
+                f"The items stay in {self.rows.place}, and designs that learn what scores mean look at all of them: "
+                "take one of the designs of ranked lists, such as 'adastrat'."
+            )
         if self.n_items > _MOST_OF_A_POOL:
             raise QuestionError(
                 f"The list has {self.n_items:,} items; designs that learn what scores mean take up to "
@@ -261,10 +270,12 @@ class RankedList:
 
     def names_of(self, ids: Any) -> list[Any]:
         """Return ids as `ids_at` returns them, as far as they have been written otherwise."""
-        return np.asarray(ids).tolist()
+        return np.asarray(ids).tolist() if self.rows is None else self.rows.names_of(ids)
 
     def shown_at(self, ranks: Int[np.ndarray, " n"]) -> dict[str, np.ndarray]:
         """Return what annotators see of items by rank."""
+        if self.rows is not None:
+            return self.rows.shown_at(ranks)
         return {name: column[ranks - 1] for name, column in (self.show or {}).items()}
 
     def checked_ranks(self, ranks: Any) -> Int[np.ndarray, " n"]:
@@ -276,7 +287,9 @@ class RankedList:
         return values.astype(np.int64)
 
     def fingerprint(self) -> str:
-        """Return a SHA-256 of what is given of the items."""
+        """Return a SHA-256 of what is given of the items; that of the table of one."""
+        if self.rows is not None:
+            return self.rows.fingerprint()
         given = {name: getattr(self, name) for name in ("scores", "ids") if getattr(self, name) is not None}
         return digest({"length": np.array([self.n_items]), **given, "classes": self.label_space.classes})
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayes_assess._tools.strict_json import plain
 from bayes_assess.campaigns.goals import Goal
-from bayes_assess.campaigns.plan import labels_to_width
+from bayes_assess.campaigns.planning import labels_to_width
 from bayes_assess.errors import BayesAssessError
 
 _FEWEST = 10  # labels, before which nothing is foreseen
