@@ -284,10 +284,11 @@ class OneAnnotator:
         """Refuse: these sessions keep one label of every item."""
         _refuse()
 
-    @staticmethod
-    def _check_annotator(annotator: Any) -> None:
-        if annotator is not None:
-            _refuse()
+    def _tell_named(self, ids: Any, labels: Any, annotator: Any) -> NoReturn:
+        _refuse()
+
+    def _revise(self, ids: Any, labels: Any, annotator: str) -> NoReturn:
+        _refuse()
 
 
 def _refuse() -> NoReturn:

@@ -180,7 +180,8 @@ class PairedAssessment(NotExporting, OneAnnotator):
         UnknownIdError
             If an id is not in the pool.
         """
-        self._check_annotator(annotator)
+        if annotator is not None:
+            self._tell_named(ids, labels, annotator)
         pairs, both = self._joined(ids, labels)
         if len(pairs):
             self._session.tell_halves(pairs, both)
