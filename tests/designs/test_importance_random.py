@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.acquisition.poisson import blended, deviations, draws_for_distinct, importance_probabilities
+from bayes_assess.acquisition.poisson import blended, deviations, draws_for_distinct
 from bayes_assess.designs import Importance
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.horvitz_thompson import beta_interval
@@ -30,7 +30,7 @@ def published_f1(rng: np.random.Generator, q: np.ndarray, n_draws: int) -> float
 def test_estimates_are_those_of_the_listing_with_less_variance():
     on, states = rounds(3_000, 150, design=RANDOM)
     h = deviations(on.reward, blended(on.prior.mean))
-    q = importance_probabilities(h, on.cells.sizes)
+    q = h / (h @ on.cells.sizes)
     n_draws = draws_for_distinct(q, 150, on.cells.sizes)
     assert n_draws > 180  # many items come again
     drawn = np.asarray(states.counts).sum(-1)
