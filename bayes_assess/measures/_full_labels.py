@@ -14,7 +14,6 @@ from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._measure import Measure, sizes
 from bayes_assess.measures._pool_losses import Measures, combine, exact_table_for
-from bayes_assess.measures._pr_curve import PRCurve
 from bayes_assess.pool.pool import Pool
 
 
@@ -64,15 +63,15 @@ def value_of(
     >>> value_of("r2", labels=[1.0, 2.0, 3.0], predictions=[1.0, 2.0, 2.0])
     0.5
     """
-    specs = combine(measure)
-    real = [one for one in specs if isinstance(one, Measure) and one.real]
+    specs: tuple[Any, ...] = combine(measure)
+    real = [one for one in specs if one.real]
     if real:
         result = np.concatenate([_real_value(one, labels, predictions) for one in real])
     else:
         names = _classes(labels, predictions, scores) if classes is None else classes
         pool = Pool(scores=scores, predictions=predictions, classes=names)
         result = pool_value(specs, pool, labels, positive=positive)
-    one = len(result) == 1 and not isinstance(measure, list | tuple | PRCurve)
+    one = len(result) == 1 and not (specs[0].is_curve or isinstance(measure, list | tuple))
     return float(result[0]) if one else result
 
 
@@ -122,7 +121,7 @@ def item_losses(measure: Measures, labels: Any, predictions: Any) -> Float[np.nd
     >>> item_losses("mean_squared_error", labels=[1.0, 2.0], predictions=[1.5, 2.0]).tolist()
     [[0.25], [0.0]]
     """
-    specs = [one for one in combine(measure) if isinstance(one, Measure) and one.real]
+    specs: list[Any] = [one for one in combine(measure) if one.real]
     if len(specs) != 1:
         raise QuestionError("Losses of single items are those of one measure of real numbers; classes have table_for.")
     return np.asarray(_map(specs[0], _numbers("labels", labels), _numbers("predictions", predictions)))

@@ -68,6 +68,8 @@ class Question(ABC):
     numeric: ClassVar[bool] = False  # True: of labels that are numbers as they are told
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # of the labels that it can be answered from
     of_tables: ClassVar[bool] = True  # False where items have to be in memory
+    unplannable: ClassVar[str] = ""  # why nothing can be planned for it, the end of a sentence
+    has_overall: ClassVar[bool] = False  # whether an overall value is known beside those of groups
     labels_each: ClassVar[int] = 1  # labels that an item of a cell takes: two where that is a pair
 
     @property
@@ -92,6 +94,28 @@ class Question(ABC):
     def n_sought(self) -> int:
         """Groups that are looked for at a time."""
         return 1
+
+    def is_single(self, cells: Cells) -> bool:
+        """Whether the answer is one number, or one verdict, not one for every group."""
+        return False
+
+    def random_labels(
+        self, cells: Cells, full: Int[np.ndarray, "F K O"], width: Float[np.ndarray, " F"], level: float, overall: bool
+    ) -> Float[np.ndarray, " F"] | None:
+        """Count the random labels that give an interval of a width; None where no formula has them.
+
+        Parameters
+        ----------
+        cells : Cells
+        full : (F, K, O) integers
+            Items of every cell by outcome, on several pools.
+        width : (F,) floats
+        level : float in (0, 1)
+            Of the interval.
+        overall : bool
+            Whether it is that of the overall value, where there is one.
+        """
+        return None
 
     def check_pool(self, pool: Pool) -> None:
         """Raise QuestionError if items of this pool may have several labels, and the question is of single ones.

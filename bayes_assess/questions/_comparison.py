@@ -33,6 +33,10 @@ class Comparison(Question):
         """Whether verdict and probability are as at full labels, whether the verdict is, error of the difference."""
         return ("success", "right", "error")
 
+    def study_masses(self, campaigns: Any) -> np.ndarray:
+        """Compute the masses in simulated campaigns, (R, B, *answer, 3)."""
+        return self.masses(campaigns.cells, campaigns.prior, campaigns.record)
+
     @abstractmethod
     def masses(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"]) -> np.ndarray:
         """Compute the posterior masses of D < -rope, |D| <= rope and D > rope, (..., *answer, 3)."""

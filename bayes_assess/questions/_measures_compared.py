@@ -15,7 +15,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import joined_draws
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.estimators.verdicts import interval_quantiles
-from bayes_assess.measures import Measure, combine, mean_of, table_for
+from bayes_assess.measures import combine, mean_of, table_for
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._class_values import checked_values, class_values
 from bayes_assess.questions._events import Subject
@@ -105,4 +105,4 @@ def is_mean(measure: Any) -> bool:
     >>> is_mean("mean"), is_mean(mean_of()), is_mean("rate")
     (True, True, False)
     """
-    return measure == "mean" if isinstance(measure, str) else isinstance(measure, Measure) and measure.name == "mean"
+    return getattr(measure, "name", measure) == "mean"

@@ -14,7 +14,7 @@ from bayes_assess.acquisition.cell_measure import Sought
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import leads
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
-from bayes_assess.measures import LOSSES, LossTable, centred_table, combine
+from bayes_assess.measures import LOSSES, centred_table, combine
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._measures_compared import MeasuresCompared
@@ -120,7 +120,7 @@ class Best(MeasuresCompared):
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
         """Return what the losses of every item depend on, and the table of the measures of all systems."""
         codes, table = super().losses(pool)
-        if not isinstance(table, LossTable) or len(table.outputs) != len(self.systems):
+        if table.is_curve or len(table.outputs) != len(self.systems):
             raise QuestionError(f"The best is by a measure of predictions with one value; found {self.measure_name}.")
         return codes, centred_table(table)
 

@@ -17,9 +17,9 @@ from bayes_assess.designs import WEIGHTED
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, widened
+from bayes_assess.estimators.random_labels import item_variance, labels_of_variance
 from bayes_assess.estimators.score_order import ScoreOrder, score_order
 from bayes_assess.measures import (
-    Measure,
     MultiLabelMeasure,
     combine,
     curve_scores,
@@ -164,7 +164,7 @@ class Metric(Question):
     def f_alpha(self) -> float | None:
         """Weight alpha of the F-measure TP / (alpha PP + (1 - alpha) P), None if it is not one."""
         one, *more = combine(self.measure)
-        if not isinstance(one, Measure) or not one.binary or one.made_by is None:
+        if not one.binary or one.made_by is None:
             return None
         if more or self.systems or self.by is not None:
             return None
@@ -259,6 +259,17 @@ class Metric(Question):
     def group_sizes(self, cells: Cells) -> None:
         """Return None: measures are no groups."""
 
+    def is_single(self, cells: Cells) -> bool:
+        """Whether there is one measure."""
+        return len(cells_table(cells).outputs) == 1
+
+    def random_labels(
+        self, cells: Cells, full: Int[np.ndarray, "F K O"], width: Float[np.ndarray, " F"], level: float, overall: bool
+    ) -> Float[np.ndarray, " F"]:
+        """Count the random labels that give the widest interval of a measure a width, by the delta method."""
+        variance = np.array([item_variance(_cell_measure(cells), one) for one in full]).max(-1)
+        return labels_of_variance(variance, width, int(cells.sizes.sum()), level)
+
     @x64
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " k"]:
         """Compute the measure from all labels."""
@@ -326,7 +337,7 @@ class Metric(Question):
     @property
     def is_of_order(self) -> bool:
         """Whether what is measured is the order of all scores."""
-        return any(isinstance(one, Measure) and one.ranking is not None for one in combine(self.measure))
+        return any(one.ranking is not None for one in combine(self.measure))
 
     def order_of(self, pool: Pool, cells: Cells, labels: Int[np.ndarray, " M"]) -> ScoreOrder | None:
         """Return where items with these labels stand in the order of the scores; -1 is none. None if it is no matter.
@@ -388,7 +399,7 @@ def _cell_measure(cells: Cells) -> CellMeasure:
 
 
 def _binary(specs: Sequence[Any]) -> bool:
-    return any(isinstance(one, Measure) and one.binary for one in specs)
+    return any(one.binary for one in specs)
 
 
 def _blocks(pool: Pool, strata: Any) -> Partition:

@@ -80,6 +80,9 @@ class PrecisionCurve(PRCurve):
     noise: float = 0.0
     budget: int | None = None
 
+    unplannable: ClassVar[str] = (
+        "keeps its promise for the budget that it is started with; simulate designs on a list like it"
+    )
     default_design: ClassVar[str] = "adastrat"
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
     default_designs: ClassVar[tuple[str, ...]] = ("random", "adastrat")
