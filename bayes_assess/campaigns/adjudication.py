@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import objects, show
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.campaigns.agreement import Agreement
 from bayes_assess.campaigns.annotators import Told, annotator_names
 from bayes_assess.campaigns.campaign import Campaign
@@ -195,11 +195,11 @@ class Adjudication(Campaign):
         """
         return self._annotators.why_undecided()
 
-    def _tell_named(self, ids: Any, labels: Any, annotator: Any) -> None:
+    def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: Any) -> None:
         """Learn the first labels of items, and keep further ones beside them."""
         space = self.pool.label_space
         told_ids, told_labels = space.labelled_only(ids, labels)
-        n = len(np.atleast_1d(ids))
+        n = len(np.atleast_1d(np.asarray(ids)))
         names = annotator_names(annotator, n, self.pool.show)
         kept, _ = space.labelled_only(np.arange(n), labels)
         if not len(told_ids):
@@ -212,7 +212,7 @@ class Adjudication(Campaign):
         self._write("annotate", {**self._plain(first), "further": self._plain(further)})
         self._annotate(first, further, first.codes)
 
-    def _revise(self, ids: Any, labels: Any, annotator: str) -> int:
+    def _revise(self, ids: ArrayLike, labels: ArrayLike, annotator: str) -> int:
         items, codes = self._read(ids, labels, correcting=True)
         own, counts = self._annotators.own(items, annotator)
         if (own < 0).any():

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from bayes_assess._tools.engine import eager, random
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.campaigns.annotators import UNNAMED, AnnotatorBook, Told
 from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.open_steps import OpenSteps
@@ -107,7 +106,7 @@ class Course(Session[ItemBook]):
     def _labelled(self) -> Int[np.ndarray, " n"]:
         return np.flatnonzero(self._items.label >= 0)
 
-    def _find(self, ids: Any) -> Int[np.ndarray, " n"]:
+    def _find(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
         return self.pool.positions(ids)
 
     def _ids_of(self, units: Int[np.ndarray, " n"]) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import show, values_of
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.ranks import RankBook
 from bayes_assess.campaigns.runs import runs_of
@@ -78,7 +78,7 @@ class RankedCampaign(Session[RankBook]):
     def _labelled(self) -> Units:
         return self._items.labels.ranks
 
-    def _find(self, ids: Any) -> Units:
+    def _find(self, ids: ArrayLike) -> Units:
         ids = np.atleast_1d(values_of(ids))
         ranks = self.pool.ranks_of(ids)
         if ranks is None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Bool, Int
+from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.turns import TakesTurns, in_turn, readable
 from bayes_assess.errors import JournalError
@@ -96,7 +96,7 @@ class Session(TakesTurns, Generic[BookT]):
         return self._ids_of(units), self.pool.label_space.names(self._codes_of(units))
 
     @in_turn
-    def tell(self, ids: Any, labels: Any, *, annotator: Any = None) -> None:
+    def tell(self, ids: ArrayLike, labels: ArrayLike, *, annotator: Any = None) -> None:
         """Learn labels: any subset of the pending items, in any order. All are taken, or none.
 
         A label that was told before may be told again. Labels of items that were not asked for are taken as labels
@@ -141,7 +141,7 @@ class Session(TakesTurns, Generic[BookT]):
             self._take_labels(units[new], codes[new], {})
 
     @in_turn
-    def correct(self, ids: Any, labels: Any, *, annotator: str | None = None) -> int:
+    def correct(self, ids: ArrayLike, labels: ArrayLike, *, annotator: str | None = None) -> int:
         """Put labels right that were told wrong. All are taken, or none.
 
         Afterwards everything is as if these labels had been told in the place of the wrong ones, except that the items
@@ -189,7 +189,7 @@ class Session(TakesTurns, Generic[BookT]):
         return int(wrong.sum())
 
     @in_turn
-    def skip(self, ids: Any) -> int:
+    def skip(self, ids: ArrayLike) -> int:
         """Set items aside that nobody can label: they are never asked for again, unless they are released.
 
         The answer takes them to be like the others of their cell, or between the same queried ranks of a list, and the
@@ -225,7 +225,7 @@ class Session(TakesTurns, Generic[BookT]):
         return self._move("skip", units[~self._items.is_skipped(units)], self._set_aside)
 
     @in_turn
-    def release(self, ids: Any) -> int:
+    def release(self, ids: ArrayLike) -> int:
         """Let items be asked for again that are pending or set aside, such as those of a sheet that was lost.
 
         Parameters
@@ -265,7 +265,7 @@ class Session(TakesTurns, Generic[BookT]):
         """Return the units with labels, each once, and codes of these, see `read_labels`."""
         return read_labels(self.pool.label_space, ids, labels, self._find, self._codes_of, correcting=correcting)
 
-    def _unlabelled(self, ids: Any, done: str) -> Units:
+    def _unlabelled(self, ids: ArrayLike, done: str) -> Units:
         """Return the units with these ids, each once; `done` says what is done to them, which labels rule out."""
         units = np.unique(self._find(ids))
         check_unlabelled(self._codes_of(units), self._ids_of(units), done)
@@ -291,7 +291,7 @@ class Session(TakesTurns, Generic[BookT]):
         """Units with a label."""
         raise NotImplementedError
 
-    def _find(self, ids: Any) -> Units:
+    def _find(self, ids: ArrayLike) -> Units:
         """Return units by ids; raise `UnknownIdError` at the first that labels cannot be of."""
         raise NotImplementedError
 
@@ -319,11 +319,11 @@ class Session(TakesTurns, Generic[BookT]):
         """Put these labels in force, by an event of this kind."""
         raise NotImplementedError
 
-    def _tell_named(self, ids: Any, labels: Any, annotator: Any) -> None:
+    def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: Any) -> None:
         """Learn labels of named annotators."""
         raise NotImplementedError
 
-    def _revise(self, ids: Any, labels: Any, annotator: str) -> int:
+    def _revise(self, ids: ArrayLike, labels: ArrayLike, annotator: str) -> int:
         """Put an annotator's own labels right; say how many changed."""
         raise NotImplementedError
 

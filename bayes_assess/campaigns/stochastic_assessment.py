@@ -11,7 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import is_whole, missing_mask, show, values_of
 from bayes_assess._tools.engine import eager
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.annotators import UNNAMED, annotator_names
 from bayes_assess.campaigns.assessment import Assessment
@@ -179,7 +179,7 @@ class StochasticAssessment(Assessment):
         self._learn_draws(items, codes, names)
 
     @in_turn
-    def correct(self, ids: Any, labels: Any, *, annotator: str | None = None) -> int:
+    def correct(self, ids: ArrayLike, labels: ArrayLike, *, annotator: str | None = None) -> int:
         """Put labels right that were told wrong by whomever, of items that have one label; see `Assessment.correct`.
 
         Raises
@@ -204,7 +204,9 @@ class StochasticAssessment(Assessment):
         """Refuse: labels of an item may differ."""
         raise self._may_differ()
 
-    def resolve(self, ids: Any = None, labels: Any = None, *, rule: str | None = None) -> NoReturn:
+    def resolve(
+        self, ids: ArrayLike | None = None, labels: ArrayLike | None = None, *, rule: str | None = None
+    ) -> NoReturn:
         """Refuse: labels of an item may differ."""
         raise self._may_differ()
 
@@ -222,7 +224,7 @@ class StochasticAssessment(Assessment):
             "is nothing to decide on."
         )
 
-    def _unlabelled(self, ids: Any, done: str) -> np.ndarray:
+    def _unlabelled(self, ids: ArrayLike, done: str) -> np.ndarray:
         items = np.unique(self._find(ids))
         return items if done == "released" else super()._unlabelled(ids, done)
 

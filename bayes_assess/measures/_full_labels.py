@@ -10,7 +10,7 @@ import numpy as np
 from bayes_assess._tools.arrays import show, values_of, whole
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.lazy import jax, jnp
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.shapes import Array, ArrayLike, Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._measure import Measure, sizes
 from bayes_assess.measures._pool_losses import Measures, combine, exact_table_for
@@ -78,7 +78,7 @@ def value_of(
 def pool_value(
     measures: Measures,
     pool: Pool,
-    labels: Any,
+    labels: ArrayLike,
     *,
     positive: Any = None,
     systems: Sequence[str] = (),
@@ -104,7 +104,7 @@ def pool_value(
     return np.asarray(table.value(table.mean(share)))
 
 
-def item_losses(measure: Measures, labels: Any, predictions: Any) -> Float[np.ndarray, "M D"]:
+def item_losses(measure: Measures, labels: ArrayLike, predictions: ArrayLike) -> Float[np.ndarray, "M D"]:
     """Compute the losses l(y, f), (M, d), of every item, for a measure of real numbers.
 
     A weighted mean of the rows estimates R; `Measure.value_at` and `Measure.jacobian_at` take it from there. Where the
@@ -136,7 +136,7 @@ def _map(one: Measure, labels: Any, predictions: Any) -> Float[Array, "M D"]:
     return jax.vmap(one.loss)(jnp.asarray(labels), jnp.asarray(predictions)).astype(jnp.float64)
 
 
-def _real_value(one: Measure, labels: Any, predictions: Any) -> Float[np.ndarray, " K"]:
+def _real_value(one: Measure, labels: ArrayLike, predictions: ArrayLike) -> Float[np.ndarray, " K"]:
     y, f = _numbers("labels", labels), _numbers("predictions", predictions)
     if one.shift_invariant:
         centre = y.mean()
@@ -147,7 +147,7 @@ def _real_value(one: Measure, labels: Any, predictions: Any) -> Float[np.ndarray
     return np.asarray(one.value_at(risk))
 
 
-def _numbers(what: str, values: Any) -> Float[np.ndarray, " M"]:
+def _numbers(what: str, values: ArrayLike) -> Float[np.ndarray, " M"]:
     try:
         numbers = np.asarray(values_of(values), np.float64)
     except (TypeError, ValueError):
@@ -160,7 +160,7 @@ def _numbers(what: str, values: Any) -> Float[np.ndarray, " M"]:
     return numbers
 
 
-def _classes(labels: Any, predictions: Any, scores: Any) -> Any:
+def _classes(labels: ArrayLike, predictions: ArrayLike, scores: ArrayLike) -> Any:
     """Classes that occur, sorted; None where the pool should number them by the columns of the scores."""
     given = [whole(np.atleast_1d(values_of(some))) for some in (labels, predictions) if some is not None]
     if len({some.dtype.kind == "U" for some in given}) > 1:

@@ -14,7 +14,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import jax
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._item_attributes import OWN, Attributes, describe, item_scores, positive_code
 from bayes_assess.measures._loss_table import LossTable
@@ -369,7 +369,9 @@ def _cells(one: Measure, n_classes: int, positive: int | None, predicted: Any, s
 
 
 @partial(engine.jit, static_argnums=(0, 1, 2))
-def _all_cells(loss: Any, n_classes: int, positive: int | None, predicted: Any, scores: Any) -> Float[Array, "U C D"]:
+def _all_cells(
+    loss: Any, n_classes: int, positive: int | None, predicted: Any, scores: ArrayLike
+) -> Float[Array, "U C D"]:
     labels, f = xp.arange(n_classes), xp.asarray(predicted, xp.int64)
     if positive is not None:
         labels, f = (labels == positive).astype(xp.float64), (f == positive).astype(xp.float64)

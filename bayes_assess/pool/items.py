@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import frozen, listing
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._columns import RESERVED
@@ -184,7 +185,7 @@ class Items:
         """
         return np.repeat(self.label_space.names([0]), n)
 
-    def label_codes(self, labels: Any, ids: Any = None) -> np.ndarray:
+    def label_codes(self, labels: ArrayLike, ids: ArrayLike | None = None) -> np.ndarray:
         """Return labels as codes into ``classes``.
 
         Parameters
@@ -211,7 +212,7 @@ class Items:
         """
         return self.label_space.codes(labels, ids)
 
-    def positions(self, ids: Any) -> np.ndarray:
+    def positions(self, ids: ArrayLike) -> np.ndarray:
         """Return the row numbers of items by their ids.
 
         Parameters

@@ -13,6 +13,7 @@ from bayes_assess._tools.arrays import frame_of, to_numpy
 from bayes_assess._tools.arrow_text import is_text, text_of
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.row_numbers import Numbering, numbered_as_in_file
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._csv import read_csv
 from bayes_assess.pool._memory import check_fits
@@ -135,7 +136,7 @@ def _read_wide(
     id: str | None,
     groups: list[str],
     show: list[str],
-    classes: Any,
+    classes: ArrayLike,
     numbering: Numbering,
 ) -> dict[str, Any]:
     """Read a wide table; groups that its long form has by itself may be named, too."""
@@ -241,7 +242,7 @@ def _read(source: Any, columns: Columns, classes: Any, numbering: Numbering) -> 
     return _read_frame(frame, columns, classes)
 
 
-def _read_frame(frame: Any, columns: Columns, classes: Any) -> dict[str, Any]:
+def _read_frame(frame: Any, columns: Columns, classes: ArrayLike) -> dict[str, Any]:
     columns = resolve(frame.collect_schema().names(), columns)
     return arguments(_arrays(frame, columns), columns, classes)
 
@@ -266,7 +267,7 @@ def _array(column: Any, short: bool) -> np.ndarray:
     return to_numpy(column)
 
 
-def _read_parquet(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
+def _read_parquet(path: Path, columns: Columns, classes: ArrayLike) -> dict[str, Any]:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:

@@ -16,6 +16,7 @@ from bayes_assess.measures import difference_table
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._measures_compared import MeasuresCompared
+from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import cells_table
 
 _ROUNDING = 1e-9  # of differences that are exactly the rope
@@ -32,6 +33,7 @@ class MeasureComparison(MeasuresCompared):
     first: Any
     second: Any
 
+    made_by: ClassVar[str] = "Compare"
     quantity: ClassVar[str] = "difference of measures"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"right": False, "error": True}
     goals: ClassVar[Mapping[str, float]] = {"right": 0.95, "error": 0.05}
@@ -90,7 +92,7 @@ class MeasureComparison(MeasuresCompared):
         """Say yes: there is one difference."""
         return True
 
-    def study_masses(self, campaigns: Any) -> Float[np.ndarray, "R B 3"]:
+    def study_masses(self, campaigns: Simulated) -> Float[np.ndarray, "R B 3"]:
         """Compute the masses in simulated campaigns."""
         return self.masses(self.quantiles(campaigns.record, cells_table(campaigns.cells).ranges))
 
@@ -103,7 +105,7 @@ class MeasureComparison(MeasuresCompared):
         """Compute the probabilities of D < -rope, |D| <= rope and D > rope."""
         return region_masses(quantiles, self.rope + _ROUNDING)
 
-    def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
+    def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each."""
         truth = float(self.truth_of_counts(campaigns.cells, campaigns.full))
         masses = self.study_masses(campaigns)

@@ -11,7 +11,7 @@ import numpy as np
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.lazy import jax, jnp
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs import WEIGHTED
 from bayes_assess.errors import QuestionError
@@ -30,11 +30,12 @@ from bayes_assess.measures import (
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition, partition
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.rank_strata import RankedScore, RankStrata
+from bayes_assess.pool.rank_strata import RankedScore
 from bayes_assess.questions._base import Question
 from bayes_assess.questions._event_cells import EventCells, MetricCells, crossed_losses, event_cells
 from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, of_label_sets, subject_of
 from bayes_assess.questions._score_prior import ScorePrior, event_prior, score_prior
+from bayes_assess.questions._setting import Simulated
 
 _OPTIONS = ("positive", "systems", "by", "average")
 _F_MEASURES = {"precision": 1.0, "recall": 0.0, "f1": 0.5}
@@ -174,7 +175,7 @@ class Metric(Question):
     def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
         """Collapse the pool into what the losses and the strata tell apart."""
         codes, table = self.losses(pool)
-        if isinstance(strata, RankStrata):
+        if strata is not None and strata.of_ranks:
             subject, ranked = self._subject(pool)
             return event_cells(pool, subject, ranked, codes, table, strata, seed)
         joint, attribute, block = crossed_losses(codes, table, _blocks(pool, strata), self.name)
@@ -226,18 +227,18 @@ class Metric(Question):
         one = has_event(specs, self._positive_of_event(pool), len(self.systems), pool.n_classes)
         return one or can_believe(specs, pool.n_classes, len(self.systems))
 
-    def outcomes_on(self, cells: Cells, pool: Pool, items: Any, labels: Any) -> np.ndarray:
+    def outcomes_on(self, cells: Any, pool: Pool, items: Any, labels: Any) -> np.ndarray:
         """Take labels as they are, or whether they are the event that the cells are about."""
-        return cells.outcomes(items, labels) if isinstance(cells, EventCells) else labels
+        return cells.outcomes(items, labels) if cells.of_events else labels
 
     def playable(self, cells: Cells) -> np.ndarray:
         """Cells whose labels can matter: some label has a loss."""
         worth: np.ndarray = np.atleast_1d(np.asarray(_cell_measure(cells).nonzero).any(-1))
         return worth
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> ScorePrior:
+    def prior(self, pool: Pool, cells: Any, prior: Any, strength: float | None) -> ScorePrior:
         """Take the mean scores of every cell, or equal probabilities."""
-        if isinstance(cells, EventCells):
+        if cells.of_events:
             return self._event_prior(cells, prior, strength)
         return score_prior(self.name, pool, cells, prior, strength)
 
@@ -276,25 +277,29 @@ class Metric(Question):
         target = jax.tree.map(jnp.asarray, _cell_measure(cells))
         return self.shaped(target.table, np.asarray(target.table.value(target.risk(full / full.sum()))))
 
-    def estimate(self, cells: Cells, prior: Any, counts: Any) -> np.ndarray:
+    def estimate(self, cells: Cells, prior: Any, counts: Int[np.ndarray, "*batch K O"]) -> np.ndarray:
         """Refuse: weighted draws are needed."""
         raise self._needs_draws()
 
-    def evaluate(self, cells: Cells, prior: Any, counts: Any, full: Any) -> dict[str, np.ndarray]:
+    def evaluate(
+        self, cells: Cells, prior: Any, counts: Int[np.ndarray, "*batch K O"], full: Int[np.ndarray, "*batch K O"]
+    ) -> dict[str, np.ndarray]:
         """Refuse: weighted draws are needed."""
         raise self._needs_draws()
 
-    def _draw_blocks(self, cells: Cells, prior: Any, counts: Any, seed: int, n: int) -> Iterator[np.ndarray]:
+    def _draw_blocks(
+        self, cells: Cells, prior: Any, counts: Int[np.ndarray, "*batch K O"], seed: int, n: int
+    ) -> Iterator[np.ndarray]:
         raise self._needs_draws()
 
     def _needs_draws(self) -> QuestionError:
         return QuestionError(f"{self.name} is estimated from weighted draws: counts alone have no posterior of it.")
 
-    def study_estimates(self, campaigns: Any) -> np.ndarray:
+    def study_estimates(self, campaigns: Simulated) -> np.ndarray:
         """Return the estimates of simulated campaigns, (R, B, *answer)."""
         return self.shaped(cells_table(campaigns.cells), campaigns.record.value)
 
-    def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
+    def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
         """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
         table = cells_table(campaigns.cells)
         if isinstance(campaigns.record, PosteriorMeasure):
@@ -304,7 +309,7 @@ class Metric(Question):
             ends = measure_interval(campaigns.record, table.ranges, level)
         return ends[..., 0, :] if self._is_scalar(table) else ends
 
-    def study_design_intervals(self, campaigns: Any) -> np.ndarray | None:
+    def study_design_intervals(self, campaigns: Simulated) -> np.ndarray | None:
         """Return the intervals from random items alone, (R, B, *answer, 2); None where the design keeps none."""
         ends = getattr(campaigns.record, "design_interval", None)
         of_one = self._is_scalar(cells_table(campaigns.cells))
@@ -357,7 +362,7 @@ class Metric(Question):
         return score_order(scores, self.losses(pool)[0], cells.source.row_cells, hit)
 
     @x64
-    def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, "..."]:
+    def truth(self, pool: Pool, labels: ArrayLike) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from all labels of a pool, (M,) class names.
 
         Examples

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import frozen
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.errors import PartitionError, PoolError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.scan.engine import Engine
@@ -61,7 +61,7 @@ class TablePool(Pool):
     rows: TableRows
     met: MetItems
 
-    def __init__(self, engine: Engine, layout: Layout, kinds: Kinds, classes: Any = None):
+    def __init__(self, engine: Engine, layout: Layout, kinds: Kinds, classes: ArrayLike | None = None):
         keys, several = kinds.keys, isinstance(layout.scores, tuple)
         predictions = None if layout.predictions is None else keys[layout.predictions]
         if several and predictions is None:
@@ -124,7 +124,7 @@ class TablePool(Pool):
         """Return where the items of cells are: those of the kinds with these codes, (R,)."""
         return TableSource(self.rows, codes, sizes, seed)
 
-    def positions(self, ids: Any) -> Int[np.ndarray, " n"]:
+    def positions(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
         """Return items by their ids, which the engine is asked for unless they were fetched before."""
         return self.rows.locate(ids)
 

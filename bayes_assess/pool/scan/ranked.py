@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import show, values_of
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.errors import EngineError, QuestionError
 from bayes_assess.pool.scan.kinds import BIN, KEY, SCORE, with_kinds
 from bayes_assess.pool.scan.order import order_keys, with_word
@@ -74,7 +74,7 @@ class RankedRows:
         """Where the rows are, in words."""
         return self._rows.engine.name
 
-    def names_of(self, ids: Any) -> list[Any]:
+    def names_of(self, ids: ArrayLike) -> list[Any]:
         """Return ids as the table has them."""
         return self._rows.as_ids(values_of(ids))
 

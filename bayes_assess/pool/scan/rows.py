@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import first_missing, first_true, show, text_as_int, values_of, whole
-from bayes_assess._tools.shapes import Bool, Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Bool, Float, Int
 from bayes_assess.errors import EngineError, UnknownIdError
 from bayes_assess.pool.scan.engine import Engine
 from bayes_assess.pool.scan.items import MetItems
@@ -59,7 +59,7 @@ class TableRows:
         """Return the kinds of items."""
         return self.met.kinds[items]
 
-    def locate(self, ids: Any) -> Int[np.ndarray, " n"]:
+    def locate(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
         """Return items by their ids, which the engine is asked for unless they were fetched before.
 
         Raises

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import EngineError, PartitionError
 from bayes_assess.pool.scan.kinds import KEY, with_kinds
@@ -68,7 +68,7 @@ class TableSource:
         self._fetch_until(needed)
         return np.array([self._order[cell][rank] for cell, rank in zip(cells, ranks, strict=True)], np.int64)
 
-    def locate(self, ids: Any) -> Int[np.ndarray, " n"]:
+    def locate(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
         """Return the items with these ids; see `TableRows.locate`."""
         return self.rows.locate(ids)
 
