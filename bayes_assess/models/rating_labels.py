@@ -4,18 +4,25 @@ Cells hold items of one rating (and about one score) of one group; x_cj is the r
 by the j-th of several opinions, such as those of two judges and the mean of both, of which one is worth most. A label
 is a normal variable cut at the middles between neighbours, around a line in x, and cells scatter about that:
 
-    t = (a_0, tau) and h = (j, b, s, kappa) on grids,   a_g ~ Normal(a_0, tau) on a grid, in the plate ``group`` (G)
-    mu_c = m + a_g(c) + b (x_cj - m),   m = (C - 1) / 2
-    q_c(y) = (1 - e) [Phi((y + 1/2 - mu_c) / s) - Phi((y - 1/2 - mu_c) / s)] + e / C
-    theta_c ~ Dirichlet(kappa q_c)  in the plate ``cell`` (K),   label ~ Categorical(theta_c)
+.. math::
+    a_0 \sim N(0, 1), \quad \log \tau, b, \log s, \log \kappa \sim \text{uniform}, \quad a_g \sim N(a_0, \tau^2)
+
+.. math::
+    \mu_c = m + \tfrac{C - 1}{4} a_{g(c)} + b (x_{cj} - m), \quad m = (C - 1) / 2
+
+.. math::
+    q_c(y) = (1 - e) \left[\Phi\left(\frac{y + 1/2 - \mu_c}{s (C - 1) / 4}\right) -
+    \Phi\left(\frac{y - 1/2 - \mu_c}{s (C - 1) / 4}\right)\right] + e / C, \quad
+    \theta_c \sim \mathrm{Dirichlet}(\kappa q_c), \quad y \sim \mathrm{Categorical}(\theta_c)
 
 where Phi counts as 0 below the first class and as 1 above the last. b says what ratings are worth, a_g is the bias of
-the judge with its sign turned, and kappa how many labels the line is worth in a cell: all are learned. Given (a, h)
-cells are independent Dirichlet distributions, so that one more label multiplies the likelihood of its group by
-(kappa q_cy + n_cy) / (kappa + n_c), and sums over the grids are exact.
+the judge with its sign turned, and kappa how many labels the line is worth in a cell: all are learned. Given them cells
+are independent Dirichlet distributions, so that one more label multiplies the likelihood of its group by
+(kappa q_cy + n_cy) / (kappa + n_c). The belief has sums over grids in the place of integrals over a_0, tau, a_g, b, s
+and kappa: their points are the middles of equal parts.
 
-Shapes: cells K, classes C, groups G, opinions J, levels A of a_g, levels T of (a_0, tau), levels H of h, of which B of
-(j, b, s).
+Shapes: cells K, classes C, groups G, opinions J, points A of a_g, points T of (a_0, tau), points H of (j, b, s, kappa),
+of which B of (j, b, s).
 """
 
 from __future__ import annotations
@@ -33,34 +40,55 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess.errors import PriorError
 from bayes_assess.models.drawn_labels import DrawnLabels
 from bayes_assess.models.program_items import added, counts_of, items_of
 
-# In quarters of the scale, the steps of ratings from 1 to 5.
-_LEVELS = np.linspace(-3.0, 3.0, 25)
+
+def _middles(low: float, high: float, n: int) -> Float[np.ndarray, " n"]:
+    """Return the middles of `n` equal parts of a range."""
+    return low + (high - low) * (np.arange(n) + 0.5) / n
+
+
+# Levels, spreads and scatters are in quarters of the scale, the steps of ratings from 1 to 5.
 _CENTRE_SD = 1.0  # of a_0
-_SPREADS = (0.1, 0.4, 1.0)  # tau
-_SLOPES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.3)  # b
-_SCATTERS = (0.3, 0.5, 0.8, 1.2, 2.0)  # s
-_STRENGTHS = (2.0, 8.0, 32.0, 128.0)  # kappa
+_LOG_SPREAD = (np.log(0.06), np.log(1.5))  # range of log tau
+_SLOPE = (-0.125, 1.375)  # of b
+_LOG_SCATTER = (np.log(0.24), np.log(2.5))  # of log s
+_LOG_STRENGTH = (0.0, np.log(256.0))  # of log kappa
 _EVEN = 0.03  # e
+_CUT = 0.1  # about the variance of the rounding of a label
+
+# Steps are such that the mean ratings of 20 cells with 20 labels each have the moments that they have by NUTS, within a
+# sixth of a standard deviation in the root mean square; with fewer labels they are closer.
+_LEVELS = np.linspace(-3.0, 3.0, 33)
+_SPREADS = np.exp(_middles(*_LOG_SPREAD, 3))
+_SLOPES = _middles(*_SLOPE, 15)
+_SCATTERS = np.exp(_middles(*_LOG_SCATTER, 6))
+_STRENGTHS = np.exp(_middles(*_LOG_STRENGTH, 6))
 
 
 def lines(x: Float[np.ndarray, "*J K"], n_classes: int) -> Float[np.ndarray, "K A B C"]:
-    """Compute q for every cell, level of a_g and level of (j, b, s)."""
+    """Compute q for every cell, point of a_g and point of (j, b, s)."""
     if x.ndim > 1:
         return np.concatenate([lines(opinion, n_classes) for opinion in x], axis=2)
-    scale, middle = (n_classes - 1) / 4, (n_classes - 1) / 2
     slope, scatter = np.array(list(itertools.product(_SLOPES, _SCATTERS))).T
-    mu = middle + scale * _LEVELS[:, None] + slope * (x[:, None, None] - middle)  # (K, A, B)
+    return _distribution(x[:, None, None], n_classes, _LEVELS[:, None], slope, scatter, np)
+
+
+def _distribution(x: Any, n_classes: int, level: Any, slope: Any, scatter: Any, module: Any) -> Any:
+    """Compute q of a rating, a level, a slope and a scatter, arrays of one shape, with a last axis of classes."""
+    scale, middle = (n_classes - 1) / 4, (n_classes - 1) / 2
+    mu = middle + scale * level + slope * (x - middle)
     cuts = np.arange(n_classes - 1) + 0.5
-    upto = special.ndtr((cuts - mu[..., None]) / (scale * scatter)[:, None])
-    ends = np.concatenate([np.zeros((*mu.shape, 1)), upto, np.ones((*mu.shape, 1))], axis=-1)
-    return (1 - _EVEN) * np.diff(ends, axis=-1) + _EVEN / n_classes
+    ndtr = special.ndtr if module is np else engine.ndtr
+    upto = ndtr((cuts - mu[..., None]) / (scale * scatter)[..., None])
+    ends = module.concatenate([module.zeros((*mu.shape, 1)), upto, module.ones((*mu.shape, 1))], axis=-1)
+    return (1 - _EVEN) * module.diff(ends, axis=-1) + _EVEN / n_classes
 
 
 def _prior_of_levels() -> tuple[Float[np.ndarray, "T A"], Float[np.ndarray, " T"]]:
-    """Compute the probabilities of every level of a_g given (a_0, tau), and of (a_0, tau)."""
+    """Compute the probabilities of every point of a_g given (a_0, tau), and of (a_0, tau)."""
     centre = np.exp(-0.5 * (_LEVELS / _CENTRE_SD) ** 2)
     rows = []
     for spread in _SPREADS:
@@ -73,25 +101,26 @@ _LEVEL_GIVEN, _CENTRE = _prior_of_levels()
 
 
 def _kappa(n_lines: int) -> Float[np.ndarray, " H"]:
-    """Return kappa at every level of h, the strength running fastest."""
+    """Return kappa at every point of h, the strength running fastest."""
     return np.tile(_STRENGTHS, n_lines)
 
 
 def program(
-    line: Float[Array, "K A B C"],
+    x: Float[Array, " K"],
+    n_classes: int,
     group: Int[Array, " K"],
     n_groups: int,
     cell: Int[Array, " N"],
     labels: Int[Array, " N"] | None = None,
-    *,
-    levels: bool = True,
 ) -> None:
-    """Run the generative program.
+    """Run the generative program of one opinion.
 
     Parameters
     ----------
-    line : (K, A, B, C)
-        What `lines` computes.
+    x : (K,)
+        Mean rating of every cell, as a code 0..C-1.
+    n_classes : int
+        C.
     group : (K,) integers
         Of every cell.
     n_groups : int
@@ -99,47 +128,51 @@ def program(
         Of every item.
     labels : (N,) integers, optional
         Left out, they are simulated.
-    levels : bool
-        Whether ``centre``, ``line`` and ``level`` are sites. Without them they are summed out, as samplers need that
-        move continuously: theta has the same distribution.
     """
-    if not levels:
-        _without_levels(np.asarray(line, np.float64), np.asarray(group), n_groups, cell, labels)
-        return
-    n_classes, kappa = line.shape[-1], _kappa(line.shape[2])
-    n_levels = len(kappa)
-    centre = numpyro.sample("centre", dist.CategoricalProbs(xp.asarray(_CENTRE)))
-    h = xp.asarray(numpyro.sample("line", dist.CategoricalProbs(xp.full(n_levels, 1 / n_levels))))
+    from bayes_assess.models._numerics import charts  # imports NumPyro
+
+    told = counts_of(cell, labels, len(x), n_classes)
+    centre = xp.asarray(numpyro.sample("centre", dist.Normal(0.0, _CENTRE_SD)))
+    spread = xp.exp(numpyro.sample("log_spread", dist.Uniform(*_LOG_SPREAD)))
+    slope = xp.asarray(numpyro.sample("slope", dist.Uniform(*_SLOPE)))
+    scatter = xp.exp(numpyro.sample("log_scatter", dist.Uniform(*_LOG_SCATTER)))
+    strength = xp.exp(numpyro.sample("log_strength", dist.Uniform(*_LOG_STRENGTH)))
+    near, information = _told_of_levels(x, group, n_groups, told, slope, strength, scatter**2)
     with numpyro.plate("group", n_groups):
-        level = xp.asarray(numpyro.sample("level", dist.CategoricalProbs(xp.asarray(_LEVEL_GIVEN)[centre])))
-    base = xp.asarray(line)[xp.arange(len(group)), level[group], h // len(_STRENGTHS)]
-    with numpyro.plate("cell", len(group)):
-        theta = xp.asarray(numpyro.sample("theta", dist.Dirichlet(xp.asarray(kappa)[h] * base)))
-    assert theta.shape[-1] == n_classes
-    with numpyro.plate("item", len(cell)):
-        numpyro.sample("label", dist.CategoricalProbs(theta[cell]), obs=labels)
-
-
-def _without_levels(line: Any, group: Any, n_groups: int, cell: Any, labels: Any) -> None:
-    """Run the program with all levels summed out."""
-    from bayes_assess.models._numerics import charts, level_mixture  # import NumPyro
-
-    told = counts_of(cell, labels, len(line), line.shape[-1])
-    law = level_mixture.LevelMixture(line, group, n_groups, np.array(_STRENGTHS), _LEVEL_GIVEN, _CENTRE, told)
-    logit: Any = numpyro.sample("logit", law)
-    log_theta = charts.log_shares(logit)
-    numpyro.deterministic("theta", xp.exp(log_theta))
+        away = xp.asarray(numpyro.sample("away", charts.NormalNear((near - centre) / spread, spread**2 * information)))
+        level = xp.asarray(numpyro.deterministic("level", centre + spread * away))
+    q = _distribution(xp.asarray(x), n_classes, level[group], slope, scatter, xp)
+    with numpyro.plate("cell", len(x)):
+        logit = numpyro.sample("logit", charts.LogitDirichlet(strength * q, told))
+        log_theta = charts.log_shares(xp.asarray(logit))
+        numpyro.deterministic("theta", xp.exp(log_theta))
     with numpyro.plate("item", len(cell)):
         numpyro.sample("label", dist.CategoricalLogits(log_theta[cell]), obs=labels)
 
 
-@partial(register_dataclass, data_fields=["line", "group", "counts", "log_weight"], meta_fields=["is_trivial"])
+def _told_of_levels(
+    x: Any, group: Any, n_groups: int, counts: Any, slope: Any, strength: Any, variance: Any
+) -> tuple[Float[Array, " G"], Float[Array, " G"]]:
+    """Estimate a_g from labels as if they were not cut, and its precision, for the sampler's coordinates."""
+    n_classes = counts.shape[1]
+    scale, middle = (n_classes - 1) / 4, (n_classes - 1) / 2
+    n = counts.sum(1)
+    precision = strength * n / (strength + n) / (variance + _CUT)
+    rated = counts @ xp.arange(n_classes) / xp.maximum(n, 1)
+    level = (rated - middle - slope * (xp.asarray(x) - middle)) / scale
+    information = engine.at(xp.zeros(n_groups))[group].add(precision)
+    return engine.at(xp.zeros(n_groups))[group].add(precision * level) / xp.maximum(information, 1e-9), information
+
+
+@partial(register_dataclass, data_fields=["x", "line", "group", "counts", "log_weight"], meta_fields=["is_trivial"])
 @dataclass(frozen=True)
 class RatingLabels(DrawnLabels):
-    """Belief on ordinal labels: exact sums over grids, with a Dirichlet distribution in every cell.
+    """Belief on ordinal labels: sums over grids, with a Dirichlet distribution in every cell.
 
     Attributes
     ----------
+    x : (J, K)
+        Mean rating of every cell in every opinion.
     line : (K, A, B, C)
     group : (K,) integers
     counts : (K, C)
@@ -157,6 +190,7 @@ class RatingLabels(DrawnLabels):
     (True, True)
     """
 
+    x: Any
     line: Any
     group: Any
     counts: Any
@@ -178,23 +212,30 @@ class RatingLabels(DrawnLabels):
         group : (K,) integers 0..G-1, optional
             Groups of which the judge may be biased in different ways.
         """
-        line = lines(np.asarray(x, np.float64), n_classes).astype(np.float32)
+        x = np.atleast_2d(np.asarray(x, np.float64))
+        line = lines(x, n_classes).astype(np.float32)
         group = np.zeros(len(line), np.int32) if group is None else np.asarray(group, np.int32)
         weight = np.zeros((int(group.max()) + 1, len(_LEVELS), line.shape[2] * len(_STRENGTHS)), np.float32)
-        return cls(line, group, np.zeros((len(line), n_classes), np.float32), weight)
+        return cls(x, line, group, np.zeros((len(line), n_classes), np.float32), weight)
 
-    def program_arguments(self, counts: Any = None) -> dict[str, Any]:
-        """Return the arguments of `program`, its levels summed out, under which its posterior is this after `counts`.
+    def program_arguments(self, counts: Any = None, opinion: int = 0) -> dict[str, Any]:
+        """Return the arguments of `program` of one opinion, of which this is the posterior after `counts`.
+
+        With several opinions it is the mixture of their posteriors.
 
         Parameters
         ----------
         counts : (K, C) integers, optional
             Further labelled items of every cell.
+        opinion : int
+            0..J-1.
 
         Raises
         ------
         LabelError
             If the counts do not fit, or are no whole numbers.
+        PriorError
+            If there is no such opinion.
 
         Examples
         --------
@@ -202,11 +243,14 @@ class RatingLabels(DrawnLabels):
         >>> belief.program_arguments([[1, 0, 0], [0, 0, 2]])["labels"].tolist()
         [0, 2, 2]
         """
+        x = np.asarray(self.x)
+        if not 0 <= opinion < len(x):
+            raise PriorError(f"There are {len(x)} opinions, counted from 0; found {opinion}.")
         told = added(np.asarray(self.counts, np.float64), counts)
         cell, labels = items_of(told, told.shape)
-        line, group = np.asarray(self.line, np.float64), np.asarray(self.group)
         items = {"cell": cell, "labels": labels}
-        return {"line": line, "group": group, "n_groups": self.log_weight.shape[0], **items, "levels": False}
+        groups = {"group": np.asarray(self.group), "n_groups": self.log_weight.shape[0]}
+        return {"x": x[opinion], "n_classes": told.shape[1], **groups, **items}
 
     def observe(
         self, cell: Int[Array, ""] | int, label: Int[Array, ""] | int, matters: Bool[Array, ""] | bool = True
@@ -239,17 +283,15 @@ class RatingLabels(DrawnLabels):
         joint, groups, top = self._log_joint()
         share = xp.exp(joint - engine.logsumexp(joint))  # (T, H)
         likelihood = xp.exp(self.log_weight - top)  # (G, A, H)
-        given = xp.asarray(_LEVEL_GIVEN, xp.float32)
-        weight = xp.einsum("tgh,ta->gah", share[:, None] / xp.maximum(xp.exp(groups), 1e-37), given) * likelihood
+        ratio = xp.moveaxis(share[:, None] / xp.maximum(xp.exp(groups), 1e-37), 1, 0)  # (G, T, H)
+        weight = xp.matmul(xp.asarray(_LEVEL_GIVEN.T, xp.float32), ratio) * likelihood
         weight = weight / xp.maximum(weight.sum((1, 2), keepdims=True), 1e-37)
-        n_levels, kappa = len(_LEVELS), xp.asarray(_STRENGTHS, xp.float32)
-        weight = weight.reshape(len(weight), n_levels, -1, len(kappa))
-        total = xp.asarray(self.counts).sum(1)
-        of_line = xp.einsum("gabk,kc->gabc", weight, kappa[:, None] / (kappa[:, None] + total))  # by cell, for all g
-        own = xp.moveaxis(of_line, -1, 0)[xp.arange(len(total)), self.group]  # (K, A, B)
-        by_label = weight.sum((1, 2))[self.group] @ xp.ones(len(kappa)) - own.sum((1, 2))
+        kappa, total = xp.asarray(_STRENGTHS, xp.float32), xp.asarray(self.counts).sum(1)
+        weight = weight.reshape(len(weight), -1, len(kappa))[xp.asarray(self.group)]  # (K, A B, strengths)
+        of_line = xp.matmul(weight, (kappa / (kappa + total[:, None]))[..., None])[..., 0]  # (K, A B)
+        line = xp.asarray(self.line).reshape(*of_line.shape, -1)
         shares = xp.asarray(self.counts) / xp.maximum(total, 1)[:, None]
-        return xp.einsum("cab,caby->cy", own, self.line) + by_label[:, None] * shares
+        return xp.matmul(of_line[:, None], line)[:, 0] + (1 - of_line.sum(1))[:, None] * shares
 
     @property
     def strength(self) -> Float[Array, " K"]:
@@ -262,7 +304,7 @@ class RatingLabels(DrawnLabels):
         weight = np.asarray(self.log_weight, np.float64)
         top = weight.max(1, keepdims=True)
         likelihood = np.exp(weight - top)
-        groups = np.einsum("ta,gah->tgh", _LEVEL_GIVEN, likelihood)
+        groups = np.moveaxis(_LEVEL_GIVEN @ likelihood, 0, 1)  # (T, G, H)
         joint = np.log(_CENTRE)[:, None] + (np.log(np.maximum(groups, 1e-300)) + top[:, 0]).sum(1)
         share, kappa = np.exp(joint - joint.max()).ravel(), _kappa(line.shape[2])
         t, h = np.divmod(rng.choice(len(share), n, p=share / share.sum()), len(kappa))
@@ -280,7 +322,7 @@ class RatingLabels(DrawnLabels):
         """
         weight = xp.asarray(self.log_weight)
         top = weight.max(1, keepdims=True)
-        likelihood = xp.einsum("ta,gah->tgh", xp.asarray(_LEVEL_GIVEN, weight.dtype), xp.exp(weight - top))
-        groups = xp.log(xp.maximum(likelihood, 1e-37))
+        likelihood = xp.matmul(xp.asarray(_LEVEL_GIVEN, weight.dtype), xp.exp(weight - top))  # (G, T, H)
+        groups = xp.moveaxis(xp.log(xp.maximum(likelihood, 1e-37)), 0, 1)
         centre = xp.log(xp.asarray(_CENTRE, weight.dtype))
         return centre[:, None] + (groups + top[:, 0]).sum(1), groups, top

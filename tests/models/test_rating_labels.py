@@ -1,9 +1,10 @@
-"""Ordinal labels given a judge's ratings: exact sums over grids."""
+"""Ordinal labels given a judge's ratings: sums over grids."""
 
 from __future__ import annotations
 
 import itertools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -11,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import random
+from numpyro.infer import Predictive
 from scipy import special, stats
 
+import bayes_assess as ba
 from bayes_assess.models import rating_labels as model
 from bayes_assess.models.rating_labels import RatingLabels, lines
 
@@ -32,9 +35,9 @@ def told(counts=LABELS, order=None, belief=None):
     return belief
 
 
-def by_sums(counts):
-    """Log likelihood of groups by Dirichlet-multinomial formulas of SciPy, (G, A, B, strengths), and the line."""
-    line = lines(X, C)
+def by_sums(counts, x=X):
+    """Log likelihood of groups by Dirichlet-multinomial formulas of SciPy, (G, A, B, strengths)."""
+    line = lines(x, C)
     found = np.zeros((2, *line.shape[1:3], len(model._STRENGTHS)))
     for k, (g, n) in enumerate(zip(GROUP, counts, strict=True)):
         for i, kappa in enumerate(model._STRENGTHS):
@@ -44,36 +47,38 @@ def by_sums(counts):
     return found
 
 
-def weights(counts):
-    """Posterior of (centre, spread), levels of both groups, line and strength, by brute force."""
-    given, centre = model._LEVEL_GIVEN, model._CENTRE
+def summed(counts, left):
+    """Sum prior times likelihood over all points but those `left`: t of (a_0, tau), i and j of both groups, h."""
     a, b = np.exp(by_sums(counts)).reshape(2, len(model._LEVELS), -1)
-    return np.einsum("t,ti,tj,ih,jh->tijh", centre, given, given, a, b) / a.shape[-1]
+    given, centre = model._LEVEL_GIVEN, model._CENTRE
+    return np.einsum(f"t,ti,tj,ih,jh->{left}", centre, given, given, a, b, optimize=True) / a.shape[-1]
 
 
 def test_lines_are_distributions_whose_mean_follows_the_rating():
     line = lines(np.array([0.0, 2.0, 4.0]), 5)
     np.testing.assert_allclose(line.sum(-1), 1, atol=1e-12)
     assert (line > 0).all()
-    middle, straight = len(model._LEVELS) // 2, 4 * len(model._SCATTERS)  # no bias; b = 1 and the least scatter
-    assert (model._LEVELS[middle], model._SLOPES[4]) == (0, 1)
-    assert line[:, middle, straight].argmax(-1).tolist() == [0, 2, 4]
+    middle, n = len(model._LEVELS) // 2, len(model._SCATTERS)
+    assert model._LEVELS[middle] == 0
+    straight = line[:, middle, np.abs(model._SLOPES - 1).argmin() * n]  # no bias; b = 1 and the least scatter
+    assert straight.argmax(-1).tolist() == [0, 2, 4]
     higher = line @ np.arange(5)
     assert (np.diff(higher, axis=1) > -1e-12).all()
-    np.testing.assert_array_equal(line[0, :, : len(model._SCATTERS)], line[2, :, : len(model._SCATTERS)])  # b = 0
+    ratings = np.diff(higher.reshape(3, len(model._LEVELS), -1, n), axis=0)
+    assert (np.sign(ratings[:, middle]) == np.sign(model._SLOPES)[:, None]).all()
 
 
 def test_the_evidence_is_that_of_brute_force():
-    assert float(told().log_marginal) == pytest.approx(np.log(weights(LABELS).sum()), rel=2e-4)
+    assert float(told().log_marginal) == pytest.approx(np.log(summed(LABELS, "")), rel=2e-4)
 
 
 def test_means_are_those_of_brute_force():
-    joint = weights(LABELS)
-    joint = (joint / joint.sum()).sum(0).reshape(*joint.shape[1:3], -1, len(model._STRENGTHS))
+    total, n_levels, kappas = summed(LABELS, ""), len(model._LEVELS), len(model._STRENGTHS)
+    joint = [(summed(LABELS, left) / total).reshape(n_levels, -1, kappas) for left in ("ih", "jh")]
     kappa = np.array(model._STRENGTHS)
     line = lines(X, C)
     for k, n in enumerate(LABELS):
-        weight = joint.sum(1 - GROUP[k])  # (A, B, strengths)
+        weight = joint[GROUP[k]]  # (A, B, strengths)
         expected = (kappa[:, None] * line[k][:, :, None] + n) / (kappa[:, None] + n.sum())
         np.testing.assert_allclose(told().mean[k], (weight[..., None] * expected).sum((0, 1, 2)), rtol=1e-3)
 
@@ -126,47 +131,65 @@ def test_groups_learn_from_each_other_but_not_everything():
 
 
 def test_the_program_has_the_posterior_as_its_density():
-    """Log density of the program less that of the closed form is the same at any theta, line and levels."""
-    cell, label = np.array([(k, y) for k, y in np.ndindex(LABELS.shape) for _ in range(LABELS[k, y])]).T
-    line, rng, gaps = lines(X, C), np.random.default_rng(1), []
-    given, centre = model._LEVEL_GIVEN, model._CENTRE
-    seen = by_sums(LABELS)
+    """At points of the grids its log density less that of the closed form is the same, but for the prior's spacing."""
+    items = np.array([(k, y) for k, y in np.ndindex(LABELS.shape) for _ in range(LABELS[k, y])])
+    line, rng, gaps, seen = lines(X[0], C), np.random.default_rng(1), [], by_sums(LABELS, X[0])
+    spread, middle, n = 1, len(model._LEVELS) // 2, len(model._SCATTERS)  # no level is near an end of the grid
     for _ in range(4):
-        t = rng.integers(len(centre) - len(model._LEVELS), len(centre))  # groups differ most: no density underflows
-        h, level = rng.integers(len(KAPPA)), rng.integers(8, 17, 2)
-        theta = rng.dirichlet(np.ones(C), len(GROUP))
-        values = {"centre": t, "line": h, "level": level, "theta": theta}
-        substituted = numpyro.handlers.substitute(
-            numpyro.handlers.seed(model.program, random.key(0)),
-            {name: jnp.asarray(value) for name, value in values.items()},
+        b, s, k = (rng.integers(len(grid)) for grid in (model._SLOPES, model._SCATTERS, model._STRENGTHS))
+        centre, *level = middle + rng.integers(-4, 5, 3)
+        t, log_tau = spread * len(model._LEVELS) + centre, np.log(model._SPREADS[spread])
+        theta, level = rng.dirichlet(np.full(C, 2.0), len(GROUP)), np.array(level)
+        left = np.cumsum(theta[:, ::-1], axis=1)[:, ::-1]
+        values = {
+            "centre": model._LEVELS[centre],
+            "log_spread": log_tau,
+            "slope": model._SLOPES[b],
+            "log_scatter": np.log(model._SCATTERS[s]),
+            "log_strength": np.log(model._STRENGTHS[k]),
+            "away": (model._LEVELS[level] - model._LEVELS[centre]) / np.exp(log_tau),
+            "logit": np.log(theta[:, :-1] / left[:, 1:]),
+        }
+        arguments = RatingLabels.from_prior(X[0], C, GROUP).program_arguments(LABELS)
+        np.testing.assert_array_equal(np.stack([arguments["cell"], arguments["labels"]], axis=1), items)
+        with jax.enable_x64(True):
+            total, _ = numpyro.infer.util.log_density(
+                numpyro.handlers.substitute(
+                    model.program, {name: jnp.asarray(value) for name, value in values.items()}
+                ),
+                (),
+                arguments,
+                {},
+            )
+        given = model._LEVEL_GIVEN[t]
+        closed = np.log(model._CENTRE[centre]) + sum(
+            np.log(given[a]) + seen[g][a, b * n + s, k] for g, a in enumerate(level)
         )
-        total, _ = numpyro.infer.util.log_density(substituted, (line, GROUP, 2, cell, label), {}, {})
-        kappa, base = KAPPA[h], line[np.arange(len(GROUP)), level[GROUP], h // len(model._STRENGTHS)]
-        closed = np.log(centre[t]) + sum(
-            np.log(given[t, a]) + seen[g].reshape(len(model._LEVELS), -1)[a, h] for g, a in enumerate(level)
-        )
-        cells = zip(theta, base, LABELS, strict=True)
-        closed += sum(stats.dirichlet.logpdf(one, kappa * q + n) for one, q, n in cells)
-        gaps.append(float(total) - closed)
-    np.testing.assert_allclose(gaps, gaps[0], atol=2e-3)  # of 32-bit sums of about 30 terms
+        cells = zip(theta, line[np.arange(len(GROUP)), level[GROUP], b * n + s], LABELS, strict=True)
+        closed += sum(stats.dirichlet.logpdf(one, model._STRENGTHS[k] * q + found) for one, q, found in cells)
+        logits = np.log(theta[:, :-1] * left[:, 1:] / left[:, :-1]).sum()  # of logits, not of theta
+        gaps.append(float(total) - closed - logits)
+    np.testing.assert_allclose(gaps, gaps[0], atol=1e-5)
+
+
+def made(opinion, n, labels):
+    """Draw the labels' probabilities and counts, (n, K, C) each, of `labels` items per cell from the program."""
+    arguments = RatingLabels.from_prior(X, C, GROUP).program_arguments(opinion=opinion)
+    arguments |= {"cell": np.repeat(np.arange(len(GROUP)), labels), "labels": None}
+    with jax.enable_x64(True):
+        drawn = Predictive(model.program, num_samples=n)(random.key(opinion), **arguments)
+    label = np.asarray(drawn["label"]).reshape(n, len(GROUP), labels)
+    return np.asarray(drawn["theta"]), (label[..., None] == np.arange(C)).sum(2)
 
 
 def _ranks(faulty, n_repeats=400, n_draws=19):
     """Ranks of the mean rating of cells among posterior draws, of labels that the program's prior made."""
-    rng, ranks = np.random.default_rng(2), []
-    line = lines(X, C)
-    for _ in range(n_repeats):
-        t, h = rng.choice(len(model._CENTRE), p=model._CENTRE), rng.integers(len(KAPPA))
-        level = rng.choice(len(model._LEVELS), 2, p=model._LEVEL_GIVEN[t])
-        base = line[np.arange(len(GROUP)), level[GROUP], h // len(model._STRENGTHS)]
-        theta = np.array([rng.dirichlet(KAPPA[h] * q) for q in base])
-        counts = np.array([rng.multinomial(5, p / p.sum()) for p in theta])
+    rng, ranks, line = np.random.default_rng(2), [], lines(X, C)
+    for theta, counts in (pair for j in range(len(X)) for pair in zip(*made(j, n_repeats // 2, 15), strict=True)):
+        counts = 3 * counts if faulty == "labels counted thrice" else counts
         weight = by_sums(counts).reshape(2, len(model._LEVELS), -1)
-        if faulty == "labels counted thrice":
-            counts = 3 * counts
-            weight = by_sums(counts).reshape(weight.shape)
         kept = counts[:, ::-1] if faulty == "scale reversed" else counts
-        belief = RatingLabels(line, GROUP, kept.astype(float), weight)
+        belief = RatingLabels(X, line, GROUP, kept.astype(float), weight)
         ranks.append((belief.drawn(rng, n_draws) @ np.arange(C) < theta @ np.arange(C)).sum(0))
     return np.array(ranks)
 
@@ -196,3 +219,35 @@ def test_levels_are_a_prior():
     means = model._LEVEL_GIVEN @ model._LEVELS
     quiet = (spread == min(model._SPREADS)) & (np.abs([pair[1] for pair in grid]) < 2)
     np.testing.assert_allclose(means[quiet], [grid[i][1] for i in np.flatnonzero(quiet)], atol=1e-6)
+
+
+def coarse(monkeypatch):
+    """Lay grids of steps that are wider, by a third to thrice."""
+    monkeypatch.setattr(model, "_LEVELS", np.linspace(-3, 3, 25))
+    monkeypatch.setattr(model, "_SLOPES", np.linspace(0, 1.25, 6))
+    monkeypatch.setattr(model, "_SCATTERS", np.geomspace(0.3, 2, 5))
+    monkeypatch.setattr(model, "_STRENGTHS", np.geomspace(2, 128, 4))
+    for name, value in zip(("_LEVEL_GIVEN", "_CENTRE"), model._prior_of_levels(), strict=True):
+        monkeypatch.setattr(model, name, value)
+
+
+@pytest.mark.slow
+def test_grids_are_fine_enough_for_many_labels(monkeypatch):
+    """Means of cells' mean ratings are those by NUTS but for a part of their deviations; wider steps miss them."""
+    rng, n_cells, n_classes = np.random.default_rng(3), 20, 5
+    x, group = np.sort(rng.uniform(0, 4, n_cells)), np.arange(n_cells) % 4
+    upto = special.ndtr((np.arange(0.5, 4) - (0.7 * x + rng.normal(0.6, 0.4, 4)[group])[:, None]) / 0.6)
+    shares = np.diff(upto, prepend=0, append=1, axis=1) + 1e-3
+    counts = np.stack([rng.multinomial(20, rng.dirichlet(40 * row)) for row in shares])
+    arguments = RatingLabels.from_prior(x, n_classes, group).program_arguments(counts)
+    by_nuts = ba.posterior_draws(ba.fit(model.program, **arguments, pointwise=False, seed=0), "theta") @ np.arange(5)
+
+    def apart():
+        """Return how far means are apart in standard deviations, the root of the mean square."""
+        belief = told(counts, belief=RatingLabels.from_prior(x, n_classes, group))
+        drawn = belief.drawn(np.random.default_rng(0), 4000) @ np.arange(n_classes)
+        return np.sqrt((((drawn.mean(0) - by_nuts.mean(0)) / by_nuts.std(0)) ** 2).mean())
+
+    assert apart() < 1 / 4
+    coarse(monkeypatch)
+    assert apart() > 1 / 2
