@@ -18,6 +18,8 @@ Draws of another model say all of it by themselves (`drawn_reduction`): labels a
 
 from __future__ import annotations
 
+from typing import Any
+
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
@@ -153,18 +155,32 @@ def drawn_reduction(
 
 def _clipped(values: Float[Array, " S"], weight: Float[Array, " S"]) -> Float[Array, " S"]:
     """Clip values at their weighted quantiles, and centre them."""
+    low, high = _ends(values, weight)
+    clipped = xp.clip(values, low, high)
+    return clipped - weight @ clipped
+
+
+def _ends(values: Float[Array, " S"], weight: Float[Array, " S"]) -> tuple[Any, Any]:
+    """Return the least values up to which there is as much weight as in the lower tail, and as beside the upper one."""
+    if not engine.is_eager():  # without sorting, which takes longer there
+        upto = xp.matmul((values[:, None] >= values).astype(weight.dtype), weight, precision="highest")
+        low, high = (xp.where(upto >= share, values, xp.inf).min() for share in (_TAILS, 1 - _TAILS))
+        return low, high
     order = xp.argsort(values)
     upto = xp.cumsum(weight[order])
     ends = (upto < xp.array([_TAILS, 1 - _TAILS], upto.dtype)[:, None]).sum(1)
     low, high = values[order][xp.minimum(ends, len(values) - 1)]
-    clipped = xp.clip(values, low, high)
-    return clipped - weight @ clipped
+    return low, high
 
 
 def _observed(
     away: Float[Array, "S K"], weight: Float[Array, " S"], spread: Float[Array, " K"], pending: Int[Array, " K"]
 ) -> Float[Array, "S K"]:
     """Take out of an ensemble, centred, what the labels of pending items will tell it."""
+    return engine.cond((pending > 0).any(), lambda: _one_by_one(away, weight, spread, pending), lambda: away)
+
+
+def _one_by_one(away: Any, weight: Any, spread: Any, pending: Any) -> Any:
     order = xp.argsort(pending == 0, stable=True)
     # Variance of a label within a draw, which no observation of the draws changes.
     within = xp.maximum(spread - weight @ away**2, 1e-12)

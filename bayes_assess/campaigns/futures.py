@@ -199,12 +199,12 @@ def _started(design: Design, keys: Array, state: State, unlabelled: Int[Array, "
 def _advanced(design: Design, looks: np.ndarray, campaigns: Campaign) -> tuple[Campaign, Any]:
     """Go on to every look; what the design records is on the host."""
     with jax.enable_x64(True):
-        campaigns, record = _compiled(design, campaigns, jnp.asarray(looks))
+        advance = _compiled if design.one_by_one else _compiled_soon
+        campaigns, record = advance(design, campaigns, jnp.asarray(looks))
         return campaigns, jax.device_get(record)
 
 
-@partial(jit, static_argnums=0)
-def _compiled(design: Design, campaigns: Campaign, looks: Int[Array, " L"]) -> tuple[Campaign, Any]:
+def _to_looks(design: Design, campaigns: Campaign, looks: Int[Array, " L"]) -> tuple[Campaign, Any]:
     def one(campaign):
         def until(campaign, look):
             campaign = lax.fori_loop(campaign.t, look, lambda _, same: one_label(design, same), campaign)
@@ -216,6 +216,11 @@ def _compiled(design: Design, campaigns: Campaign, looks: Int[Array, " L"]) -> t
         return lax.map(one, campaigns)
     axes = _axes(design, campaigns.state)
     return jax.vmap(one, in_axes=(axes,), out_axes=(axes, 0))(campaigns)
+
+
+_compiled = jit(_to_looks, static_argnums=0)
+# Steps of designs that play arms are cheap: a plan of them waits for the compiler, not for what it has compiled.
+_compiled_soon = jit(_to_looks, static_argnums=0, compiler_options={"xla_backend_optimization_level": 0})
 
 
 def _axes(design: Design, state: State) -> Any:

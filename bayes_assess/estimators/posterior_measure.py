@@ -286,8 +286,9 @@ def _completed(
     np.add.at(labelled, attribute, completion.counts)
     # Cells of one attribute, event and row are alike.
     kinds, kind = np.unique(np.stack([attribute, completion.event, completion.row]), axis=1, return_inverse=True)
-    alike = np.eye(kinds.shape[1], dtype=np.int64)[kind.ravel()]
-    found, missing = events @ alike, others @ alike
+    order = np.argsort(kind.ravel(), kind="stable")
+    first = np.searchsorted(kind.ravel()[order], np.arange(kinds.shape[1]))
+    found, missing = (np.add.reduceat(items[:, order], first, axis=1) for items in (events, others))
     step = max(1, _NUMBERS // labelled.size)
     values = []
     for some in (slice(start, start + step) for start in range(0, len(events), step)):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import ClassVar
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
 LARGEST_DENSE = 2**22  # numbers; beyond that the sparse form
+_LARGE, _FEW = 1e8, 0.05  # multiplications that are worth leaving out those with 0, where few losses are not
 
 FloatCells = Float[Array, "A C"] | Float[np.ndarray, "A C"]
 Ends = Float[Array, "2 K"]
@@ -41,7 +42,21 @@ class DenseLosses:
         if share.ndim == 2:
             return xp.einsum("ac,acd->d", share, self.values, precision="highest")
         cells = share.reshape(*share.shape[:-2], -1)  # one product of matrices for many draws
+        if engine.is_eager() and share.ndim == 3 and share.size * self.size > _LARGE and self._nonzero < _FEW:
+            return cells @ self._sparse
         return xp.matmul(cells, xp.reshape(self.values, (-1, self.size)), precision="highest")
+
+    @cached_property
+    def _nonzero(self) -> float:
+        """Share of the losses that are not 0."""
+        return np.count_nonzero(self.values) / np.size(self.values)
+
+    @cached_property
+    def _sparse(self) -> Any:
+        """The losses as a sparse matrix (A C, D)."""
+        from scipy import sparse  # takes long to import
+
+        return sparse.csr_array(np.reshape(self.values, (-1, self.size)))
 
     def project(self, jacobian: Float[Array, "K D"]) -> Float[Array, "A C K"]:
         return xp.einsum("acd,kd->ack", self.values, jacobian, precision="highest")

@@ -44,7 +44,7 @@ from bayes_assess._tools.seeds import generator, jax_key
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics import particles as smc
-from bayes_assess.models._numerics.beta_binomial import log_likelihood
+from bayes_assess.models._numerics.beta_binomial import N_FACTORS, log_likelihood
 from bayes_assess.models._numerics.particles import Particles
 from bayes_assess.models.curve_members import Members
 from bayes_assess.models.program_items import added
@@ -97,18 +97,55 @@ class Coordinates(NamedTuple):
     many: Any = np.zeros(0, np.int32)
 
 
+class _Curves(NamedTuple):
+    """What the parameters of every particle say of its curve; arrays (S, 1), unless noted."""
+
+    intercept: Any
+    slope: Any
+    delta: Any
+    zeta: Any
+    gamma: Any
+    kappa: Any
+    nu: Any
+    lapse: Any
+    waves: Any  # (S, J): s e_j
+    effects: Any  # (S, E, G)
+
+
+class _Cells(NamedTuple):
+    """What a member knows of cells; arrays (K,), unless noted."""
+
+    x: Any
+    size: Any  # log (1 + |x|)
+    z: Any
+    smooth: Any  # (K, J)
+    feature: Any
+    groups: Any  # (K, G)
+
+    @classmethod
+    def of(cls, member: Members, coordinates: Coordinates) -> _Cells:
+        which = member.coordinate
+        x = coordinates.place[which]
+        smooth, z = coordinates.smooth[which], coordinates.standard[which]
+        return cls(x, xp.log1p(xp.abs(x)), z, smooth, coordinates.feature, coordinates.groups)
+
+
 def rates(
     place: Float[Array, "S D"], member: Members, coordinates: Coordinates
 ) -> tuple[Float[Array, "S K"], Float[Array, "S K"]]:
     """Compute the curve m and the strength nu_c at every cell from standard normal parameters of one member."""
+    return _at_cells(_curves(place, member, coordinates), member, _Cells.of(member, coordinates))
 
-    def sigmoid(x):
-        return 1 / (1 + xp.exp(-xp.clip(x, -80.0, 80.0)))  # to full relative precision where it is small
 
+def _sigmoid(x: Any) -> Any:
+    return 1 / (1 + xp.exp(-xp.clip(x, -80.0, 80.0)))  # to full relative precision where it is small
+
+
+def _curves(place: Float[Array, "S D"], member: Members, coordinates: Coordinates) -> _Curves:
+    """Compute what of a curve is the same at every cell."""
     at = {name: place[:, i] for i, name in enumerate(PARAMETERS)}
     heavy = xp.maximum(member.heavy, 1e-3)  # sinh(h u) / h is u in the limit
     which = member.coordinate
-    x, z = coordinates.place[which], coordinates.standard[which]
 
     def tails(u):
         return xp.sinh(heavy * u) / heavy
@@ -121,29 +158,48 @@ def rates(
     delta = member.prediction + member.prediction_sd * tails(at["prediction"])
     kappa = xp.clip(member.bend + member.bend_sd * at["bend"], 0.1, 1.6)
     roughness = xp.exp(member.roughness + member.roughness_sd * at["roughness"])
-    wave = (roughness[:, None] * place[:, len(PARAMETERS) : _DIMENSION]) @ coordinates.smooth[which].T
-    lapse = (member.lapse + member.lapse_sd * at["lapse"])[:, None]
-    effects = _effects(place, coordinates)
-    if effects.shape[1] > 0:
-        wave = wave + member.group_sd * effects[:, 0]
-    if effects.shape[1] > 1:
-        lapse = lapse + member.group_lapse_sd * effects[:, 2]
-    announced = sigmoid(coordinates.log_odds - xp.where(which == 0, tau, 0.0))
+    lapse = member.lapse + member.lapse_sd * at["lapse"]
+    announced = _sigmoid(coordinates.log_odds - xp.where(which == 0, tau, 0.0))
     # A spike at 0, and quantiles of the slab beyond it.
     beyond = xp.clip(engine.ndtr(-at["unannounced"]) / (1 - member.spike), _LEAST, 1.0)
     quantile = xp.where(member.spike > 0, -engine.ndtri(xp.minimum(beyond, _BELOW_1)), at["unannounced"])
     phi = xp.where(beyond < 1, xp.exp(member.unannounced + member.unannounced_sd * quantile), 0.0)
     gamma = xp.minimum(phi * announced, 0.5)
-    nu = xp.exp(xp.clip(member.strength + member.strength_sd * at["strength"], -2.0, 16.0))[:, None]
-    by_particle = intercept, slope, delta, member.score_sd * at["score"], gamma, kappa
-    intercept, slope, delta, zeta, gamma, kappa = (x[:, None] for x in by_particle)
-    size = xp.log1p(xp.abs(x))
-    bent = xp.where(member.bend_sd > 0, xp.sign(x) * xp.expm1(kappa * size) / kappa, x)
-    if effects.shape[1] > 1:
-        bent = xp.exp(member.group_slope_sd * effects[:, 1]) * bent
-    eta = intercept + slope * bent + delta * coordinates.feature + zeta * z + wave
-    m = xp.clip(gamma + (1 - gamma) * (1 - sigmoid(lapse)) * sigmoid(eta), _LEAST, 1 - _LEAST_OTHER)
-    return m, nu * (4 * m * (1 - m)) ** -member.relative
+    nu = xp.exp(xp.clip(member.strength + member.strength_sd * at["strength"], -2.0, 16.0))
+    by_particle = intercept, slope, delta, member.score_sd * at["score"], gamma, kappa, nu, lapse
+    return _Curves(
+        *(x[:, None] for x in by_particle),
+        waves=roughness[:, None] * place[:, len(PARAMETERS) : _DIMENSION],
+        effects=_effects(place, coordinates),
+    )
+
+
+def _at_cells(curves: _Curves, member: Members, cells: _Cells) -> tuple[Float[Array, "S K"], Float[Array, "S K"]]:
+    """Compute the curve m and the strength nu_c at cells."""
+    by_cell = curves.effects @ cells.groups.T
+    effects = [_turned(by_cell[:, i]) for i in range(by_cell.shape[1])]
+    wave = _turned(curves.waves @ cells.smooth.T)
+    intercept, slope, delta, zeta, gamma, kappa, nu, lapse = (_turned(part) for part in curves[:8])
+    x, size, z, feature = (_turned(part[None]) for part in (cells.x, cells.size, cells.z, cells.feature))
+    if len(effects) > 0:
+        wave = wave + member.group_sd * effects[0]
+    if len(effects) > 1:
+        lapse = lapse + member.group_lapse_sd * effects[2]
+    bent = engine.cond(
+        member.bend_sd > 0,
+        lambda: xp.sign(x) * xp.expm1(kappa * size) / kappa,
+        lambda: xp.broadcast_to(xp.asarray(x, wave.dtype), wave.shape),
+    )
+    if len(effects) > 1:
+        bent = xp.exp(member.group_slope_sd * effects[1]) * bent
+    eta = intercept + slope * bent + delta * feature + zeta * z + wave
+    m = xp.clip(gamma + (1 - gamma) * (1 - _sigmoid(lapse)) * _sigmoid(eta), _LEAST, 1 - _LEAST_OTHER)
+    return _turned(m), _turned(nu * engine.power(4 * m * (1 - m), -member.relative))
+
+
+def _turned(part: Any) -> Any:
+    """Compiled, put cells first, as `log_likelihood` does; on NumPy, leave (S, K) as it is."""
+    return part if engine.is_eager() else part.T
 
 
 def program(
@@ -186,11 +242,11 @@ def group_effects(n_groups: int) -> tuple[str, ...]:
     return GROUP_EFFECTS if n_groups <= _FEW_GROUPS else GROUP_EFFECTS[:1]
 
 
-def _effects(place: Float[Array, "S D"], coordinates: Coordinates) -> Float[Array, "S E K"]:
-    """Compute the effects of its groups on every cell: none where there are no groups."""
+def _effects(place: Float[Array, "S D"], coordinates: Coordinates) -> Float[Array, "S E G"]:
+    """Return the effects of groups: none where there are no groups."""
     n_groups = coordinates.groups.shape[1]
     n_effects = len(group_effects(n_groups)) if n_groups else 0
-    return place[:, _DIMENSION:].reshape(len(place), n_effects, n_groups) @ coordinates.groups.T
+    return place[:, _DIMENSION:].reshape(len(place), n_effects, n_groups)
 
 
 class Deciding(NamedTuple):
@@ -383,41 +439,54 @@ def moved(state: CurveState, which: Bool[Array, " B"], n_moves: int = smc.N_MOVE
     """Resample the particles of some members and move them by so many steps, see `particles.moved`."""
     n_members, n_particles, dimension = state.particles.place.shape
     key = engine.random.fold_in(state.key, state.n_moved)
-    # One call for all members: every call of the generator costs compile time.
-    bits = engine.random.bits(key, (n_members, smc.n_random(n_particles, dimension, n_moves)))
-    uniform = ((bits >> 9).astype(xp.float32) + 0.5) * 2.0**-23
-    n = state.counts.sum(1)
-    # Cells with labels first, so that only their blocks are looked at; one table, which is cut at once.
-    order = xp.argsort(n == 0, stable=True)
-    table = xp.concatenate([state.counts[:, 1:], n[:, None], _rows(state.coordinates)], axis=1)[order]
-    size = _BLOCK
-    if engine.is_eager():
-        table, size = table[: np.count_nonzero(n)], _BLOCK_EAGER
-    else:
-        table = xp.concatenate([table, xp.zeros((-len(n) % size, table.shape[1]), table.dtype)])
-    n_blocks = -(-(n > 0).sum() // size)
+    n_random = smc.n_random(n_particles, dimension, n_moves)
+    n, k = state.counts.sum(1), state.counts[:, 1]
     constants, shape = engine.flattened(state.members)
+    # Cells with labels first, so that only their blocks are looked at.
+    order, size = _order(n, k), _BLOCK_EAGER if engine.is_eager() else _BLOCK
+    n_blocks = -(-(n > 0).sum() // size)
 
-    def likelihood(place, member):
-        def block(i, total):
-            part = engine.block(table, i * size, size)
-            share, strength = rates(place, member, _of_rows(part[:, 2:], state.coordinates))
-            return total + log_likelihood(share, strength, part[:, 0], part[:, 1])
+    def cut(ordered):
+        if engine.is_eager():
+            return ordered[: np.count_nonzero(n)]
+        return xp.concatenate([ordered, xp.zeros((-len(n) % size, *ordered.shape[1:]), ordered.dtype)])
 
-        return engine.fori_loop(0, n_blocks, block, xp.zeros(len(place), xp.float32))
+    def likelihood(member):
+        labelled = engine.tree_map(lambda of_cell: cut(of_cell[order]), (_Cells.of(member, state.coordinates), k, n))
+
+        def of_places(place):
+            curves = _curves(place, member, state.coordinates)
+
+            def block(i, total):
+                cells, k, n = engine.tree_map(lambda of_cell: engine.block(of_cell, i * size, size), labelled)
+                return total + log_likelihood(*_at_cells(curves, member, cells), k, n)
+
+            return engine.fori_loop(0, n_blocks, block, xp.zeros(len(place), xp.float32))
+
+        return of_places
 
     def one(inputs):
-        due, uniform, row, place, weight, share, strength = inputs
+        due, number, row, place, weight, share, strength = inputs
         member = shape.unflatten(value.astype(own.dtype) for value, own in zip(row, constants, strict=True))
 
         def move():
-            fresh = smc.moved(uniform, place, weight, lambda place: likelihood(place, member), n_moves)
+            bits = engine.random.row_bits(key, number, n_random)
+            uniform = ((bits >> 9).astype(xp.float32) + 0.5) * 2.0**-23
+            fresh = smc.moved(uniform, place, weight, likelihood(member), n_moves)
             return fresh, xp.zeros_like(weight), *rates(fresh, member, state.coordinates)
 
         return engine.cond(due, move, lambda: (place, weight, share, strength))
 
     held = state.particles
-    parts = which, uniform, xp.stack(constants, axis=1), held.place, held.log_weight, state.share, state.strength
+    parts = (
+        which,
+        xp.arange(n_members),
+        xp.stack(constants, axis=1),
+        held.place,
+        held.log_weight,
+        state.share,
+        state.strength,
+    )
     place, weight, share, strength = engine.mapped(one, parts)
     after = replace(
         state,
@@ -429,16 +498,10 @@ def moved(state: CurveState, which: Bool[Array, " B"], n_moves: int = smc.N_MOVE
     return replace(after, deciding=_deciding(after))
 
 
-def _rows(coordinates: Coordinates) -> Float[Array, "K P"]:
-    """Put what is known of every cell into a row."""
-    place, standard, smooth, feature = coordinates[:4]
-    by_cell = [place.T, standard.T, xp.moveaxis(smooth, 1, 0).reshape(len(feature), -1), feature[:, None]]
-    return xp.concatenate([*by_cell, coordinates.groups], axis=1)
-
-
-def _of_rows(rows: Float[Array, "N P"], coordinates: Coordinates) -> Coordinates:
-    """Return the coordinates of cells whose rows these are."""
-    n, n_smooth = len(coordinates.place), coordinates.smooth.shape[2]
-    place, standard, smooth, feature, groups = xp.split(rows, np.cumsum([n, n, n * n_smooth, 1]), axis=1)
-    smooth = xp.moveaxis(smooth.reshape(-1, n, n_smooth), 0, 1)
-    return coordinates._replace(place=place.T, standard=standard.T, smooth=smooth, feature=feature[:, 0], groups=groups)
+def _order(n: Float[Array, " K"], k: Float[Array, " K"]) -> Int[Array, " K"]:
+    """Put cells with labels first; compiled, those side by side that need the same parts of `log_likelihood`."""
+    if engine.is_eager():
+        return xp.argsort(n == 0, stable=True)
+    many, others = k > N_FACTORS, n - k > N_FACTORS
+    needs = xp.where(many, xp.where(others, 1, 0), xp.where(others, 2, xp.where(n > N_FACTORS, 3, 4)))
+    return xp.argsort(xp.where(n > 0, needs, 5), stable=True)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from bayes_assess._tools import engine
 from bayes_assess.acquisition import measure_variance
 from bayes_assess.acquisition.measure_variance import expected_reduction
 
@@ -187,6 +188,16 @@ def test_totals_are_clipped_at_weighted_quantiles_and_centred():
     assert away[3, 2] == pytest.approx(1, abs=1e-5)
     assert away[4, 2] == pytest.approx(3, abs=1e-5) or away[4, 2] == pytest.approx(4, abs=1e-5)
     assert abs(weight @ found) < 1e-5
+
+
+def test_ends_are_found_alike_with_and_without_sorting():
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 9, 128):
+        values = np.float32(rng.integers(0, 6, n))  # many are alike
+        weight = np.float32(rng.dirichlet(np.ones(n)))
+        with engine.eager():
+            sorted_ = measure_variance._ends(values, weight)
+        np.testing.assert_array_equal(measure_variance._ends(jnp.asarray(values), jnp.asarray(weight)), sorted_)
 
 
 def test_a_draw_in_the_tail_is_not_chased():

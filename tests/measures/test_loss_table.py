@@ -7,9 +7,20 @@ import pytest
 from sklearn import metrics
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
 from bayes_assess.errors import QuestionError
-from bayes_assess.measures import LossTable, Measure, combine, measure, pool_value, pr_curve, table_for, value_of
-from bayes_assess.measures._losses import SparseLosses, compress, losses_of
+from bayes_assess.measures import (
+    LossTable,
+    Measure,
+    _losses,
+    combine,
+    measure,
+    pool_value,
+    pr_curve,
+    table_for,
+    value_of,
+)
+from bayes_assess.measures._losses import DenseLosses, SparseLosses, compress, losses_of
 from measures.references import table_of_all
 
 
@@ -51,6 +62,19 @@ def test_the_sparse_form_equals_the_dense_one():
     for name, arguments in [("directions", ()), ("squared_norms", ()), ("variances", (mass,)), ("covariance", (mass,))]:
         got, expected = (getattr(one, name)(risk, *arguments) for one in (other, table))
         np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-12, err_msg=name)
+
+
+def test_means_of_many_draws_that_leave_out_losses_of_0_are_those_of_all(monkeypatch):
+    _, table = table_for("f1_macro", ba.Pool(predictions=np.arange(80)))
+    share = np.random.default_rng(2).random((40, 80, 80))
+    assert isinstance(table.losses, DenseLosses)
+    with engine.eager():
+        monkeypatch.setattr(_losses, "_LARGE", 0)
+        found = table.mean(share)
+        monkeypatch.setattr(_losses, "_LARGE", np.inf)
+        expected = table.mean(share)
+    assert "_sparse" in vars(table.losses)  # the first time, not the second
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_losses_of_many_classes_are_held_sparsely():

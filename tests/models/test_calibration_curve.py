@@ -249,6 +249,19 @@ def test_rates_follow_the_formulas(table, which):
     assert settled.mean() > 0.3
 
 
+@pytest.mark.parametrize("which", ["curve", "bent"])
+def test_the_program_has_finite_derivatives_in_64_bits(which):
+    _, coordinates = made()
+    with jax.enable_x64(True):
+        member = jax.tree.map(jnp.asarray, POSITIVES[POSITIVES.names.index(which)])
+        inputs = jax.tree.map(jnp.asarray, coordinates)
+        place = jnp.asarray(np.random.default_rng(4).normal(size=(3, DIMENSION)))
+        slopes = jax.jacobian(lambda place: rates(place, member, inputs)[0].sum())(place)
+        assert slopes.dtype == np.float64
+        assert np.isfinite(slopes).all()
+        assert (slopes[:, PARAMETERS.index("bend")] != 0).all() == (which == "bent")
+
+
 def grouped(coordinates):
     """The same cells, every other one of another group."""
     return coordinates._replace(groups=np.eye(2, dtype=np.float32)[np.arange(len(coordinates.feature)) % 2])

@@ -26,6 +26,7 @@ def test_random_bits_are_those_of_jax(first, second, data):
         long, normal = random.bits(ours, (3,), np.uint64), random.normal(ours, (6,))
         whole = random.randint(ours, (4,), -3, data + 1), random.randint(ours, (), 0, 2**62 + 5)
         order, large = random.permutation(ours, 17), random.permutation(ours, 2_000)
+        row = random.row_bits(ours, 2, 5)
         logits = np.log(np.arange(12.0).reshape(3, 4) + 0.01)
         one, many = random.categorical(ours, logits), random.categorical(ours, logits, (50, 3))
     with jax.enable_x64(True):
@@ -33,6 +34,8 @@ def test_random_bits_are_those_of_jax(first, second, data):
         np.testing.assert_array_equal(ours, jax.random.key_data(theirs))
         np.testing.assert_array_equal(several, jax.random.key_data(jax.random.split(theirs, 3)))
         np.testing.assert_array_equal(bits, jax.random.bits(theirs, (4, 2), np.uint32))
+        np.testing.assert_array_equal(row, jax.random.bits(theirs, (4, 5), np.uint32)[2])
+        np.testing.assert_array_equal(random.row_bits(theirs, jnp.asarray(2), 5), row)
         np.testing.assert_array_equal(wide, jax.random.uniform(theirs, (7,)))
         np.testing.assert_array_equal(narrow, jax.random.uniform(theirs, (5, 3), np.float32))
         np.testing.assert_array_equal(long, jax.random.bits(theirs, (3,), np.uint64))
@@ -43,6 +46,16 @@ def test_random_bits_are_those_of_jax(first, second, data):
         np.testing.assert_array_equal(large, jax.random.permutation(theirs, 2_000))
         np.testing.assert_array_equal(one, jax.random.categorical(theirs, logits))
         np.testing.assert_array_equal(many, jax.random.categorical(theirs, logits, shape=(50, 3)))
+
+
+@pytest.mark.parametrize("exponent", [-1.0, -0.3, 0.0, 1.0, 2.0])
+def test_powers_of_positive_numbers_are_alike_on_both_engines(exponent):
+    base, exponent = np.float32([4e-9, 4e-6, 0.3, 1.0, 50.0]), np.float32(exponent)
+    exact = np.float64(base) ** np.float64(exponent)
+    with engine.eager():
+        np.testing.assert_allclose(engine.power(base, exponent), exact, rtol=1e-6)
+    # Roundings of the logarithm, 20 at most in size, count as often.
+    np.testing.assert_allclose(engine.power(jnp.asarray(base), exponent), exact, rtol=80 * np.finfo(np.float32).eps)
 
 
 @pytest.mark.parametrize("seed", [0, 7, 2**40 + 3, 2**63 - 1])

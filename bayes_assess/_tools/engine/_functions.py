@@ -37,6 +37,14 @@ def softmax(values: Any, axis: int = -1) -> Any:
     return weight / weight.sum(axis, keepdims=True)
 
 
+def power(base: Any, exponent: Any) -> Any:
+    """Compute powers of positive numbers, in 32 bits and compiled by the logarithm, which is faster than `pow`."""
+    if not is_eager():
+        of_any = lambda: jnp.exp(exponent * jnp.log(base))  # noqa: E731
+        return jax.lax.cond(exponent == -1, lambda: 1 / base, of_any)
+    return base**exponent
+
+
 def ndtr(x: Any) -> Any:
     """Compute the distribution function of the standard normal distribution."""
     if not is_eager():

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from bayes_assess._tools.engine._arrays import xp
 from bayes_assess._tools.engine._current import is_eager
 from bayes_assess._tools.lazy import jax
 
@@ -55,6 +56,24 @@ def bits(key: Any, shape: tuple[int, ...] = (), dtype: Any = np.uint32) -> Any:
     first, second = _threefry(as_key(key), *_counters(int(np.prod(shape, dtype=int))))
     drawn = first ^ second if dtype == np.uint32 else (first.astype(np.uint64) << np.uint64(32)) | second
     return drawn.reshape(shape)
+
+
+def row_bits(key: Any, row: Any, n: int) -> Any:
+    """Draw 32 random bits for the `n` elements of one row of a table: those that `bits` draws for the row.
+
+    Compiled, all rounds are one operation for every element, where those of JAX are a loop over arrays.
+
+    Examples
+    --------
+    >>> from bayes_assess._tools import engine
+    >>> with engine.eager():
+    ...     bool((row_bits(key(1), 2, 5) == bits(key(1), (3, 5))[2]).all())
+    True
+    """
+    words = _words(as_key(key)) if is_eager() else jax.random.key_data(as_key(key))
+    counter = xp.arange(n, dtype=np.uint32) + xp.asarray(row, np.uint32) * np.uint32(n)
+    first, second = _threefry(words, xp.zeros(n, np.uint32), counter)
+    return first ^ second
 
 
 def uniform(key: Any, shape: tuple[int, ...] = (), dtype: Any = np.float64) -> Any:
@@ -113,19 +132,32 @@ def _counters(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(n, np.uint32), np.arange(n, dtype=np.uint32)
 
 
-def _threefry(key: np.ndarray, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _threefry(key: Any, first: Any, second: Any) -> tuple[Any, Any]:
     keys = key[0], key[1], key[0] ^ key[1] ^ _PARITY
+    mix = _mixed_in_place if is_eager() else _mixed
     x, y = first + keys[0], second + keys[1]
-    high = np.empty_like(y)
     for i in range(5):
-        for turn in _ROTATIONS[i % 2]:  # in place, as a round's numbers are many
-            x += y
-            np.left_shift(y, np.uint32(turn), out=high)
-            np.right_shift(y, np.uint32(32 - turn), out=y)
-            y |= high
-            y ^= x
+        x, y = mix(x, y, _ROTATIONS[i % 2])
         x += keys[(i + 1) % 3]
         y += keys[(i + 2) % 3] + np.uint32(i + 1)
+    return x, y
+
+
+def _mixed_in_place(x: np.ndarray, y: np.ndarray, rotations: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    high = np.empty_like(y)
+    for turn in rotations:  # in place, as a round's numbers are many
+        x += y
+        np.left_shift(y, np.uint32(turn), out=high)
+        np.right_shift(y, np.uint32(32 - turn), out=y)
+        y |= high
+        y ^= x
+    return x, y
+
+
+def _mixed(x: Any, y: Any, rotations: tuple[int, ...]) -> tuple[Any, Any]:
+    for turn in rotations:
+        x = x + y
+        y = ((y << np.uint32(turn)) | (y >> np.uint32(32 - turn))) ^ x
     return x, y
 
 

@@ -19,6 +19,8 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float
 
+N_FACTORS = 4  # that are multiplied; where there are more, those from the fifth on have their logarithm by a series
+
 
 def log_likelihood(
     share: Float[Array, "S K"], strength: Float[Array, "S K"], k: Float[Array, " K"], n: Float[Array, " K"]
@@ -26,25 +28,38 @@ def log_likelihood(
     """Compute the log probability of labels in one order, cells' own rates integrated out, (S,)."""
     if engine.is_eager():
         return _eager_likelihood(share, strength, k, n)  # type: ignore[arg-type] - arrays are NumPy's
-    inverse = 1 / strength
-    seen = _log_rising(share, inverse, k) + _log_rising(1 - share, inverse, n - k)
-    return xp.where(n > 0, seen - _log_rising(xp.ones_like(share), inverse, n), 0.0).sum(1)
+    # Cells first: what is one cell's is the same for all particles of a vector, and sums over cells add up vectors.
+    share, strength, k, n = share.T, strength.T, k[:, None], n[:, None]
+    inverse, other, one = 1 / strength, 1 - share, xp.ones_like(share)
+    # One logarithm of all first factors: their product is no less than 1e-36, and no more than 1e4.
+    ratio = _first_factors(share, inverse, k) * _first_factors(other, inverse, n - k)
+    seen = xp.log(ratio / _first_factors(one, inverse, n))
+
+    def more(start, number):
+        rest = xp.maximum(number - N_FACTORS, 0.0)
+        # Most blocks of cells have no further factors of one kind or other, and those of others are left out.
+        return engine.cond(rest.any(), lambda: _from_fifth(start, inverse, rest), lambda: xp.zeros_like(seen))
+
+    return (seen + more(share, k) + more(other, n - k) - more(one, n)).sum(0)
 
 
-def _log_rising(start: Float[Array, "S K"], step: Float[Array, "S K"], n: Float[Array, " K"]) -> Float[Array, "S K"]:
-    """Compute log of start (start + step) ... (start + (n - 1) step), in 32 bits: no large numbers cancel."""
+def _first_factors(
+    start: Float[Array, "K S"], step: Float[Array, "K S"], n: Float[Array, "K 1"]
+) -> Float[Array, "K S"]:
+    """Compute start (start + step) ... of `n` factors, or of the first four where there are more."""
     product = xp.where(n > 0, start, 1.0)
-    for i in range(1, 4):
-        product = product * xp.where(n > i, start + i * step, 1.0)
-    return xp.log(product) + _from_fifth(start, step, xp.maximum(n - 4, 0.0))
+    for i in range(1, N_FACTORS):
+        product = xp.where(n > i, product * (start + i * step), product)
+    return product
 
 
 def _from_fifth(start: Any, step: Any, rest: Any) -> Any:
     """Compute log of the factors from the fifth on by Stirling's series, log Gamma(y + rest) - log Gamma(y)."""
-    y = start / step + 4
+    y = start / step + N_FACTORS
     z = y + rest
-    series = (1 / 12 - 1 / (360 * z * z)) / z - (1 / 12 - 1 / (360 * y * y)) / y
-    return (y - 0.5) * xp.log1p(rest / y) + rest * (xp.log(z * step) - 1) + series
+    below, above = 1 / y, 1 / z
+    series = (1 / 12 - above * above / 360) * above - (1 / 12 - below * below / 360) * below
+    return (y - 0.5) * xp.log1p(rest * below) + rest * (xp.log(z * step) - 1) + series
 
 
 def _eager_likelihood(
@@ -60,9 +75,9 @@ def _eager_likelihood(
     if len(with_events):
         seen += np.log(_few(share[:, with_events], inverse[:, with_events], k[with_events])).sum(1)
     for start, number, sign in ((share, k, 1), (1 - share, n - k, 1), (np.ones_like(share), n, -1)):
-        many = np.flatnonzero(number > 4)
+        many = np.flatnonzero(number > N_FACTORS)
         if len(many):
-            seen += sign * _from_fifth(start[:, many], inverse[:, many], number[many] - 4).sum(1)
+            seen += sign * _from_fifth(start[:, many], inverse[:, many], number[many] - N_FACTORS).sum(1)
     return seen
 
 
@@ -71,7 +86,7 @@ def _few(
 ) -> Float[np.ndarray, "S K"]:
     """Compute the product of the first four factors, or of as many as there are."""
     product = np.where(n > 0, start, np.float32(1))
-    for i in range(1, 4):
+    for i in range(1, N_FACTORS):
         more = np.flatnonzero(n > i)
         if len(more):
             product[:, more] *= start[:, more] + np.float32(i) * step[:, more]
