@@ -13,7 +13,7 @@ from _seme_pools import RATIOS, Binary, LabelSets, Pool
 from _seme_tables import LEVEL, Certainty, Facts, Found, Study
 
 import bayes_assess as ba
-from bayes_assess.acquisition.poisson import draws_for_distinct, importance_probabilities, inclusion_probabilities
+from bayes_assess.acquisition.poisson import draws_for_distinct, inclusion_probabilities
 from bayes_assess.campaigns.multilabel_campaigns import LabelledPool, run_multilabel
 from bayes_assess.designs import Importance, Passive, Poisson, Stratified
 from bayes_assess.estimators.horvitz_thompson import beta_interval
@@ -116,7 +116,7 @@ def pool_row(pool: Pool, measure: str) -> dict[str, Any]:
     """Say what a pool is, and how probable its items are to be drawn for a measure, by Poisson and by importance."""
     h = pool.deviation(measure)
     chances: dict[str, list[np.ndarray]] = {"poisson": [], "importance": []}
-    proposal = importance_probabilities(h)
+    proposal = h / h.sum()
     for n in (round(share * pool.n_items) for share in SHARES):
         chances["poisson"].append(inclusion_probabilities(h, n))
         reached = n < 0.99 * np.count_nonzero(proposal)

@@ -35,8 +35,8 @@ errors about 0.06 and 0.025):
 | | 500 | 0.96 | 0.948 | 1.04 | 0.97 | 0.983 |
 
 A judge whose ratings stand alone leaves little to be gained beyond a line: errors are smaller than the rival's with few
-labels and about the same from 100 to 250 on. Of seeds 1 to 3, ``biased,none`` and ``noisy,none`` hold the truth in 0.945
-of the intervals, between 0.885 and 0.990 of a pool and number of labels.
+labels and about the same from 100 to 250 on. Of seeds 1 to 3, ``biased,none`` and ``noisy,none`` hold the truth in
+0.945 of the intervals, between 0.885 and 0.990 of a pool and number of labels.
 """
 
 from __future__ import annotations

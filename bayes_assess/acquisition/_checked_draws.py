@@ -8,7 +8,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.lazy import jax
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess.errors import InferenceError
 from bayes_assess.models.posterior_draws import posterior_draws
 from bayes_assess.models.sampled_belief import SampledBelief
@@ -135,7 +135,7 @@ def of_outcome(theta: np.ndarray, outcome: Any) -> Float[np.ndarray, "S K"]:
     return theta[:, np.arange(n_cells), which]
 
 
-def shares(sizes: Any, n_cells: int) -> Float[np.ndarray, " K"]:
+def shares(sizes: ArrayLike, n_cells: int) -> Float[np.ndarray, " K"]:
     """Return the share of every cell in all items; alike without sizes.
 
     Raises
@@ -156,7 +156,7 @@ def shares(sizes: Any, n_cells: int) -> Float[np.ndarray, " K"]:
     return found / found.sum()
 
 
-def _checked_weights(weights: Any, n_draws: int) -> Float[np.ndarray, " S"]:
+def _checked_weights(weights: ArrayLike, n_draws: int) -> Float[np.ndarray, " S"]:
     if weights is None:
         return np.full(n_draws, 1 / n_draws)
     found = np.asarray(weights, np.float64)

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.acquisition._checked_draws import checked_draws
 from bayes_assess.acquisition.cell_measure import CellMeasure, measure_on_cells
 from bayes_assess.errors import BudgetError, InferenceError
@@ -45,7 +45,7 @@ class BelievedMeasure(NamedTuple):
 
 
 def believed_measure(
-    draws: Any, measure: Any, cells: Any, counts: Any, positive: Any, weights: Any, site: str
+    draws: ArrayLike, measure: Any, cells: Any, counts: Any, positive: Any, weights: ArrayLike, site: str
 ) -> BelievedMeasure:
     """Check draws, measure and labels against each other; see `from_draws.importance_proposal`."""
     on = measure if isinstance(measure, CellMeasure) else measure_on_cells(measure, cells, positive=positive)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float
+from bayes_assess.acquisition._reweighted import draw_weights, weights_after
 
 
 @any_engine
@@ -87,16 +88,14 @@ def sample_variance_reduction(
     True
     """
     theta, draws, weight = (xp.asarray(x, xp.float64) for x in (theta, draws, weight))
-    ones = xp.ones((len(draws), 1)) if importance is None else xp.asarray(importance, xp.float64)[:, None]
-    now = _weighted_variance(draws, xp.broadcast_to(ones, draws.shape))
-    after_agreement = _weighted_variance(draws, ones * draws)
-    after_disagreement = _weighted_variance(draws, ones * (1 - draws))
+    own = draw_weights(importance, len(draws))[:, None]
+    now = _weighted_variance(draws, xp.broadcast_to(own, draws.shape))
+    after_agreement = _weighted_variance(draws, own * draws)
+    after_disagreement = _weighted_variance(draws, own * (1 - draws))
     return weight * (now - theta * after_agreement - (1 - theta) * after_disagreement)
 
 
 def _weighted_variance(draws: Float[Array, "S G"], likelihood: Float[Array, "S G"]) -> Float[Array, " G"]:
-    total = likelihood.sum(0)
-    # Where no draw leaves the outcome any chance, its weight in the reward is zero; any finite value serves.
-    share = likelihood / xp.where(total > 0, total, 1.0)
+    share = weights_after(likelihood)
     mean = (share * draws).sum(0)
     return (share * (draws - mean) ** 2).sum(0)

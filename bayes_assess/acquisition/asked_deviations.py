@@ -11,7 +11,7 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Bool, Float
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
 ASKED, VOLUNTEERED = 0, 1  # the outcomes of a label
 
@@ -52,15 +52,16 @@ class AskedDeviations:
     [3.0]
     """
 
-    deviation: Any
-    size: Any
-    block: Any
-    mean: Any
+    deviation: Float[Array, " K"] | Float[np.ndarray, " K"]
+    size: Int[Array, " K"] | Int[np.ndarray, " K"]
+    block: Int[Array, " K"] | Int[np.ndarray, " K"]
+    mean: Float[Array, "K 2 D"] | Float[np.ndarray, "K 2 D"]
     table: Any
     n_blocks: int
     n_outcomes: ClassVar[int] = 2
     stochastic: ClassVar[bool] = False
     has_losses: ClassVar[bool] = False
+    asked_only: ClassVar[bool] = True
 
     def risk(self, mass: Float[Array, "K 2"]) -> Float[Array, " D"]:
         """Compute the sum of mass times mean loss."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Bool, Float
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
 
 @partial(register_dataclass, data_fields=["deviation", "size"], meta_fields=["table"])
@@ -38,12 +38,13 @@ class CellDeviations:
     [[0.5], [2.0]]
     """
 
-    deviation: Any
-    size: Any
+    deviation: Float[Array, " K"] | Float[np.ndarray, " K"]
+    size: Int[Array, " K"] | Int[np.ndarray, " K"]
     table: Any
     n_outcomes: ClassVar[int] = 1
     stochastic: ClassVar[bool] = False
     has_losses: ClassVar[bool] = False
+    asked_only: ClassVar[bool] = False
 
     def risk(self, mass: Float[Array, "K 1"]) -> Float[Array, " 1"]:
         """Return the sum of the masses, the one thing that is known of labels here."""

@@ -83,7 +83,7 @@ class CellMeasure:
     attribute: Integers
     block: Integers
     size: Integers
-    predicted: Any
+    predicted: Float[Array, " K"] | Float[np.ndarray, " K"]
     n_attributes: int
     n_blocks: int
     n_outcomes: int
@@ -93,6 +93,7 @@ class CellMeasure:
     stochastic: bool = False
     sought: Sought | None = None
     has_losses: ClassVar[bool] = True  # whether it tells the loss of every label
+    asked_only: ClassVar[bool] = False  # whether outcomes say no more of a label than whether it was asked for
 
     def unlabelled(self, counts: Integers) -> Integers:
         """Return the items of every cell whose loss no label has settled; all of them where labels are draws."""

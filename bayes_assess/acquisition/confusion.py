@@ -13,6 +13,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess.acquisition._reweighted import draw_weights, weights_after
 from bayes_assess.errors import QuestionError
 from bayes_assess.models._numerics.dirichlet_sampling import others
 
@@ -155,8 +156,8 @@ def sample_dirichlet_variance_reduction(
     True
     """
     theta, draws, weight = (xp.asarray(x, xp.float64) for x in (theta, draws, weight))
-    ones = xp.ones(len(draws)) if importance is None else xp.asarray(importance, xp.float64)
-    return weight * _reduction(theta, draws, ones / ones.sum())
+    own = draw_weights(importance, len(draws))
+    return weight * _reduction(theta, draws, own / own.sum())
 
 
 @any_engine
@@ -217,10 +218,7 @@ def _reduction(
         theta_k, draws_k = row  # (C,), (S, C)
         deviation = draws_k - importance @ draws_k
         square = (deviation**2).sum(-1)
-        likelihood = importance[:, None] * draws_k
-        total = likelihood.sum(0)
-        # Where no draw leaves a label any chance, its weight in the reward is zero; any finite value serves.
-        share = likelihood / xp.where(total > 0, total, 1.0)  # (S, C): the draws' weights after every label
+        share = weights_after(importance[:, None] * draws_k)  # (S, C)
         after = square @ share - ((share.T @ deviation) ** 2).sum(-1)
         return square @ importance - theta_k @ after
 

@@ -25,7 +25,7 @@ from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.seeds import checked_seed, jax_key
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.acquisition import poisson
 from bayes_assess.acquisition._checked_draws import CheckedDraws, checked_draws, of_outcome, shares
 from bayes_assess.acquisition._measure_draws import believed_measure, expected_norms, measure_reduction
@@ -302,7 +302,7 @@ def thompson(
 
 
 def rope(
-    draws: Any, rope: float = 0.05, *, outcome: Any = None, weights: Any = None, site: str = "theta"
+    draws: ArrayLike, rope: float = 0.05, *, outcome: Any = None, weights: ArrayLike | None = None, site: str = "theta"
 ) -> Float[np.ndarray, "K K 3"]:
     """Compute how probable it is that one cell is worse than, practically equal to, or better than another ([ABA]).
 
@@ -344,7 +344,7 @@ def _whole_items(remaining: Any, n_arms: int) -> Int[np.ndarray, " A"]:
 
 
 def _rewards(
-    found: CheckedDraws, place: Int[np.ndarray, " n"], goal: Goal, outcome: Any, sizes: Any
+    found: CheckedDraws, place: Int[np.ndarray, " n"], goal: Goal, outcome: Any, sizes: ArrayLike
 ) -> Float[np.ndarray, "n A"]:
     """Compute the reward of every arm under each of the draws chosen."""
     theta, w = found

@@ -6,10 +6,10 @@ is up to a constant
 .. math:: \sum_i h_i^2 (1 / b_i - 1)  \qquad\text{from Poisson sampling with inclusion probabilities } b_i, \\
           \frac{1}{N} \sum_i h_i^2 / q_i  \qquad\text{from } N \text{ draws with replacement, by probabilities } q_i.
 
-`inclusion_probabilities` minimises the first for a number of labels, `importance_probabilities` the second; at equal
-expected labels (`expected_distinct`) Poisson sampling never has the greater variance ([SEME] app. C; the draws' own
-chances of inclusion are among those that are minimised over). Items may be cells: then everything is of one item of the
-cell, and `size` counts its items. Everything here is NumPy on the host.
+`inclusion_probabilities` minimises the first for a number of labels, q proportional to h the second ([SEME] app. A.2);
+at equal expected labels (`expected_distinct`) Poisson sampling never has the greater variance ([SEME] app. C; the
+draws' own chances of inclusion are among those that are minimised over). Items may be cells: then everything is of one
+item of the cell, and `size` counts its items. Everything here is NumPy on the host.
 """
 
 from __future__ import annotations
@@ -182,34 +182,6 @@ def _level(h: Items, sizes: Sizes, budget: float, unit: float) -> float:
 
 def _scaled(h: Items, unit: float) -> Items:
     return h if unit == 1 else np.maximum(h * unit, (h > 0) * _LEAST)
-
-
-def importance_probabilities(deviation: Items, size: Sizes = None) -> Items:
-    """Choose the probabilities of draws with replacement that have the least variance, q prop. to h ([SEME] app. A.2).
-
-    Parameters
-    ----------
-    deviation : (K,)
-        h of one item of every cell; where all are 0, all items are drawn alike.
-    size : (K,) integers, optional
-
-    Returns
-    -------
-    (K,) probabilities that one draw is a given item; times the sizes they sum to 1.
-
-    Examples
-    --------
-    >>> importance_probabilities(np.array([3.0, 1.0]), size=np.array([1, 2])).round(6).tolist()
-    [0.6, 0.2]
-    """
-    h = np.asarray(deviation, np.float64)
-    _check_deviations(h)
-    sizes = _checked_sizes(size, len(h))
-    n: Any = np.ones(len(h)) if sizes is None else sizes
-    if not h.any():
-        return np.full(len(h), 1 / n.sum())
-    q = h / h.max()
-    return q / (q @ n)
 
 
 def expected_distinct(proposal: Items, n_draws: float, size: Sizes = None) -> float:

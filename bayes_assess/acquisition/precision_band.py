@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -50,6 +51,7 @@ class RateBand:
 
     envelope: Envelope
     delta: float
+    by_windows: ClassVar[bool] = False
 
     @property
     def ranks(self) -> Ranks:

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -126,6 +126,7 @@ class Envelope:
     slack: int
     n_items: int
     monotone_from: int
+    by_windows: ClassVar[bool] = False
 
     def __post_init__(self):
         ranks = np.asarray(self.ranks, np.int64)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import objects, show
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.campaigns.agreement import Agreement
 from bayes_assess.campaigns.annotators import Told, annotator_names
 from bayes_assess.campaigns.campaign import Campaign
@@ -15,7 +15,6 @@ from bayes_assess.campaigns.disagreements import Disagreements
 from bayes_assess.campaigns.labelling_error import LabellingError, labelling_error
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.errors import LabelError
-from bayes_assess.pool.labels import read_labels
 
 
 class Adjudication(Campaign):
@@ -33,54 +32,6 @@ class Adjudication(Campaign):
     def n_told(self) -> int:
         """Labels told so far by all annotators, of one item several."""
         return sum(map(len, self._annotators.labels.values()))
-
-    @in_turn
-    def correct(self, ids: Any, labels: Any, *, annotator: str | None = None) -> int:
-        """Put labels right that were told wrong. All are taken, or none.
-
-        Afterwards everything is as if these labels had been told in the place of the wrong ones, except that the items
-        chosen since then stay chosen. The journal keeps both.
-
-        Parameters
-        ----------
-        ids : (n,) item ids
-            Items that have a label.
-        labels : (n,) class names
-            Their right labels; items without one (None, NaN, a masked value or an empty text) are left as they are.
-        annotator : str, optional
-            Whose own labels these were. What others have said of the items stays, and nobody has thereby decided
-            between them: the label that counts changes where it was this annotator's.
-
-        Returns
-        -------
-        int
-            How many labels changed.
-
-        Raises
-        ------
-        LabelError
-            If lengths differ, an item has no label yet, or none by this annotator, or a label is not one of the
-            classes.
-        UnknownIdError
-            If an id is not in the pool.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
-        >>> a.tell(a.ask(2).ids, ["cat", "cat"])
-        >>> a.correct([0, 1], ["cat", "dog"])
-        1
-        >>> a.result().estimate.tolist()
-        [1.0, 1.0]
-        """
-        items, codes = self._read(ids, labels, correcting=True)
-        if annotator is not None:
-            return self._revise(items, codes, annotator)
-        wrong = self._items.label[items] != codes
-        if wrong.any():
-            self._decide("correct", items[wrong], codes[wrong])
-        return int(wrong.sum())
 
     @in_turn
     def disagreements(self, *, resolved: bool = False) -> Disagreements:
@@ -244,11 +195,11 @@ class Adjudication(Campaign):
         """
         return self._annotators.why_undecided()
 
-    def _tell_named(self, ids: Any, labels: Any, annotator: Any) -> None:
+    def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: Any) -> None:
         """Learn the first labels of items, and keep further ones beside them."""
         space = self.pool.label_space
         told_ids, told_labels = space.labelled_only(ids, labels)
-        n = len(np.atleast_1d(ids))
+        n = len(np.atleast_1d(np.asarray(ids)))
         names = annotator_names(annotator, n, self.pool.show)
         kept, _ = space.labelled_only(np.arange(n), labels)
         if not len(told_ids):
@@ -261,8 +212,8 @@ class Adjudication(Campaign):
         self._write("annotate", {**self._plain(first), "further": self._plain(further)})
         self._annotate(first, further, first.codes)
 
-    def _revise(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"], annotator: str) -> int:
-        """Put an annotator's own labels right."""
+    def _revise(self, ids: ArrayLike, labels: ArrayLike, annotator: str) -> int:
+        items, codes = self._read(ids, labels, correcting=True)
         own, counts = self._annotators.own(items, annotator)
         if (own < 0).any():
             missing = self.pool.ids[items[own < 0][0]]
@@ -284,29 +235,13 @@ class Adjudication(Campaign):
     def _plain(self, told: Told) -> dict[str, Any]:
         return {**self._labelling(told.items, told.codes), "annotators": told.annotators}
 
-    def _read(
-        self, ids: Any, labels: Any, *, correcting: bool = False
-    ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
-        """Return the positions of items with labels, each once, and codes of these, see `read_labels`."""
-
-        def known(items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-            return self._items.label[items]  # looked up then: a table's book grows by items that are found
-
-        return read_labels(self.pool.label_space, ids, labels, self.pool.positions, known, correcting=correcting)
-
-    def _labelling(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> dict[str, Any]:
-        """Return what the journal keeps of labels."""
-        names = self.pool.label_space.names(codes) if len(codes) else []
-        return {"ids": self.pool.ids[items], "labels": names}
-
-    def _decide(self, kind: str, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
-        """Put these labels in force."""
-        payload = self._labelling(items, codes)
-        if (self._items.label[items] != codes).any():
+    def _decide(self, kind: str, units: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
+        payload = self._labelling(units, codes)
+        if (self._items.label[units] != codes).any():
             self._become(self._decided(kind, payload), kind, payload)
         else:
             self._write(kind, payload)
-            self._annotators.settle(items)
+            self._annotators.settle(units)
 
     def _labels_of(self, codes: Int[np.ndarray, " n"]) -> np.ndarray:
         """Return labels by their codes, None where there is none."""

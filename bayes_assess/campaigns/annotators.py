@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, missing_mask, show, values_of
-from bayes_assess._tools.shapes import Bool, Int
+from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError
 from bayes_assess.pool.labels import LabelSpace
@@ -280,14 +280,17 @@ class OneAnnotator:
         """Refuse: these sessions keep one label of every item."""
         _refuse()
 
-    def resolve(self, ids: Any = None, labels: Any = None, *, rule: str | None = None) -> NoReturn:
+    def resolve(
+        self, ids: ArrayLike | None = None, labels: ArrayLike | None = None, *, rule: str | None = None
+    ) -> NoReturn:
         """Refuse: these sessions keep one label of every item."""
         _refuse()
 
-    @staticmethod
-    def _check_annotator(annotator: Any) -> None:
-        if annotator is not None:
-            _refuse()
+    def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: Any) -> NoReturn:
+        _refuse()
+
+    def _revise(self, ids: ArrayLike, labels: ArrayLike, annotator: str) -> NoReturn:
+        _refuse()
 
 
 def _refuse() -> NoReturn:

@@ -11,10 +11,10 @@ from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.campaigns.adjudication import Adjudication
-from bayes_assess.campaigns.annotators import UNNAMED, Told, for_whom
+from bayes_assess.campaigns.annotators import for_whom
 from bayes_assess.campaigns.asked import check_question
 from bayes_assess.campaigns.export import Exporting, item_weights
-from bayes_assess.campaigns.plan import Planning
+from bayes_assess.campaigns.planning import Planning
 from bayes_assess.campaigns.queries import Queries as Queries
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import (
@@ -24,7 +24,6 @@ from bayes_assess.designs import (
 from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
-from bayes_assess.pool.labels import check_unlabelled
 from bayes_assess.questions import MultiLabelMetric, NumericMetric, Question
 from bayes_assess.results import make_result, multilabel_answer, numeric_answer
 
@@ -44,8 +43,7 @@ class Assessment(Planning, Exporting, Adjudication):
     @property
     def pending_queries(self) -> Queries:
         """The items handed out and not labelled yet, in pool order, as `ask` returned them."""
-        items = np.flatnonzero(self._items.pending)
-        return self._queries(items, self._items.weights(items))
+        return self._queries(self._pending, self._items.weights(self._pending))
 
     @in_turn
     def ask(self, n: int = 1, *, posterior: Any = None, annotator: str | None = None) -> Queries:
@@ -100,126 +98,6 @@ class Assessment(Planning, Exporting, Adjudication):
                 f"nor pending ({self.n_pending:,} are pending); ask for at most {remaining:,}."
             )
         return self._choose(int(n), posterior, annotator)
-
-    @in_turn
-    def tell(self, ids: Any, labels: Any, *, annotator: Any = None) -> None:
-        """Learn labels: any subset of the pending items, in any order. All are taken, or none.
-
-        A label that was told before may be told again. Labels of items that were not asked for are taken as labels
-        of random items of their cells by designs that play groups; designs for measures count those items as known
-        from then on, but let them stand for no others.
-
-        Parameters
-        ----------
-        ids : (n,) item ids
-        labels : (n,) class names
-            None, NaN, a masked value or an empty text means that the item is not labelled yet: it stays pending. An
-            item that was set aside counts as labelled without having been asked for.
-        annotator : str, or array (n,) of them, optional
-            Who told the labels. Items that somebody else has labelled may then be labelled again, by other labels, too:
-            the first label told is the one that counts until it is resolved, see `disagreements`.
-
-        Raises
-        ------
-        LabelError
-            If lengths differ, a label is not one of the classes, or contradicts another label of the same item by the
-            same annotator, or by any where none is named.
-        UnknownIdError
-            If an id is not in the pool.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
-        >>> a.tell(a.ask(2).ids, ["cat", "cat"])
-        >>> a.labels_used
-        2
-        """
-        if annotator is not None:
-            self._tell_named(ids, labels, annotator)
-            return
-        items, codes = self._read(ids, labels)
-        new = self._items.label[items] < 0
-        items, codes = items[new], codes[new]
-        if len(items):
-            self._write("tell", self._labelling(items, codes))
-            self._annotate(Told(items, codes, np.full(len(items), UNNAMED)), None, codes)
-
-    @in_turn
-    def skip(self, ids: Any) -> int:
-        """Set items aside that nobody can label: they are never asked for again, unless they are released.
-
-        The answer takes them to be like the others of their cell, and the summary says how many they are.
-
-        Parameters
-        ----------
-        ids : (n,) item ids
-            Items without a label, whether they were asked for or not.
-
-        Returns
-        -------
-        int
-            How many were not set aside before.
-
-        Raises
-        ------
-        LabelError
-            If an item has a label; nothing is changed then.
-        UnknownIdError
-            If an id is not in the pool.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> a = ba.assess(ba.Pool(predictions=["cat", "cat", "dog"]), ba.GroupAccuracy())
-        >>> a.skip(a.ask(1).ids)
-        1
-        >>> a.n_skipped, a.n_pending, a.n_remaining
-        (1, 0, 2)
-        """
-        items = self._unlabelled(ids, "set aside")
-        items = items[~self._items.skipped[items]]
-        if len(items):
-            self._write("skip", {"ids": self.pool.ids[items]})
-            self._set_aside(items)
-        return len(items)
-
-    @in_turn
-    def release(self, ids: Any) -> int:
-        """Let items be asked for again that are pending or set aside, such as those of a sheet that was lost.
-
-        Parameters
-        ----------
-        ids : (n,) item ids
-            Items without a label.
-
-        Returns
-        -------
-        int
-            How many were pending or set aside.
-
-        Raises
-        ------
-        LabelError
-            If an item has a label; nothing is changed then.
-        UnknownIdError
-            If an id is not in the pool.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> a = ba.assess(ba.Pool(predictions=["cat", "cat", "dog"]), ba.GroupAccuracy())
-        >>> a.release(a.ask(2).ids)
-        2
-        >>> a.n_pending, a.n_remaining
-        (0, 3)
-        """
-        items = self._unlabelled(ids, "released")
-        items = items[~self._items.unseen(items)]
-        if len(items):
-            self._write("release", {"ids": self.pool.ids[items]})
-            self._put_back(items)
-        return len(items)
 
     @in_turn
     def result(self, level: float = 0.95, *, question: Question | None = None, posterior: Any = None) -> Any:
@@ -311,15 +189,9 @@ class Assessment(Planning, Exporting, Adjudication):
         self._hand_out(items, cells, draws, state)
         return self._queries(items, draws.weight)
 
-    def _unlabelled(self, ids: Any, done: str) -> np.ndarray:
-        """Return the items with these ids, each once; `done` says what is done to them, which labels rule out."""
-        items = np.unique(self.pool.positions(ids))
-        check_unlabelled(self._items.label[items], self.pool.ids[items], done)
-        return items
-
     def _weighed_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return labelled items, codes of their labels, and how many items of the pool each stands for."""
-        items = np.flatnonzero(self._items.label >= 0)
+        items = self._labelled
         codes = self._items.label[items]
         return items, codes, item_weights(self, items, codes)
 
@@ -335,7 +207,7 @@ class Assessment(Planning, Exporting, Adjudication):
         own: Any = self.cells
         cells = replace(own, measure=replace(own.measure, table=asked.spec))
         assert self._rounds is not None
-        items = np.flatnonzero(self._items.label >= 0)
+        items = self._labelled
         drawn = self._rounds.weights(items, self._items.cells_of(items)) if self._rounds.n_told else None
         labels, inclusion = self._items.label[items], self._rounds.inclusion()
         pool: Any = self.pool
@@ -350,7 +222,7 @@ class Assessment(Planning, Exporting, Adjudication):
         nothing = np.zeros((own.n_cells, 2, asked.spec.n_losses))
         measure = replace(own.measure, table=asked.spec, mean=nothing)
         cells, state = replace(own, measure=measure), replace(self._state, measure=measure)
-        items = np.flatnonzero(self._items.label >= 0)
+        items = self._labelled
         labels = self.pool.label_space.names(self._items.label[items])
         pool, design = cast("tuple[Any, Any]", (self.pool, self.design))
         volunteered = self._items.volunteered(items)

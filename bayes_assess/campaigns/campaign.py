@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.annotators import UNNAMED, Told
 from bayes_assess.campaigns.counted import check_counts
-from bayes_assess.campaigns.course import Course
+from bayes_assess.campaigns.course import Course, put_right
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.runs import PIECE, Run, between_refreshes, pieces, read_run, runs_of
-from bayes_assess.campaigns.turns import readable
+from bayes_assess.campaigns.session import Units
 from bayes_assess.designs import (
     Draw,
     refreshed,
@@ -22,7 +22,7 @@ from bayes_assess.designs import (
     settle_batch,
     update_batch,
 )
-from bayes_assess.errors import BayesAssessError, JournalError
+from bayes_assess.errors import BayesAssessError
 
 
 class Campaign(Course):
@@ -34,9 +34,6 @@ class Campaign(Course):
     place of the wrong one: items that were chosen in between, and the probabilities with which they were drawn, stay as
     they were; all that follows from labels is computed anew.
     """
-
-    repeats_items: ClassVar[bool] = False  # whether an item may occur several times in an event
-    unknown_kinds: ClassVar[tuple[str, ...]] = ()  # kinds of events that sessions of a class do not have
 
     def _follow_others(self, events: Sequence[Event]) -> None:
         # What a corrected label has led to starts where it was told.
@@ -80,24 +77,6 @@ class Campaign(Course):
     def _check_agreement(self, name: str) -> None:
         check_counts(self, name)
 
-    def _follow_one(self, event: Event, name: str, right: Mapping[int, int]) -> None:
-        known = event.kind not in self.unknown_kinds
-        follow = getattr(self, f"_follow_{event.kind}", None) if known else None
-        if follow is None:
-            raise JournalError(
-                f"Entry {event.sequence} of {name} is of the unknown kind {event.kind!r}; "
-                "a newer release may have written it; upgrade bayes_assess to open it."
-            )
-        with readable(event, name):
-            items = self.pool.positions(np.asarray(event.payload["ids"]))
-            once = self.repeats_items or len(np.unique(items)) == len(items)
-            followed = once and follow(items, event.payload, name, right)
-        if not followed:
-            raise JournalError(
-                f"Entry {event.sequence} of {name} does not follow from those before it; "
-                "it was changed by hand or by another release. Go back to an older copy, or start a new one."
-            )
-
     @property
     def _followed_at_once(self) -> tuple[str, ...]:
         """Kinds of events that lead to the same one by one and together."""
@@ -117,7 +96,7 @@ class Campaign(Course):
         if unasked.any() and not self.design.asks_commute:
             return False
         self._hand_out_at_once(run, [event for event in events if event.kind == "ask"], run.told[unasked])
-        codes = _put_right(run.told, run.codes, right)
+        codes = put_right(run.told, run.codes, right)
         self._annotators.record(Told(run.told, run.codes, np.full(len(run.told), UNNAMED)))
         if self._steps is not None and not self.design.settles_in_order:
             self._take_in_turn(run, codes, self._steps)
@@ -168,31 +147,23 @@ class Campaign(Course):
                 right |= zip(items[counts].tolist(), codes[counts].tolist(), strict=True)
         return right
 
-    def _follow_ask(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+    def _follow_ask(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Hand out items as they were; tell whether they could be."""
-        if not self._items.unseen(items).all():
+        if not self._items.unseen(units).all():
             return False
-        alike = np.ones(len(items))
+        alike = np.ones(len(units))
         draws = Draw(**{field: alike if self._steps is None else entry[field] for field in Draw._fields})
-        cells = self._items.cells_of(items)
+        cells = self._items.cells_of(units)
         state = self.design.restore(refreshed(self.design, self._state), entry)
-        self._hand_out(items, cells, draws, reserve_batch(self.design, state, cells))
+        self._hand_out(units, cells, draws, reserve_batch(self.design, state, cells))
         return True
 
-    def _follow_tell(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        """Learn labels, the right ones of those that were corrected later; tell whether there were none."""
-        if (self._items.label[items] >= 0).any():
-            return False
-        codes = self.pool.label_codes(entry["labels"])
-        self._annotate(Told(items, codes, np.full(len(items), UNNAMED)), None, _put_right(items, codes, right))
-        return True
-
-    def _follow_annotate(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+    def _follow_annotate(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Learn first labels of named annotators and keep their further ones; tell whether they contradict none."""
         first, further = self._told_in(entry), self._told_in(entry["further"])
-        if (self._items.label[items] >= 0).any():
+        if (self._items.label[units] >= 0).any():
             return False
-        self._annotate(first, None, _put_right(items, first.codes, right))
+        self._annotate(first, None, put_right(units, first.codes, right))
         before = [
             self._items.label[item] < 0 or name in self._annotators.of_item(item)
             for item, name in zip(further.items.tolist(), further.annotators.tolist(), strict=True)
@@ -200,40 +171,22 @@ class Campaign(Course):
         self._annotators.record(further)
         return not any(before)
 
-    def _follow_skip(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        """Set items aside; tell whether they could be."""
-        if not self._items.open(items).all():
-            return False
-        self._set_aside(items)
-        return True
-
-    def _follow_release(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        """Let items be asked for again; tell whether they were pending or set aside."""
-        if (self._items.label[items] >= 0).any() or self._items.unseen(items).any():
-            return False
-        self._put_back(items)
-        return True
-
-    def _follow_correct(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+    def _follow_correct(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Tell whether there were labels to correct; they are right already."""
-        self._annotators.settle(items)
-        return bool((self._items.label[items] >= 0).all())
+        self._annotators.settle(units)
+        return bool((self._items.label[units] >= 0).all())
 
-    def _follow_resolve(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+    def _follow_resolve(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Tell whether there were labels to decide on; they are right already."""
-        return Campaign._follow_correct(self, items, entry, name, right)
+        return Campaign._follow_correct(self, units, entry, right)
 
-    def _follow_revise(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+    def _follow_revise(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Put labels of an annotator right, which count no more than they did; tell whether there were any."""
-        own, counts = self._annotators.own(items, entry["annotator"])
+        own, counts = self._annotators.own(units, entry["annotator"])
         if (own < 0).any() or (counts != np.asarray(entry["counts"], bool)).any():
             return False
-        told = np.full(len(items), entry["annotator"], object)
-        self._annotators.record(Told(items, self.pool.label_codes(entry["labels"]), told))
-        return True
-
-    def _follow_note(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        """Change nothing: notes stand beside labels."""
+        told = np.full(len(units), entry["annotator"], object)
+        self._annotators.record(Told(units, self.pool.label_codes(entry["labels"]), told))
         return True
 
     def _told_in(self, entry: Mapping[str, Any]) -> Told:
@@ -275,11 +228,3 @@ class Campaign(Course):
     def _adopt(self, other: Campaign) -> None:
         self._state, self._items, self._steps, self._rounds = other._state, other._items, other._steps, other._rounds
         self._annotators = other._annotators
-
-
-def _put_right(items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"], right: Mapping[int, int]) -> np.ndarray:
-    """Return the codes of labels, the right ones of those that were corrected later."""
-    if not right:
-        return codes
-    told = zip(items.tolist(), codes.tolist(), strict=True)
-    return np.array([right.get(item, code) for item, code in told], codes.dtype)

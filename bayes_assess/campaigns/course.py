@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from bayes_assess._tools.engine import eager, random
-from bayes_assess._tools.shapes import Int
-from bayes_assess.campaigns.annotators import AnnotatorBook, Told
+from bayes_assess._tools.shapes import ArrayLike, Int
+from bayes_assess.campaigns.annotators import UNNAMED, AnnotatorBook, Told
 from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.rounds import RoundBook, check_inclusion
+from bayes_assess.campaigns.session import Session
 from bayes_assess.campaigns.snapshots import Snapshots
-from bayes_assess.campaigns.turns import TakesTurns
 from bayes_assess.designs import (
     Design,
     Draw,
@@ -27,7 +28,7 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
 
 
-class Course(TakesTurns):
+class Course(Session[ItemBook]):
     """What asks and labels do to a pool and a design, one after the other.
 
     Parameters
@@ -66,21 +67,6 @@ class Course(TakesTurns):
         self._snapshots = Snapshots(lasting=pool.in_memory)
 
     @property
-    def labels_used(self) -> int:
-        """Labels told so far."""
-        return self._items.n_labelled
-
-    @property
-    def n_pending(self) -> int:
-        """Items handed out and not labelled yet."""
-        return self._items.n_pending
-
-    @property
-    def n_skipped(self) -> int:
-        """Items set aside."""
-        return self._items.n_skipped
-
-    @property
     def n_remaining(self) -> int:
         """Items that may still be asked for: neither labelled nor handed out nor set aside."""
         return int(self._items.remaining[self._playable].sum())
@@ -89,17 +75,6 @@ class Course(TakesTurns):
     def done(self) -> bool:
         """Whether no item is left to ask for."""
         return self.n_remaining == 0
-
-    @property
-    def pending(self) -> np.ndarray:
-        """Ids of the items handed out and not labelled yet, in pool order."""
-        return self.pool.ids[np.flatnonzero(self._items.pending)]
-
-    @property
-    def labelled(self) -> tuple[np.ndarray, np.ndarray]:
-        """Ids and labels of the items that are labelled, in pool order."""
-        items = np.flatnonzero(self._items.label >= 0)
-        return self.pool.ids[items], self.pool.label_space.names(self._items.label[items])
 
     @property
     def counts(self) -> Int[np.ndarray, "K O"]:
@@ -120,9 +95,25 @@ class Course(TakesTurns):
         return np.asarray(self._state.counts)
 
     @property
-    def skipped(self) -> np.ndarray:
-        """Ids of the items set aside, in pool order."""
-        return self.pool.ids[np.flatnonzero(self._items.skipped)]
+    def _pending(self) -> Int[np.ndarray, " n"]:
+        return np.flatnonzero(self._items.pending)
+
+    @property
+    def _skipped(self) -> Int[np.ndarray, " n"]:
+        return np.flatnonzero(self._items.skipped)
+
+    @property
+    def _labelled(self) -> Int[np.ndarray, " n"]:
+        return np.flatnonzero(self._items.label >= 0)
+
+    def _find(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
+        return self.pool.positions(ids)
+
+    def _ids_of(self, units: Int[np.ndarray, " n"]) -> np.ndarray:
+        return self.pool.ids[units]
+
+    def _codes_of(self, units: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        return self._items.label[units]
 
     def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw, state: State) -> None:
         """Take over items drawn, and the state after that."""
@@ -151,6 +142,12 @@ class Course(TakesTurns):
             self._annotators.record(further)
         if len(first.items):
             self._learn(first.items, codes)
+
+    def _take_labels(
+        self, units: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"], right: Mapping[int, int]
+    ) -> None:
+        told = Told(units, codes, np.full(len(units), UNNAMED))
+        self._annotate(told, None, put_right(units, codes, right))
 
     def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         """Take labels of items that have none."""
@@ -185,16 +182,16 @@ class Course(TakesTurns):
             return self._items.volunteered(items).astype(np.int64)
         return self.question.outcomes_on(self.cells, self.pool, items, codes)
 
-    def _set_aside(self, items: Int[np.ndarray, " n"]) -> None:
+    def _set_aside(self, units: Int[np.ndarray, " n"]) -> None:
         """Ask no more for items that are pending or unseen."""
-        withdrawn = items[self._items.pending[items]]
-        self._items.skip(items)
+        withdrawn = units[self._items.pending[units]]
+        self._items.skip(units)
         self._withdraw(withdrawn)
 
-    def _put_back(self, items: Int[np.ndarray, " n"]) -> None:
+    def _put_back(self, units: Int[np.ndarray, " n"]) -> None:
         """Let items be asked for again that are pending or set aside."""
-        withdrawn = items[self._items.pending[items]]
-        self._items.put_back(items)
+        withdrawn = units[self._items.pending[units]]
+        self._items.put_back(units)
         self._withdraw(withdrawn)
 
     def _withdraw(self, items: Int[np.ndarray, " n"]) -> None:
@@ -214,3 +211,11 @@ class Course(TakesTurns):
         self._state = settle_batch(self.design, self._state, settled)
         if len(later.cell) and not self.design.settles_in_order:
             self._state = settle_batch(self.design, self._state, later, last=False)
+
+
+def put_right(items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"], right: Mapping[int, int]) -> np.ndarray:
+    """Return the codes of labels, the right ones of those that were corrected later."""
+    if not right:
+        return codes
+    told = zip(items.tolist(), codes.tolist(), strict=True)
+    return np.array([right.get(item, code) for item, code in told], codes.dtype)

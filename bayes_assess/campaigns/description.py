@@ -36,11 +36,6 @@ from bayes_assess.pool.ranked import RankedList
 from bayes_assess.pool.strata import FeatureStrata, Strata
 from bayes_assess.questions import (
     QUESTIONS,
-    Comparison,
-    MeasureComparison,
-    MeasurePairs,
-    MultiLabelMetric,
-    NumericMetric,
     PrecisionCurve,
     Question,
     ScorePrior,
@@ -177,14 +172,7 @@ def describe_question(question: Question) -> dict[str, Any]:
     >>> describe_question(ba.GroupAccuracy(ba.ScoreBins(5)))
     {'question': 'GroupAccuracy', 'by': {'bins': 5, 'kind': 'width'}, 'target': 'pool', 'covariates': []}
     """
-    compares = isinstance(question, Comparison | MeasureComparison | MeasurePairs)
-    kind = (
-        "Compare"
-        if compares
-        else "Metric"
-        if type(question) in (MultiLabelMetric, NumericMetric)
-        else type(question).__name__
-    )
+    kind = question.made_by or type(question).__name__
     if kind not in QUESTIONS:
         raise QuestionError(f"A journal keeps the questions {', '.join(QUESTIONS)}; {kind} is none of them.")
     return {"question": kind, **_options(question)}

@@ -100,6 +100,10 @@ class DrawBook:
         """Whether items have no draw without a label and are not set aside."""
         return ~self.pending[items] & ~self.skipped[items]
 
+    def is_skipped(self, items: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Whether items were set aside."""
+        return self.skipped[items]
+
     def next_items(self, cells: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Draw an item of each of these cells, uniformly from those that are not set aside."""
         return np.array([self._drawn(cell, self.n_asked + at) for at, cell in enumerate(cells.tolist())], np.intp)

@@ -23,7 +23,7 @@ from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.progress import progress
 from bayes_assess._tools.seeds import generator, jax_key, sequence
 from bayes_assess._tools.shapes import Array, Int
-from bayes_assess.designs import ArmDesign, CellState, Design, State, VarianceReduction, settle_batch
+from bayes_assess.designs import CellState, Design, State, VarianceReduction, settle_batch
 from bayes_assess.designs.step import Campaign, one_label, start_campaign
 from bayes_assess.designs.variance_reduction import BeliefState
 from bayes_assess.errors import DesignError
@@ -84,7 +84,7 @@ def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed
     >>> imagined_labels(design, design.init(*setting), setting, 5, seed=0).sum(-1).tolist()[0]
     [3, 1]
     """
-    if isinstance(design, ArmDesign):
+    if design.plays_arms:
         return _by_belief(np.asarray(state.counts), setting, n, seed)
     if isinstance(design, VarianceReduction):
         with engine.eager():

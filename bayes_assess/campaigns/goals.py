@@ -7,28 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import is_share, show
-from bayes_assess._tools.axes import x64
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Bool, Float, Int
-from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.random_labels import labels_of_variance, random_labels
 from bayes_assess.pool.cells import Cells
-from bayes_assess.questions import (
-    AllPairs,
-    ExtremeQuestion,
-    GroupAccuracy,
-    MeasureComparison,
-    Metric,
-    PrecisionCurve,
-    TwoCalibrations,
-    TwoGroups,
-    TwoSystems,
-)
-from bayes_assess.questions.metric import cells_table
 
 _DRAWS = 500  # for the interval of the overall accuracy
 _PROBABILITY = 0.95  # of a verdict
@@ -40,15 +24,11 @@ def check_plannable(question: Any) -> None:
 
     Examples
     --------
+    >>> from bayes_assess.questions import GroupAccuracy
     >>> check_plannable(GroupAccuracy())
     """
-    if isinstance(question, PrecisionCurve | ExtremeQuestion):
-        why = (
-            "asks which groups are the most extreme, and that has no interval; plan GroupAccuracy or GroupRecall"
-            if isinstance(question, ExtremeQuestion)
-            else "keeps its promise for the budget that it is started with; simulate designs on a list like it"
-        )
-        raise QuestionError(f"{question.name} cannot be planned: it {why}.")
+    if question.unplannable:
+        raise QuestionError(f"{question.name} cannot be planned: it {question.unplannable}.")
 
 
 @dataclass(frozen=True)
@@ -86,7 +66,7 @@ class Goal:
             raise QuestionError(f"A plan for {name} needs the width that its interval is to have, such as width=0.05.")
         if probability is not None and not verdicts:
             raise QuestionError(f"{name} gives no verdict that has a probability; plan the width of its interval.")
-        if of not in _ANSWERS or (of == "overall" and not isinstance(question, GroupAccuracy)):
+        if of not in _ANSWERS or (of == "overall" and not question.has_overall):
             raise QuestionError(
                 f"A plan is of the 'widest' interval, or for GroupAccuracy of the 'overall' accuracy; found {show(of)}."
             )
@@ -99,12 +79,7 @@ class Goal:
     @property
     def widest(self) -> bool:
         """Whether the goal is about the widest of several intervals, or the least sure of several verdicts."""
-        two = TwoCalibrations | TwoGroups | TwoSystems | MeasureComparison
-        if self.of == "overall" or isinstance(self.question, two):
-            return False
-        if isinstance(self.question, Metric):
-            return len(cells_table(self.cells).outputs) > 1
-        return True
+        return self.of != "overall" and not self.question.is_single(self.cells)
 
     def reached(self, values: Float[np.ndarray, "*shape"]) -> Bool[np.ndarray, "*shape"]:
         """Tell where widths, or probabilities, are as wished."""
@@ -138,12 +113,7 @@ class Goal:
 
     def _probabilities(self, campaigns: Campaigns) -> Float[np.ndarray, "F L"]:
         """Return the probability of the verdict, the least sure one of several."""
-        asked, record = self.question, campaigns.record
-        if isinstance(asked, MeasureComparison):
-            masses = asked.masses(asked.quantiles(record, cells_table(campaigns.cells).ranges))
-        else:
-            masses = asked.masses(campaigns.cells, campaigns.prior, record)
-        return self._least_sure(masses)
+        return self._least_sure(self.question.study_masses(campaigns))
 
     def _least_sure(self, masses: Float[np.ndarray, "F L *answer 3"]) -> Float[np.ndarray, "F L"]:
         """Return the least probability of the verdicts on groups with items."""
@@ -168,43 +138,6 @@ def random_labels_to(
     width : (F,) floats
         What the interval is to be; not a number where that is unknown, and so are the labels.
     """
-    question, sizes, level = goal.question, cells.sizes, goal.level
-    known, n_items = np.isfinite(width), int(sizes.sum())
-    w = np.where(known, width, 1.0)
-    if isinstance(question, Metric):
-        measure: Any = cells.measure  # type: ignore[attr-defined]
-        variance = np.array([_measure_variance(measure, one) for one in full]).max(-1)
-        found = labels_of_variance(variance, w, n_items, level)
-    elif isinstance(question, GroupAccuracy) and goal.of == "overall":
-        found = random_labels(full[..., 1].sum(-1) / n_items, w, n_items, level)
-    elif isinstance(question, GroupAccuracy):
-        some = sizes > 0
-        share = full[:, some, 1] / sizes[some]
-        found = (random_labels(share, w[:, None], sizes[some], level) * n_items / sizes[some]).max(-1)
-    elif isinstance(question, TwoGroups | AllPairs):
-        filled = np.flatnonzero(question.playable(cells) & (sizes > 0))
-        p = full[:, filled, 1] / sizes[filled]
-        of_groups = np.sort(p * (1 - p) * n_items / sizes[filled], axis=-1)
-        found = labels_of_variance(of_groups[:, -2:].sum(-1), w, n_items, level)
-    elif isinstance(question, TwoSystems):
-        first, second = (full[..., outcome].sum(-1) / n_items for outcome in (1, 2))
-        found = labels_of_variance(first + second - (first - second) ** 2, w, n_items, level)
-    else:
-        return None
-    return np.where(known, np.ceil(found), np.nan)
-
-
-@x64
-def _measure_variance(measure: CellMeasure, full: Int[np.ndarray, "K O"]) -> Float[np.ndarray, " k"]:
-    """Compute the variance of one random item's influence on the measure, by the delta method."""
-    share = full / full.sum()
-    items = np.zeros((measure.n_attributes, measure.n_outcomes))
-    np.add.at(items, np.asarray(measure.attribute), share)
-    directions = np.asarray(_directions(measure.table, items))
-    mean = np.einsum("ac,ack->k", items, directions)
-    return np.einsum("ac,ack->k", items, (directions - mean) ** 2)
-
-
-@engine.jit
-def _directions(table: Any, items: Any) -> Any:
-    return table.directions(table.mean(items))
+    known = np.isfinite(width)
+    found = goal.question.random_labels(cells, full, np.where(known, width, 1.0), goal.level, goal.of == "overall")
+    return None if found is None else np.where(known, np.ceil(found), np.nan)

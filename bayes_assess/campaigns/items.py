@@ -84,6 +84,10 @@ class ItemBook:
         """Whether items are neither labelled nor handed out nor set aside."""
         return self.label[items] == _UNSEEN
 
+    def is_skipped(self, items: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Whether items were set aside."""
+        return self.label[items] == _SKIPPED
+
     def open(self, items: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
         """Whether items are neither labelled nor set aside."""
         return (self.label[items] == _UNSEEN) | (self.label[items] == _PENDING)

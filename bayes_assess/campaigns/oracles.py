@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from bayes_assess._tools.arrays import first_true, show, values_of
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess.designs import Adaptive, find_design
 from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.pool.cells import Cells
@@ -45,7 +43,7 @@ def default_of_draws(question: Question, pool: Pool) -> str:
     return name if "stochastic" in find_design(name, 1, question.designs).oracles else Adaptive.name
 
 
-def label_probabilities(labels: Any, pool: Pool, seed: int) -> Float[np.ndarray, "M C"]:
+def label_probabilities(labels: ArrayLike, pool: Pool, seed: int) -> Float[np.ndarray, "M C"]:
     """Return p(y | x) of every item, from probabilities or from a function that draws labels.
 
     Parameters

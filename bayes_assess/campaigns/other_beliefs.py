@@ -18,7 +18,7 @@ from bayes_assess.models.nuts import posterior_draws
 from bayes_assess.models.sampled_belief import SampledBelief, as_draws
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question
-from bayes_assess.questions._event_cells import EventCells, MetricCells
+from bayes_assess.questions._event_cells import MetricCells
 
 
 def other_belief(posterior: Any, question: Question, shape: tuple[int, ...]) -> Belief:
@@ -140,9 +140,9 @@ def other_labels(posterior: Any, cells: MetricCells, pool: Pool) -> LabelDraws:
     return LabelDraws(ones if _merges(cells) or _positive(cells) == 1 else ones[..., ::-1], weights)
 
 
-def _merges(cells: MetricCells) -> bool:
+def _merges(cells: Any) -> bool:
     """Whether outcomes are whether a label is the event, and not which label it is."""
-    return isinstance(cells, EventCells) and cells.events.subject.decides
+    return cells.of_events and cells.events.subject.decides
 
 
 def _positive(cells: MetricCells) -> int:

@@ -22,7 +22,6 @@ from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.designs import ARMS, DESIGNS, VarianceReduction, find_engine
 from bayes_assess.errors import QuestionError
-from bayes_assess.measures import PRCurveTable, RankingTable
 from bayes_assess.models.accuracy_parts import part_draws
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import Metric
@@ -285,7 +284,7 @@ def _follows_scores(session: Any, asked: Any, other: Campaign) -> bool:
     cells = cast("Any", other.cells)
     drawn, cell = session.cells.source.row_cells, cells.source.row_cells
     kind = np.asarray(cells.measure.attribute)[cell]
-    if isinstance(cells.measure.table, PRCurveTable | RankingTable):
+    if cells.measure.table.is_of_scores:
         kind = np.zeros_like(kind)  # kinds are levels of the score
     ranked = asked.ranked(other.pool)
     if ranked is not None and ranked.announced is not None:  # which are ranked before the others

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import is_whole, show
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.export import NotExporting
 from bayes_assess.campaigns.journal import Event
@@ -162,7 +162,7 @@ class PairedAssessment(NotExporting, OneAnnotator):
         return self._of_halves(self._session.ask(int(n) // 2, annotator=annotator))
 
     @in_turn
-    def tell(self, ids: Any, labels: Any, *, annotator: Any = None) -> None:
+    def tell(self, ids: ArrayLike, labels: ArrayLike, *, annotator: Any = None) -> None:
         """Learn the labels of pairs, both halves at a time. All are taken, or none.
 
         Parameters
@@ -180,13 +180,14 @@ class PairedAssessment(NotExporting, OneAnnotator):
         UnknownIdError
             If an id is not in the pool.
         """
-        self._check_annotator(annotator)
+        if annotator is not None:
+            self._tell_named(ids, labels, annotator)
         pairs, both = self._joined(ids, labels)
         if len(pairs):
             self._session.tell_halves(pairs, both)
 
     @in_turn
-    def correct(self, ids: Any, labels: Any) -> int:
+    def correct(self, ids: ArrayLike, labels: ArrayLike) -> int:
         """Put labels right that were told wrong, of one half of a pair or of both; say how many changed."""
         items, codes = self._checked(ids, labels)
         told = self._session.told
@@ -206,12 +207,12 @@ class PairedAssessment(NotExporting, OneAnnotator):
         return int(changed)
 
     @in_turn
-    def skip(self, ids: Any) -> int:
+    def skip(self, ids: ArrayLike) -> int:
         """Set the pairs of these items aside, of which nobody can label a half; say how many items that are."""
         return 2 * self._session.skip(self._pair_ids(ids))
 
     @in_turn
-    def release(self, ids: Any) -> int:
+    def release(self, ids: ArrayLike) -> int:
         """Let the pairs of these items be asked for again; say how many items that are."""
         return 2 * self._session.release(self._pair_ids(ids))
 
@@ -265,7 +266,7 @@ class PairedAssessment(NotExporting, OneAnnotator):
         """Keep a note on the pair of an item, see `Assessment.note`."""
         self._session.note(self._pair_ids([id])[0], text, annotator=annotator)
 
-    def halves_of(self, ids: Any) -> np.ndarray:
+    def halves_of(self, ids: ArrayLike) -> np.ndarray:
         """Return the ids of both halves of the pairs of these items, (n, 2)."""
         return self.pool.ids[self._halves[self._pairs_of(self.pool.positions(ids))]]
 
@@ -283,7 +284,7 @@ class PairedAssessment(NotExporting, OneAnnotator):
         """Return the ids of both halves of pairs, in pool order."""
         return self.pool.ids[np.sort(self._halves[self._pool.positions(pairs)].ravel())]
 
-    def _pair_ids(self, ids: Any) -> np.ndarray:
+    def _pair_ids(self, ids: ArrayLike) -> np.ndarray:
         return self._pool.ids[np.unique(self._pairs_of(self.pool.positions(ids)))]
 
     def _pairs_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
@@ -296,14 +297,14 @@ class PairedAssessment(NotExporting, OneAnnotator):
             )
         return found
 
-    def _checked(self, ids: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _checked(self, ids: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of items with labels, each once, and the codes of these."""
         space, unknown = self.pool.label_space, lambda items: np.full(len(items), -1)
         items, codes = read_labels(space, ids, labels, self.pool.positions, unknown)
         self._pairs_of(items)
         return items, codes
 
-    def _joined(self, ids: Any, labels: Any) -> tuple[Int[np.ndarray, " p"], Int[np.ndarray, "p 2"]]:
+    def _joined(self, ids: ArrayLike, labels: ArrayLike) -> tuple[Int[np.ndarray, " p"], Int[np.ndarray, "p 2"]]:
         """Join the halves of pairs; refuse single ones."""
         items, codes = self._checked(ids, labels)
         pairs = np.unique(self._pair[items])

@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import is_whole, show, values_of
+from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.annotators import OneAnnotator, for_whom
 from bayes_assess.campaigns.export import NotExporting
-from bayes_assess.campaigns.plan import Planning
+from bayes_assess.campaigns.planning import Planning
 from bayes_assess.campaigns.queries import RankedQueries as RankedQueries
 from bayes_assess.campaigns.ranked_campaign import RankedCampaign
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.errors import BudgetError, QuestionError
-from bayes_assess.pool.labels import check_unlabelled, read_labels
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
@@ -34,7 +33,7 @@ class RankedAssessment(Planning, NotExporting, OneAnnotator, RankedCampaign):
     @property
     def pending_queries(self) -> RankedQueries:
         """The items handed out and not labelled yet, in the order of the list."""
-        return self._queries(self._book.pending)
+        return self._queries(self._pending)
 
     @in_turn
     def ask(self, n: int = 1, *, annotator: str | None = None) -> RankedQueries:
@@ -66,7 +65,7 @@ class RankedAssessment(Planning, NotExporting, OneAnnotator, RankedCampaign):
         """
         if not is_whole(n):
             raise BudgetError(f"Ask for a positive whole number of items; found {show(n)}.")
-        ranks = self._book.draw(self._within_budget(int(n)))
+        ranks = self._items.draw(self._within_budget(int(n)))
         if not len(ranks) and not self.done:
             raise BudgetError(
                 f"What comes next depends on the {self.n_pending:,} items that are pending; tell their labels first."
@@ -76,161 +75,6 @@ class RankedAssessment(Planning, NotExporting, OneAnnotator, RankedCampaign):
             self._write("ask", {"ids": ids, "ranks": ranks, **for_whom(annotator)})
             self._hand_out(ids, ranks)
         return self._queries(ranks)
-
-    @in_turn
-    def tell(self, ids: Any, labels: Any, *, annotator: Any = None) -> None:
-        """Learn labels: any subset of the items asked for, in any order. All are taken, or none.
-
-        Parameters
-        ----------
-        ids : (n,) item ids
-        labels : (n,) class names
-            None, NaN, a masked value or an empty text means that the item is not labelled yet: it stays pending.
-        annotator : None
-            Ranked lists keep one label of every item, whoever told it.
-
-        Raises
-        ------
-        LabelError
-            If lengths differ, a label is not one of the classes, or contradicts another label of the same item, or
-            annotators are named.
-        UnknownIdError
-            If an item is not in the list, or was not asked for: items that somebody picked are not random ones.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> a = ba.assess(ba.RankedList(1_000_000), ba.PrecisionCurve(p_min=0.5))
-        >>> a.tell(a.ask(2).ids, [1, 0])
-        >>> a.labels_used
-        2
-        """
-        self._check_annotator(annotator)
-        space = self.pool.label_space
-        ranks, codes = read_labels(space, ids, labels, self._ranks_of, self._codes_of)
-        new = self._codes_of(ranks) < 0
-        ranks, codes = ranks[new], codes[new]
-        if len(ranks):
-            self._write("tell", {"ids": self.pool.ids_at(ranks), "labels": space.names(codes)})
-            self._learn(ranks, codes)
-
-    @in_turn
-    def correct(self, ids: Any, labels: Any) -> int:
-        """Put labels right that were told wrong. All are taken, or none.
-
-        Estimates and bands are those of the right labels; what the wrong ones led to asking for stays asked for. The
-        journal keeps both.
-
-        Parameters
-        ----------
-        ids : (n,) item ids
-            Items that have a label.
-        labels : (n,) class names
-            Their right labels; items without one are left as they are.
-
-        Returns
-        -------
-        int
-            How many labels changed.
-
-        Raises
-        ------
-        LabelError
-            If lengths differ, an item has no label yet, or a label is not one of the classes.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> a = ba.assess(ba.RankedList(1_000_000), ba.PrecisionCurve(p_min=0.5))
-        >>> queries = a.ask(2)
-        >>> a.tell(queries.ids, [1, 0])
-        >>> a.correct(queries.ids, [1, 1])
-        1
-        """
-        space = self.pool.label_space
-        ranks, codes = read_labels(space, ids, labels, self._ranks_of, self._codes_of, correcting=True)
-        wrong = self._codes_of(ranks) != codes
-        ranks, codes = ranks[wrong], codes[wrong]
-        if len(ranks):
-            self._write("correct", {"ids": self.pool.ids_at(ranks), "labels": space.names(codes)})
-            self._put_right(ranks, codes)
-        return len(ranks)
-
-    @in_turn
-    def skip(self, ids: Any) -> int:
-        """Set items aside that nobody can label: others take their places, unless they are released.
-
-        The answer takes them to be like the others between the same queried ranks, and the summary says how many they
-        are.
-
-        Parameters
-        ----------
-        ids : (n,) item ids
-            Items asked for, without a label.
-
-        Returns
-        -------
-        int
-            How many were not set aside before.
-
-        Raises
-        ------
-        LabelError
-            If an item has a label; nothing is changed then.
-        UnknownIdError
-            If an item is not in the list, or was not asked for.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> a = ba.assess(ba.RankedList(1_000_000), ba.PrecisionCurve(p_min=0.5))
-        >>> a.skip(a.ask(2).ids)
-        2
-        >>> a.n_skipped, a.n_pending
-        (2, 0)
-        """
-        ranks = self._unlabelled(ids, "set aside")
-        ranks = np.setdiff1d(ranks, self._book.skipped, assume_unique=True)
-        if len(ranks):
-            self._write("skip", {"ids": self.pool.ids_at(ranks)})
-            self._book.skip(ranks)
-        return len(ranks)
-
-    @in_turn
-    def release(self, ids: Any) -> int:
-        """Let items be drawn again that are pending or set aside, such as those of a sheet that was lost.
-
-        Parameters
-        ----------
-        ids : (n,) item ids
-            Items asked for, without a label.
-
-        Returns
-        -------
-        int
-            How many they are.
-
-        Raises
-        ------
-        LabelError
-            If an item has a label; nothing is changed then.
-        UnknownIdError
-            If an item is not in the list, or was not asked for.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> a = ba.assess(ba.RankedList(1_000_000), ba.PrecisionCurve(p_min=0.5))
-        >>> a.release(a.ask(2).ids)
-        2
-        >>> a.n_pending
-        0
-        """
-        ranks = self._unlabelled(ids, "released")
-        if len(ranks):
-            self._write("release", {"ids": self.pool.ids_at(ranks)})
-            self._book.put_back(ranks)
-        return len(ranks)
 
     @in_turn
     def result(self, level: float | None = None) -> PrecisionCurveResult:
@@ -250,7 +94,7 @@ class RankedAssessment(Planning, NotExporting, OneAnnotator, RankedCampaign):
         Bounded(estimate=1.0, lower=1.0, upper=1.0)
         """
         level = 1 - self.question.delta if level is None else level
-        book = self._book
+        book = self._items
         return PrecisionCurveResult.of(
             self.question, self.design, self.pool, book.labels, book.plan, level, n_skipped=self.n_skipped
         )
@@ -274,12 +118,6 @@ class RankedAssessment(Planning, NotExporting, OneAnnotator, RankedCampaign):
                 f"{self.result().factor:.3g} of the estimates so far, and {promised:.3g} was asked for."
             )
         return min(n, left)
-
-    def _unlabelled(self, ids: Any, done: str) -> Int[np.ndarray, " n"]:
-        """Return the ranks of these items, each once; `done` says what is done to them, which labels rule out."""
-        ranks = np.unique(self._ranks_of(np.atleast_1d(values_of(ids))))
-        check_unlabelled(self._codes_of(ranks), self.pool.ids_at(ranks), done)
-        return ranks
 
     def _queries(self, ranks: Int[np.ndarray, " n"]) -> RankedQueries:
         space = self.pool.label_space

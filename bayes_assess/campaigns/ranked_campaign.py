@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import show, values_of
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.ranks import RankBook
 from bayes_assess.campaigns.runs import runs_of
-from bayes_assess.campaigns.turns import TakesTurns, readable
+from bayes_assess.campaigns.session import Codes, Session, Units
 from bayes_assess.designs.ranked import RankedDesign, check_budget
-from bayes_assess.errors import BayesAssessError, JournalError, PoolError, UnknownIdError
+from bayes_assess.errors import BayesAssessError, PoolError, UnknownIdError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
 
 
-class RankedCampaign(TakesTurns):
+class RankedCampaign(Session[RankBook]):
     """What events have made of a ranked list and a design; sessions add what people call.
 
     Parameters
@@ -46,62 +46,44 @@ class RankedCampaign(TakesTurns):
 
     def _begin(self) -> None:
         """Start without events."""
-        self._book = RankBook(self.design, self.question.promise, self.pool.n_items, self._seed)
+        self._items = RankBook(self.design, self.question.promise, self.pool.n_items, self._seed)
         self._ranks: dict[Any, int] = {}  # of ids handed out, where the list cannot find them
         self._codes: dict[int, int] = {}  # of labels, by rank
 
     @property
-    def labels_used(self) -> int:
-        """Labels told so far."""
-        return self._book.labels.n_labelled
-
-    @property
-    def n_pending(self) -> int:
-        """Items handed out and not labelled yet."""
-        return self._book.n_pending
-
-    @property
-    def n_skipped(self) -> int:
-        """Items set aside."""
-        return len(self._book.skipped)
-
-    @property
     def n_remaining(self) -> int:
         """Items that the design wants next, as far as it can tell before their labels are known."""
-        return int(self._book.lacking.sum())
+        return int(self._items.lacking.sum())
 
     @property
     def done(self) -> bool:
         """Whether the design needs no more labels; `ask` then returns no items."""
-        return self._book.done
-
-    @property
-    def pending(self) -> np.ndarray:
-        """Ids of the items handed out and not labelled yet, in the order of the list."""
-        return self.pool.ids_at(self._book.pending)
+        return self._items.done
 
     @property
     def handed_out(self) -> Pool:
         """The items asked for so far, in the order of the list, as a pool; their predictions mean nothing."""
-        ids, classes = self.pool.ids_at(self._book.taken), self.pool.label_space.classes
+        ids, classes = self.pool.ids_at(self._items.taken), self.pool.label_space.classes
         return Pool(predictions=np.full(len(ids), classes[0]), ids=ids, classes=classes)
 
     @property
-    def labelled(self) -> tuple[np.ndarray, np.ndarray]:
-        """Ids and labels of the items that are labelled, in the order of the list."""
-        ranks = self._book.labels.ranks
-        return self.pool.ids_at(ranks), self.pool.label_space.names(self._codes_of(ranks))
+    def _pending(self) -> Units:
+        return self._items.pending
 
     @property
-    def skipped(self) -> np.ndarray:
-        """Ids of the items set aside, in the order of the list."""
-        return self.pool.ids_at(self._book.skipped)
+    def _skipped(self) -> Units:
+        return self._items.skipped
 
-    def _ranks_of(self, ids: np.ndarray) -> Int[np.ndarray, " n"]:
+    @property
+    def _labelled(self) -> Units:
+        return self._items.labels.ranks
+
+    def _find(self, ids: ArrayLike) -> Units:
+        ids = np.atleast_1d(values_of(ids))
         ranks = self.pool.ranks_of(ids)
         if ranks is None:
             ranks = np.array([self._ranks.get(name, 0) for name in self.pool.names_of(ids)], np.int64)
-        unasked = np.flatnonzero(~self._book.is_taken(ranks))
+        unasked = np.flatnonzero(self._items.unseen(ranks))
         if len(unasked):
             raise UnknownIdError(
                 f"Item {show(ids[unasked[0]])} was not asked for; a ranked list takes labels of items that it drew at "
@@ -109,20 +91,32 @@ class RankedCampaign(TakesTurns):
             )
         return ranks
 
-    def _codes_of(self, ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-        """Return the codes of labels, -1 where there is none."""
-        return np.array([self._codes.get(rank, -1) for rank in ranks.tolist()], np.int64)
+    def _ids_of(self, units: Units) -> np.ndarray:
+        return self.pool.ids_at(units)
 
-    def _learn(self, ranks: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
-        self._codes.update(zip(ranks.tolist(), codes.tolist(), strict=True))
-        self._book.tell(ranks, codes == self.pool.positive)
+    def _codes_of(self, units: Units) -> Codes:
+        return np.array([self._codes.get(rank, -1) for rank in units.tolist()], np.int64)
+
+    def _take_labels(self, units: Units, codes: Codes, right: Mapping[int, int]) -> None:
+        self._codes.update(zip(units.tolist(), codes.tolist(), strict=True))
+        self._items.tell(units, codes == self.pool.positive)
+
+    def _set_aside(self, units: Units) -> None:
+        self._items.skip(units)
+
+    def _put_back(self, units: Units) -> None:
+        self._items.put_back(units)
+
+    def _decide(self, kind: str, units: Units, codes: Codes) -> None:
+        self._write(kind, self._labelling(units, codes))
+        self._put_right(units, codes)
 
     def _put_right(self, ranks: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         self._codes.update(zip(ranks.tolist(), codes.tolist(), strict=True))
-        self._book.correct(ranks, codes == self.pool.positive)
+        self._items.correct(ranks, codes == self.pool.positive)
 
     def _hand_out(self, ids: np.ndarray, ranks: Int[np.ndarray, " n"]) -> None:
-        self._book.hand_out(ranks)
+        self._items.hand_out(ranks)
         if self.pool.id_at is not None:
             new = dict(zip(ids.tolist(), ranks.tolist(), strict=True))
             if len(new) < len(ids) or any(self._ranks.get(name, rank) != rank for name, rank in new.items()):
@@ -141,81 +135,42 @@ class RankedCampaign(TakesTurns):
         for run in runs_of(events, ("tell",)):
             if len(run) == 1 or not self._follow_tells(run):
                 for event in run:
-                    self._follow_one(event)
-
-    def _follow_one(self, event: Event) -> None:
-        record, follow = self._record, getattr(self, f"_follow_{event.kind}", None)
-        if follow is None:
-            raise JournalError(
-                f"Entry {event.sequence} of {record} is of the unknown kind {event.kind!r}; "
-                "a newer release may have written it; upgrade bayes_assess to open it."
-            )
-        with readable(event, record):
-            followed = follow(event.payload)
-        if not followed:
-            raise JournalError(
-                f"{record[0].upper()}{record[1:]} contradicts itself in entry {event.sequence}; it was changed by hand "
-                "or by another release. Go back to an older copy, or start a new one."
-            )
+                    self._follow_one(event, self._record, {})
 
     def _follow_tells(self, events: Sequence[Event]) -> bool:
         """Learn labels told one by one together; tell whether they could be, and change nothing if not."""
         entry = {name: [value for event in events for value in event.payload[name]] for name in ("ids", "labels")}
         try:
-            ranks, codes = self._recorded(entry)
+            ranks, codes = self._find(entry["ids"]), self._codes_in(entry)
         except (BayesAssessError, LookupError, TypeError, ValueError):  # found again, and named, one by one
             return False
         if len(np.unique(ranks)) < len(ranks) or (self._codes_of(ranks) >= 0).any():
             return False
         start = 0
         while start < len(ranks):  # the plan is refined at the label that it had lacked, not later
-            end = start + max(self._book.n_wanted, 1)
-            self._learn(ranks[start:end], codes[start:end])
+            end = start + max(self._items.n_wanted, 1)
+            self._take_labels(ranks[start:end], codes[start:end], {})
             start = end
         return True
 
-    def _follow_ask(self, entry: Mapping[str, Any]) -> bool:
+    def _units_in(self, event: Event) -> Units:
+        if event.kind == "ask":
+            return np.asarray(event.payload["ranks"], np.int64)
+        if event.kind == "note":  # which may be on any item
+            return np.zeros(0, np.int64)
+        return self._find(event.payload["ids"])
+
+    def _follow_ask(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Hand out items; tell whether the design wanted them."""
-        ranks = np.asarray(entry["ranks"], np.int64)
-        if self._book.is_taken(ranks).any():
+        if not self._items.unseen(units).all():
             return False
-        lacking = self._book.lacking
-        self._hand_out(self.pool.ids_at(ranks), ranks)
-        return bool((self._book.lacking <= lacking).all())
+        lacking = self._items.lacking
+        self._hand_out(self.pool.ids_at(units), units)
+        return bool((self._items.lacking <= lacking).all())
 
-    def _follow_tell(self, entry: Mapping[str, Any]) -> bool:
-        """Learn labels; tell whether there were none."""
-        ranks, codes = self._recorded(entry)
-        if len(np.unique(ranks)) < len(ranks) or (self._codes_of(ranks) >= 0).any():
-            return False
-        self._learn(ranks, codes)
-        return True
-
-    def _follow_correct(self, entry: Mapping[str, Any]) -> bool:
+    def _follow_correct(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Put labels right; tell whether there were any."""
-        ranks, codes = self._recorded(entry)
-        if (self._codes_of(ranks) < 0).any():
+        if (self._codes_of(units) < 0).any():
             return False
-        self._put_right(ranks, codes)
+        self._put_right(units, self._codes_in(entry))
         return True
-
-    def _follow_skip(self, entry: Mapping[str, Any]) -> bool:
-        """Set items aside; tell whether they could be."""
-        ranks = self._ranks_of(values_of(entry["ids"]))
-        if (self._codes_of(ranks) >= 0).any() or np.isin(ranks, self._book.skipped).any():
-            return False
-        self._book.skip(ranks)
-        return True
-
-    def _follow_release(self, entry: Mapping[str, Any]) -> bool:
-        """Let items be drawn again; tell whether they had no label."""
-        ranks = self._ranks_of(values_of(entry["ids"]))
-        self._book.put_back(ranks)
-        return bool((self._codes_of(ranks) < 0).all())
-
-    def _follow_note(self, entry: Mapping[str, Any]) -> bool:
-        """Change nothing: notes stand beside labels."""
-        return True
-
-    def _recorded(self, entry: Mapping[str, Any]) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
-        return self._ranks_of(values_of(entry["ids"])), self.pool.label_space.codes(entry["labels"])

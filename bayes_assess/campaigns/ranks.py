@@ -50,6 +50,16 @@ class RankBook:
         return RankedLabels(self._ranks, self._positive, self.n_items)
 
     @property
+    def n_labelled(self) -> int:
+        """Labels told so far."""
+        return len(self._ranks)
+
+    @property
+    def n_skipped(self) -> int:
+        """Ranks set aside."""
+        return len(self._skipped)
+
+    @property
     def n_pending(self) -> int:
         """Ranks handed out and not labelled yet."""
         return len(self._taken) - len(self._ranks) - len(self._skipped)
@@ -126,9 +136,13 @@ class RankBook:
         self._taken = np.setdiff1d(self._taken, ranks, assume_unique=True)
         self._skipped = np.setdiff1d(self._skipped, ranks, assume_unique=True)
 
-    def is_taken(self, ranks: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
-        """Whether ranks have been handed out."""
-        return np.isin(ranks, self._taken)
+    def unseen(self, ranks: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Whether ranks have not been handed out."""
+        return ~np.isin(ranks, self._taken)
+
+    def is_skipped(self, ranks: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Whether ranks were set aside."""
+        return np.isin(ranks, self._skipped)
 
     def codes(self, ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return 1 for positive ranks, 0 for negative ones, and -1 for those without a label."""

@@ -22,8 +22,7 @@ from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.progress import progress as in_steps
 from bayes_assess._tools.seeds import checked_seed
-from bayes_assess._tools.shapes import Array, Int
-from bayes_assess.acquisition.asked_deviations import AskedDeviations
+from bayes_assess._tools.shapes import Array, ArrayLike, Int
 from bayes_assess.campaigns.asked import check_question
 from bayes_assess.campaigns.multilabel_campaigns import LabelledPool, run_multilabel
 from bayes_assess.campaigns.numeric_campaigns import estimated_numbers
@@ -32,7 +31,7 @@ from bayes_assess.campaigns.ranked_campaigns import run_ranked
 from bayes_assess.campaigns.study import Campaigns as Campaigns
 from bayes_assess.campaigns.study import Study as Study
 from bayes_assess.designs import Design, State, check_campaign, find_design
-from bayes_assess.designs.ranked import RankedDesign, find_curve_design
+from bayes_assess.designs.ranked import find_curve_design
 from bayes_assess.designs.step import (
     ENDLESS,
     RandomRounds,
@@ -45,7 +44,7 @@ from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
-from bayes_assess.questions import PrecisionCurve, Question, Setting
+from bayes_assess.questions import Question, Setting
 from bayes_assess.questions._scoring import proposal_divergence
 from bayes_assess.questions.metric import cells_table
 from bayes_assess.questions.precision_curve import RankedRecord
@@ -60,7 +59,7 @@ _MOST_COUNTS = 2_000_000_000  # 8 GB
 
 def simulate(
     pool: Pool,
-    labels: Any,
+    labels: ArrayLike,
     question: Question,
     *,
     designs: Iterable[str | Design] | Mapping[str, Any] | None = None,
@@ -156,7 +155,7 @@ def simulate(
     with in_steps("campaigns", len(plans) * int(repeats), wanted=progress) as advance:
         for name, plan in plans.items():
             twin = next((other for other in campaigns if plan.chooses_as(plans[other])), None)
-            if isinstance(plan.design, RankedDesign):
+            if plan.design.of_ranks:
                 found = _run_ranked(plan, pool, question, codes, looks, int(repeats), seed, level, advance)
                 campaigns[name] = Campaigns(found, plan.setting.prior, plan.setting.cells, plan.full)
             elif question.multilabel:
@@ -187,7 +186,7 @@ class _Plan:
     @property
     def counts(self) -> Int[np.ndarray, "K O"]:
         """Items that campaigns draw from, by outcome."""
-        if isinstance(self.setting.reward, AskedDeviations):  # which knows of labels only that there are any
+        if self.setting.reward.asked_only:  # which knows of labels only that there are any
             return np.stack([self.setting.cells.sizes, 0 * self.setting.cells.sizes], axis=-1)
         return self.full
 
@@ -217,12 +216,12 @@ def _plans(designs, question, pool, codes, prior, prior_strength, seed, oracle) 
     plans, cut = {}, {}
     for name, plan in designs.items():
         design, own_prior = plan if isinstance(plan, tuple) else (plan, prior)
-        if isinstance(question, PrecisionCurve):
+        if question.of_ranks:
             design = find_curve_design(design)
         else:
             design = find_design(design, question.n_sought, question.designs)
             check_campaign(design, oracle)
-        strata = None if isinstance(design, RankedDesign) else design.strata_of(pool)
+        strata = design.strata_of(pool)
         cells, full = cut.get(strata, (None, None))
         setting = question.setting(pool, seed, strata, own_prior, prior_strength, cells=cells)
         if oracle == "stochastic":

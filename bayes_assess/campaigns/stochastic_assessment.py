@@ -11,7 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import is_whole, missing_mask, show, values_of
 from bayes_assess._tools.engine import eager
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.annotators import UNNAMED, annotator_names
 from bayes_assess.campaigns.assessment import Assessment
@@ -19,6 +19,7 @@ from bayes_assess.campaigns.drawn_labels import AnswersBy, DrawBook, said_of_lab
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.queries import Queries
+from bayes_assess.campaigns.session import Units
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import Design, Draw, State, settle_batch, update_batch
 from bayes_assess.errors import BudgetError, JournalError, LabelError
@@ -178,7 +179,7 @@ class StochasticAssessment(Assessment):
         self._learn_draws(items, codes, names)
 
     @in_turn
-    def correct(self, ids: Any, labels: Any, *, annotator: str | None = None) -> int:
+    def correct(self, ids: ArrayLike, labels: ArrayLike, *, annotator: str | None = None) -> int:
         """Put labels right that were told wrong by whomever, of items that have one label; see `Assessment.correct`.
 
         Raises
@@ -203,7 +204,9 @@ class StochasticAssessment(Assessment):
         """Refuse: labels of an item may differ."""
         raise self._may_differ()
 
-    def resolve(self, ids: Any = None, labels: Any = None, *, rule: str | None = None) -> NoReturn:
+    def resolve(
+        self, ids: ArrayLike | None = None, labels: ArrayLike | None = None, *, rule: str | None = None
+    ) -> NoReturn:
         """Refuse: labels of an item may differ."""
         raise self._may_differ()
 
@@ -221,8 +224,8 @@ class StochasticAssessment(Assessment):
             "is nothing to decide on."
         )
 
-    def _unlabelled(self, ids: Any, done: str) -> np.ndarray:
-        items = np.unique(self.pool.positions(ids))
+    def _unlabelled(self, ids: ArrayLike, done: str) -> np.ndarray:
+        items = np.unique(self._find(ids))
         return items if done == "released" else super()._unlabelled(ids, done)
 
     def _take_snapshot(self) -> None:
@@ -237,38 +240,38 @@ class StochasticAssessment(Assessment):
     def _followed_at_once(self) -> tuple[str, ...]:
         return ()
 
-    def _follow_ask(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        cells = self._items.cells_of(items)
+    def _follow_ask(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+        cells = self._items.cells_of(units)
         draws = Draw(**{field: np.asarray(entry[field], np.float64) for field in Draw._fields})
         state = self.design.restore(self._state, entry)
         pending = np.asarray(state.pending) + np.bincount(cells, minlength=self.cells.n_cells)
-        self._hand_out(items, cells, draws, replace(state, pending=pending))
-        return not self._items.skipped[items].any()
+        self._hand_out(units, cells, draws, replace(state, pending=pending))
+        return not self._items.skipped[units].any()
 
-    def _follow_tell(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
+    def _follow_tell(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         codes = self.pool.label_codes(entry["labels"])
-        if any(n > self._items.n_out(item) for item, n in Counter(items.tolist()).items()):
+        if any(n > self._items.n_out(item) for item, n in Counter(units.tolist()).items()):
             return False
-        first = {item: self._items.n_told(item) == 0 for item in items.tolist()}
-        now = [right.get(i, code) if first[i] else code for i, code in zip(items.tolist(), codes.tolist(), strict=True)]
-        names = np.array(entry.get("annotators", [UNNAMED] * len(items)), object)
-        self._learn_draws(items, np.array(now, np.int64), names)
+        first = {item: self._items.n_told(item) == 0 for item in units.tolist()}
+        now = [right.get(i, code) if first[i] else code for i, code in zip(units.tolist(), codes.tolist(), strict=True)]
+        names = np.array(entry.get("annotators", [UNNAMED] * len(units)), object)
+        self._learn_draws(units, np.array(now, np.int64), names)
         return True
 
-    def _follow_skip(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        followed = bool((self._items.label[items] < 0).all())
-        self._set_aside(items)
+    def _follow_skip(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+        followed = bool((self._items.label[units] < 0).all())
+        self._set_aside(units)
         return followed
 
-    def _follow_release(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        self._put_back(items)
+    def _follow_release(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+        self._put_back(units)
         return True
 
-    def _follow_correct(self, items: Int[np.ndarray, " n"], entry: Mapping[str, Any], name: str, right: Any) -> bool:
-        return all(self._items.n_told(item) == 1 for item in items.tolist())
+    def _follow_correct(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+        return all(self._items.n_told(item) == 1 for item in units.tolist())
 
-    def _decide(self, kind: str, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
-        payload = self._labelling(items, codes)
+    def _decide(self, kind: str, units: Units, codes: Int[np.ndarray, " n"]) -> None:
+        payload = self._labelling(units, codes)
         self._become(self._decided(kind, payload), kind, payload)
 
     def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw, state: State) -> None:
@@ -285,13 +288,13 @@ class StochasticAssessment(Assessment):
         if len(later.cell):
             self._state = settle_batch(self.design, self._state, later, last=False)
 
-    def _set_aside(self, items: Int[np.ndarray, " n"]) -> None:
-        self._items.set_aside(items, True)
-        self._withdraw(items)
+    def _set_aside(self, units: Units) -> None:
+        self._items.set_aside(units, True)
+        self._withdraw(units)
 
-    def _put_back(self, items: Int[np.ndarray, " n"]) -> None:
-        self._items.set_aside(items, False)
-        self._withdraw(items)
+    def _put_back(self, units: Units) -> None:
+        self._items.set_aside(units, False)
+        self._withdraw(units)
 
     def _withdraw(self, items: Int[np.ndarray, " n"]) -> None:
         gone = self._items.withdraw(items)

@@ -1,29 +1,22 @@
 """The command line: ``bayes-assess start``, ``ask``, ``tell``, ``correct``, ``skip`` and so on.
 
-Exit codes: 0, done; 2, something in the call or in a file is wrong, as one line on standard error says; 130, ended by
-Ctrl-C; 1, anything unforeseen.
-
 Everything heavy is imported inside the commands, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from bayes_assess import __version__
 from bayes_assess._tools.progress import progress
-from bayes_assess._tools.suggestions import did_you_mean, near_names
 from bayes_assess.cli import answers, labels
 from bayes_assess.cli.asked import Asked
 from bayes_assess.cli.designs import parse_design
 from bayes_assess.cli.echo import echo
 from bayes_assess.cli.epilogs import CHOICES, example
-from bayes_assess.cli.interrupt import INTERRUPTED
+from bayes_assess.cli.group import app
 from bayes_assess.cli.label import Open, Port
 from bayes_assess.cli.label import label as label_command
 from bayes_assess.cli.live import let_go
@@ -49,79 +42,10 @@ from bayes_assess.cli.options import (
     shown_columns,
     taking,
 )
-from bayes_assess.errors import BayesAssessError, BudgetError, OutputError
+from bayes_assess.errors import BudgetError, OutputError
 
 if TYPE_CHECKING:
     from bayes_assess.campaigns.assessment import Assessment
-
-_CHOICE = re.compile(r"'([^']*)' is not one of (.*)", re.DOTALL)
-FAILED = 2  # as for Typer's own complaints about options
-
-
-class _Commands(TyperGroup):
-    """Turns errors that the user can mend into one line on standard error, and Ctrl-C into an exit code."""
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:  # the reader of a pipe left; Typer knows what to do
-            raise
-        except KeyboardInterrupt:
-            raise typer.Exit(INTERRUPTED) from None
-        except typer.BadParameter as error:  # which Typer shows
-            found = _CHOICE.search(error.message)
-            if found:
-                choices = re.findall(r"'([^']*)'", found[2])
-                error.message += did_you_mean(found[1], choices) or _as_measure(found[1], choices)
-            raise
-        except BayesAssessError as error:
-            message = str(error)
-        except OSError as error:
-            place = f": {error.filename}" if error.filename else ""
-            message = f"{error.strerror or error}{place}"
-        echo(f"Error: {' '.join(message.split())}", err=True)
-        raise typer.Exit(FAILED)
-
-
-def _as_measure(name: str, questions: list[str]) -> str:
-    """Say how to ask for a measure, where its name was given for that of a question."""
-    if "metric" not in questions:
-        return ""
-    from bayes_assess.measures import MEASURES
-
-    near = near_names(name, MEASURES, end="_score")
-    return f" Did you mean --question metric --measure {near[0]}?" if near else ""
-
-
-app = typer.Typer(
-    cls=_Commands,
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=example(
-        "bayes-assess start predictions.csv --question least-accurate --out run.db",
-        "bayes-assess ask run.db -n 20 -o to_label.csv",
-        "bayes-assess tell run.db to_label.csv    (once its labels are filled in)",
-        "bayes-assess status run.db",
-    )
-    + "\n\nExit codes: 0 done; 2 something in the call or in a file is wrong, as the message says; 130 ended by "
-    "Ctrl-C; 1 unforeseen.",
-)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        echo(f"bayes-assess {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
-) -> None:
-    """How good is a classifier, and where does it fail? Bayesian answers from as few labels as possible."""
 
 
 @app.command(

@@ -80,7 +80,7 @@ def runner(run: Path, assessment: Any) -> Callable[[list[str], str], dict[str, A
 
     def run_command(words: list[str], folder: str) -> dict[str, Any]:
         global _session
-        from bayes_assess.cli.app import app
+        from bayes_assess.cli.group import app
 
         out, err, code = io.StringIO(), io.StringIO(), 0
         before = os.getcwd()

@@ -12,7 +12,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess.campaigns.exchange.tasks import Answers
 from bayes_assess.cli.echo import echo
 from bayes_assess.errors import LabelError, QuestionError
-from bayes_assess.measures import Measure, combine, positive_code
+from bayes_assess.measures import combine, positive_code
 from bayes_assess.questions import Calibration, LeastCalibrated, Metric, TwoSystems
 from bayes_assess.results import CurveResult
 
@@ -91,7 +91,7 @@ def _positive(assessment: Assessment) -> str:
     pool, question = assessment.pool, assessment.question
     if not isinstance(question, Metric) or pool.multilabel or pool.numeric:
         return ""
-    binary = any(one.binary if isinstance(one, Measure) else True for one in combine(question.measure))
+    binary = any(one.binary or one.is_curve for one in combine(question.measure))
     code = positive_code(pool, question.positive)
     return f"; the positive class is {pool.classes[code]}" if binary and code is not None else ""
 

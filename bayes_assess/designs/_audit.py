@@ -20,7 +20,6 @@ from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.betting import Betting
 from bayes_assess.estimators.ratio_losses import area_from_ratios, ratio_losses
-from bayes_assess.measures import RankingTable
 
 _MORE = 5.0  # random items for every uniform one, at most
 _MOST_RANDOM = 0.3  # of all items
@@ -133,7 +132,7 @@ def design_intervals(
         found = np.where(ratios.sign[:, None] < 0, -found[..., ::-1], found)
         for output in np.unique(ratios.outputs):
             own = found[:, ratios.outputs == output]
-            of_order = isinstance(measure.table, RankingTable)
+            of_order = measure.table.is_ranking
             ends[:, output] = area_from_ratios(own[:, 0], own[:, 1]) if of_order else own.sum(1)
     return ends
 

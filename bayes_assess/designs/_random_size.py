@@ -18,7 +18,6 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float
-from bayes_assess.acquisition.asked_deviations import AskedDeviations
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._rounds import Rounds
 from bayes_assess.designs._weighted import WeightedDesign, WeightedState, check_interval
@@ -65,7 +64,7 @@ class RandomSize(WeightedDesign):
         self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
     ) -> WeightedState:
         """Start a campaign; see `WeightedDesign.init`."""
-        if self.random_size and isinstance(reward, AskedDeviations):
+        if self.random_size and reward.asked_only:
             raise DesignError("Batches of random size are of labels that are classes; leave out size='random'.")
         if self.random_size and reward.stochastic:
             raise DesignError(

@@ -52,6 +52,8 @@ class Promise(NamedTuple):
 class Band(Protocol):
     """Bounds of a precision curve at all ranks; an `Envelope`, or what another design knows."""
 
+    by_windows: ClassVar[bool]  # whether bounds are of windows, whose shares of positives fall
+
     @property
     def ranks(self) -> Int[np.ndarray, " k"]:
         """Ranks that the bounds come from, increasing."""
@@ -102,12 +104,17 @@ class RankedDesign(ABC):
     """The interface of designs for ranked lists: frozen dataclasses whose fields are their options."""
 
     name: ClassVar[str]
+    of_ranks: ClassVar[bool] = True
     weighs: ClassVar[bool] = False  # as of `Design`
 
     @property
     def random_size(self) -> bool:
         """Whether a batch has the asked-for size only on average: never."""
         return False
+
+    def strata_of(self, pool: Any) -> None:
+        """Return what a pool is cut by: nothing."""
+        return None
 
     def start(self, promise: Promise, n_items: int) -> SamplingPlan:
         """Return the first plan: the head of the list whole, and a sample of the rest.

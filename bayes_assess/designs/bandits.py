@@ -17,7 +17,6 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.arms import best_arms, top_two
 from bayes_assess.acquisition.extreme_draws import extreme_arms, grid_cdf, update_grid_cdf
-from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy
 from bayes_assess.designs._arms import ArmDesign, CellState
 from bayes_assess.errors import DesignError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
@@ -50,13 +49,13 @@ class _PosteriorSampling(ArmDesign):
                 belief = part.update_at_mean(state.pending)
             theta = _draw(key_draw, part, state.playable)
             return best_arms(key_tie, state.reward(theta, belief, state.weight), available, m)
-        greatest = isinstance(state.reward, HighAccuracy)
+        greatest = state.reward.sign > 0
         return extreme_arms(key, state.memory, *marginals, available, m, greatest=greatest)
 
     def init_memory(self, state: CellState) -> Float[Array, "T K"] | tuple[()]:
         """Posterior CDFs on a grid, where they serve and pay."""
         marginals = beta_marginals(state.prior)
-        if marginals is None or not isinstance(state.reward, LowAccuracy | HighAccuracy):
+        if marginals is None or not state.reward.sign:
             return ()
         a, b = marginals
         pays = (

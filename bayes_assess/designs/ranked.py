@@ -206,6 +206,7 @@ class WindowBand:
     ranks: Int[np.ndarray, " k"]
     fewest: Float[np.ndarray, " k"]
     most: Float[np.ndarray, " k"]
+    by_windows: ClassVar[bool] = True
 
     @property
     def break_points(self) -> Int[np.ndarray, " k"]:

@@ -26,7 +26,6 @@ from bayes_assess.estimators import betting
 from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
-from bayes_assess.measures import PRCurveTable
 from bayes_assess.models.calibration_curve import Coordinates, drawn, start
 from bayes_assess.models.group_effects import with_group_effects
 from bayes_assess.pool.cells import Cells
@@ -345,51 +344,53 @@ def gains(state: BeliefState) -> Float[Array, " K"]:
         return _gains_by(state.other, state)
     few, counts = state.belief.deciding, state.belief.counts
     believed = state.probabilities()
-    influence, extra = _influence(state, believed)
+    directions, behind = _directions(state, believed)
+    influence, extra = _influence(state, believed, directions)
     told = few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending
-    return expected_reduction(*told, influence, extra, _behind(state, believed))
+    return expected_reduction(*told, influence, extra, behind)
 
 
 def _gains_by(other: OtherLabels, state: BeliefState) -> Float[Array, " K"]:
     """Compute the same from draws, as if pending items came back at the mean."""
-    directions = _directions(state, xp.tensordot(engine.softmax(other.log_weight), other.pi, 1))
+    directions, _ = _directions(state, xp.tensordot(engine.softmax(other.log_weight), other.pi, 1))
     log_weight = other.log_weight + other.tilt @ state.pending.astype(xp.float64)
     left = xp.maximum(state.unlabelled - state.pending, 0)
     return drawn_reduction(other.pi, log_weight, left, directions)
 
 
-def _directions(state: BeliefState, believed: Float[Array, "K O"]) -> Float[Array, "K O J"]:
-    """Compute by how much an item of every cell with every outcome raises every output, at the plug-in."""
+def _directions(
+    state: BeliefState, believed: Float[Array, "K O"]
+) -> tuple[Float[Array, "K O J"], Float[Array, " J"] | None]:
+    """Compute by how much an item of every cell with every outcome raises every output, at the plug-in.
+
+    Where the best output is sought, that is its lead over every other, and by how much these are behind is returned,
+    too.
+    """
     measure = state.measure
     risk = measure.risk(state.masses(believed))
     table: Any = measure.table
-    every = {"every": -(-len(table.thresholds) // _MOST_THRESHOLDS)} if isinstance(table, PRCurveTable) else {}
+    every = {"every": -(-len(table.thresholds) // _MOST_THRESHOLDS)} if table.is_curve else {}
     found = xp.asarray(table.directions(risk, **every))
-    if measure.sought is not None:  # the best one less every other
-        best, _ = measure.sought.behind(table.value(risk))
+    behind = None
+    if measure.sought is not None:
+        best, behind = measure.sought.behind(table.value(risk))
         found = measure.sought.sign * (found[..., best][..., None] - found)
-    return found[measure.attribute] / measure.size.sum()
-
-
-def _behind(state: BeliefState, believed: Float[Array, "K O"]) -> Float[Array, " J"] | None:
-    """Return by how much every output is behind the best one, where that is sought."""
-    measure = state.measure
-    if measure.sought is None:
-        return None
-    return measure.sought.behind(measure.table.value(measure.risk(state.masses(believed))))[1]
+    return found[measure.attribute] / measure.size.sum(), behind
 
 
 def _at_stake(state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"], Float[Array, "K J"]]:
     """Return the believed share of events, the items that may be drawn, and the variance of what each label adds."""
     believed = state.probabilities()
     events = xp.take_along_axis(state.masses(believed), state.event[:, None], axis=1).sum()
-    directions = _directions(state, believed)
+    directions, _ = _directions(state, believed)
     mean = (believed[:, :, None] * directions).sum(1)
     variance = (believed[:, :, None] * (directions - mean[:, None]) ** 2).sum(1)
     return events, state.remaining, variance
 
 
-def _influence(state: BeliefState, believed: Float[Array, "K O"]) -> tuple[Float[Array, "K J"], Float[Array, "K J"]]:
+def _influence(
+    state: BeliefState, believed: Float[Array, "K O"], directions: Float[Array, "K O J"]
+) -> tuple[Float[Array, "K J"], Float[Array, "K J"]]:
     """Compute what outcomes say of the outputs, at the plug-in.
 
     Returns
@@ -402,7 +403,6 @@ def _influence(state: BeliefState, believed: Float[Array, "K O"]) -> tuple[Float
     """
     measure = state.measure
     errors = state.errors.mean.astype(xp.float64)
-    directions = _directions(state, believed)
     wrong = errors[state.row]
     at_event = xp.take_along_axis(directions, state.event[:, None, None], axis=1)[:, 0]
     otherwise = (wrong[:, :, None] * directions).sum(1)

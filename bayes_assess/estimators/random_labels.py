@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import special
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools import engine
+from bayes_assess._tools.axes import x64
+from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess.acquisition.cell_measure import CellMeasure
 
 _ROUNDING = 1e-9  # of a number of labels that is whole
 
@@ -83,3 +88,34 @@ def labels_of_variance(
     n = np.maximum(z**2 * v / (w / 2) ** 2, z**2 * (1 - w) / w)
     n = n * m / np.maximum(n + m - 1, np.finfo(float).tiny)
     return np.where(known, np.minimum(np.ceil(n - _ROUNDING * n), m), m).astype(np.int64)
+
+
+@x64
+def item_variance(measure: CellMeasure, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " k"]:
+    """Compute the variance of one random item's influence on a measure, by the delta method.
+
+    Parameters
+    ----------
+    measure : CellMeasure
+    full : (K, C) integers
+        Items of every cell by label.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> from bayes_assess.acquisition.cell_measure import measure_on_cells
+    >>> cells = ba.cells(ba.Pool(predictions=[0, 0, 1, 1]))
+    >>> item_variance(measure_on_cells("accuracy", cells), np.array([[1, 1], [0, 2]])).round(4)  # p (1 - p)
+    array([0.1875])
+    """
+    share = full / full.sum()
+    items = np.zeros((measure.n_attributes, measure.n_outcomes))
+    np.add.at(items, np.asarray(measure.attribute), share)
+    directions = np.asarray(_directions(measure.table, items))
+    mean = np.einsum("ac,ack->k", items, directions)
+    return np.einsum("ac,ack->k", items, (directions - mean) ** 2)
+
+
+@engine.jit
+def _directions(table: Any, items: Float[Array, "A C"]) -> Float[Array, "A C k"]:
+    return table.directions(table.mean(items))

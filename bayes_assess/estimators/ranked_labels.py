@@ -134,10 +134,10 @@ class RankedLabels:
 
         .. math:: t_i^2 = \frac{\ln(2 / \delta)}{2} \sum_{j \le i} \Big(\frac{size_j}{e_i}\Big)^2 \frac{1}{n_j},
 
-        each `hoeffding_radius`, over strata that are labelled in part. Ours: a stratum without labels adds
-        half of its share of the list; and those that lack few labels add these labels' share instead, whatever they
-        are, if the sum is less. The density that [ADA] asks for, n_j >= size_j s / e_j, gives at most the half-width
-        of s labels.
+        each Hoeffding's (JASA 58, 1963, Theorem 2), over strata that are labelled in part. Ours: a stratum without
+        labels adds half of its share of the list; and those that lack few labels add these labels' share instead,
+        whatever they are, if the sum is less. The density that [ADA] asks for, n_j >= size_j s / e_j, gives at most the
+        half-width of s labels.
 
         Parameters
         ----------

@@ -79,7 +79,7 @@ def _factor(table: LossTable) -> float | None:
     """Return b where every output is a + b R of one loss R, else None."""
     part: Any
     part, *more = table.parts
-    if more or part.size != 1 or part.averaged != 1 or not isinstance(table.losses, DenseLosses):
+    if more or part.size != 1 or part.averaged != 1 or not table.losses.is_dense:
         return None
     with engine.eager():
         values = [part.value(np.array([place])) for place in (0.0, 0.25, 1.0)]

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._loss_table import LossTable
-from bayes_assess.measures._losses import DenseLosses, losses_of
 from bayes_assess.measures._stacked import Part
 
 
@@ -95,7 +94,7 @@ def difference_table(table: LossTable, first: int, second: int) -> LossTable:
     if more or not one or part.averaged > 1:
         raise QuestionError("A comparison is of one measure with one value, such as 'f1'.")
     places = part.places[[first, second]].ravel()
-    losses = _columns(table.losses, places)
+    losses = table.losses.columns(places)
     low, high = table.ranges[first]
     return replace(
         table,
@@ -114,13 +113,3 @@ def difference_table(table: LossTable, first: int, second: int) -> LossTable:
         outputs=(f"{table.outputs[first]} less {table.outputs[second]}",),
         ranges=((low - high, high - low),),
     )
-
-
-def _columns(losses: Any, places: Int[np.ndarray, " D"]) -> Any:
-    """Keep these losses, in this order."""
-    if isinstance(losses, DenseLosses):
-        return DenseLosses(np.asarray(losses.values)[..., places])
-    kept = np.full(losses.size, -1)
-    kept[places] = np.arange(len(places))
-    index = kept[np.asarray(losses.index)]
-    return losses_of(np.maximum(index, 0), np.where(index >= 0, losses.values, 0.0), len(places))

@@ -11,11 +11,10 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show, values_of, whole
 from bayes_assess._tools.axes import in_64_bits, x64
 from bayes_assess._tools.lazy import jax, jnp
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.shapes import Array, ArrayLike, Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._measure import Measure, sizes
 from bayes_assess.measures._pool_losses import Measures, combine, exact_table_for
-from bayes_assess.measures._pr_curve import PRCurve
 from bayes_assess.pool.pool import Pool
 
 
@@ -65,22 +64,22 @@ def value_of(
     >>> value_of("r2", labels=[1.0, 2.0, 3.0], predictions=[1.0, 2.0, 2.0])
     0.5
     """
-    specs = combine(measure)
-    real = [one for one in specs if isinstance(one, Measure) and one.real]
+    specs: tuple[Any, ...] = combine(measure)
+    real = [one for one in specs if one.real]
     if real:
         result = np.concatenate([_real_value(one, labels, predictions) for one in real])
     else:
         names = _classes(labels, predictions, scores) if classes is None else classes
         pool = Pool(scores=scores, predictions=predictions, classes=names)
         result = pool_value(specs, pool, labels, positive=positive)
-    one = len(result) == 1 and not isinstance(measure, list | tuple | PRCurve)
+    one = len(result) == 1 and not (specs[0].is_curve or isinstance(measure, list | tuple))
     return float(result[0]) if one else result
 
 
 def pool_value(
     measures: Measures,
     pool: Pool,
-    labels: Any,
+    labels: ArrayLike,
     *,
     positive: Any = None,
     systems: Sequence[str] = (),
@@ -107,7 +106,7 @@ def pool_value(
         return np.asarray(table.value(table.mean(share)))
 
 
-def item_losses(measure: Measures, labels: Any, predictions: Any) -> Float[np.ndarray, "M D"]:
+def item_losses(measure: Measures, labels: ArrayLike, predictions: ArrayLike) -> Float[np.ndarray, "M D"]:
     """Compute the losses l(y, f), (M, d), of every item, for a measure of real numbers.
 
     A weighted mean of the rows estimates R; `Measure.value_at` and `Measure.jacobian_at` take it from there. Where the
@@ -124,7 +123,7 @@ def item_losses(measure: Measures, labels: Any, predictions: Any) -> Float[np.nd
     >>> item_losses("mean_squared_error", labels=[1.0, 2.0], predictions=[1.5, 2.0]).tolist()
     [[0.25], [0.0]]
     """
-    specs = [one for one in combine(measure) if isinstance(one, Measure) and one.real]
+    specs: list[Any] = [one for one in combine(measure) if one.real]
     if len(specs) != 1:
         raise QuestionError("Losses of single items are those of one measure of real numbers; classes have table_for.")
     return np.asarray(_map(specs[0], _numbers("labels", labels), _numbers("predictions", predictions)))
@@ -139,7 +138,7 @@ def _map(one: Measure, labels: Any, predictions: Any) -> Float[Array, "M D"]:
     return jax.vmap(one.loss)(jnp.asarray(labels), jnp.asarray(predictions)).astype(jnp.float64)
 
 
-def _real_value(one: Measure, labels: Any, predictions: Any) -> Float[np.ndarray, " K"]:
+def _real_value(one: Measure, labels: ArrayLike, predictions: ArrayLike) -> Float[np.ndarray, " K"]:
     y, f = _numbers("labels", labels), _numbers("predictions", predictions)
     if one.shift_invariant:
         centre = y.mean()
@@ -150,7 +149,7 @@ def _real_value(one: Measure, labels: Any, predictions: Any) -> Float[np.ndarray
     return np.asarray(one.value_at(risk))
 
 
-def _numbers(what: str, values: Any) -> Float[np.ndarray, " M"]:
+def _numbers(what: str, values: ArrayLike) -> Float[np.ndarray, " M"]:
     try:
         numbers = np.asarray(values_of(values), np.float64)
     except (TypeError, ValueError):
@@ -163,7 +162,7 @@ def _numbers(what: str, values: Any) -> Float[np.ndarray, " M"]:
     return numbers
 
 
-def _classes(labels: Any, predictions: Any, scores: Any) -> Any:
+def _classes(labels: ArrayLike, predictions: ArrayLike, scores: ArrayLike) -> Any:
     """Classes that occur, sorted; None where the pool should number them by the columns of the scores."""
     given = [whole(np.atleast_1d(values_of(some))) for some in (labels, predictions) if some is not None]
     if len({some.dtype.kind == "U" for some in given}) > 1:

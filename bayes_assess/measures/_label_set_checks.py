@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import QuestionError
 
 
@@ -21,7 +22,7 @@ def checked(predicted: Any, probabilities: Any) -> tuple[np.ndarray, np.ndarray]
     return f, p
 
 
-def indicators(what: str, values: Any) -> np.ndarray:
+def indicators(what: str, values: ArrayLike) -> np.ndarray:
     """Return indicators as an array (items, classes), or raise QuestionError."""
     array = np.asarray(values)
     if array.ndim != 2 or array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():

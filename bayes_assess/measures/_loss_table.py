@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -69,6 +69,10 @@ class LossTable:
     parts: tuple[Part, ...]
     outputs: tuple[str, ...]
     ranges: tuple[tuple[float, float], ...]
+
+    is_curve: ClassVar[bool] = False  # True of a `PRCurveTable`
+    is_of_scores: ClassVar[bool] = False  # True where attributes are levels of the score
+    is_ranking: ClassVar[bool] = False  # True of a `RankingTable`
 
     @property
     def n_attributes(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class DenseLosses:
     """Every loss of every cell."""
 
     values: Float[Array, "A C D"] | Float[np.ndarray, "A C D"]
+
+    is_dense: ClassVar[bool] = True
 
     @property
     def size(self) -> int:
@@ -68,6 +70,12 @@ class DenseLosses:
     def ends(self, jacobian: Float[Array, "K D"], weight: Float[Array, " A"]) -> Ends:
         return ends_of(self.project(jacobian), weight)
 
+    def dense(self) -> Float[np.ndarray, "A C D"]:
+        return np.asarray(self.values)
+
+    def columns(self, places: Int[np.ndarray, " d"]) -> DenseLosses:
+        return DenseLosses(self.dense()[..., places])
+
     def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
         return xp.einsum("ack,ac->k", self.project(jacobian) ** 2, mass, precision="highest")
 
@@ -80,6 +88,8 @@ class SparseLosses:
     index: Int[Array, "A C Z"] | Int[np.ndarray, "A C Z"]  # which loss
     values: Float[Array, "A C Z"] | Float[np.ndarray, "A C Z"]
     size: int  # number of losses, D
+
+    is_dense: ClassVar[bool] = False
 
     def mean(self, share: Float[Array, "*batch A C"]) -> Float[Array, "*batch D"]:
         weighted = xp.einsum("...ac,acz->...acz", share, self.values)
@@ -101,6 +111,19 @@ class SparseLosses:
 
     def ends(self, jacobian: Float[Array, "K D"], weight: Float[Array, " A"]) -> Ends:
         return engine.mapped(lambda row: ends_of(self._project_one(row)[..., None], weight)[..., 0], jacobian).T
+
+    def dense(self) -> Float[np.ndarray, "A C D"]:
+        dense = np.zeros((*self.index.shape[:2], self.size))
+        rows, columns = np.ogrid[: dense.shape[0], : dense.shape[1]]
+        for place in range(self.index.shape[-1]):  # the entries of one place are of different cells, so none is lost
+            dense[rows, columns, np.asarray(self.index)[..., place]] += np.asarray(self.values)[..., place]
+        return dense
+
+    def columns(self, places: Int[np.ndarray, " d"]) -> DenseLosses | SparseLosses:
+        kept = np.full(self.size, -1)
+        kept[places] = np.arange(len(places))
+        index = kept[np.asarray(self.index)]
+        return losses_of(np.maximum(index, 0), np.where(index >= 0, self.values, 0.0), len(places))
 
     def weighted_squares(self, jacobian: Float[Array, "K D"], mass: FloatCells) -> Float[Array, " K"]:
         return engine.mapped(lambda row: (mass * self._project_one(row) ** 2).sum(), jacobian)
@@ -141,11 +164,8 @@ def losses_of(
     index: Int[np.ndarray, "A C Z"], values: Float[np.ndarray, "A C Z"], size: int, largest: int = LARGEST_DENSE
 ) -> DenseLosses | SparseLosses:
     """Choose the dense form where it holds no more than `largest` numbers."""
-    n_attributes, n_classes, width = index.shape
+    n_attributes, n_classes, _ = index.shape
+    found = SparseLosses(index.astype(np.int32), values, size)
     if n_attributes * n_classes * size > largest:
-        return SparseLosses(index.astype(np.int32), values, size)
-    dense = np.zeros((n_attributes, n_classes, size))
-    rows, columns = np.ogrid[:n_attributes, :n_classes]
-    for place in range(width):  # the entries of one place are of different cells, so none is lost
-        dense[rows, columns, index[..., place]] += values[..., place]
-    return DenseLosses(dense)
+        return found
+    return DenseLosses(found.dense())

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -102,6 +102,7 @@ class Measure:
     made_by: tuple[str, tuple[tuple[str, Any], ...]] | None = None
     build: Callable[[int], Measure] | None = None
     ranking: Callable[..., Any] | None = None
+    is_curve: ClassVar[bool] = False  # True of a `PRCurve`
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

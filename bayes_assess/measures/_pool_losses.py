@@ -14,7 +14,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import jax
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._item_attributes import OWN, Attributes, describe, item_scores, positive_code
 from bayes_assess.measures._loss_table import LossTable
@@ -47,15 +47,15 @@ def combine(*measures: Measures) -> tuple[Measure, ...] | tuple[PRCurve]:
     >>> [one.name for one in combine("f1", [measure("recall"), "accuracy"])]
     ['f1', 'recall', 'accuracy']
     """
-    flat = [one for given in measures for one in _each(given)]
+    flat: list[Any] = [one for given in measures for one in _each(given)]
     if not flat:
         raise QuestionError("There is no measure; pass at least one.")
-    curves = [one for one in flat if isinstance(one, PRCurve)]
+    curves = [one for one in flat if one.is_curve]
     if curves:
         if len(flat) > 1:
             raise QuestionError("A precision-recall curve is measured alone; ask for other measures separately.")
         return (curves[0],)
-    plain = tuple(one for one in flat if isinstance(one, Measure))
+    plain = tuple(flat)
     if len({one.real for one in plain}) > 1:
         real = next(one.name for one in plain if one.real)
         raise QuestionError(f"Measure {real!r} is of real numbers and cannot stand with measures of classes.")
@@ -124,13 +124,13 @@ def table_for(
     ([0, 2, 1], ('accuracy (system prediction)', 'accuracy (system b)'))
     """
     _check_single(pool)
-    specs = combine(measures)
+    specs: tuple[Any, ...] = combine(measures)
     columns = [systems] if isinstance(systems, str) else list(systems)
     if average not in (None, "macro"):
         raise QuestionError(f"An average over sub-populations is 'macro'; found {average!r}.")
     if average is not None and by is None:
         raise QuestionError("A macro average is over sub-populations: name their column, by=...")
-    if isinstance(specs[0], PRCurve):
+    if specs[0].is_curve:
         if columns or by is not None:
             raise QuestionError("A precision-recall curve is that of the pool's own scores, over the whole pool.")
         scores, code = curve_scores(pool, positive)
@@ -138,7 +138,7 @@ def table_for(
     if specs[0].ranking is not None:
         return _of_ranking(specs, pool, positive, columns, by, N_LEVELS)
     code = positive_code(pool, positive)
-    fixed = [one.for_classes(pool.n_classes) for one in specs if isinstance(one, Measure)]
+    fixed = [one.for_classes(pool.n_classes) for one in specs]
     _check_fit(fixed, pool, code, columns)
     kinds = {one.score_kind: one.name for one in fixed if one.score_kind is not None}
     scores = {kind: item_scores(pool, kind, code, name) for kind, name in kinds.items()}
@@ -151,7 +151,7 @@ def exact_table_for(
 ) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
     """Return what `table_for` does, with an attribute for every score where the order of all scores matters."""
     specs = combine(measures)
-    if isinstance(specs[0], Measure) and specs[0].ranking is not None:
+    if specs[0].ranking is not None:
         columns = [systems] if isinstance(systems, str) else list(systems)
         return _of_ranking(specs, pool, positive, columns, by, None)
     return table_for(measures, pool, positive=positive, systems=systems, by=by, **more)
@@ -369,7 +369,9 @@ def _cells(one: Measure, n_classes: int, positive: int | None, predicted: Any, s
 
 
 @partial(engine.jit, static_argnums=(0, 1, 2))
-def _all_cells(loss: Any, n_classes: int, positive: int | None, predicted: Any, scores: Any) -> Float[Array, "U C D"]:
+def _all_cells(
+    loss: Any, n_classes: int, positive: int | None, predicted: Any, scores: ArrayLike
+) -> Float[Array, "U C D"]:
     labels, f = xp.arange(n_classes), xp.asarray(predicted, xp.int64)
     if positive is not None:
         labels, f = (labels == positive).astype(xp.float64), (f == positive).astype(xp.float64)

@@ -7,9 +7,9 @@ are precision_l = B_l / A_l and recall_l = B_l / P. Both are homogeneous of degr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,13 @@ class PRCurve:
     thresholds: tuple[float, ...] | None
     n: int
     name: str = "pr_curve"
+
+    is_curve: ClassVar[bool] = True
+    # What a `Measure` says of itself:
+    binary: ClassVar[bool] = False
+    real: ClassVar[bool] = False
+    made_by: ClassVar[None] = None
+    ranking: ClassVar[None] = None
 
 
 def pr_curve(thresholds: Any = None, *, n: int = 1024) -> PRCurve:
@@ -108,6 +115,14 @@ class PRCurveTable:
     thresholds: Float[Array, " L"] | Float[np.ndarray, " L"]
     n_classes: int
     positive: int
+
+    is_curve: ClassVar[bool] = True
+    is_of_scores: ClassVar[bool] = True
+    is_ranking: ClassVar[bool] = False
+
+    def for_outcomes(self, n_outcomes: int, positive: int) -> PRCurveTable:
+        """Return the table of labels that are among other classes, such as 0 and 1."""
+        return replace(self, n_classes=n_outcomes, positive=positive)
 
     @property
     def n_attributes(self) -> int:

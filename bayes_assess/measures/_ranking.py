@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import digamma
@@ -142,6 +142,8 @@ class LevelLosses:
     n_classes: int
     positive: int
 
+    is_dense: ClassVar[bool] = False
+
     @property
     def size(self) -> int:
         """Number of losses, D = 2L."""
@@ -196,6 +198,8 @@ class RankingTable(LossTable):
 
     levels: Levels
     rankings: tuple[Callable[..., Any], ...]
+    is_of_scores: ClassVar[bool] = True
+    is_ranking: ClassVar[bool] = True
 
     @x64
     def value(self, risk: Any) -> Float[Array, "*batch K"]:

@@ -43,8 +43,8 @@ class RealMeasures:
     @classmethod
     def of(cls, measures: Measures) -> RealMeasures | None:
         """Return the measures, or None if they are not of real numbers."""
-        found = combine(measures)
-        real = tuple(one for one in found if isinstance(one, Measure) and one.real)
+        found: tuple[Any, ...] = combine(measures)
+        real = tuple(one for one in found if one.real)
         return cls(real) if len(real) == len(found) else None
 
     @property

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.shapes import Array, ArrayLike, Float
 from bayes_assess.errors import QuestionError
 
 
-def as_cells(values: Any, n_attributes: int, n_classes: int) -> Float[Array, "*batch A C"]:
+def as_cells(values: ArrayLike, n_attributes: int, n_classes: int) -> Float[Array, "*batch A C"]:
     """Take a share or a mass of every cell as floats; rows = attribute, columns = label.
 
     Raises
@@ -26,7 +24,7 @@ def as_cells(values: Any, n_attributes: int, n_classes: int) -> Float[Array, "*b
     return cells
 
 
-def as_risk(values: Any, size: int) -> Float[Array, "*batch D"]:
+def as_risk(values: ArrayLike, size: int) -> Float[Array, "*batch D"]:
     """Take a risk as floats.
 
     Raises

@@ -8,13 +8,13 @@ import numpy as np
 from scipy import special
 
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.errors import PriorError
 
 _LOGIT_MARGIN = 1e-4  # logits of mean scores stay within +-9.2
 
 
-def mean_scores(score: Any, what: str = "group") -> Float[np.ndarray, "*shape"]:
+def mean_scores(score: ArrayLike, what: str = "group") -> Float[np.ndarray, "*shape"]:
     """Take mean scores as floats, if all lie in [0, 1].
 
     Examples
@@ -30,7 +30,7 @@ def mean_scores(score: Any, what: str = "group") -> Float[np.ndarray, "*shape"]:
     return score
 
 
-def binned_scores(score: Any, size: Any) -> tuple[Float[np.ndarray, "*groups B"], Int[np.ndarray, "*groups B"]]:
+def binned_scores(score: ArrayLike, size: Any) -> tuple[Float[np.ndarray, "*groups B"], Int[np.ndarray, "*groups B"]]:
     """Take mean scores and sizes of bins, (G, B) or (B,), if they fit together; a bin without items needs no score.
 
     Examples

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 
 _TAU = (0.01, 0.03, 0.08, 0.2)
 _PHI = (0.01, 0.06, 0.2)
@@ -88,7 +88,7 @@ def parts_of(values: Any, xp: Any) -> Any:
     return xp.clip(((values - values.min()) / xp.ptp(values) * PARTS).astype(int), 0, PARTS - 1)
 
 
-def spread_out(part: Any, values: Any, xp: Any) -> Any:
+def spread_out(part: Any, values: ArrayLike, xp: Any) -> Any:
     """Return the probabilities of classes, (..., C), that of a part of the range shared by its classes alike."""
     at = parts_of(values, xp)
     found = part[..., at] / (at[:, None] == at).sum(1)

@@ -34,7 +34,7 @@ from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._bases import Agreements
 from bayes_assess.models._mean_scores import logits, mean_scores
@@ -160,7 +160,7 @@ class HierarchicalAccuracy(Agreements):
         *,
         mean_score: Any = None,
         n_groups: int | None = None,
-        sizes: Any = None,
+        sizes: ArrayLike | None = None,
         covariates: Mapping[str, Any] | None = None,
     ) -> HierarchicalAccuracy:
         """Build the prior; it has no strength to choose, since that is learned.
@@ -317,7 +317,7 @@ class HierarchicalAccuracy(Agreements):
         return standard_beta(key_beta, a.astype(dtype), b.astype(dtype))
 
 
-def _numbers(what: str, values: Any, n_groups: int | None) -> Float[np.ndarray, " G"]:
+def _numbers(what: str, values: ArrayLike, n_groups: int | None) -> Float[np.ndarray, " G"]:
     column = np.asarray(values)
     if column.shape != (n_groups,):
         raise PriorError(f"{what} has shape {column.shape}; pass one number for each of {n_groups} groups.")

@@ -38,7 +38,7 @@ from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.models._bases import Agreements, floats
 from bayes_assess.models._mean_scores import binned_scores, logits
 from bayes_assess.models._numerics.beta_sampling import standard_beta
@@ -162,7 +162,7 @@ class HierarchicalCalibration(Agreements):
 
     @classmethod
     @any_engine
-    def from_prior(cls, *, score: Any, size: Any) -> HierarchicalCalibration:
+    def from_prior(cls, *, score: ArrayLike, size: Any) -> HierarchicalCalibration:
         """Build the prior; it has no strength to choose, since that is learned.
 
         Parameters
@@ -188,7 +188,7 @@ class HierarchicalCalibration(Agreements):
 
     @classmethod
     @any_engine
-    def fit(cls, logit_score: Any, agreements: Any, labels: Any) -> HierarchicalCalibration:
+    def fit(cls, logit_score: Any, agreements: Any, labels: ArrayLike) -> HierarchicalCalibration:
         """Place points and nodes for these agreements and labels, (..., K) each: the same ones for the same counts.
 
         Examples

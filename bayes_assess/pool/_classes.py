@@ -20,10 +20,11 @@ from bayes_assess._tools.arrays import (
 )
 from bayes_assess._tools.coded import CodedColumn, distinct, spelled_out
 from bayes_assess._tools.row_numbers import row_no
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
 
 
-def check_classes(classes: Any) -> np.ndarray:
+def check_classes(classes: ArrayLike) -> np.ndarray:
     """Return class names as an int64 or text array; see `Pool`."""
     names = values_of(list(classes) if isinstance(classes, range | set | dict) else classes)
     if names.ndim != 1 or not names.size:
@@ -52,7 +53,7 @@ def check_classes(classes: Any) -> np.ndarray:
 Predictions = np.ndarray | CodedColumn
 
 
-def check_predictions(predictions: Any) -> tuple[Predictions, bool]:
+def check_predictions(predictions: ArrayLike | CodedColumn) -> tuple[Predictions, bool]:
     """Return predictions as a one-dimensional int64 or text array without missing values, and if they were booleans."""
     if isinstance(predictions, CodedColumn):
         try:

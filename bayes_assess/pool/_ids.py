@@ -20,10 +20,11 @@ from bayes_assess._tools.arrays import (
     whole,
 )
 from bayes_assess._tools.row_numbers import row_no
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError, UnknownIdError
 
 
-def check_ids(ids: Any, n_items: int) -> np.ndarray | None:
+def check_ids(ids: ArrayLike, n_items: int) -> np.ndarray | None:
     """Return ids as an integer or text array, or None where they are just 0..M-1; see `Pool`."""
     array = values_of(ids)
     if array.ndim != 1 or len(array) != n_items:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayes_assess._tools.arrays import first_true, frame_of, listing, missing_mask, objects, show, to_numpy, values_of
-from bayes_assess._tools.shapes import Bool
+from bayes_assess._tools.shapes import ArrayLike, Bool
 from bayes_assess.errors import PoolError
 
 SEPARATOR = ";"
@@ -45,7 +45,7 @@ def check_label_names(classes: np.ndarray) -> np.ndarray:
     return classes
 
 
-def read_rows(values: Any, classes: np.ndarray, remedy: str) -> LabelRows:
+def read_rows(values: ArrayLike, classes: np.ndarray, remedy: str) -> LabelRows:
     """Read indicators or names of n items.
 
     Rows of numbers or booleans are indicators, one per class in the order of the classes; the columns of a frame are
@@ -77,7 +77,7 @@ def read_rows(values: Any, classes: np.ndarray, remedy: str) -> LabelRows:
     return LabelRows(indicators, known)
 
 
-def names_in(values: Any) -> np.ndarray:
+def names_in(values: ArrayLike) -> np.ndarray:
     """Return the sorted distinct names in rows of names, for classes that are not declared; 0..C-1 of indicators."""
     array = to_numpy(values)
     if array.ndim == 2 and array.dtype.kind in "biuf" and array.shape[1]:
@@ -93,13 +93,13 @@ def names_in(values: Any) -> np.ndarray:
     return np.array(sorted(names))
 
 
-def frame_columns(values: Any) -> list[Any] | None:
+def frame_columns(values: ArrayLike) -> list[Any] | None:
     """Return the column names of a frame, or None of anything else."""
     frame = frame_of(values)
     return list(frame.columns) if hasattr(frame, "columns") else None
 
 
-def _in_order(values: Any, classes: np.ndarray) -> np.ndarray:
+def _in_order(values: ArrayLike, classes: np.ndarray) -> np.ndarray:
     """Return values as an array, the columns of a frame in the order of the classes if it names them."""
     columns = {str(name): name for name in frame_columns(values) or ()}
     names = [str(name) for name in classes.tolist()]

@@ -8,12 +8,13 @@ import numpy as np
 
 from bayes_assess._tools.arrays import CHUNK, first_nested, first_true, frame_of, listing, values_of
 from bayes_assess._tools.row_numbers import row_no, score_column
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
 
 ROW_SUM_TOLERANCE = 1e-3
 
 
-def read_scores(scores: Any) -> tuple[np.ndarray, list[Any] | None]:
+def read_scores(scores: ArrayLike) -> tuple[np.ndarray, list[Any] | None]:
     """Return scores as a floating array, and the column names where they came as a frame."""
     names = None
     try:

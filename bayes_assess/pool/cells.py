@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bayes_assess._tools.arrays import CHUNK, frozen, show
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.errors import BudgetError, PartitionError
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.counting import add_up, count, mean
@@ -57,6 +57,7 @@ class Cells:
     description: str
     parts: tuple[Groups, ...]
     source: ItemSource
+    of_events: ClassVar[bool] = False  # True where a label is one event or its opposite, or all of it is believed
 
     @property
     def n_cells(self) -> int:
@@ -120,7 +121,7 @@ class Cells:
         """
         return self.source.one_of_each()
 
-    def mean(self, values: Any) -> Float[np.ndarray, "K *axes"]:
+    def mean(self, values: ArrayLike) -> Float[np.ndarray, "K *axes"]:
         """Average numbers of the items over every cell, such as scores.
 
         Parameters

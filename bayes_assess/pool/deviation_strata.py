@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bayes_assess.errors import PartitionError
 from bayes_assess.pool.groups import Cut, Partition
@@ -32,6 +33,7 @@ class DeviationStrata(Cut):
     n_strata: int
     kind: Kind
     lam: float
+    of_deviations: ClassVar[bool] = True
 
     def cut(self, pool: Pool) -> Partition:
         """Raise PartitionError: a pool alone says nothing of a measure."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from bayes_assess._tools.arrays import CHUNK, first_missing, first_nested, frozen, listing, show, values_of
 from bayes_assess._tools.coded import CodedColumn
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PartitionError
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool._cuts import check_count, check_finite, interval_names, shortfall
@@ -20,6 +21,9 @@ from bayes_assess.pool.pool import Pool
 
 class Cut(ABC):
     """What `partition` can cut a pool by, beside columns and arrays: `ScoreBins`, `Strata`, `FeatureStrata`."""
+
+    of_ranks: ClassVar[bool] = False  # True of `RankStrata`
+    of_deviations: ClassVar[bool] = False  # True of `DeviationStrata`
 
     @abstractmethod
     def cut(self, pool: Pool) -> Partition:
@@ -234,7 +238,7 @@ def cross(first: Partition, second: Partition) -> Partition:
     return Partition(frozen(codes), frozen(names), description, note=notes or None, parts=(first, second))
 
 
-def block_means(partition: Partition, values: Any, times: Times = None) -> np.ndarray:
+def block_means(partition: Partition, values: ArrayLike, times: Times = None) -> np.ndarray:
     """Average values over the items of each group, in float64.
 
     Parameters

@@ -11,6 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import frozen, listing
 from bayes_assess._tools.coded import CodedColumn
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._columns import RESERVED, GroupColumns
@@ -27,6 +28,7 @@ class Items:
     paired: bool = False  # True of a `PairPool`, whose items are pairs
     multilabel: bool = False
     in_memory: bool = True  # False where the items are rows of a table of an engine
+    rows: Any = None  # of such a table
     multiplicity: np.ndarray | None = None  # items per row of the arrays below, int64; None: a row is an item
     numeric: bool = False  # whether labels are numbers that are not rounded
     exact: Any = None  # of pools of numbers: the same items, whose labels are not rounded
@@ -184,7 +186,7 @@ class Items:
         """
         return np.repeat(self.label_space.names([0]), n)
 
-    def label_codes(self, labels: Any, ids: Any = None) -> np.ndarray:
+    def label_codes(self, labels: ArrayLike, ids: ArrayLike | None = None) -> np.ndarray:
         """Return labels as codes into ``classes``.
 
         Parameters
@@ -211,7 +213,7 @@ class Items:
         """
         return self.label_space.codes(labels, ids)
 
-    def positions(self, ids: Any) -> np.ndarray:
+    def positions(self, ids: ArrayLike) -> np.ndarray:
         """Return the row numbers of items by their ids.
 
         Parameters

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import values_of
-from bayes_assess._tools.shapes import Bool, Int
+from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess.errors import LabelError, PoolError
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR, LabelRows, UnreadableRow, read_rows
 from bayes_assess.pool.labels import LabelSpace, needed_of_every_item, where
@@ -109,7 +109,7 @@ class MultiLabelSpace(LabelSpace):
         texts = [SEPARATOR.join(map(str, self.classes[row].tolist())) or NO_LABEL for row in indicators]
         return np.array(texts, dtype=str)
 
-    def codes(self, labels: Any, ids: Any = None) -> Int[np.ndarray, " n"]:
+    def codes(self, labels: ArrayLike, ids: ArrayLike | None = None) -> Int[np.ndarray, " n"]:
         """Return labels as codes of their sets, int32.
 
         Parameters
@@ -139,7 +139,7 @@ class MultiLabelSpace(LabelSpace):
             )
         return self._codes_of(rows.indicators)
 
-    def complete_codes(self, labels: Any, n_items: int) -> Int[np.ndarray, " M"]:
+    def complete_codes(self, labels: ArrayLike, n_items: int) -> Int[np.ndarray, " M"]:
         """Return the codes of the labels of all items, in the order of the pool's rows.
 
         Raises
@@ -156,7 +156,7 @@ class MultiLabelSpace(LabelSpace):
         needed_of_every_item(~rows.known, n_items)
         return self._codes_of(rows.indicators)
 
-    def labelled_only(self, ids: Any, labels: Any) -> tuple[np.ndarray, Bool[np.ndarray, "m C"]]:
+    def labelled_only(self, ids: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, Bool[np.ndarray, "m C"]]:
         """Return ids, and the indicators of their labels, without the items that are not labelled yet.
 
         Raises
@@ -175,7 +175,7 @@ class MultiLabelSpace(LabelSpace):
         rows = self._read(labels, ids)
         return ids[rows.known], rows.indicators[rows.known]
 
-    def including(self, labels: Any) -> np.ndarray:
+    def including(self, labels: ArrayLike) -> np.ndarray:
         """Raise PoolError: the classes of a multi-label pool are declared when it is made."""
         raise PoolError("The classes of a multi-label pool are fixed; pass every class as classes=[...] to the pool.")
 

@@ -19,7 +19,7 @@ from bayes_assess._tools.arrays import (
     values_of,
     whole,
 )
-from bayes_assess._tools.shapes import Bool, Int
+from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess.errors import LabelError
 from bayes_assess.pool._classes import codes_of
 
@@ -65,7 +65,7 @@ class LabelSpace:
         """Let codes stand for what they stood for elsewhere, see `told`; False if they stand for other labels here."""
         return True
 
-    def codes(self, labels: Any, ids: Any = None) -> Int[np.ndarray, " n"]:
+    def codes(self, labels: ArrayLike, ids: ArrayLike | None = None) -> Int[np.ndarray, " n"]:
         """Return labels as codes into ``classes``, int32.
 
         Parameters
@@ -117,7 +117,7 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
         named = "..." if len(wider) > _CLASSES_SHOWN or len(wider) == len(self.classes) else listing(wider)
         return f"only these are predicted: pass every class as classes=[{named}] to the pool, and start with that"
 
-    def complete_codes(self, labels: Any, n_items: int) -> Int[np.ndarray, " M"]:
+    def complete_codes(self, labels: ArrayLike, n_items: int) -> Int[np.ndarray, " M"]:
         """Return the codes of the labels of all items, in the order of the pool's rows.
 
         Raises
@@ -134,7 +134,7 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
         needed_of_every_item(missing_mask(values), n_items)
         return self.codes(values)
 
-    def labelled_only(self, ids: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    def labelled_only(self, ids: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return ids and labels as arrays without the items that have no label: None, NaN, masked or empty text.
 
         Parameters
@@ -173,7 +173,7 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
             )
         return (ids[~missing], values_of(labels[~missing])) if missing.any() else (ids, labels)
 
-    def including(self, labels: Any) -> np.ndarray:
+    def including(self, labels: ArrayLike) -> np.ndarray:
         """Return the classes together with those that occur in labels, (C',), sorted; missing labels are passed over.
 
         Labels of another kind than the classes (numbers beside text) are left out, for `codes` to refuse.
@@ -205,7 +205,7 @@ def needed_of_every_item(missing: Bool[np.ndarray, " n"], n_items: int) -> None:
         )
 
 
-def _one_each(labels: Any) -> np.ndarray:
+def _one_each(labels: ArrayLike) -> np.ndarray:
     values = np.atleast_1d(values_of(labels))
     if values.ndim != 1:
         raise LabelError(f"Labels have shape {values.shape}; pass one label per item, (items,).")

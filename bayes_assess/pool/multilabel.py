@@ -12,7 +12,7 @@ import numpy as np
 from bayes_assess._tools.arrays import CHUNK, first_true, frozen
 from bayes_assess._tools.arrays import show as shown
 from bayes_assess._tools.row_numbers import row_no
-from bayes_assess._tools.shapes import Bool
+from bayes_assess._tools.shapes import ArrayLike, Bool
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import check_classes, score_classes
 from bayes_assess.pool._columns import check_groups, check_show
@@ -177,7 +177,7 @@ class MultiLabelPool(Pool):
         """Raise PoolError: there are no codes of single predictions."""
         self._refuse("predicted class per item", "its predictions are pool.indicators; make a pool for each system")
 
-    def with_classes(self, classes: Any) -> NoReturn:
+    def with_classes(self, classes: ArrayLike) -> NoReturn:
         """Raise PoolError: the classes of a multi-label pool are declared when it is made."""
         raise PoolError("The classes of a multi-label pool are fixed; pass every class as classes=[...] to the pool.")
 
@@ -225,7 +225,7 @@ def _check_scores(scores: np.ndarray, classes: np.ndarray) -> None:
         )
 
 
-def _read_predictions(predictions: Any, classes: np.ndarray) -> Bool[np.ndarray, "M C"]:
+def _read_predictions(predictions: ArrayLike, classes: np.ndarray) -> Bool[np.ndarray, "M C"]:
     try:
         rows = read_rows(predictions, classes, _REMEDY)
     except UnreadableRow as error:

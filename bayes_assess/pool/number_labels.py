@@ -10,7 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import first_missing, first_true, values_of
 from bayes_assess._tools.arrays import show as shown
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.errors import LabelError, PoolError
 from bayes_assess.pool.labels import LabelSpace, where
 
@@ -44,7 +44,7 @@ class NumericLabels(LabelSpace):
         """None: annotators write numbers."""
         return ()
 
-    def codes(self, labels: Any, ids: Any = None) -> Int[np.ndarray, " n"]:
+    def codes(self, labels: ArrayLike, ids: ArrayLike | None = None) -> Int[np.ndarray, " n"]:
         """Return the numbers of the steps that are nearest to labels, int32.
 
         Parameters
@@ -78,7 +78,7 @@ class NumericLabels(LabelSpace):
         """Return the codes of values, and the position of the first that is no label."""
         return nearest(values, self.lowest, self.highest, len(self.classes))
 
-    def including(self, labels: Any) -> np.ndarray:
+    def including(self, labels: ArrayLike) -> np.ndarray:
         """Return the classes: bounds say what labels can be."""
         return self.classes
 

@@ -11,7 +11,7 @@ import numpy as np
 from bayes_assess._tools.arrays import first_true, frozen, missing_mask, values_of
 from bayes_assess._tools.arrays import show as shown
 from bayes_assess._tools.row_numbers import row_no
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._columns import check_groups, check_show
 from bayes_assess.pool._ids import check_ids
@@ -163,7 +163,7 @@ class NumberPool(Pool):
         """Raise PoolError: predictions have no codes."""
         self._refuse_codes()
 
-    def with_classes(self, classes: Any) -> NoReturn:
+    def with_classes(self, classes: ArrayLike) -> NoReturn:
         """Raise PoolError: labels are numbers."""
         raise PoolError("Labels of this pool are numbers; it has no classes.")
 
@@ -194,7 +194,7 @@ def refuse_unfit(**unfit: Any) -> None:
             raise PoolError(f"Items that are labelled with numbers have no {name}; leave out bounds, or {name}.")
 
 
-def checked_numbers(values: Any, what: str, lowest: float, highest: float) -> Float[np.ndarray, " M"]:
+def checked_numbers(values: ArrayLike, what: str, lowest: float, highest: float) -> Float[np.ndarray, " M"]:
     """Return finite numbers within bounds, or raise PoolError; `what` names one of them.
 
     Examples
@@ -221,7 +221,7 @@ def checked_numbers(values: Any, what: str, lowest: float, highest: float) -> Fl
     return numbers
 
 
-def checked_spread(scores: Any, n_items: int) -> Float[np.ndarray, " M"] | None:
+def checked_spread(scores: ArrayLike, n_items: int) -> Float[np.ndarray, " M"] | None:
     """Return how far off predictions are expected to be, or raise PoolError.
 
     Examples

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from bayes_assess._tools.arrays import show as shown
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import PoolError
 from bayes_assess.pool.number_labels import NumericLabels, are_finite, as_number, nearest
@@ -99,7 +99,7 @@ class NumericPool(Pool):
         """The numbers that labels are rounded to, and their codes."""
         return NumericLabels(self.classes, True, *self.bounds)
 
-    def with_classes(self, classes: Any) -> NoReturn:
+    def with_classes(self, classes: ArrayLike) -> NoReturn:
         """Raise PoolError: bounds and step say what labels are."""
         raise PoolError("Labels of this pool are numbers within bounds; it has no other classes.")
 

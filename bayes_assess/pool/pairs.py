@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, show
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.errors import PoolError
 from bayes_assess.pool.pool import Pool
 
@@ -119,7 +119,7 @@ class PairPool(Pool):
     place: Int[np.ndarray, "C C"]
 
     @classmethod
-    def of(cls, pool: Pool, pairs: Pairs, values: Any) -> PairPool:
+    def of(cls, pool: Pool, pairs: Pairs, values: ArrayLike) -> PairPool:
         """Make the pool of pairs.
 
         Parameters

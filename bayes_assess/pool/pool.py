@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayes_assess._tools.arrays import frozen, listing
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import (
     check_classes,
@@ -124,12 +125,12 @@ class Pool(Items):
 
     def __init__(
         self,
-        scores: Any = None,
-        predictions: Any = None,
+        scores: ArrayLike | None = None,
+        predictions: ArrayLike | None = None,
         *,
         confidence: Any = None,
-        ids: Any = None,
-        classes: Any = None,
+        ids: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
         groups: Mapping[str, Any] | None = None,
         systems: Mapping[str, Any] | None = None,
         show: Mapping[str, Any] | None = None,
@@ -183,7 +184,7 @@ class Pool(Items):
         if self._index is not None:
             self._index.check_unique()
 
-    def with_classes(self, classes: Any) -> Pool:
+    def with_classes(self, classes: ArrayLike) -> Pool:
         """Return the same pool with more classes declared.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -132,6 +132,7 @@ class RankStrata(Cut):
     """
 
     n_strata: int = 128
+    of_ranks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_strata", check_count("n_strata", self.n_strata))

@@ -13,7 +13,7 @@ import numpy as np
 from bayes_assess._tools.arrays import first_missing, first_true, frozen, is_whole, listing, show, values_of
 from bayes_assess._tools.row_numbers import row_no
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.errors import PoolError, QuestionError, UnknownIdError
 from bayes_assess.pool._classes import check_classes
 from bayes_assess.pool._columns import check_show
@@ -68,6 +68,7 @@ class RankedList:
     show: Mapping[str, Any] | None = None
     label_space: LabelSpace = field(init=False)
     positive: int = field(init=False, default=1)
+    rows: Any = field(init=False, default=None)  # of a table, where the items are not in memory, see `RankedRows`
     is_ranked: ClassVar[bool] = True  # which no `Pool` is
 
     def __post_init__(self) -> None:
@@ -102,7 +103,12 @@ class RankedList:
 
     @classmethod
     def from_scores(
-        cls, scores: Any, ids: Any = None, classes: Any = (0, 1), seed: int = 0, show: Mapping[str, Any] | None = None
+        cls,
+        scores: ArrayLike,
+        ids: ArrayLike | None = None,
+        classes: ArrayLike = (0, 1),
+        seed: int = 0,
+        show: Mapping[str, Any] | None = None,
     ) -> RankedList:
         """Rank items by scores in any order, the greatest first; equal scores in an order drawn at random.
 
@@ -154,9 +160,12 @@ class RankedList:
         [1, 2, 0]
         """
         if not pool.in_memory:
-            from bayes_assess.pool.scan.ranked import RankedTable  # which imports this module
+            from bayes_assess.pool.scan.ranked import RankedRows  # which few lists need
 
-            return RankedTable.of(pool, positive, seed)
+            rows = RankedRows(pool.rows, pool.classes, positive, seed)
+            made = cls(rows.n_items, id_at=rows.ids_at, classes=pool.classes)
+            object.__setattr__(made, "rows", rows)
+            return made
         code = positive_code(pool, positive)
         if pool.margins is not None:
             scores = pool.margins if code == 1 else -pool.margins
@@ -178,13 +187,18 @@ class RankedList:
         Raises
         ------
         QuestionError
-            If the list is too long to be held item by item.
+            If the list is too long to be held item by item, or its items are those of a table.
 
         Examples
         --------
         >>> RankedList(4).as_pool().scores.tolist()
         [0.875, 0.625, 0.375, 0.125]
         """
+        if self.rows is not None:
+            raise QuestionError(
+                f"The items stay in {self.rows.place}, and designs that learn what scores mean look at all of them: "
+                "take one of the designs of ranked lists, such as 'adastrat'."
+            )
         if self.n_items > _MOST_OF_A_POOL:
             raise QuestionError(
                 f"The list has {self.n_items:,} items; designs that learn what scores mean take up to "
@@ -224,7 +238,7 @@ class RankedList:
     def _index(self) -> IdIndex | None:
         return None if self.ids is None else IdIndex(self.ids)
 
-    def ids_at(self, ranks: Any) -> np.ndarray:
+    def ids_at(self, ranks: ArrayLike) -> np.ndarray:
         """Return the ids of items by rank, 1..N.
 
         Raises
@@ -240,7 +254,7 @@ class RankedList:
             return found
         return ranks if self.ids is None else self.ids[ranks - 1]
 
-    def ranks_of(self, ids: Any) -> Int[np.ndarray, " n"] | None:
+    def ranks_of(self, ids: ArrayLike) -> Int[np.ndarray, " n"] | None:
         """Return the ranks of items by id; None where only `id_at` is known, which has no way back.
 
         Raises
@@ -259,15 +273,17 @@ class RankedList:
             raise UnknownIdError(f"There is no item {show(ranks[at])}; the items' ids are their ranks, 1 to N.")
         return ranks.astype(np.int64)
 
-    def names_of(self, ids: Any) -> list[Any]:
+    def names_of(self, ids: ArrayLike) -> list[Any]:
         """Return ids as `ids_at` returns them, as far as they have been written otherwise."""
-        return np.asarray(ids).tolist()
+        return np.asarray(ids).tolist() if self.rows is None else self.rows.names_of(ids)
 
     def shown_at(self, ranks: Int[np.ndarray, " n"]) -> dict[str, np.ndarray]:
         """Return what annotators see of items by rank."""
+        if self.rows is not None:
+            return self.rows.shown_at(ranks)
         return {name: column[ranks - 1] for name, column in (self.show or {}).items()}
 
-    def checked_ranks(self, ranks: Any) -> Int[np.ndarray, " n"]:
+    def checked_ranks(self, ranks: ArrayLike) -> Int[np.ndarray, " n"]:
         """Return ranks as an array of int64, or raise QuestionError if one lies outside 1..N."""
         values = np.atleast_1d(np.asarray(ranks))
         at = first_true((values < 1) | (values > self.n_items)) if values.dtype.kind in "iu" else 0
@@ -276,7 +292,9 @@ class RankedList:
         return values.astype(np.int64)
 
     def fingerprint(self) -> str:
-        """Return a SHA-256 of what is given of the items."""
+        """Return a SHA-256 of what is given of the items; that of the table of one."""
+        if self.rows is not None:
+            return self.rows.fingerprint()
         given = {name: getattr(self, name) for name in ("scores", "ids") if getattr(self, name) is not None}
         return digest({"length": np.array([self.n_items]), **given, "classes": self.label_space.classes})
 
@@ -301,7 +319,7 @@ def positive_code(pool: Pool, positive: Any) -> int:
     return int(pool.label_codes([positive])[0])
 
 
-def _checked_scores(scores: Any) -> Float[np.ndarray, " N"]:
+def _checked_scores(scores: ArrayLike) -> Float[np.ndarray, " N"]:
     values = _finite(scores)
     at = first_true(np.diff(values) > 0)
     if at is not None:
@@ -312,7 +330,7 @@ def _checked_scores(scores: Any) -> Float[np.ndarray, " N"]:
     return values
 
 
-def _finite(scores: Any) -> Float[np.ndarray, " N"]:
+def _finite(scores: ArrayLike) -> Float[np.ndarray, " N"]:
     values = values_of(scores)
     if values.ndim != 1 or values.dtype.kind not in "iuf":
         raise PoolError(f"Scores of a ranked list are numbers, one per item; found {show(scores)}.")

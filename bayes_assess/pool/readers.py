@@ -14,6 +14,7 @@ from bayes_assess._tools.arrow_text import dictionary_of, is_double, is_text, nu
 from bayes_assess._tools.coded import CodedColumn
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.row_numbers import Numbering, numbered_as_in_file
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._csv import read_csv
 from bayes_assess.pool._memory import check_fits
@@ -137,7 +138,7 @@ def _read_wide(
     id: str | None,
     groups: list[str],
     show: list[str],
-    classes: Any,
+    classes: ArrayLike,
     numbering: Numbering,
 ) -> dict[str, Any]:
     """Read a wide table; groups that its long form has by itself may be named, too."""
@@ -243,7 +244,7 @@ def _read(source: Any, columns: Columns, classes: Any, numbering: Numbering) -> 
     return _read_frame(frame, columns, classes)
 
 
-def _read_frame(frame: Any, columns: Columns, classes: Any) -> dict[str, Any]:
+def _read_frame(frame: Any, columns: Columns, classes: ArrayLike) -> dict[str, Any]:
     columns = resolve(frame.collect_schema().names(), columns)
     return arguments(_arrays(frame, columns), columns, classes)
 
@@ -270,7 +271,7 @@ def _array(column: Any, short: bool, named: bool) -> Any:
     return to_numpy(column)
 
 
-def _read_parquet(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
+def _read_parquet(path: Path, columns: Columns, classes: ArrayLike) -> dict[str, Any]:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:

@@ -14,7 +14,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import frozen
 from bayes_assess._tools.seeds import sequence
-from bayes_assess._tools.shapes import Float, Int, UInt
+from bayes_assess._tools.shapes import ArrayLike, Float, Int, UInt
 
 
 @runtime_checkable
@@ -25,7 +25,7 @@ class ItemSource(Protocol):
         """Return the items at these places of the cells' orders, 0 first."""
         ...
 
-    def locate(self, ids: Any) -> Int[np.ndarray, " n"]:
+    def locate(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
         """Return the items with these ids; raise `UnknownIdError` at the first that there is not."""
         ...
 
@@ -111,7 +111,7 @@ class ArraySource:
         """Return the items at these places of the cells' orders, 0 first; places beyond a cell are not checked."""
         return self.order[self.starts[cells] + ranks]
 
-    def locate(self, ids: Any) -> Int[np.ndarray, " n"]:
+    def locate(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
         """Return the items with these ids; see `Pool.positions`."""
         return self.pool.positions(ids)
 

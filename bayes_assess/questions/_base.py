@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayes_assess._tools.engine import compiled
-from bayes_assess._tools.shapes import Bool, Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.errors import QuestionError
@@ -19,7 +19,7 @@ from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.models.belief import Belief, beta_marginals
 from bayes_assess.pool.cells import Cells, label_counts
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions._setting import Setting
+from bayes_assess.questions._setting import Setting, Simulated
 
 TARGETS = ("pool", "population")
 _STUDY_DRAWS = 1000  # for the intervals of many campaigns
@@ -63,11 +63,15 @@ class Question(ABC):
     asks: ClassVar[str] = "{name}?"  # as a sentence, with words of `results._in_words`
     titled: ClassVar[str] = "{name}"  # as the title of a figure or a table
     low_is_worst: ClassVar[bool] = False
+    made_by: ClassVar[str] = ""  # what makes it, where that is not its class
     sign: ClassVar[int] = 0  # of questions about extremes: `sign` times the value is greatest there
     multilabel: ClassVar[bool] = False  # True: of items that may have several labels each
     numeric: ClassVar[bool] = False  # True: of labels that are numbers as they are told
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # of the labels that it can be answered from
+    of_ranks: ClassVar[bool] = False  # whether designs of ranked lists serve it
     of_tables: ClassVar[bool] = True  # False where items have to be in memory
+    unplannable: ClassVar[str] = ""  # why nothing can be planned for it, the end of a sentence
+    has_overall: ClassVar[bool] = False  # whether an overall value is known beside those of groups
     labels_each: ClassVar[int] = 1  # labels that an item of a cell takes: two where that is a pair
 
     @property
@@ -92,6 +96,28 @@ class Question(ABC):
     def n_sought(self) -> int:
         """Groups that are looked for at a time."""
         return 1
+
+    def is_single(self, cells: Cells) -> bool:
+        """Whether the answer is one number, or one verdict, not one for every group."""
+        return False
+
+    def random_labels(
+        self, cells: Cells, full: Int[np.ndarray, "F K O"], width: Float[np.ndarray, " F"], level: float, overall: bool
+    ) -> Float[np.ndarray, " F"] | None:
+        """Count the random labels that give an interval of a width; None where no formula has them.
+
+        Parameters
+        ----------
+        cells : Cells
+        full : (F, K, O) integers
+            Items of every cell by outcome, on several pools.
+        width : (F,) floats
+        level : float in (0, 1)
+            Of the interval.
+        overall : bool
+            Whether it is that of the overall value, where there is one.
+        """
+        return None
 
     def check_pool(self, pool: Pool) -> None:
         """Raise QuestionError if items of this pool may have several labels, and the question is of single ones.
@@ -237,7 +263,7 @@ class Question(ABC):
         """Return the outcomes of labels on the cells of a setting: `outcomes`, unless a design has others."""
         return self.outcomes(pool, items, labels)
 
-    def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, "..."]:
+    def truth(self, pool: Pool, labels: ArrayLike) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from all labels of a pool, (M,) class names.
 
         Examples
@@ -270,23 +296,23 @@ class Question(ABC):
     ) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score estimates against the answer at full labels ([ABA] "Evaluation")."""
 
-    def study_estimates(self, campaigns: Any) -> np.ndarray:
+    def study_estimates(self, campaigns: Simulated) -> np.ndarray:
         """Compute the estimates of simulated campaigns, (R, B, *answer)."""
         estimate = partial(self.estimate, campaigns.cells, campaigns.prior)
         with compiled():  # of very many counts
             return np.concatenate([estimate(counts) for counts in _blocks(campaigns)])
 
-    def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
+    def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
         """Compute the intervals of simulated campaigns, (R, B, *answer, 2)."""
         interval = partial(self.interval, campaigns.cells, campaigns.prior)
         with compiled():
             return np.concatenate([interval(counts, level) for counts in _blocks(campaigns)])
 
-    def study_design_intervals(self, campaigns: Any) -> np.ndarray | None:
+    def study_design_intervals(self, campaigns: Simulated) -> np.ndarray | None:
         """Return intervals that lean on random items alone, (R, B, *answer, 2); None where there are none."""
         return None
 
-    def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
+    def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns."""
         with compiled():
             blocks = [
@@ -362,7 +388,7 @@ class Question(ABC):
         return ends.reshape(*counts.shape[:-2], *ends.shape[1:])
 
 
-def _blocks(campaigns: Any) -> Iterator[Int[np.ndarray, "R B K O"]]:
+def _blocks(campaigns: Simulated) -> Iterator[Int[np.ndarray, "R B K O"]]:
     """Yield the counts of some campaigns at a time, so that memory holds the counts and little else."""
     counts = campaigns.counts
     closed = beta_marginals(campaigns.prior) is not None

@@ -13,6 +13,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._base import Question
+from bayes_assess.questions._setting import Simulated
 
 _CLOSE = 0.05  # a verdict's probability within 5 % of that at full labels ([ABA] Table 7)
 
@@ -21,6 +22,7 @@ class Comparison(Question):
     """What all comparisons share: masses of D below, inside and above the region of practical equivalence."""
 
     rope: float
+    made_by: ClassVar[str] = "Compare"
     quantity: ClassVar[str] = "difference of accuracies"
 
     @property
@@ -32,6 +34,10 @@ class Comparison(Question):
     def scores(self) -> tuple[str, ...]:
         """Whether verdict and probability are as at full labels, whether the verdict is, error of the difference."""
         return ("success", "right", "error")
+
+    def study_masses(self, campaigns: Simulated) -> np.ndarray:
+        """Compute the masses in simulated campaigns, (R, B, *answer, 3)."""
+        return self.masses(campaigns.cells, campaigns.prior, campaigns.record)
 
     @abstractmethod
     def masses(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"]) -> np.ndarray:

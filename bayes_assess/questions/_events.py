@@ -16,10 +16,7 @@ from bayes_assess.measures import (
     MEASURES,
     MULTILABEL_MEASURES,
     LossTable,
-    Measure,
-    PRCurve,
     PRCurveTable,
-    RankingTable,
 )
 from bayes_assess.measures._losses import DenseLosses
 from bayes_assess.models.calibration_curve import Coordinates
@@ -142,7 +139,7 @@ def can_believe(specs: tuple[Any, ...], n_classes: int, n_systems: int = 0) -> b
 
 def _is_plain(one: Any, n_classes: int) -> bool:
     """Tell whether a measure depends on predicted classes and labels alone."""
-    if not isinstance(one, Measure) or one.real:
+    if one.is_curve or one.real:
         return False
     return one.for_classes(n_classes).score_kind is None
 
@@ -199,16 +196,16 @@ def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, 
 
 
 def _about_agreement(specs: tuple[Any, ...]) -> bool:
-    return all(isinstance(one, Measure) and one.name in _MEANS for one in specs)
+    return all(one.name in _MEANS for one in specs)
 
 
 def is_of_labels(specs: tuple[Any, ...]) -> bool:
     """Tell whether only labels matter: predictions and scores are a proxy, however biased."""
-    return all(isinstance(one, Measure) and one.name in ("rate", "mean") for one in specs)
+    return all(one.name in ("rate", "mean") for one in specs)
 
 
 def _about_positive(specs: tuple[Any, ...], positive: int | None, n_classes: int) -> bool:
-    if isinstance(specs[0], PRCurve):
+    if specs[0].is_curve:
         return n_classes == 2 or positive is not None
     plain = all(_is_plain(one, n_classes) or one.ranking is not None for one in specs)
     return plain and (n_classes == 2 or (positive is not None and all(one.binary for one in specs)))
@@ -225,31 +222,20 @@ def merged(
         New attribute of every item.
     table : LossTable or PRCurveTable of two outcomes
     """
-    if isinstance(table, PRCurveTable):
-        return codes, replace(table, n_classes=2, positive=1)
-    if isinstance(table, RankingTable):
-        return codes, table.for_outcomes(2, 1)
+    one: Any = table
+    if one.is_of_scores:
+        return codes, one.for_outcomes(2, 1)
     n_attributes, n_classes = np.shape(table.nonzero)
     # Items of one attribute may differ in the label that is their event.
     pairs, pair = distinct_codes(codes * np.int64(n_classes) + subject.event, n_attributes * n_classes)
     present, event = np.divmod(pairs, n_classes)
-    losses = table.losses
-    dense = losses.values if isinstance(losses, DenseLosses) else _dense(losses, n_attributes, n_classes)
-    rows = np.asarray(dense)[present]  # (A, C, D)
+    rows = one.losses.dense()[present]  # (A, C, D)
     at = np.arange(len(present))
     other = np.where(event == 0, 1, 0)
     both = np.stack([rows[at, other], rows[at, event]], axis=1)  # (A, 2, D)
     distinct, place = np.unique(both.reshape(len(both), -1), axis=0, return_inverse=True)
     values = distinct.reshape(len(distinct), *both.shape[1:])
     return place.ravel()[pair.ravel()], replace(table, losses=DenseLosses(values), nonzero=(values != 0).any(-1))
-
-
-def _dense(losses: Any, n_attributes: int, n_classes: int) -> Float[np.ndarray, "A C D"]:
-    dense = np.zeros((n_attributes, n_classes, losses.size))
-    rows, columns = np.ogrid[:n_attributes, :n_classes]
-    for place in range(losses.index.shape[-1]):
-        dense[rows, columns, losses.index[..., place]] += losses.values[..., place]
-    return dense
 
 
 def error_labels(pool: Pool) -> ErrorLabels:

@@ -18,6 +18,9 @@ class ExtremeQuestion(Question):
 
     asks: ClassVar[str] = "Which {groups}{by} {are} the {adjective}?"
     m: int
+    unplannable: ClassVar[str] = (
+        "asks which groups are the most extreme, and that has no interval; plan GroupAccuracy or GroupRecall"
+    )
     sign: ClassVar[int]
     adjective: ClassVar[str]
 

@@ -15,10 +15,11 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import joined_draws
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.estimators.verdicts import interval_quantiles
-from bayes_assess.measures import Measure, combine, mean_of, table_for
+from bayes_assess.measures import combine, mean_of, table_for
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._class_values import checked_values, class_values
 from bayes_assess.questions._events import Subject
+from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import Metric, cells_table
 
 _N_DRAWS = 512  # that the estimates of a simulated campaign stand for
@@ -80,7 +81,7 @@ class MeasuresCompared(Metric):
             subject = replace(subject, values=class_values(self.values, pool))
         return subject, ranked
 
-    def _study_draws(self, campaigns: Any) -> Float[np.ndarray, "R B n k"]:
+    def _study_draws(self, campaigns: Simulated) -> Float[np.ndarray, "R B n k"]:
         """Joint draws of the posterior, or those that estimates stand for: independent of each other."""
         record = campaigns.record
         if isinstance(record, PosteriorMeasure):
@@ -105,4 +106,4 @@ def is_mean(measure: Any) -> bool:
     >>> is_mean("mean"), is_mean(mean_of()), is_mean("rate")
     (True, True, False)
     """
-    return measure == "mean" if isinstance(measure, str) else isinstance(measure, Measure) and measure.name == "mean"
+    return getattr(measure, "name", measure) == "mean"

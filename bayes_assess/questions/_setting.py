@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Bool
+from bayes_assess._tools.shapes import Bool, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.rewards import Reward
+from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 
 
@@ -70,3 +71,32 @@ class Setting(NamedTuple):
     def n_playable(self) -> int:
         """Items that are worth a label."""
         return int(self.cells.sizes[self.playable].sum())
+
+
+class Simulated(Protocol):
+    """What simulated campaigns of a design found, R of them at B budgets."""
+
+    @property
+    def record(self) -> Any:
+        """What the design records."""
+        ...
+
+    @property
+    def prior(self) -> Belief:
+        """What was believed before any label."""
+        ...
+
+    @property
+    def cells(self) -> Any:
+        """The pool as decisions see it."""
+        ...
+
+    @property
+    def full(self) -> Int[np.ndarray, "K O"]:
+        """Items of every cell by outcome."""
+        ...
+
+    @property
+    def counts(self) -> Int[np.ndarray, "R B K O"]:
+        """Labels of every cell by outcome."""
+        ...

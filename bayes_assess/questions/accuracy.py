@@ -11,6 +11,7 @@ import numpy as np
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, Reward, VarianceReduction
 from bayes_assess.estimators.finite_pool import value_draws, value_interval, value_mean
+from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.models.belief import Belief, beta_marginals
 from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells, cells
@@ -62,6 +63,7 @@ class GroupAccuracy(Question):
 
     quantity: ClassVar[str] = "accuracy"
     low_is_worst: ClassVar[bool] = True
+    has_overall: ClassVar[bool] = True
 
     def __post_init__(self):
         check_target(self.target)
@@ -100,6 +102,17 @@ class GroupAccuracy(Question):
     def estimate(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch K"]:
         """Compute the posterior mean of every group's accuracy from counts of outcomes (..., K, 2)."""
         return value_mean(prior.update_counts(counts), counts, pool_size(self, cells))
+
+    def random_labels(
+        self, cells: Cells, full: Int[np.ndarray, "F K 2"], width: Float[np.ndarray, " F"], level: float, overall: bool
+    ) -> Float[np.ndarray, " F"]:
+        """Count the random labels that give the widest interval, or the overall one, a width."""
+        sizes, n_items = cells.sizes, int(cells.sizes.sum())
+        if overall:
+            return random_labels(full[..., 1].sum(-1) / n_items, width, n_items, level)
+        some = sizes > 0
+        share = full[:, some, 1] / sizes[some]
+        return (random_labels(share, width[:, None], sizes[some], level) * n_items / sizes[some]).max(-1)
 
     def interval_needs_draws(self, posterior: Belief) -> bool:
         """Accuracies have no closed form in a pool where groups learn from each other."""

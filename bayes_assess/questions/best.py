@@ -14,10 +14,11 @@ from bayes_assess.acquisition.cell_measure import Sought
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import leads
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
-from bayes_assess.measures import LOSSES, LossTable, centred_table, combine
+from bayes_assess.measures import LOSSES, centred_table, combine
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._measures_compared import MeasuresCompared
+from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import MetricCells
 
 _ROUNDING = 1e-9  # of differences that are exactly the rope
@@ -120,7 +121,7 @@ class Best(MeasuresCompared):
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
         """Return what the losses of every item depend on, and the table of the measures of all systems."""
         codes, table = super().losses(pool)
-        if not isinstance(table, LossTable) or len(table.outputs) != len(self.systems):
+        if table.is_curve or len(table.outputs) != len(self.systems):
             raise QuestionError(f"The best is by a measure of predictions with one value; found {self.measure_name}.")
         return codes, centred_table(table)
 
@@ -139,11 +140,11 @@ class Best(MeasuresCompared):
         """Compute the leads from all labels."""
         return self.leads(super().truth_of_counts(cells, full))
 
-    def study_estimates(self, campaigns: Any) -> Float[np.ndarray, "R B G"]:
+    def study_estimates(self, campaigns: Simulated) -> Float[np.ndarray, "R B G"]:
         """Return the leads that simulated campaigns found."""
         return np.stack([found.value for found in self._study_leads(campaigns)]).reshape(campaigns.record.value.shape)
 
-    def study_intervals(self, campaigns: Any, level: float) -> Float[np.ndarray, "R B G 2"]:
+    def study_intervals(self, campaigns: Simulated, level: float) -> Float[np.ndarray, "R B G 2"]:
         """Return the intervals of the leads in simulated campaigns.
 
         Of weighted draws, campaigns do not keep how estimates hang together: they are taken for independent here.
@@ -151,17 +152,17 @@ class Best(MeasuresCompared):
         ends = np.stack([found.interval(level) for found in self._study_leads(campaigns)])
         return ends.reshape(*campaigns.record.value.shape, 2)
 
-    def study_design_intervals(self, campaigns: Any) -> None:
+    def study_design_intervals(self, campaigns: Simulated) -> None:
         """Return None: random items are counted for the measures of the systems."""
 
-    def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
+    def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each; a system within the rope of the best will do."""
         truth = self.truth_of_counts(campaigns.cells, campaigns.full)
         found = self.study_estimates(campaigns).argmax(-1)
         regret = np.maximum(-truth[found], 0)
         return {"best": (regret <= self.rope + _ROUNDING).astype(float), "regret": regret}
 
-    def _study_leads(self, campaigns: Any) -> Iterator[PosteriorMeasure]:
+    def _study_leads(self, campaigns: Simulated) -> Iterator[PosteriorMeasure]:
         """Summarise the leads of every campaign at every look, as sessions do."""
         draws = self.leads(self._study_draws(campaigns))
         exact = np.broadcast_to(campaigns.record.exact, draws.shape[:-2])

@@ -62,6 +62,10 @@ class TwoCalibrations(GroupPair, _CalibrationQuestion):
     def __post_init__(self):
         as_bins(self.bins)
 
+    def is_single(self, cells: Cells) -> bool:
+        """Say yes: there is one difference."""
+        return True
+
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a bin is worth: what it takes from a bound of the variance of the difference."""
         return ScaledVarianceReduction(scale=self.shares(cells).ravel() * self.playable(cells))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.arrays import show
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool._columns import RESERVED
@@ -29,7 +30,7 @@ def Compare(
     *,
     measure: Any = "accuracy",
     positive: Any = None,
-    values: Any = None,
+    values: ArrayLike | None = None,
     pair: str | None = None,
     bins: Any = None,
     target: str = "pool",

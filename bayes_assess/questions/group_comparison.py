@@ -12,6 +12,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.rewards import ExpectedLambda, PairwiseLambda, Reward
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import pair_masses, value_draws, value_mean
+from bayes_assess.estimators.random_labels import labels_of_variance
 from bayes_assess.models.belief import Belief, beta_marginals, is_mixture
 from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells, cells
@@ -41,6 +42,16 @@ class _GroupComparison(Comparison):
         """Build the prior of every group's accuracy; a fixed one counts as two labels."""
         return accuracy_prior(cells, prior, strength, self.default_strength)
 
+    def random_labels(
+        self, cells: Cells, full: Int[np.ndarray, "F K 2"], width: Float[np.ndarray, " F"], level: float, overall: bool
+    ) -> Float[np.ndarray, " F"]:
+        """Count the random labels that give the widest interval of a difference a width."""
+        n_items = int(cells.sizes.sum())
+        filled = np.flatnonzero(self.playable(cells) & (cells.sizes > 0))
+        p = full[:, filled, 1] / cells.sizes[filled]
+        of_groups = np.sort(p * (1 - p) * n_items / cells.sizes[filled], axis=-1)
+        return labels_of_variance(of_groups[:, -2:].sum(-1), width, n_items, level)
+
     def belief_of_accuracies(self, accuracy: Float[np.ndarray, "S K"], pooled: Belief, seed: int) -> SampledBelief:
         """Return the draws as a belief."""
         return SampledBelief(accuracy, np.zeros(len(accuracy)))
@@ -69,6 +80,10 @@ class TwoGroups(GroupPair, _GroupComparison):
     second: Any
 
     designs: ClassVar[tuple[str, ...] | None] = ("thompson", "top_two", "epsilon_greedy", "random", "random_group")
+
+    def is_single(self, cells: Cells) -> bool:
+        """Say yes: there is one difference."""
+        return True
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of either group is worth: the probability of the verdict to be expected after it."""

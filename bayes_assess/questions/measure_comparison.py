@@ -12,10 +12,11 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of
-from bayes_assess.measures import LossTable, difference_table
+from bayes_assess.measures import difference_table
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._measures_compared import MeasuresCompared
+from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import cells_table
 
 _ROUNDING = 1e-9  # of differences that are exactly the rope
@@ -32,6 +33,7 @@ class MeasureComparison(MeasuresCompared):
     first: Any
     second: Any
 
+    made_by: ClassVar[str] = "Compare"
     quantity: ClassVar[str] = "difference of measures"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"right": False, "error": True}
     goals: ClassVar[Mapping[str, float]] = {"right": 0.95, "error": 0.05}
@@ -68,7 +70,7 @@ class MeasureComparison(MeasuresCompared):
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
         """Return what the losses of every item depend on, and the table of the difference."""
         codes, table = super().losses(pool)
-        assert isinstance(table, LossTable)  # curves have neither systems nor groups
+        assert not table.is_curve  # curves have neither systems nor groups
         if self.by is None:
             return codes, difference_table(table, 0, 1)
         found = []
@@ -86,6 +88,14 @@ class MeasureComparison(MeasuresCompared):
         first, second = ("the pool's system" if side == RESERVED else str(side) for side in (self.first, self.second))
         return first, second
 
+    def is_single(self, cells: Any) -> bool:
+        """Say yes: there is one difference."""
+        return True
+
+    def study_masses(self, campaigns: Simulated) -> Float[np.ndarray, "R B 3"]:
+        """Compute the masses in simulated campaigns."""
+        return self.masses(self.quantiles(campaigns.record, cells_table(campaigns.cells).ranges))
+
     def quantiles(self, record: Any, ranges: Any) -> Float[np.ndarray, "*batch Q"]:
         """Return quantiles of the difference, from posteriors or from estimates, (...)."""
         quantiles = record.quantiles if isinstance(record, PosteriorMeasure) else interval_quantiles(record, ranges)
@@ -95,10 +105,10 @@ class MeasureComparison(MeasuresCompared):
         """Compute the probabilities of D < -rope, |D| <= rope and D > rope."""
         return region_masses(quantiles, self.rope + _ROUNDING)
 
-    def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
+    def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each."""
         truth = float(self.truth_of_counts(campaigns.cells, campaigns.full))
-        masses = self.masses(self.quantiles(campaigns.record, cells_table(campaigns.cells).ranges))
+        masses = self.study_masses(campaigns)
         right = masses.argmax(-1) == region_of(truth, self.rope + _ROUNDING)
         return {"right": right.astype(float), "error": np.abs(campaigns.record.value[..., 0] - truth)}
 

@@ -15,6 +15,7 @@ from bayes_assess.estimators.verdicts import region_masses, region_of
 from bayes_assess.measures import LOSSES, combine
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._measures_compared import MeasuresCompared
+from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import MetricCells
 
 _ROUNDING = 1e-9  # of differences that are exactly the rope
@@ -28,6 +29,7 @@ class MeasurePairs(MeasuresCompared):
 
     asks: ClassVar[str] = "Which groups{by} have a higher {measure} than which?"
     titled: ClassVar[str] = "{measure}, all pairs{by}"
+    made_by: ClassVar[str] = "Compare"
     quantity: ClassVar[str] = "measure"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"right": False, "best": False, "error": True}
     goals: ClassVar[Mapping[str, float]] = {"right": 0.95, "best": 0.95, "error": 0.05}
@@ -57,7 +59,7 @@ class MeasurePairs(MeasuresCompared):
         found = super().cells(pool, seed, strata)
         return replace(found, measure=replace(found.measure, compared=True))
 
-    def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
+    def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each: means over all pairs."""
         truth = np.atleast_1d(self.truth_of_counts(campaigns.cells, campaigns.full))
         draws, value = self._study_draws(campaigns), campaigns.record.value

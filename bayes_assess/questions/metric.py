@@ -11,15 +11,15 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import in_64_bits
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs import WEIGHTED
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, widened
+from bayes_assess.estimators.random_labels import item_variance, labels_of_variance
 from bayes_assess.estimators.score_order import ScoreOrder, score_order
 from bayes_assess.measures import (
-    Measure,
     MultiLabelMeasure,
     combine,
     curve_scores,
@@ -30,11 +30,12 @@ from bayes_assess.measures import (
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition, partition
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.rank_strata import RankedScore, RankStrata
+from bayes_assess.pool.rank_strata import RankedScore
 from bayes_assess.questions._base import Question
 from bayes_assess.questions._event_cells import EventCells, MetricCells, crossed_losses, event_cells
 from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, of_label_sets, subject_of
 from bayes_assess.questions._score_prior import ScorePrior, event_prior, score_prior
+from bayes_assess.questions._setting import Simulated
 
 _OPTIONS = ("positive", "systems", "by", "average")
 _F_MEASURES = {"precision": 1.0, "recall": 0.0, "f1": 0.5}
@@ -164,7 +165,7 @@ class Metric(Question):
     def f_alpha(self) -> float | None:
         """Weight alpha of the F-measure TP / (alpha PP + (1 - alpha) P), None if it is not one."""
         one, *more = combine(self.measure)
-        if not isinstance(one, Measure) or not one.binary or one.made_by is None:
+        if not one.binary or one.made_by is None:
             return None
         if more or self.systems or self.by is not None:
             return None
@@ -174,7 +175,7 @@ class Metric(Question):
     def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
         """Collapse the pool into what the losses and the strata tell apart."""
         codes, table = self.losses(pool)
-        if isinstance(strata, RankStrata):
+        if strata is not None and strata.of_ranks:
             subject, ranked = self._subject(pool)
             return event_cells(pool, subject, ranked, codes, table, strata, seed)
         joint, attribute, block = crossed_losses(codes, table, _blocks(pool, strata), self.name)
@@ -226,9 +227,9 @@ class Metric(Question):
         one = has_event(specs, self._positive_of_event(pool), len(self.systems), pool.n_classes)
         return one or can_believe(specs, pool.n_classes, len(self.systems))
 
-    def outcomes_on(self, cells: Cells, pool: Pool, items: Any, labels: Any) -> np.ndarray:
+    def outcomes_on(self, cells: Any, pool: Pool, items: Any, labels: Any) -> np.ndarray:
         """Take labels as they are, or whether they are the event that the cells are about."""
-        return cells.outcomes(items, labels) if isinstance(cells, EventCells) else labels
+        return cells.outcomes(items, labels) if cells.of_events else labels
 
     def playable(self, cells: Cells) -> np.ndarray:
         """Cells whose labels can matter: some label has a loss."""
@@ -236,9 +237,9 @@ class Metric(Question):
             worth: np.ndarray = np.atleast_1d(np.asarray(_cell_measure(cells).nonzero).any(-1))
         return worth
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> ScorePrior:
+    def prior(self, pool: Pool, cells: Any, prior: Any, strength: float | None) -> ScorePrior:
         """Take the mean scores of every cell, or equal probabilities."""
-        if isinstance(cells, EventCells):
+        if cells.of_events:
             return self._event_prior(cells, prior, strength)
         return score_prior(self.name, pool, cells, prior, strength)
 
@@ -260,31 +261,46 @@ class Metric(Question):
     def group_sizes(self, cells: Cells) -> None:
         """Return None: measures are no groups."""
 
+    def is_single(self, cells: Cells) -> bool:
+        """Whether there is one measure."""
+        return len(cells_table(cells).outputs) == 1
+
+    def random_labels(
+        self, cells: Cells, full: Int[np.ndarray, "F K O"], width: Float[np.ndarray, " F"], level: float, overall: bool
+    ) -> Float[np.ndarray, " F"]:
+        """Count the random labels that give the widest interval of a measure a width, by the delta method."""
+        variance = np.array([item_variance(_cell_measure(cells), one) for one in full]).max(-1)
+        return labels_of_variance(variance, width, int(cells.sizes.sum()), level)
+
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " k"]:
         """Compute the measure from all labels."""
         target = _cell_measure(cells)
         with engine.eager(), in_64_bits():
             return self.shaped(target.table, np.asarray(target.table.value(target.risk(full / full.sum()))))
 
-    def estimate(self, cells: Cells, prior: Any, counts: Any) -> np.ndarray:
+    def estimate(self, cells: Cells, prior: Any, counts: Int[np.ndarray, "*batch K O"]) -> np.ndarray:
         """Refuse: weighted draws are needed."""
         raise self._needs_draws()
 
-    def evaluate(self, cells: Cells, prior: Any, counts: Any, full: Any) -> dict[str, np.ndarray]:
+    def evaluate(
+        self, cells: Cells, prior: Any, counts: Int[np.ndarray, "*batch K O"], full: Int[np.ndarray, "*batch K O"]
+    ) -> dict[str, np.ndarray]:
         """Refuse: weighted draws are needed."""
         raise self._needs_draws()
 
-    def _draw_blocks(self, cells: Cells, prior: Any, counts: Any, seed: int, n: int) -> Iterator[np.ndarray]:
+    def _draw_blocks(
+        self, cells: Cells, prior: Any, counts: Int[np.ndarray, "*batch K O"], seed: int, n: int
+    ) -> Iterator[np.ndarray]:
         raise self._needs_draws()
 
     def _needs_draws(self) -> QuestionError:
         return QuestionError(f"{self.name} is estimated from weighted draws: counts alone have no posterior of it.")
 
-    def study_estimates(self, campaigns: Any) -> np.ndarray:
+    def study_estimates(self, campaigns: Simulated) -> np.ndarray:
         """Return the estimates of simulated campaigns, (R, B, *answer)."""
         return self.shaped(cells_table(campaigns.cells), campaigns.record.value)
 
-    def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
+    def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
         """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
         table = cells_table(campaigns.cells)
         if isinstance(campaigns.record, PosteriorMeasure):
@@ -294,7 +310,7 @@ class Metric(Question):
             ends = measure_interval(campaigns.record, table.ranges, level)
         return ends[..., 0, :] if self._is_scalar(table) else ends
 
-    def study_design_intervals(self, campaigns: Any) -> np.ndarray | None:
+    def study_design_intervals(self, campaigns: Simulated) -> np.ndarray | None:
         """Return the intervals from random items alone, (R, B, *answer, 2); None where the design keeps none."""
         ends = getattr(campaigns.record, "design_interval", None)
         of_one = self._is_scalar(cells_table(campaigns.cells))
@@ -327,7 +343,7 @@ class Metric(Question):
     @property
     def is_of_order(self) -> bool:
         """Whether what is measured is the order of all scores."""
-        return any(isinstance(one, Measure) and one.ranking is not None for one in combine(self.measure))
+        return any(one.ranking is not None for one in combine(self.measure))
 
     def order_of(self, pool: Pool, cells: Cells, labels: Int[np.ndarray, " M"]) -> ScoreOrder | None:
         """Return where items with these labels stand in the order of the scores; -1 is none. None if it is no matter.
@@ -346,7 +362,7 @@ class Metric(Question):
         hit = np.where(labels < 0, -1, labels == positive)
         return score_order(scores, self.losses(pool)[0], cells.source.row_cells, hit)
 
-    def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, "..."]:
+    def truth(self, pool: Pool, labels: ArrayLike) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from all labels of a pool, (M,) class names.
 
         Examples
@@ -388,7 +404,7 @@ def _cell_measure(cells: Cells) -> CellMeasure:
 
 
 def _binary(specs: Sequence[Any]) -> bool:
-    return any(isinstance(one, Measure) and one.binary for one in specs)
+    return any(one.binary for one in specs)
 
 
 def _blocks(pool: Pool, strata: Any) -> Partition:

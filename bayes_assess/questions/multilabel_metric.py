@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayes_assess._tools.arrays import CHUNK, show
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.acquisition.cell_deviations import CellDeviations
 from bayes_assess.designs import MULTILABEL
 from bayes_assess.errors import PriorError, QuestionError
 from bayes_assess.measures import MultiLabelMeasure, multilabel_measure
 from bayes_assess.pool.cells import Cells, cells
-from bayes_assess.pool.deviation_strata import DeviationStrata
 from bayes_assess.pool.groups import Partition, block_means
 from bayes_assess.pool.multilabel import MultiLabelPool
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.strata import Strata
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._score_prior import ScorePrior
+from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import Metric
 
 _DIGITS = 9  # of deviations, so that machines that round sums in another way cut the same strata
@@ -60,6 +60,7 @@ class MultiLabelMetric(Metric):
     0.667
     """
 
+    made_by: ClassVar[str] = "Metric"
     multilabel: ClassVar[bool] = True
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
     default_design: ClassVar[str] = "poisson"
@@ -106,7 +107,7 @@ class MultiLabelMetric(Metric):
         assert isinstance(pool, MultiLabelPool)
         groups = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
         lam, deviation = _LAM, np.ones(1)
-        if isinstance(strata, DeviationStrata):
+        if strata is not None and strata.of_deviations:
             lam, h = strata.lam, item_deviations(pool, self.spec, strata.lam)
             groups = Strata(strata.n_strata, strata.kind, of=h).cut(pool)
             groups = replace(groups, description=f"{groups.n_groups} strata of deviations")
@@ -143,7 +144,7 @@ class MultiLabelMetric(Metric):
         """Return the losses of items with these labels, codes of label sets."""
         return self.spec.losses(pool.indicators[items], pool.label_space.indicators(labels))
 
-    def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, "..."]:
+    def truth(self, pool: Pool, labels: ArrayLike) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from all labels of a pool; see `Question.truth`."""
         codes = pool.label_space.complete_codes(labels, pool.n_items)
         return self._value(self.full_counts(pool, None, codes, 1))
@@ -161,7 +162,7 @@ class MultiLabelMetric(Metric):
         """Compute the measure from the mean losses at full labels."""
         return self._value(full)
 
-    def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
+    def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
         """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
         ends = campaigns.record.interval(self.spec.ranges, level)
         return ends[..., 0, :] if self._is_scalar(self.spec) else ends

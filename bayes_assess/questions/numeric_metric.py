@@ -10,22 +10,21 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from bayes_assess._tools.arrays import CHUNK, listing, show
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.acquisition.asked_deviations import AskedDeviations
 from bayes_assess.designs import NUMERIC
 from bayes_assess.errors import PriorError, QuestionError
 from bayes_assess.estimators.weighted_numbers import numbers_interval
 from bayes_assess.measures import GroupedRealMeasures, RealMeasures
 from bayes_assess.pool.cells import Cells, cells
-from bayes_assess.pool.deviation_strata import DeviationStrata
 from bayes_assess.pool.groups import Partition, partition
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.rank_strata import RankStrata
 from bayes_assess.pool.strata import Strata
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._events import of_label_sets
 from bayes_assess.questions._score_prior import ScorePrior
+from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import Metric
 
 _MOST_GROUPS = 50  # that measures are told apart for
@@ -50,6 +49,7 @@ class NumericMetric(Metric):
     0.5
     """
 
+    made_by: ClassVar[str] = "Metric"
     titled: ClassVar[str] = "{name}"
     numeric: ClassVar[bool] = True
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
@@ -127,11 +127,11 @@ class NumericMetric(Metric):
 
         Where deviations are all alike, as nothing is known of the errors, it is the predictions that are cut.
         """
-        if isinstance(strata, RankStrata):
+        if strata is not None and strata.of_ranks:
             raise QuestionError("Calibration curves are of classes; labels='curve' cannot serve measures of numbers.")
         h = item_deviations(pool, self.whole, None if self.by is None else _groups(pool, self.by)[1])
         groups = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
-        if isinstance(strata, DeviationStrata):
+        if strata is not None and strata.of_deviations:
             alike = np.ptp(h) == 0
             groups = Strata(strata.n_strata, strata.kind, of=pool.numbers if alike else h).cut(pool)
             what = "predictions" if alike else "deviations"
@@ -176,7 +176,7 @@ class NumericMetric(Metric):
         losses = self.whole.losses(labels - centre, pool.numbers[items] - centre)
         return np.concatenate([spec.grouped(losses, np.full(len(losses), g)) for g in range(len(spec.names))])
 
-    def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, "..."]:
+    def truth(self, pool: Pool, labels: ArrayLike) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from all labels of a pool; see `Question.truth`."""
         exact = self.labelled_pool(pool)
         codes, asked = exact.label_space.complete_codes(labels, exact.n_items), self.for_pool(exact)
@@ -190,7 +190,7 @@ class NumericMetric(Metric):
         """Compute the measure from the mean losses at full labels."""
         return self._value(full)
 
-    def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
+    def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
         """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
         ends = numbers_interval(campaigns.record, self.spec.ranges, level)
         return ends[..., 0, :] if self._is_scalar(self.spec) else ends

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import combine, mean_of, table_for
 from bayes_assess.pool.pairs import PairPool, find_pairs
@@ -46,7 +46,7 @@ class PairedComparison(MeasureComparison):
         pair: str,
         measure: Any = "rate",
         positive: Any = None,
-        values: Any = None,
+        values: ArrayLike | None = None,
         target: str = "pool",
     ):
         super().__init__(first, second, by, rope, measure=measure, positive=positive, values=values, target=target)
@@ -88,7 +88,7 @@ class PairedComparison(MeasureComparison):
         found = PairPool.of(pool, pairs, self._values_on(pool))
         return found, None if codes is None else found.codes_of_halves(codes)
 
-    def truth(self, pool: Pool, labels: Any) -> Float[np.ndarray, ""]:
+    def truth(self, pool: Pool, labels: ArrayLike) -> Float[np.ndarray, ""]:
         """Compute the exact difference from all labels of a pool, (M,) class names."""
         self.for_pool(pool)
         pairs, codes = self.posed(pool, pool.label_space.complete_codes(labels, pool.n_items))

@@ -15,6 +15,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures import curve_scores, pr_curve
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.pr_curve import PRCurve, reaching
 
 _N_RANKS = 48  # at which studies look, and the belief is asked
@@ -80,6 +81,10 @@ class PrecisionCurve(PRCurve):
     noise: float = 0.0
     budget: int | None = None
 
+    unplannable: ClassVar[str] = (
+        "keeps its promise for the budget that it is started with; simulate designs on a list like it"
+    )
+    of_ranks: ClassVar[bool] = True
     default_design: ClassVar[str] = "adastrat"
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
     default_designs: ClassVar[tuple[str, ...]] = ("random", "adastrat")
@@ -188,30 +193,35 @@ class PrecisionCurve(PRCurve):
         """Compute the precisions from all labels."""
         return _precisions(super().truth_of_counts(cells, full))
 
-    def study_estimates(self, campaigns: Any) -> np.ndarray:
+    def study_estimates(self, campaigns: Simulated) -> np.ndarray:
         """Return the estimates of simulated campaigns, (R, B, T)."""
-        if isinstance(campaigns.record, RankedRecord):
+        if _is_ranked(campaigns):
             return campaigns.record.value
         return _precisions(super().study_estimates(campaigns))
 
-    def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
+    def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
         """Return the intervals of simulated campaigns, (R, B, T, 2)."""
-        if isinstance(campaigns.record, RankedRecord):
+        if _is_ranked(campaigns):
             return np.stack([campaigns.record.lower, campaigns.record.upper], axis=-1)
         return _precisions(super().study_intervals(campaigns, level), axis=-2)
 
-    def study_design_intervals(self, campaigns: Any) -> np.ndarray | None:
+    def study_design_intervals(self, campaigns: Simulated) -> np.ndarray | None:
         """Return the intervals from random items alone, (R, B, T, 2); None where the design keeps none."""
-        if isinstance(campaigns.record, RankedRecord):
+        if _is_ranked(campaigns):
             return None
         found = super().study_design_intervals(campaigns)
         return None if found is None else _precisions(found, axis=-2)
 
-    def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
+    def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each."""
         error = self.study_estimates(campaigns) - self.truth_of_counts(campaigns.cells, campaigns.full)
         none = np.full(error.shape[:-1], np.nan)
         return {"mse": (error**2).mean(-1), "bias": error.mean(-1), "divergence": none}
+
+
+def _is_ranked(campaigns: Simulated) -> bool:
+    """Whether campaigns were of a design of ranked lists."""
+    return isinstance(campaigns.record, RankedRecord)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from bayes_assess.acquisition.pool_rope import paired_pool_rope_masses
 from bayes_assess.acquisition.rewards import Indifferent, Reward
 from bayes_assess.errors import LabelError, PartitionError, PoolError, PriorError, QuestionError
 from bayes_assess.estimators.finite_pool import value_draws, value_mean
+from bayes_assess.estimators.random_labels import labels_of_variance
 from bayes_assess.models.belief import Belief, beta_marginals, is_belief
 from bayes_assess.models.paired_outcomes import OUTCOMES, PairedOutcomes, outcomes_of
 from bayes_assess.pool._columns import RESERVED
@@ -60,6 +61,18 @@ class TwoSystems(Comparison):
         """Raise QuestionError if the systems never differ."""
         if not cells.sizes[_DIFFER]:
             raise QuestionError("The two systems predict the same for every item; their accuracies are equal.")
+
+    def is_single(self, cells: Cells) -> bool:
+        """Say yes: there is one difference."""
+        return True
+
+    def random_labels(
+        self, cells: Cells, full: Int[np.ndarray, "F 2 4"], width: Float[np.ndarray, " F"], level: float, overall: bool
+    ) -> Float[np.ndarray, " F"]:
+        """Count the random labels that give the interval of the difference a width."""
+        n_items = int(cells.sizes.sum())
+        first, second = (full[..., outcome].sum(-1) / n_items for outcome in (1, 2))
+        return labels_of_variance(first + second - (first - second) ** 2, width, n_items, level)
 
     def playable(self, cells: Cells) -> Bool[np.ndarray, " 2"]:
         """Only items on which the systems differ: the others add nothing to the difference."""

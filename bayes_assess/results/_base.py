@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import os
-import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +21,7 @@ from bayes_assess.designs import many_skipped
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.models.belief import Belief, Posterior
 from bayes_assess.pool.cells import Cells
+from bayes_assess.results._in_words import LABELLED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 # Posterior draws: as many as fit in this many numbers, within these bounds.
 _DRAW_NUMBERS = 1_000_000
 _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 500
-LABELLED = re.compile(r"[\d,]+ (labels? )?of [\d,]+ .*\(design .*\)\.$")  # the line of summaries about labels
 
 
 class Answer(ABC):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
 from bayes_assess.measures import MEASURES, MULTILABEL_MEASURES
 
+LABELLED = re.compile(r"[\d,]+ (labels? )?of [\d,]+ .*\(design .*\)\.$")  # the line of summaries about labels
 _SHORT = {"f1": "F1", "roc": "ROC", "auc": "AUC"}
 _AVERAGES = ("micro", "macro", "weighted", "samples")
 _ROUNDING = 1e-9

@@ -11,7 +11,6 @@ from bayes_assess.designs import Design, State
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Metric, PRCurve
-from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._events import merged
 
 
@@ -57,7 +56,7 @@ def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tupl
         raise QuestionError(f"{answering} measures, Metric(...) or PRCurve(...); found {question!r}.")
     if question.is_curve:
         question = cast("PRCurve", question).on_cells(pool, cells)
-    subject = cells.events.subject if isinstance(cells, EventCells) else None
+    subject = cells.events.subject if cells.of_events else None
     if subject is not None:
         asked = question.subject(pool)
         # Of two classes, whether a label is the event is all of the label, whatever the event; orders are of one event.

@@ -11,7 +11,7 @@ from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.acquisition.precision_band import RateBand
-from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan, WindowBand
+from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan
 from bayes_assess.estimators.ranked_growth import growth
 from bayes_assess.estimators.ranked_labels import RankedLabels, debiased
 from bayes_assess.pool.ranked import RankedList
@@ -99,7 +99,7 @@ class PrecisionCurveResult(RankedAnswer):
         """What the band promises."""
         if self.labels_used == self.n_items and not self.question.noise:
             return "exact"
-        return "assumed" if isinstance(self.bounding, WindowBand) else "finite-sample"
+        return "assumed" if self.bounding.by_windows else "finite-sample"
 
     @property
     def assumption(self) -> str:
@@ -109,7 +109,7 @@ class PrecisionCurveResult(RankedAnswer):
             return "Nothing is assumed: every item is labelled."
         if self.contradicted is not None or getattr(self.bounding, "slack", 0) >= self.n_items:
             return "Nothing is assumed of the shape of the curve."
-        if isinstance(self.bounding, WindowBand):
+        if self.bounding.by_windows:
             return "The share of positives is taken to fall from each window of labelled items to the next."
         return (
             f"Precision is taken not to grow, but for chance, from any rank beyond {asked.monotone_from:,} to one that "
@@ -207,7 +207,7 @@ class PrecisionCurveResult(RankedAnswer):
         low, high = self.estimated.lower_at(ranks), self.estimated.upper_at(ranks)
         value = np.sqrt(low * high)
         if not self.done or self.contradicted is not None:  # the envelope may be wide, and its middle far off
-            windows = isinstance(self.bounding, WindowBand)
+            windows = self.bounding.by_windows
             shares = self.labels.precision_at(self.queried)
             known = self.estimated.upper_at(self.queried) if windows else debiased(shares, self.question.noise)
             value = np.interp(np.log(ranks), np.log(self.queried), known)

@@ -25,8 +25,7 @@ from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural, without_links
 from bayes_assess.errors import OutputError
-from bayes_assess.results._base import LABELLED
-from bayes_assess.results._in_words import guarantee_in_words, measure_in_words, question_in_words
+from bayes_assess.results._in_words import LABELLED, guarantee_in_words, measure_in_words, question_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,7 +17,7 @@ from bayes_assess._tools.text import plural
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
 from bayes_assess.estimators.posterior_measure import posterior_measure
-from bayes_assess.questions import MeasureComparison, MeasurePairs, PRCurve
+from bayes_assess.questions import MeasureComparison, MeasurePairs
 from bayes_assess.results import plots
 from bayes_assess.results._base import Answer
 
@@ -292,7 +292,7 @@ class SensitiveToHidden:
 
         That is said of one hidden positive in ten, if random labels do not rule that out.
         """
-        one_of_few = len(self.groups) <= _MOST_SAID and not isinstance(self.question, PRCurve)
+        one_of_few = len(self.groups) <= _MOST_SAID and not self.question.is_curve
         if not one_of_few or self._why_nothing_hides():
             return []
         found = self.sensitivity((0.0, _SAID))

@@ -14,6 +14,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.campaigns.exchange.tasks import Answers
 from bayes_assess.errors import LabelError
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
@@ -179,7 +180,7 @@ class AnswerKind:
         return self.answers.choices[code]
 
 
-def units_of(session: Any, ids: Any, pictures: Pictures) -> list[Unit]:
+def units_of(session: Any, ids: ArrayLike, pictures: Pictures) -> list[Unit]:
     """Return what is shown of items of a session; those of pairs are two and two.
 
     The order of a pair's sides is drawn once and for all, from the session's seed, so that it tells nothing.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.campaigns.annotators import UNNAMED
 from bayes_assess.campaigns.journal import Event
 
@@ -132,7 +133,7 @@ class History:
         given.pop(id, None)
         given[id] = labels
 
-    def _units(self, ids: Any) -> Iterator[list[Any]]:
+    def _units(self, ids: ArrayLike) -> Iterator[list[Any]]:
         """Go through the units of an event: pairs have names of their own there."""
         ids = _plain(ids)
         if self._session.question.labels_each == 1:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.strict_json import plain
 from bayes_assess.campaigns.goals import Goal
-from bayes_assess.campaigns.plan import labels_to_width
+from bayes_assess.campaigns.planning import labels_to_width
 from bayes_assess.errors import BayesAssessError
 
 _FEWEST = 10  # labels, before which nothing is foreseen
@@ -78,7 +79,7 @@ def _numbers(result: Any) -> tuple[Any, Any, Any]:
     return None, None, None
 
 
-def _verdict(session: Any, result: Any, interval: Any, width: float | None) -> dict[str, Any]:
+def _verdict(session: Any, result: Any, interval: ArrayLike, width: float | None) -> dict[str, Any]:
     """Say whether the goal is reached, of the one interval or of the widest, and how many labels it may still take."""
     question = session.question
     if session.n_pending + session.n_remaining == 0 or getattr(session, "done", False):

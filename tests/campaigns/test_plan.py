@@ -8,7 +8,7 @@ from scipy import stats
 
 import bayes_assess as ba
 from bayes_assess.campaigns.goals import Goal, random_labels_to
-from bayes_assess.campaigns.plan import labels_needed
+from bayes_assess.campaigns.planning import labels_needed
 from made import made_pool
 
 
@@ -38,7 +38,7 @@ def test_random_labels_are_as_many_as_the_normal_interval_needs(half):
 
 def test_random_labels_are_those_of_the_width_that_is_planned_where_no_future_was_followed_so_far(half, monkeypatch):
     session, plan = half
-    monkeypatch.setattr("bayes_assess.campaigns.plan._MOST", 100)
+    monkeypatch.setattr("bayes_assess.campaigns.planning._MOST", 100)
     short = session.plan(width=0.05, futures=40)
     assert short.n_simulated == 300 < plan.n_simulated
     assert abs(short.random_labels - plan.random_labels) < 0.02 * plan.random_labels

@@ -6,27 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from bayes_assess.cli.app import app
+from cli.commands import done, refused
 
 IDS = list("abcdef")
-
-
-def call(*arguments: object):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def done(*arguments: object) -> str:
-    result = call(*arguments)
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
-def refused(*arguments: object) -> str:
-    result = call(*arguments)
-    assert result.exit_code == 2, result.output
-    return result.stderr
 
 
 def sheet(run: Path, name: str, text: str) -> Path:

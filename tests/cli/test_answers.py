@@ -5,16 +5,11 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import bayes_assess as ba
-from bayes_assess.cli.app import app
+from cli.commands import call
 
 SIZE = 400
-
-
-def call(*arguments: object):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def done(*arguments: object) -> str:

@@ -10,21 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import bayes_assess as ba
 from bayes_assess._tools.tables import Table
-from bayes_assess.cli.app import app
 from bayes_assess.designs import ARMS, DESIGNS, WEIGHTED
 from bayes_assess.errors import OutputError
+from cli.commands import call
 
 COMMANDS = ("start", "ask", "tell", "correct", "skip", "release", "status", "plan", "report", "simulate", "demo")
 CLASSES = ("bird", "cat", "dog")
 N_ITEMS = 30  # asks of 3 or 4, and of 20 to 30, share what JAX compiles
-
-
-def call(*arguments: object):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def done(*arguments: object) -> str:

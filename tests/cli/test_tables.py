@@ -9,9 +9,8 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from bayes_assess.cli.app import app
+from cli.commands import call, refused
 
 M = 600
 RNG = np.random.default_rng(3)
@@ -25,20 +24,10 @@ FRAME = pl.DataFrame(
 )
 
 
-def call(*arguments: object):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
 def done(*arguments: object) -> str:
     result = call(*arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
-
-
-def refused(*arguments: object) -> str:
-    result = call(*arguments)
-    assert result.exit_code == 2, result.output
-    return result.stderr
 
 
 def addresses(folder: Path) -> dict[str, list[str]]:

@@ -7,28 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from bayes_assess.cli.app import app
 from campaigns.exchange.tool_exports import annotated, flat_record, label_studio, label_studio_minimal, record
+from cli.commands import done, refused
 
 IDS = list("abcdef")
-
-
-def call(*arguments: object):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def done(*arguments: object) -> str:
-    result = call(*arguments)
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
-def refused(*arguments: object) -> str:
-    result = call(*arguments)
-    assert result.exit_code == 2, result.output
-    return result.stderr
 
 
 def started(folder: Path, *options: str) -> Path:

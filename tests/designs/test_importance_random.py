@@ -2,56 +2,22 @@
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
+from functools import partial
+
 import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.acquisition.poisson import blended, deviations, draws_for_distinct, importance_probabilities
+from bayes_assess.acquisition.poisson import blended, deviations, draws_for_distinct
 from bayes_assess.designs import Importance
-from bayes_assess.designs.step import RandomRounds, one_random_round
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.horvitz_thompson import beta_interval
+from designs import random_size
+from designs.random_size import F1, LABELS, POOL, PREDICTED, rounds
 
-RNG = np.random.default_rng(3)
-SCORES = RNG.beta(0.4, 2.0, 500)
-LABELS = (RNG.random(500) < SCORES).astype(int)
-POOL = ba.Pool(scores=np.stack([1 - SCORES, SCORES], axis=1))
-PREDICTED = (SCORES >= 0.5).astype(int)
 PUBLISHED = {"n_strata": 16, "lam": 0.9, "epsilon": 1e-9, "floor": 0.0, "size": "random"}
 RANDOM = Importance(**PUBLISHED)
-F1 = ba.Metric("f1")
-
-
-def told(*batches: int, design=RANDOM, question=F1, labels=LABELS, **options):
-    """Return a session after batches of these expected sizes."""
-    a = ba.assess(POOL, question, design=design, **options)
-    for n in batches:
-        queries = a.ask(n)
-        a.tell(queries.ids, labels[queries.ids])
-    return a
-
-
-def rounds(n_campaigns: int, *batches: int, design=RANDOM):
-    """Run rounds of campaigns; the setting, and their states with a leading axis."""
-    on = F1.setting(POOL, strata=design.strata_of(POOL))
-    full = F1.full_counts(POOL, on.cells, LABELS, on.n_outcomes)
-    with jax.enable_x64(True):
-        state, longest = design.init(*on), max(map(design.longest, batches))
-
-        @jax.jit
-        @jax.vmap
-        def run(key):
-            nothing = jnp.zeros((), jnp.int64)
-            campaign = RandomRounds(nothing, nothing, state, jnp.asarray(full))
-
-            def play(campaign, n):
-                return one_random_round(design, longest, jax.random.split(key), campaign, n), None
-
-            return jax.lax.scan(play, campaign, jnp.asarray(batches))[0].state
-
-        return on, jax.device_get(run(jax.random.split(jax.random.key(0), n_campaigns)))
+told = partial(random_size.told, design=RANDOM)
 
 
 def published_f1(rng: np.random.Generator, q: np.ndarray, n_draws: int) -> float:
@@ -62,9 +28,9 @@ def published_f1(rng: np.random.Generator, q: np.ndarray, n_draws: int) -> float
 
 
 def test_estimates_are_those_of_the_listing_with_less_variance():
-    on, states = rounds(3_000, 150)
+    on, states = rounds(3_000, 150, design=RANDOM)
     h = deviations(on.reward, blended(on.prior.mean))
-    q = importance_probabilities(h, on.cells.sizes)
+    q = h / (h @ on.cells.sizes)
     n_draws = draws_for_distinct(q, 150, on.cells.sizes)
     assert n_draws > 180  # many items come again
     drawn = np.asarray(states.counts).sum(-1)
@@ -85,20 +51,6 @@ def test_estimates_are_those_of_the_listing_with_less_variance():
     assert found.var() < listed.var() * (1 + 4.5 * np.sqrt(4 / 3_000))
 
 
-@pytest.mark.parametrize("batches", [(60,), (15, 40, 5)])
-def test_totals_are_unbiased_over_rounds(batches):
-    on, states = rounds(3_000, *batches)
-    memory = states.memory
-    totals = np.asarray(memory.before + memory.others) / np.asarray(memory.weight)[:, None, None]
-    full = F1.full_counts(POOL, on.cells, LABELS, 2)
-    attribute = np.asarray(on.reward.attribute)
-    for predicted in (0, 1):
-        for label in (0, 1):
-            found = totals[:, attribute == predicted, label].sum(1)
-            error = found.std() / np.sqrt(len(found))
-            assert abs(found.mean() - full[attribute == predicted, label].sum()) < 4 * error
-
-
 def test_a_batch_in_which_no_item_came_twice_has_the_published_estimate_variance_and_interval():
     design = Importance(**PUBLISHED, interval="beta")
     a = ba.assess(POOL, F1, design=design, seed=2)
@@ -116,43 +68,6 @@ def test_a_batch_in_which_no_item_came_twice_has_the_published_estimate_variance
     assert r.estimate == pytest.approx(estimate, rel=1e-9)
     assert r.standard_error == pytest.approx(np.sqrt(variance), rel=1e-5)
     np.testing.assert_allclose(r.interval, beta_interval(estimate, variance), rtol=1e-4)
-
-
-# Of accuracy, whose denominator is known, the quick tests of Poisson sampling hold the interval of one batch.
-@pytest.mark.parametrize("name", ["f1", pytest.param("accuracy", marks=pytest.mark.slow)])
-def test_intervals_cover_and_the_published_ones_are_the_shortest(name):
-    designs = {
-        kind: Importance(n_strata=16, lam=0.9, size="random", interval=kind) for kind in ("cautious", "ratio", "beta")
-    }
-    study = ba.simulate(POOL, LABELS, ba.Metric(name), designs=designs, budgets=[40, 120], repeats=300, batch=40)
-    for kind in ("cautious", "ratio"):
-        assert (study.coverage[kind] > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 300)).all(), kind
-    width = {kind: np.diff(study.intervals[kind], axis=-1).mean() for kind in designs}
-    assert width["beta"] < min(width["cautious"], width["ratio"])
-    assert (study.coverage["beta"] > 0.8).all()
-
-
-@pytest.mark.parametrize("kind", ["cautious", "beta", "ratio"])
-@pytest.mark.parametrize("labels", [np.zeros(500, int), np.ones(500, int), PREDICTED], ids=["none", "all", "right"])
-def test_one_kind_of_label_or_no_error_leaves_an_answer(kind, labels):
-    question = ba.Metric(["precision", "recall", "accuracy"])
-    design = Importance(n_strata=16, size="random", interval=kind)
-    a = told(1, 60, 1, design=design, question=question, labels=labels)
-    r, truth = a.result(), question.truth(POOL, labels)
-    assert np.isfinite(r.estimate).all()
-    assert (np.diff(r.interval, axis=1) > 0).all()
-    if kind != "beta":
-        assert ((r.interval[:, 0] <= truth + 1e-12) & (truth <= r.interval[:, 1] + 1e-12)).all()
-
-
-def test_the_answer_is_exact_once_everything_is_labelled():
-    a = told(300, 100)
-    while not a.done:
-        queries = a.ask(a.n_remaining)
-        a.tell(queries.ids, LABELS[queries.ids])
-    r = a.result()
-    assert r.guarantee == "exact"
-    assert r.estimate == pytest.approx(F1.truth(POOL, LABELS), abs=1e-12)
 
 
 def test_open_rounds_are_followed_from_the_journal(tmp_path):
@@ -198,15 +113,6 @@ def test_another_posterior_chooses_a_round_and_not_the_middle_of_one():
     assert low <= F1.truth(POOL, LABELS) <= high
 
 
-def test_what_it_cannot_do_is_refused_in_a_sentence():
-    with pytest.raises(DesignError, match="pass size='random'"):
-        Importance(interval="ratio")
-    with pytest.raises(DesignError, match="'fixed' or 'random'"):
-        Importance(size="some")
-    with pytest.raises(DesignError, match="ratio of sums over items"):
-        ba.assess(POOL, ba.Metric("matthews_corrcoef"), design=Importance(size="random", interval="ratio"))
+def test_draws_of_labels_are_refused_in_a_sentence():
     with pytest.raises(DesignError, match="every draw has a label of its own"):
         ba.assess(POOL, F1, design=RANDOM, oracle="stochastic")
-    numbers = ba.Pool(predictions=[1.0, 2.0, 3.0], bounds=(0, 5))
-    with pytest.raises(DesignError, match="labels that are classes"):
-        ba.assess(numbers, ba.Metric("mae"), design=Importance(size="random"))

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import bayes_assess as ba
 from bayes_assess.acquisition.poisson import blended, deviations, inclusion_probabilities
 from bayes_assess.designs import Poisson
-from bayes_assess.designs.step import RandomRounds, one_random_round
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.horvitz_thompson import beta_interval, ratio_bias
+from designs import random_size
+from designs.random_size import F1, LABELS, POOL, PREDICTED
 from published import ratio_variance
 
-RNG = np.random.default_rng(3)
-SCORES = RNG.beta(0.4, 2.0, 500)
-LABELS = (RNG.random(500) < SCORES).astype(int)
-POOL = ba.Pool(scores=np.stack([1 - SCORES, SCORES], axis=1))
-PREDICTED = (SCORES >= 0.5).astype(int)
 RANDOM = Poisson(n_strata=16, floor=0.0, size="random")
-F1 = ba.Metric("f1")
-
-
-def told(*batches: int, design=RANDOM, question=F1, labels=LABELS, **options):
-    """Return a session after batches of these expected sizes."""
-    a = ba.assess(POOL, question, design=design, **options)
-    for n in batches:
-        queries = a.ask(n)
-        a.tell(queries.ids, labels[queries.ids])
-    return a
+told = partial(random_size.told, design=RANDOM)
 
 
 def setting(question=F1):
@@ -38,27 +26,6 @@ def setting(question=F1):
     on = question.setting(POOL, strata=RANDOM.strata_of(POOL))
     h = deviations(on.reward, blended(on.prior.mean))
     return on, inclusion_probabilities(h, 50, on.cells.sizes)
-
-
-def rounds(n_campaigns: int, *batches: int):
-    """Run rounds of campaigns; their states, with a leading axis."""
-    on, _ = setting()
-    full = F1.full_counts(POOL, on.cells, LABELS, on.n_outcomes)
-    with jax.enable_x64(True):
-        state, longest = RANDOM.init(*on), max(map(RANDOM.longest, batches))
-
-        @jax.jit
-        @jax.vmap
-        def run(key):
-            nothing = jnp.zeros((), jnp.int64)
-            campaign = RandomRounds(nothing, nothing, state, jnp.asarray(full))
-
-            def play(campaign, n):
-                return one_random_round(RANDOM, longest, jax.random.split(key), campaign, n), None
-
-            return jax.lax.scan(play, campaign, jnp.asarray(batches))[0].state
-
-        return on, jax.device_get(run(jax.random.split(jax.random.key(0), n_campaigns)))
 
 
 def test_items_are_drawn_on_their_own_with_the_probabilities_of_the_paper():
@@ -86,19 +53,12 @@ def test_a_session_asks_for_so_many_on_average_and_once_for_none():
     assert len(np.unique(sizes[:, 0])) > 5
 
 
-def test_totals_are_unbiased_over_rounds_of_unlike_sizes():
-    on, states = rounds(3_000, 15, 40, 5)
-    totals = np.asarray(states.memory.before + states.memory.others) / np.asarray(states.memory.weight)[:, None, None]
-    full = F1.full_counts(POOL, on.cells, LABELS, 2)
+def test_variances_of_totals_are_estimated_over_rounds_of_unlike_sizes():
+    on, states = random_size.rounds(3_000, 15, 40, 5, design=RANDOM)
     attribute = np.asarray(on.reward.attribute)
-    for predicted in (0, 1):
-        for label in (0, 1):
-            found = totals[:, attribute == predicted, label].sum(1)
-            error = found.std() / np.sqrt(len(found))
-            assert abs(found.mean() - full[attribute == predicted, label].sum()) < 4 * error
     variances = np.asarray(states.memory.other_squares) / np.asarray(states.memory.weight)[:, None, None] ** 2
-    hits = totals[:, attribute == 1, 1].sum(1), variances[:, attribute == 1, 1].sum(1)
-    assert hits[1].mean() == pytest.approx(hits[0].var(), rel=0.15)
+    hits, _ = random_size.totals_and_truth(on, states)[-1]
+    assert variances[:, attribute == 1, 1].sum(1).mean() == pytest.approx(hits.var(), rel=0.15)
 
 
 def test_the_ratio_is_biased_as_the_formula_says():
@@ -133,41 +93,6 @@ def test_a_batch_has_the_published_estimate_variance_and_interval(name):
     assert r.standard_error == pytest.approx(np.sqrt(variance), rel=1e-5)
     np.testing.assert_allclose(r.covariance, [[variance]], rtol=1e-5)
     np.testing.assert_allclose(r.interval, beta_interval(estimate, variance), rtol=1e-4)
-
-
-# Of accuracy, whose denominator is known, the quick tests hold the interval of one batch and of all labels.
-@pytest.mark.parametrize("name", ["f1", pytest.param("accuracy", marks=pytest.mark.slow)])
-def test_intervals_cover_and_the_published_ones_are_the_shortest(name):
-    designs = {kind: Poisson(n_strata=16, size="random", interval=kind) for kind in ("cautious", "ratio", "beta")}
-    study = ba.simulate(POOL, LABELS, ba.Metric(name), designs=designs, budgets=[40, 120], repeats=300, batch=40)
-    for kind in ("cautious", "ratio"):
-        assert (study.coverage[kind] > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 300)).all(), kind
-    width = {kind: np.diff(study.intervals[kind], axis=-1).mean() for kind in designs}
-    assert width["beta"] < min(width["cautious"], width["ratio"])
-    assert (study.coverage["beta"] > 0.8).all()
-
-
-@pytest.mark.parametrize("kind", ["cautious", "beta", "ratio"])
-@pytest.mark.parametrize("labels", [np.zeros(500, int), np.ones(500, int), PREDICTED], ids=["none", "all", "right"])
-def test_one_kind_of_label_or_no_error_leaves_an_answer(kind, labels):
-    question = ba.Metric(["precision", "recall", "accuracy"])
-    a = told(1, 60, 1, design=Poisson(n_strata=16, size="random", interval=kind), question=question, labels=labels)
-    r, truth = a.result(), question.truth(POOL, labels)
-    assert np.isfinite(r.estimate).all()
-    assert np.isfinite(r.interval).all()
-    assert (np.diff(r.interval, axis=1) > 0).all()
-    if kind != "beta":
-        assert ((r.interval[:, 0] <= truth + 1e-12) & (truth <= r.interval[:, 1] + 1e-12)).all()
-
-
-def test_the_answer_is_exact_once_everything_is_labelled():
-    a = told(300, 100)
-    while not a.done:
-        queries = a.ask(a.n_remaining)
-        a.tell(queries.ids, LABELS[queries.ids])
-    r = a.result()
-    assert r.guarantee == "exact"
-    assert r.estimate == pytest.approx(F1.truth(POOL, LABELS), abs=1e-12)
 
 
 def test_an_empty_batch_is_a_round_and_is_followed_from_the_journal(tmp_path):
@@ -239,16 +164,7 @@ def test_a_learned_curve_decides_on_batches_of_random_size():
     assert low <= F1.truth(POOL, LABELS) <= high
 
 
-def test_what_it_cannot_do_is_refused_in_a_sentence():
-    with pytest.raises(DesignError, match="pass size='random'"):
-        Poisson(interval="ratio")
-    with pytest.raises(DesignError, match="'fixed' or 'random'"):
-        Poisson(size="some")
-    with pytest.raises(DesignError, match="ratio of sums over items"):
-        ba.assess(POOL, ba.Metric("matthews_corrcoef"), design=Poisson(size="random", interval="ratio"))
+def test_sets_of_labels_are_refused_in_a_sentence():
     sets = ba.Pool(predictions=["cat;dog", "-", "cat"], multilabel=True)
     with pytest.raises(DesignError, match="one label each"):
         ba.assess(sets, ba.Metric("f1_micro"), design=Poisson(size="random"))
-    numbers = ba.Pool(predictions=[1.0, 2.0, 3.0], bounds=(0, 5))
-    with pytest.raises(DesignError, match="labels that are classes"):
-        ba.assess(numbers, ba.Metric("mae"), design=Poisson(size="random"))

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bayes_assess.acquisition.precision_bounds import hoeffding_radius
 from bayes_assess.errors import LabelError
 from bayes_assess.estimators.ranked_labels import RankedLabels, debiased_interval
+from published import hoeffding_radius
 
 
 @settings(max_examples=100, deadline=None)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayes_assess._tools.arrays import listing
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import OutputError
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
 from bayes_assess.pool.label_sets import MultiLabelSpace
@@ -96,7 +97,7 @@ class Tasks(NamedTuple):
     scores: list[float | None] | None = None
 
     @classmethod
-    def of(cls, ids: Any, shown: Mapping[str, Any], swaying: Mapping[str, Any], answers: Answers) -> Tasks:
+    def of(cls, ids: ArrayLike, shown: Mapping[str, Any], swaying: Mapping[str, Any], answers: Answers) -> Tasks:
         """Gather columns; of those that sway annotators, ``prediction`` and ``score`` become pre-annotations."""
         plain = {name: _texts(values) for name, values in [*shown.items(), *swaying.items()]}
         predictions, scores = plain.pop("prediction", None) if "prediction" in swaying else None, None
@@ -141,5 +142,5 @@ def setup_path(path: Path, tool: str) -> Path:
     return path.with_suffix(".xml" if tool == "label-studio" else f".settings{SUFFIX}")
 
 
-def _texts(values: Any) -> list[str]:
+def _texts(values: ArrayLike) -> list[str]:
     return ["" if value is None else str(value) for value in np.asarray(values).tolist()]

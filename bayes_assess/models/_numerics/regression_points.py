@@ -16,7 +16,7 @@ from scipy import special
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess.models._numerics.sobol import sobol_points
 from bayes_assess.models._numerics.special import log_rising
 
@@ -40,7 +40,7 @@ def expected_accuracy(logit: Any) -> Any:
     return xp.clip(0.5 * (1 + xp.tanh(0.5 * logit)), _LEAST, 1 - _LEAST)
 
 
-def weighted_points(covariates: Any, location: Any, scale: Any, agreements: Any, labels: Any) -> Any:
+def weighted_points(covariates: Any, location: Any, scale: Any, agreements: Any, labels: ArrayLike) -> Any:
     """Place the points for counts (..., G), and weigh them.
 
     Returns

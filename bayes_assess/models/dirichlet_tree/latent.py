@@ -17,7 +17,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import is_traced, xp
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import LabelError, PriorError
 from bayes_assess.models.dirichlet_tree.model import DirichletTree
 from bayes_assess.models.dirichlet_tree.newton import Masses, Problem, direction, move, objective
@@ -120,6 +120,10 @@ def latent_prior(prior: DirichletTree, point: Point = "mean") -> LatentPrior:
     return _latent_prior(prior, less)
 
 
+def _ready(prior: DirichletTree | LatentPrior, point: Point) -> LatentPrior:
+    return prior if isinstance(prior, LatentPrior) else latent_prior(prior, point)
+
+
 @engine.jit
 def _latent_prior(prior: DirichletTree, less: float) -> LatentPrior:
     tree, alpha = prior.tree, xp.asarray(prior.alpha)
@@ -183,7 +187,7 @@ def fit_latent(
     >>> found.pi[:, 1].round(2).tolist(), int(found.n_iterations) <= 10
     ([0.06, 0.11, 0.82, 0.83], True)
     """
-    ready = prior if isinstance(prior, LatentPrior) else latent_prior(prior, point)
+    ready = _ready(prior, point)
     n, u = _checked(labelled, unlabelled, ready)
     return _fit(ready, n, u, _starting_point(ready, start, n, u), tolerance, max_iterations)
 
@@ -232,7 +236,7 @@ def log_posterior(
     It is sum n log(theta psi) + sum u log(sum_y theta_y psi_yk) + the log prior in the coordinates of `point`; `joint`
     is theta_y psi_yk, (K, C), and is normalised first.
     """
-    ready = prior if isinstance(prior, LatentPrior) else latent_prior(prior, point)
+    ready = _ready(prior, point)
     n, u = xp.asarray(labelled, xp.float64), xp.asarray(unlabelled, xp.float64)
     return _log_posterior(ready, n, u, xp.asarray(joint, xp.float64))
 
@@ -248,7 +252,7 @@ def _problem(ready: LatentPrior, labelled: Float[Array, "K C"], unlabelled: Floa
     return Problem(interleave(labelled.T), interleave(unlabelled), ready.leaf, ready.inner, total)
 
 
-def _checked(labelled: Any, unlabelled: Any, ready: LatentPrior) -> tuple[Array, Array]:
+def _checked(labelled: ArrayLike, unlabelled: Any, ready: LatentPrior) -> tuple[Array, Array]:
     K, C = ready.tree.n_leaves, ready.leaf.shape[0]
     n, u = xp.asarray(labelled, xp.float64), xp.asarray(unlabelled, xp.float64)
     if n.shape != (K, C) or u.shape != (K,):

@@ -12,6 +12,7 @@ from typing import Any
 
 from bayes_assess._tools.arrays import listing
 from bayes_assess._tools.progress import in_progress
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.text import plural, without_halves
 from bayes_assess.errors import PoolError
 from bayes_assess.pool.logs.formats import JudgedOutput, outputs_in
@@ -30,7 +31,7 @@ def read_log(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     score: str | None = None,
-    classes: Any = None,
+    classes: ArrayLike | None = None,
     bounds: tuple[float, float] | None = None,
 ) -> Pool:
     """Read what evaluation tools have judged as a pool: an item per output, whose prediction is the verdict.

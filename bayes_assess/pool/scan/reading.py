@@ -8,6 +8,7 @@ from typing import Any
 
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.progress import in_progress
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import check_classes
 from bayes_assess.pool._columns import SHEET_COLUMNS
@@ -112,7 +113,7 @@ def scan_pool(
     return pool
 
 
-def _layout(columns: Columns, classes: Any, n_bins: int) -> Layout:
+def _layout(columns: Columns, classes: ArrayLike, n_bins: int) -> Layout:
     several = tuple(columns.scores) if isinstance(columns.scores, list) else None
     score_classes = () if several is None else _score_classes(several, classes)
     known = score_classes
@@ -138,7 +139,7 @@ def _names(given: str | Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _score_classes(columns: tuple[str, ...], classes: Any) -> tuple[Any, ...]:
+def _score_classes(columns: tuple[str, ...], classes: ArrayLike) -> tuple[Any, ...]:
     names = check_classes(class_names(list(columns)) if classes is None else classes)
     if len(names) != len(columns):
         raise PoolError(f"There are {len(names)} classes for {len(columns)} columns of scores; name one per column.")

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import EngineError, PartitionError
 from bayes_assess.pool.scan.kinds import KEY, with_kinds
 from bayes_assess.pool.scan.order import P, order_keys, with_word, word
-from bayes_assess.pool.scan.pool import TablePool
+from bayes_assess.pool.scan.rows import TableRows
 
 _AT_ONCE = 20_000  # rows that are fetched ahead, of all cells together
 _LEAST, _MOST = 4, 256  # of a cell
@@ -27,7 +27,7 @@ class TableSource:
 
     Parameters
     ----------
-    pool : TablePool
+    rows : TableRows
     codes : (R,) integers
         Cell of every kind.
     sizes : (K,) integers
@@ -45,8 +45,8 @@ class TableSource:
     ([1, 1], [1, 1], [0, 1])
     """
 
-    def __init__(self, pool: TablePool, codes: np.ndarray, sizes: Int[np.ndarray, " K"], seed: int):
-        self.pool = pool
+    def __init__(self, rows: TableRows, codes: np.ndarray, sizes: Int[np.ndarray, " K"], seed: int):
+        self.rows = rows
         self._codes, self._sizes = codes.astype(np.int64), sizes
         self._keys = order_keys(seed)
         self._upto = np.zeros(len(sizes), np.int64)  # h below which all rows of a cell were fetched
@@ -68,21 +68,21 @@ class TableSource:
         self._fetch_until(needed)
         return np.array([self._order[cell][rank] for cell, rank in zip(cells, ranks, strict=True)], np.int64)
 
-    def locate(self, ids: Any) -> Int[np.ndarray, " n"]:
-        """Return the items with these ids; see `TablePool.positions`."""
-        return self.pool.positions(ids)
+    def locate(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
+        """Return the items with these ids; see `TableRows.locate`."""
+        return self.rows.locate(ids)
 
     def ids_of(self, items: Int[np.ndarray, " n"]) -> np.ndarray:
         """Return the ids of items, (n,)."""
-        return self.pool.ids[items]
+        return self.rows.met.ids[items]
 
     def cells_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the cells of items."""
-        return self._codes[self.pool.rows_of(items)]
+        return self._codes[self.rows.kinds_of(items)]
 
     def rows_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the kinds of items."""
-        return self.pool.rows_of(items)
+        return self.rows.kinds_of(items)
 
     @property
     def row_cells(self) -> Int[np.ndarray, " R"]:
@@ -98,7 +98,7 @@ class TableSource:
     @property
     def n_known(self) -> int:
         """Number of items that were fetched."""
-        return len(self.pool.met)
+        return len(self.rows.met)
 
     def ranks_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the places of items within their cells' orders; the cell's size where it was not come to yet."""
@@ -107,7 +107,7 @@ class TableSource:
 
     def confidence_of(self, items: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """Return the probabilities that the classifier gives to its predictions of items."""
-        return self.pool.confidence_of(items)
+        return self.rows.confidence_of(items)
 
     def split(self, cell: int, items: Int[np.ndarray, " n"]) -> TableSource:
         """Refuse: cells of a table are made of its kinds."""
@@ -136,10 +136,10 @@ class TableSource:
         expected = (left * (stop - start) / np.maximum(P - start, 1)).sum()
         most = int(expected + 10 * np.sqrt(expected) + 1000)
         found = self._rows_between(cells, start, stop, most)
-        self.pool.check_unchanged()
+        self.rows.check_unchanged()
         if len(found["__kind"]) > most:
             raise EngineError(
-                f"More than {most:,} rows of {self.pool.engine.name} came where {expected:,.0f} were expected: ids are "
+                f"More than {most:,} rows of {self.rows.engine.name} came where {expected:,.0f} were expected: ids are "
                 "repeated, or the table has changed. Nothing was handed out; give every row an id of its own."
             )
         self._keep(cells, stop, found)
@@ -148,24 +148,24 @@ class TableSource:
         """Query the rows of cells with h in windows, by a join with the kinds of these cells."""
         import narwhals as nw
 
-        pool, engine = self.pool, self.pool.engine
+        rows, engine = self.rows, self.rows.engine
         lower, upper = np.zeros(len(self._sizes), np.int64), np.zeros(len(self._sizes), np.int64)
         lower[cells], upper[cells] = start, stop
         kinds = np.flatnonzero(upper[self._codes] > lower[self._codes])
         window = {"__kind": kinds, _FROM: lower[self._codes[kinds]], _TO: upper[self._codes[kinds]]}
-        own = {f"__key_{i}": values[kinds] for i, values in enumerate(pool.kinds.keys.values())}
+        own = {f"__key_{i}": values[kinds] for i, values in enumerate(rows.kinds.keys.values())}
 
         def between(frame: Any) -> Any:
             frame = with_word(frame, KEY, self._keys[0], _WORD)
             # Most rows are beyond all windows, unless a small cell is wanted as a whole.
             frame = frame.filter((nw.col(_WORD) >= int(start.min())) & (nw.col(_WORD) < int(stop.max())))
-            frame = with_kinds(frame, pool.layout)
+            frame = with_kinds(frame, rows.layout)
             if own:
-                frame = frame.join(engine.small({**own, **window}), left_on=pool.layout.keys, right_on=list(own))
+                frame = frame.join(engine.small({**own, **window}), left_on=rows.layout.keys, right_on=list(own))
                 frame = frame.filter((nw.col(_WORD) >= nw.col(_FROM)) & (nw.col(_WORD) < nw.col(_TO)))
             else:
                 frame = frame.with_columns(nw.lit(0).alias("__kind"))
-            return frame.select(*pool.fetched(), nw.col("__kind"), nw.col(_WORD)).head(most + 1)
+            return frame.select(*rows.fetched(), nw.col("__kind"), nw.col(_WORD)).head(most + 1)
 
         return engine.collect(between)
 
@@ -183,16 +183,16 @@ class TableSource:
         if wrong.any():
             at = int(np.flatnonzero(wrong)[0])
             raise EngineError(
-                f"A group of {plural(int(self._sizes[at]), 'item')} has {total[at]:,} rows in {self.pool.engine.name} "
+                f"A group of {plural(int(self._sizes[at]), 'item')} has {total[at]:,} rows in {self.rows.engine.name} "
                 "now: the table has changed. Nothing was handed out; scan it anew and start a session on it."
             )
-        items = self.pool.take_over(found)
+        items = self.rows.take_over(found)
         if len(np.unique(items)) < len(items) or not self._rank.keys().isdisjoint(items.tolist()):
             values, times = np.unique(items, return_counts=True)
             twice = values[times > 1] if (times > 1).any() else [i for i in items.tolist() if i in self._rank]
             raise EngineError(
-                f"The id {self.pool.ids[twice[0]]!s} is that of several rows of {self.pool.engine.name}; give every "
-                "row an id of its own. Nothing was handed out."
+                f"The id {self.rows.met.ids[twice[0]]!s} is that of several rows of {self.rows.engine.name}; give "
+                "every row an id of its own. Nothing was handed out."
             )
         for at, new in zip(np.unique(cell).tolist(), np.split(items, np.flatnonzero(np.diff(cell)) + 1), strict=False):
             self._rank |= zip(new.tolist(), range(int(self._n[at]), int(total[at])), strict=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import OutputError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def new_axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
     return plt.figure(figsize=(width, min(height, 30.0)), layout=layout).add_subplot()
 
 
-def checked(name: str, values: Any, shape: tuple[int | None, ...]) -> np.ndarray:
+def checked(name: str, values: ArrayLike, shape: tuple[int | None, ...]) -> np.ndarray:
     array = np.asarray(values, dtype=float)
     fits = array.ndim == len(shape) and all(want in (None, have) for have, want in zip(array.shape, shape, strict=True))
     if not fits:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import OutputError
 from bayes_assess.results.plots._drawing import (
     BLACK,
@@ -129,7 +130,7 @@ def reliability(
     return ax
 
 
-def _sides(score: np.ndarray, full: np.ndarray, edges: Any) -> np.ndarray:
+def _sides(score: np.ndarray, full: np.ndarray, edges: ArrayLike) -> np.ndarray:
     """Left and right sides of the histogram's bars, (B, 2)."""
     if edges is not None:
         edges = checked("edges", edges, (len(score) + 1,))
@@ -193,14 +194,14 @@ def _histogram(panel: Axes, sides: np.ndarray, items: np.ndarray, labelled: np.n
 
 def accuracy_against_error(
     names: Sequence[Any],
-    accuracy: Any,
+    accuracy: ArrayLike,
     accuracy_interval: Any,
-    error: Any,
+    error: ArrayLike,
     error_interval: Any,
     *,
-    sizes: Any = None,
-    truth: Any = None,
-    highlight: Any = None,
+    sizes: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    highlight: ArrayLike | None = None,
     max_names: int = 12,
     xlabel: str = "accuracy",
     ylabel: str = "expected calibration error",
@@ -276,7 +277,7 @@ def accuracy_against_error(
         ax.plot(exact[:, 0], exact[:, 1], "D", label="truth", zorder=6, **{**HOLLOW, "markersize": 4.5})
         ax.plot([x, exact[:, 0]], [y, exact[:, 1]], color=BLACK, linewidth=0.5, linestyle=(0, (1, 2)), zorder=3.5)
     if sizes is not None:
-        ax.scatter([], [], area.max(), color=GREY, label=f"{np.max(sizes):,.0f} items")
+        ax.scatter([], [], area.max(), color=GREY, label=f"{np.asarray(sizes).max():,.0f} items")
     ax.grid(color=PALE, linewidth=0.6)
     finish(ax, xlabel, ylabel, title)
     keep_fractions_in_view(ax, np.concatenate([across.ravel(), x]))

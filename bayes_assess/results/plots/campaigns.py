@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import OutputError
 from bayes_assess.estimators.intervals import bootstrap_interval
 from bayes_assess.results.plots._drawing import (
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def label_curves(
-    budgets: Any,
+    budgets: ArrayLike,
     curves: Mapping[str, Any],
     *,
     ylabel: str,
@@ -111,9 +112,9 @@ def label_curves(
 
 def trajectory(
     ax: Axes | None,
-    x: Any,
-    estimate: Any,
-    interval: Any = None,
+    x: ArrayLike,
+    estimate: ArrayLike,
+    interval: ArrayLike | None = None,
     truth: float | None = None,
     label: str | None = None,
     *,
@@ -167,7 +168,7 @@ def trajectory(
 
 
 def campaign(
-    labels_used: Any,
+    labels_used: ArrayLike,
     series: Mapping[str, Any],
     truth: float | None = None,
     *,

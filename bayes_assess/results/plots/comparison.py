@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import OutputError
 from bayes_assess.results.plots._density import density, is_discrete
 from bayes_assess.results.plots._drawing import (
@@ -34,14 +35,14 @@ _INK = (VERMILION, "#404040", BLUE)
 
 
 def rope_density(
-    draws: Any,
+    draws: ArrayLike,
     rope: float,
     masses: Any,
     *,
     first: str = "first",
     second: str = "second",
     estimate: float | None = None,
-    interval: Any = None,
+    interval: ArrayLike | None = None,
     truth: float | None = None,
     xlabel: str | None = None,
     title: str | None = None,

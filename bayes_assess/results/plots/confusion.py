@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import OutputError
 from bayes_assess.results.plots._drawing import checked, finish, short_name
 from bayes_assess.results.plots._heatmap import (
@@ -31,7 +32,7 @@ def confusion_matrix(
     labels: Sequence[Any] | None = None,
     *,
     interval_width: Any = None,
-    sizes: Any = None,
+    sizes: ArrayLike | None = None,
     annotate: bool | None = None,
     max_classes: int = 40,
     interval_label: str = "interval",

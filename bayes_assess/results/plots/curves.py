@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.results.plots._drawing import BLUE, ORANGE, VERMILION, checked, finish, new_axes
 
 if TYPE_CHECKING:
@@ -13,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def precision_recall_curve(
-    estimate: Any,
-    interval: Any,
+    estimate: ArrayLike,
+    interval: ArrayLike,
     *,
-    truth: Any = None,
+    truth: ArrayLike | None = None,
     interval_label: str = "interval",
     title: str | None = None,
     ax: Axes | None = None,

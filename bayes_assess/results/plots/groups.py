@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import OutputError
 from bayes_assess.results.plots._drawing import (
     BLUE,
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
 
 def forest(
     names: Sequence[Any],
-    estimate: Any,
-    interval: Any,
+    estimate: ArrayLike,
+    interval: ArrayLike,
     *,
-    prior: Any = None,
-    truth: Any = None,
-    sizes: Any = None,
-    highlight: Any = None,
+    prior: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    sizes: ArrayLike | None = None,
+    highlight: ArrayLike | None = None,
     order: str = "estimate",
     max_groups: int = 40,
     xlabel: str = "accuracy",
@@ -137,11 +138,11 @@ def forest(
 
 def rank_plot(
     names: Sequence[Any],
-    rank: Any,
-    interval: Any,
+    rank: ArrayLike,
+    interval: ArrayLike,
     *,
-    truth: Any = None,
-    highlight: Any = None,
+    truth: ArrayLike | None = None,
+    highlight: ArrayLike | None = None,
     max_groups: int = 40,
     xlabel: str = "rank",
     title: str | None = None,

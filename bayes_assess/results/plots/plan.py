@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.results.plots._drawing import BLACK, BLUE, GREY, PALE, VERMILION, checked, finish, new_axes
 
 if TYPE_CHECKING:
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def expected_path(
-    labels: Any,
-    expected: Any,
-    spread: Any,
+    labels: ArrayLike,
+    expected: ArrayLike,
+    spread: ArrayLike,
     goal: float,
     *,
     used: int = 0,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.results.plots._drawing import DASHES, GREY, PALE, PALETTE, checked, finish, new_axes, short_name
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
 def hidden_shares(
     shares: Any,
-    estimate: Any,
-    interval: Any,
+    estimate: ArrayLike,
+    interval: ArrayLike,
     names: Sequence[str],
     *,
     ruled_out: float | None = None,

@@ -1,0 +1,305 @@
+"""Planning: a session is continued on pools that its belief draws, until enough is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from bayes_assess._tools import engine
+from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.progress import in_progress
+from bayes_assess._tools.shapes import Float, Int
+from bayes_assess.campaigns.curve_futures import CurveFutures
+from bayes_assess.campaigns.futures import continued, digested, imagined_labels, without_pending
+from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
+from bayes_assess.campaigns.open_steps import OpenSteps
+from bayes_assess.campaigns.study import Campaigns
+from bayes_assess.designs import Design, State, VarianceReduction
+from bayes_assess.errors import BudgetError
+from bayes_assess.pool.cells import Cells
+from bayes_assess.questions import Setting
+from bayes_assess.results.plan import Plan
+
+_LOOKS = 5  # of a stage
+_GROWTH = 1.2  # of all labels from look to look
+_FIRST = 10  # labels, before which nobody looks
+_MOST, _MOST_BY_CURVES = 10_000, 1_000  # further labels of a future, and of one whose belief is curves
+_LEAST_WIDTH = 1e-12  # that is not 0
+_ENOUGH = 0.9  # of the futures must have reached the goal
+
+
+class Planned(Protocol):
+    """What a session is to those who plan its labels."""
+
+    question: Any
+    design: Design
+    cells: Cells
+    _setting: Setting
+    _state: State
+    _steps: OpenSteps | None
+    _seed: int
+
+    @property
+    def labels_used(self) -> int:
+        """Labels told so far."""
+        ...
+
+
+class Planning:
+    """What plans the labels of a session; `Assessment` is one."""
+
+    @in_progress("Planning")
+    def plan(
+        self: Any,
+        width: float | None = None,
+        *,
+        probability: float | None = None,
+        of: str = "widest",
+        level: float = 0.95,
+        futures: int = 16,
+    ) -> Plan:
+        """Say how many more labels it takes until enough is known.
+
+        The session is continued on pools that are drawn from the posterior, by its own steps, as in METHODS 12.6; that
+        of a measure by blocks of labels, with widths smoothed so that they do not rise.
+        Items that are pending count as not asked for yet. Nothing of the session changes. While labels are few, it is
+        often too few that is expected: plan again when more have come. `benchmarks/study_plan.py` measures how good
+        plans are.
+
+        Parameters
+        ----------
+        width : float in (0, 1), optional
+            What the interval is to be wide, at most.
+        probability : float in (0, 1), optional
+            Of comparisons, in the place of the width: what their verdict is to have; 0.95 if neither is given.
+        of : {"widest", "overall"}
+            Of several intervals the widest, or for `GroupAccuracy` that of the overall accuracy.
+        level : float in (0, 1)
+            Of the intervals.
+        futures : int
+            Pools that are drawn, at least 2: the more, the better known is the spread.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        QuestionError
+            If the question has no such goal.
+        DesignError
+            If the design has no belief on labels to draw pools from.
+        BudgetError
+            If there are too few futures.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"] * 100), ba.GroupAccuracy(), design="random")
+        >>> a.tell(a.ask(20).ids, ["cat", "dog"] * 10)
+        >>> plan = a.plan(width=0.1, of="overall")
+        >>> plan.labels_used, plan.labels.lower <= plan.labels.expected <= plan.labels.upper <= 180
+        (20, True)
+        """
+        if not is_whole(futures, 2):
+            raise BudgetError(f"A plan needs at least 2 futures, a whole number; found {show(futures)}.")
+        check_plannable(self.question)
+        goal = Goal.checked(self.question, self.cells, width, probability, of, level)
+        present = Present.of(self)
+        unlabelled = imagined_labels(self.design, present.state, self._setting, int(futures), self._seed)
+        labels, widths, values = followed(self, present, goal, unlabelled)
+        needed = labels_needed(goal, labels, values, present.n_items)
+        full = np.asarray(present.state.counts) + unlabelled
+        with engine.eager(self.engine == "eager"):
+            random = random_labels_to(goal, self.cells, full, _width_then(goal, labels, widths, needed))
+        return Plan(
+            question=self.question.name,
+            design=self.design.name,
+            kind=goal.kind,
+            goal=goal.value,
+            level=level,
+            widest=goal.widest,
+            labels_used=present.n_told,
+            n_items=present.n_items,
+            budgets=labels,
+            paths=values,
+            needed=needed - present.n_told,
+            random=random,
+        )
+
+
+class Present(NamedTuple):
+    """Where a session stands, as if its pending items had never been asked for.
+
+    Attributes
+    ----------
+    state : State
+    n_told, n_items : int
+        Labels, and with them the items that may still be asked for.
+    """
+
+    state: Any
+    n_told: int
+    n_items: int
+
+    @classmethod
+    def of(cls, session: Planned) -> Present:
+        """Look at a session."""
+        later = None if session._steps is None else session._steps.take()[1]
+        state = without_pending(session.design, session._state, later)
+        return cls(state, session.labels_used, session.labels_used + int(np.asarray(state.remaining).sum()))
+
+
+def followed(
+    session: Planned, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool = False
+) -> tuple[Int[np.ndarray, " B"], Float[np.ndarray, "F B"], Float[np.ndarray, "F B"]]:
+    """Continue a session on pools with these unlabelled items until most futures reach the goal.
+
+    Parameters
+    ----------
+    session : Planned
+        An `Assessment`.
+    present : Present
+        Where it stands.
+    goal : Goal
+    unlabelled : (F, K, O) integers
+        Items of every pool, by cell and outcome.
+    one_by_one : bool
+        Whether labels come one by one, by the very steps of the session, where blocks of them would do for a plan.
+
+    Returns
+    -------
+    labels : (B,)
+        In all, at every look; the present number first.
+    widths : (F, B)
+        Of the interval.
+    values : (F, B)
+        What the goal is about.
+    """
+    labels = np.array([present.n_told])
+    widths, values = (found[:, None] for found in goal.now(session, len(unlabelled)))
+    n_left = present.n_items - present.n_told
+    if not n_left or goal.reached(values).all():
+        return labels, widths, values
+    design, setting, seed = session.design, session._setting, session._seed
+    most = min(max(_MOST_BY_CURVES, 4 * present.n_told) if design.one_by_one else _MOST, n_left)
+    if isinstance(design, VarianceReduction) and not one_by_one:
+        futures = CurveFutures(design, present.state, unlabelled, setting, seed)
+        return _by_blocks(futures, present, goal, widths, values, most)
+    for looks, record in continued(design, present.state, unlabelled, _stages(present.n_told, most), seed):
+        record = digested(design, record, setting, seed, goal.level)
+        here = goal.measured(Campaigns(record, setting.prior, setting.cells, unlabelled[0]))
+        new = np.diff(looks, prepend=labels[-1] - present.n_told) > 0  # past the last, a stage repeats it
+        labels = np.append(labels, present.n_told + looks[new])
+        widths = np.concatenate([widths, here[0][:, new]], axis=1)
+        values = np.concatenate([values, here[1][:, new]], axis=1)
+        if goal.reached(values).any(1).mean() >= _ENOUGH:
+            break
+    return labels, widths, values
+
+
+def _by_blocks(
+    futures: CurveFutures,
+    present: Present,
+    goal: Goal,
+    widths: Float[np.ndarray, "F 1"],
+    values: Float[np.ndarray, "F 1"],
+    most: int,
+) -> tuple[Int[np.ndarray, " B"], Float[np.ndarray, "F B"], Float[np.ndarray, "F B"]]:
+    """Continue every future by blocks of labels until it has reached the goal."""
+    labels, is_width = np.array([present.n_told]), goal.kind == "width"
+    for n in (present.n_told + look for stage in _stages(present.n_told, most) for look in np.unique(stage).tolist()):
+        # Whoever has arrived is looked at once more, as a width that seems small may rise again.
+        open_ = np.flatnonzero(~goal.reached(values[:, :-1]).any(1))
+        shrunk = np.sqrt(max(1 / n - 1 / present.n_items, 0) / (1 / max(labels[-1], 1) - 1 / present.n_items))
+        now = [widths[:, -1] * shrunk, values[:, -1] * (shrunk if is_width else 1)]  # as random labels go on
+        record = futures.answers(open_, n, goal.level)
+        found = goal.measured(Campaigns(record, futures.setting.prior, futures.setting.cells, futures.unlabelled[0]))
+        for all_, some in zip(now, found, strict=True):
+            all_[open_] = some[:, 0]
+        labels = np.append(labels, n)
+        widths = np.column_stack([widths, now[0]])
+        values = falling(np.column_stack([values, now[1]])) if is_width else np.column_stack([values, now[1]])
+        if goal.reached(values[:, :-1]).any(1).mean() >= _ENOUGH:
+            break
+    return labels, widths, values
+
+
+def falling(widths: Float[np.ndarray, "F B"]) -> Float[np.ndarray, "F B"]:
+    """Smooth widths so that they never rise: they fall but for the noise of few draws, dips of which are no progress.
+
+    The non-increasing numbers that are closest to their logarithms, by the least of the greatest means; the first stays
+    as it is, and none is beyond.
+
+    Examples
+    --------
+    >>> falling(np.array([[0.4, 0.2, 0.3, 0.1]])).round(3).tolist()
+    [[0.4, 0.245, 0.245, 0.1]]
+    """
+    n = widths.shape[1]
+    upto = np.pad(np.cumsum(np.log(np.maximum(widths[:, 1:], _LEAST_WIDTH)), axis=1), [(0, 0), (1, 0)])
+    first, last = np.arange(n - 1)[:, None], np.arange(n - 1)
+    mean = (upto[:, None, 1:] - upto[:, :-1, None]) / np.maximum(last - first + 1, 1)
+    greatest = np.maximum.accumulate(np.where(last >= first, mean, -np.inf)[:, :, ::-1], axis=2)[:, :, ::-1]
+    smooth = np.minimum.accumulate(np.where(last >= first, greatest, np.inf), axis=1)[:, last, last]
+    smooth = np.where(smooth > np.log(2 * _LEAST_WIDTH), np.exp(smooth), 0.0)
+    return np.concatenate([widths[:, :1], np.minimum(smooth, widths[:, :1])], axis=1)
+
+
+def _stages(n_told: int, most: int) -> Iterator[Int[np.ndarray, " L"]]:
+    """Yield further labels at which to look, up to `most`, which the last stage repeats."""
+    total, last = max(n_told, _FIRST / _GROWTH), 0
+    while last < most:
+        totals = total * _GROWTH ** np.arange(1, _LOOKS + 1)
+        looks = np.minimum(np.ceil(totals).astype(np.int64) - n_told, most)
+        total, last = totals[-1], int(looks[-1])
+        yield looks
+
+
+def labels_needed(
+    goal: Goal, labels: Int[np.ndarray, " B"], values: Float[np.ndarray, "F B"], n_items: int
+) -> Float[np.ndarray, " F"]:
+    """Labels in all at which every future reaches the goal, between looks by interpolation.
+
+    Beyond the last look variances fall as 1 / n - 1 / M does; no verdict is foreseen there.
+    """
+    reached = goal.reached(values)
+    needed = np.full(len(values), np.inf)
+    for future, (met, path) in enumerate(zip(reached, values, strict=True)):
+        at = int(met.argmax())
+        if met.any():
+            before = max(at - 1, 0)
+            moved = path[before] - path[at]
+            part = 1.0 if moved == 0 else np.clip((path[before] - goal.value) / moved, 0, 1)
+            needed[future] = labels[before] + part * (labels[at] - labels[before])
+        elif goal.kind == "width" and labels[-1] > 0:
+            needed[future] = labels_to_width(goal.value, path[-1], int(labels[-1]), n_items)
+    return np.ceil(needed)
+
+
+def labels_to_width(wanted: float, width: float, n: int, n_items: int) -> float:
+    """Labels in all at which an interval is as narrow as wanted, if its variance falls as 1 / n - 1 / M does.
+
+    Parameters
+    ----------
+    wanted, width : float
+        What it is to be wide, and what it is with `n` labels of `n_items` items.
+
+    Examples
+    --------
+    >>> labels_to_width(0.05, 0.1, 100, 1_000_000)  # nearly four times as many
+    399.88...
+    """
+    return 1 / (1 / n_items + (wanted / width) ** 2 * (1 / n - 1 / n_items))
+
+
+def _width_then(
+    goal: Goal, labels: Int[np.ndarray, " B"], widths: Float[np.ndarray, "F B"], needed: Float[np.ndarray, " F"]
+) -> Float[np.ndarray, " F"]:
+    """Width of the interval at the labels needed, in every future; not a number where these are unknown."""
+    if goal.kind == "width":
+        return np.where(np.isfinite(needed), goal.value, np.nan)
+    found = [np.interp(n, labels, path) if np.isfinite(n) else np.nan for n, path in zip(needed, widths, strict=True)]
+    return np.array(found)

@@ -1,0 +1,81 @@
+"""What holds of both designs whose batches have a random size: totals, intervals, exact answers, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess.designs import Importance, Poisson
+from bayes_assess.errors import DesignError
+from designs.random_size import F1, LABELS, POOL, PREDICTED, rounds, told, totals_and_truth
+
+# Expected labels of batches, and designs as [SEME] has them.
+PUBLISHED = {
+    "importance": Importance(n_strata=16, lam=0.9, epsilon=1e-9, floor=0.0, size="random"),
+    "poisson": Poisson(n_strata=16, floor=0.0, size="random"),
+}
+both = pytest.mark.parametrize("kind", [Importance, Poisson])
+
+
+@pytest.mark.parametrize(
+    ("name", "batches"), [("importance", (60,)), ("importance", (15, 40, 5)), ("poisson", (15, 40, 5))]
+)
+def test_totals_are_unbiased_over_rounds_of_unlike_sizes(name, batches):
+    for found, full in totals_and_truth(*rounds(3_000, *batches, design=PUBLISHED[name])):
+        assert abs(found.mean() - full) < 4 * found.std() / np.sqrt(len(found))
+
+
+# Of accuracy, whose denominator is known, the quick tests hold the interval of one batch.
+@pytest.mark.parametrize("name", ["f1", pytest.param("accuracy", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("kind", "options"), [(Importance, {"lam": 0.9}), (Poisson, {})])
+def test_intervals_cover_and_the_published_ones_are_the_shortest(kind, options, name):
+    designs = {
+        interval: kind(n_strata=16, size="random", interval=interval, **options)
+        for interval in ("cautious", "ratio", "beta")
+    }
+    study = ba.simulate(POOL, LABELS, ba.Metric(name), designs=designs, budgets=[40, 120], repeats=300, batch=40)
+    for interval in ("cautious", "ratio"):
+        assert (study.coverage[interval] > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 300)).all(), interval
+    width = {interval: np.diff(study.intervals[interval], axis=-1).mean() for interval in designs}
+    assert width["beta"] < min(width["cautious"], width["ratio"])
+    assert (study.coverage["beta"] > 0.8).all()
+
+
+@both
+@pytest.mark.parametrize("interval", ["cautious", "beta", "ratio"])
+@pytest.mark.parametrize("labels", [np.zeros(500, int), np.ones(500, int), PREDICTED], ids=["none", "all", "right"])
+def test_one_kind_of_label_or_no_error_leaves_an_answer(kind, interval, labels):
+    question = ba.Metric(["precision", "recall", "accuracy"])
+    design = kind(n_strata=16, size="random", interval=interval)
+    a = told(1, 60, 1, design=design, question=question, labels=labels)
+    r, truth = a.result(), question.truth(POOL, labels)
+    assert np.isfinite(r.estimate).all()
+    assert np.isfinite(r.interval).all()
+    assert (np.diff(r.interval, axis=1) > 0).all()
+    if interval != "beta":
+        assert ((r.interval[:, 0] <= truth + 1e-12) & (truth <= r.interval[:, 1] + 1e-12)).all()
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_answer_is_exact_once_everything_is_labelled(name):
+    a = told(300, 100, design=PUBLISHED[name])
+    while not a.done:
+        queries = a.ask(a.n_remaining)
+        a.tell(queries.ids, LABELS[queries.ids])
+    r = a.result()
+    assert r.guarantee == "exact"
+    assert r.estimate == pytest.approx(F1.truth(POOL, LABELS), abs=1e-12)
+
+
+@both
+def test_what_neither_can_do_is_refused_in_a_sentence(kind):
+    with pytest.raises(DesignError, match="pass size='random'"):
+        kind(interval="ratio")
+    with pytest.raises(DesignError, match="'fixed' or 'random'"):
+        kind(size="some")
+    with pytest.raises(DesignError, match="ratio of sums over items"):
+        ba.assess(POOL, ba.Metric("matthews_corrcoef"), design=kind(size="random", interval="ratio"))
+    numbers = ba.Pool(predictions=[1.0, 2.0, 3.0], bounds=(0, 5))
+    with pytest.raises(DesignError, match="labels that are classes"):
+        ba.assess(numbers, ba.Metric("mae"), design=kind(size="random"))
