@@ -59,7 +59,7 @@ class Goal:
     ) -> Goal:
         """Make the goal, or raise QuestionError if the question has none such."""
         name = question.name
-        verdicts = hasattr(question, "masses")
+        verdicts = question.verdicts != "none"
         if width is not None and probability is not None:
             raise QuestionError("A plan has one goal: give a width or a probability, not both.")
         if width is None and probability is None and not verdicts:
@@ -79,6 +79,8 @@ class Goal:
     @property
     def widest(self) -> bool:
         """Whether the goal is about the widest of several intervals, or the least sure of several verdicts."""
+        if self.kind == "probability":
+            return self.question.verdicts == "several"
         return self.of != "overall" and not self.question.is_single(self.cells)
 
     def reached(self, values: Float[np.ndarray, "*shape"]) -> Bool[np.ndarray, "*shape"]:
@@ -90,8 +92,7 @@ class Goal:
         result = session.result(self.level)
         ends = result.overall[1] if self.of == "overall" else result.interval
         width = float(self._widest(np.diff(ends, axis=-1)[..., 0][None, None]).item())
-        value = float(self._least_sure(result.masses[None, None]).item()) if self.kind == "probability" else width
-        return np.full(n, width), np.full(n, value)
+        return np.full(n, width), np.full(n, result.probability if self.kind == "probability" else width)
 
     def measured(self, campaigns: Campaigns) -> tuple[Float[np.ndarray, "F L"], Float[np.ndarray, "F L"]]:
         """Return the widths of simulated campaigns at all looks, and the values that the goal is about."""
@@ -102,7 +103,7 @@ class Goal:
         else:
             ends = self.question.study_intervals(campaigns, self.level)
             widths = self._widest(np.diff(ends, axis=-1)[..., 0])
-        return widths, widths if self.kind == "width" else self._probabilities(campaigns)
+        return widths, widths if self.kind == "width" else self.question.study_verdicts(campaigns)
 
     def _widest(self, widths: Float[np.ndarray, "F L *answer"]) -> Float[np.ndarray, "F L"]:
         """Return the greatest width of those of groups with items."""
@@ -110,18 +111,6 @@ class Goal:
         if widths.ndim > 2 and sizes is not None and widths.shape[2] == len(sizes):
             widths = widths[:, :, np.asarray(sizes) > 0]
         return widths.max(axis=tuple(range(2, widths.ndim))) if widths.ndim > 2 else widths
-
-    def _probabilities(self, campaigns: Campaigns) -> Float[np.ndarray, "F L"]:
-        """Return the probability of the verdict, the least sure one of several."""
-        return self._least_sure(self.question.study_masses(campaigns))
-
-    def _least_sure(self, masses: Float[np.ndarray, "F L *answer 3"]) -> Float[np.ndarray, "F L"]:
-        """Return the least probability of the verdicts on groups with items."""
-        sure = masses.max(-1)
-        if sure.ndim == 2:
-            return sure
-        filled = np.flatnonzero(self.cells.sizes)
-        return sure[:, :, filled][:, :, :, filled].min(axis=(2, 3))
 
 
 def random_labels_to(

@@ -73,7 +73,8 @@ class Planning:
         width : float in (0, 1), optional
             What the interval is to be wide, at most.
         probability : float in (0, 1), optional
-            Of comparisons, in the place of the width: what their verdict is to have; 0.95 if neither is given.
+            Of comparisons and of the best of several systems, in the place of the width: what the verdict is to have;
+            0.95 if neither is given.
         of : {"widest", "overall"}
             Of several intervals the widest, or for `GroupAccuracy` that of the overall accuracy.
         level : float in (0, 1)

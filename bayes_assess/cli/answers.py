@@ -130,7 +130,10 @@ def plan(
     run: RunFile,
     width: Annotated[float | None, typer.Option(help="What the interval is to be wide, such as 0.05.")] = None,
     probability: Annotated[
-        float | None, typer.Option(help="Of comparisons: what the verdict is to have; 0.95 by default.")
+        float | None,
+        typer.Option(
+            help="Of comparisons and the best of several systems: what the verdict is to have; 0.95 by default."
+        ),
     ] = None,
     of: Annotated[Interval, typer.Option(help="Of several intervals the widest, or of the overall accuracy.")] = (
         Interval.WIDEST

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -72,6 +72,7 @@ class Question(ABC):
     of_tables: ClassVar[bool] = True  # False where items have to be in memory
     unplannable: ClassVar[str] = ""  # why nothing can be planned for it, the end of a sentence
     has_overall: ClassVar[bool] = False  # whether an overall value is known beside those of groups
+    verdicts: ClassVar[Literal["none", "one", "several"]] = "none"  # that have a probability
     labels_each: ClassVar[int] = 1  # labels that an item of a cell takes: two where that is a pair
 
     @property
@@ -118,6 +119,10 @@ class Question(ABC):
             Whether it is that of the overall value, where there is one.
         """
         return None
+
+    def study_verdicts(self, campaigns: Simulated) -> Float[np.ndarray, "R B"]:
+        """Compute the probability of the verdict in simulated campaigns; of several that of the least sure one."""
+        raise NotImplementedError
 
     def check_pool(self, pool: Pool) -> None:
         """Raise QuestionError if items of this pool may have several labels, and the question is of single ones.

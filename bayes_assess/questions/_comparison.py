@@ -24,6 +24,7 @@ class Comparison(Question):
     rope: float
     made_by: ClassVar[str] = "Compare"
     quantity: ClassVar[str] = "difference of accuracies"
+    verdicts = "one"
 
     @property
     def name(self) -> str:
@@ -35,9 +36,9 @@ class Comparison(Question):
         """Whether verdict and probability are as at full labels, whether the verdict is, error of the difference."""
         return ("success", "right", "error")
 
-    def study_masses(self, campaigns: Simulated) -> np.ndarray:
-        """Compute the masses in simulated campaigns, (R, B, *answer, 3)."""
-        return self.masses(campaigns.cells, campaigns.prior, campaigns.record)
+    def study_verdicts(self, campaigns: Simulated) -> Float[np.ndarray, "R B"]:
+        """Compute the probability of the verdict in simulated campaigns, (R, B, *answer)."""
+        return self.masses(campaigns.cells, campaigns.prior, campaigns.record).max(-1)
 
     @abstractmethod
     def masses(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"]) -> np.ndarray:

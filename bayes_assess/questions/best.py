@@ -66,6 +66,7 @@ class Best(MeasuresCompared):
     asks: ClassVar[str] = "Which{of_systems} has the {extreme} {measure}?"
     titled: ClassVar[str] = "{measure}{of_systems}"
     quantity: ClassVar[str] = "lead"
+    verdicts = "one"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"best": False, "regret": True}
     goals: ClassVar[Mapping[str, float]] = {"best": 0.95, "regret": 0.005}
 
@@ -135,6 +136,14 @@ class Best(MeasuresCompared):
     def leads(self, values: Float[np.ndarray, "*batch G"]) -> Float[np.ndarray, "*batch G"]:
         """Compute the lead of every system from values of the measure, positive for the best."""
         return leads(self.direction * values)
+
+    def probability_good(self, leads: Float[np.ndarray, "*batch S G"]) -> Float[np.ndarray, "*batch G"]:
+        """Compute from draws of the leads the probability that a system is behind the best by no more than the rope."""
+        return (leads >= -self.rope - _ROUNDING).mean(-2)
+
+    def study_verdicts(self, campaigns: Simulated) -> Float[np.ndarray, "R B"]:
+        """Compute the greatest probability that a system is the best, or within the rope of it, in campaigns."""
+        return self.probability_good(self.leads(self._study_draws(campaigns))).max(-1)
 
     def truth_of_counts(self, cells: Any, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " G"]:
         """Compute the leads from all labels."""

@@ -20,6 +20,7 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import pool_size
 from bayes_assess.questions._comparison import Comparison, GroupPair, success
 from bayes_assess.questions._priors import accuracy_prior
+from bayes_assess.questions._setting import Simulated
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,7 +129,13 @@ class AllPairs(_GroupComparison):
     """Which groups are more accurate than which? Made by `Compare`."""
 
     asks: ClassVar[str] = "Which groups{by} are more accurate than which?"
+    verdicts = "several"
     designs: ClassVar[tuple[str, ...] | None] = ("thompson", "top_two", "epsilon_greedy", "random", "random_group")
+
+    def study_verdicts(self, campaigns: Simulated) -> Float[np.ndarray, "R B"]:
+        """Compute the probability of the least sure verdict on groups with items in simulated campaigns."""
+        sure, filled = super().study_verdicts(campaigns), np.flatnonzero(campaigns.cells.sizes)
+        return sure[:, :, filled][..., filled].min(axis=(2, 3))
 
     def check(self, cells: Cells) -> None:
         """Raise QuestionError if there are fewer than two groups with items."""

@@ -38,6 +38,8 @@ class MeasureComparison(MeasuresCompared):
     lower_is_better: ClassVar[Mapping[str, bool]] = {"right": False, "error": True}
     goals: ClassVar[Mapping[str, float]] = {"right": 0.95, "error": 0.05}
 
+    verdicts = "one"
+
     def __init__(
         self,
         first: str,
@@ -92,8 +94,11 @@ class MeasureComparison(MeasuresCompared):
         """Say yes: there is one difference."""
         return True
 
-    def study_masses(self, campaigns: Simulated) -> Float[np.ndarray, "R B 3"]:
-        """Compute the masses in simulated campaigns."""
+    def study_verdicts(self, campaigns: Simulated) -> Float[np.ndarray, "R B"]:
+        """Compute the probability of the verdict in simulated campaigns."""
+        return self._study_masses(campaigns).max(-1)
+
+    def _study_masses(self, campaigns: Simulated) -> Float[np.ndarray, "R B 3"]:
         return self.masses(self.quantiles(campaigns.record, cells_table(campaigns.cells).ranges))
 
     def quantiles(self, record: Any, ranges: Any) -> Float[np.ndarray, "*batch Q"]:
@@ -108,7 +113,7 @@ class MeasureComparison(MeasuresCompared):
     def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each."""
         truth = float(self.truth_of_counts(campaigns.cells, campaigns.full))
-        masses = self.study_masses(campaigns)
+        masses = self._study_masses(campaigns)
         right = masses.argmax(-1) == region_of(truth, self.rope + _ROUNDING)
         return {"right": right.astype(float), "error": np.abs(campaigns.record.value[..., 0] - truth)}
 

@@ -23,7 +23,6 @@ from bayes_assess.results.metric import MetricResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_ROUNDING = 1e-9  # of differences that are exactly the rope
 _CONTENDER = 0.05  # probability of being as good as the best, above which a summary names a system
 _SAID = 5
 
@@ -61,7 +60,12 @@ class BestResult(Ordered):
     @property
     def probability_good(self: Any) -> Float[np.ndarray, " G"]:
         """Probability that every system is behind the best by no more than the rope, (G,)."""
-        return (self._lead_draws >= -self.question.rope - _ROUNDING).mean(0)
+        return self.question.probability_good(self._lead_draws)
+
+    @property
+    def probability(self) -> float:
+        """Probability of the verdict: that some system is the best, or within the rope of it."""
+        return float(self.probability_good.max())
 
     @cached_property
     def estimate(self: Any) -> Float[np.ndarray, " G"]:

@@ -262,6 +262,12 @@ class PairsResult(Result):
         """Posterior probabilities that the row is worse than the column, practically equal, better."""
         return self.question.masses(self.cells, self._learner, self.counts)
 
+    @property
+    def probability(self) -> float:
+        """Probability of the least sure verdict on groups with items."""
+        filled = np.flatnonzero(self.size)
+        return float(self.masses.max(-1)[np.ix_(filled, filled)].min())
+
     @cached_property
     def draws(self) -> Float[np.ndarray, "S G G"]:
         """Posterior draws of all differences, (S, G, G): fewer of them the more groups there are."""

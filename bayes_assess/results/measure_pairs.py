@@ -66,6 +66,11 @@ class MeasurePairsResult(Ordered):
         """Probabilities that the row is worse than the column, practically equal, better, (G, G, 3)."""
         return self._compared.masses
 
+    @property
+    def probability(self) -> float:
+        """Probability of the least sure verdict."""
+        return float(self.masses.max(-1).min())
+
     def table(self) -> Table:
         """Tabulate every pair of groups, the surest verdicts first; `ranking` has a row per group."""
         return pairs_table(self.ordered_names, self._compared, self._pairs_title)

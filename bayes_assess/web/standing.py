@@ -84,8 +84,8 @@ def _verdict(session: Any, result: Any, interval: ArrayLike, width: float | None
     question = session.question
     if session.n_pending + session.n_remaining == 0 or getattr(session, "done", False):
         return {"stop": True, "verdict": "All is labelled that the answer depends on."}
-    if hasattr(result, "masses") and not hasattr(question, "m") and width is None:
-        sure = float(np.asarray(result.masses).max(-1).min())
+    if hasattr(result, "probability") and width is None:
+        sure = float(result.probability)
         goal = 0.95
         done = sure >= goal
         said = (

@@ -199,7 +199,9 @@ def test_ends_are_found_alike_with_and_without_sorting():
         weight = np.float32(rng.dirichlet(np.ones(n)))
         with engine.eager():
             sorted_ = measure_variance._ends(values, weight)
-        np.testing.assert_array_equal(measure_variance._ends(jnp.asarray(values), jnp.asarray(weight)), sorted_)
+        np.testing.assert_array_equal(
+            measure_variance._ends(jax.numpy.asarray(values), jax.numpy.asarray(weight)), sorted_
+        )
 
 
 def test_a_draw_in_the_tail_is_not_chased():

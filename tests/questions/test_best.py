@@ -193,6 +193,31 @@ def test_the_best_by_f1_is_exact_once_all_is_labelled(design):
     assert a.result().verdict == "b has the highest F1, as the labels show."
 
 
+def test_plans_follow_the_probability_of_the_verdict():
+    """Of systems that differ they rise from that of the result to the one that is wished."""
+    rng = np.random.default_rng(1)
+    label = rng.random(4_000) < 0.1
+
+    def system(missed, false):
+        return np.where(label, rng.random(4_000) > missed, rng.random(4_000) < false).astype(int)
+
+    pool = ba.Pool(predictions=system(0.2, 0.02), systems={"b": system(0.25, 0.03), "c": system(0.15, 0.02)})
+    a = ba.assess(pool, ba.Best(measure="f1", rope=0.005), seed=0)
+    queries = a.ask(30)
+    a.tell(queries.ids, label[queries.ids].astype(int))
+    result, wished = a.result(), 0.99
+    assert result.probability == result.probability_good.max() < wished
+    plan = a.plan(probability=wished)
+    assert plan.kind == "probability"
+    assert not plan.widest  # there is one verdict
+    np.testing.assert_allclose(plan.paths[:, 0], result.probability)
+    followed = plan.paths[np.isfinite(plan.needed)].max(1)
+    assert len(followed) > 0
+    assert (followed >= wished).all()
+    with pytest.raises(ba.QuestionError, match="one goal"):
+        a.plan(width=0.1, probability=wished)
+
+
 def test_of_losses_the_lowest_is_the_best():
     pool = ba.Pool(predictions=[0, 1, 1, 0], systems={"b": [0, 1, 0, 1]})
     a = ba.assess(pool, ba.Best(measure="zero_one_loss"))

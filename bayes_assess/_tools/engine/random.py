@@ -70,7 +70,7 @@ def row_bits(key: Any, row: Any, n: int) -> Any:
     ...     bool((row_bits(key(1), 2, 5) == bits(key(1), (3, 5))[2]).all())
     True
     """
-    words = _words(as_key(key)) if is_eager() else jax.random.key_data(as_key(key))
+    words = as_key(key) if is_eager() else jax.random.key_data(as_key(key))
     counter = xp.arange(n, dtype=np.uint32) + xp.asarray(row, np.uint32) * np.uint32(n)
     first, second = _threefry(words, xp.zeros(n, np.uint32), counter)
     return first ^ second
