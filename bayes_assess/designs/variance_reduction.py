@@ -26,7 +26,8 @@ from bayes_assess.estimators import betting
 from bayes_assess.estimators.posterior_measure import Completion, PosteriorMeasure, measure_draws, posterior_measure
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
-from bayes_assess.models.calibration_curve import Coordinates, drawn, start
+from bayes_assess.models.calibration_curve import drawn, start
+from bayes_assess.models.curve_rates import Coordinates
 from bayes_assess.models.group_effects import with_group_effects
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool

@@ -47,159 +47,24 @@ from bayes_assess.models._numerics import particles as smc
 from bayes_assess.models._numerics.beta_binomial import N_FACTORS, log_likelihood
 from bayes_assess.models._numerics.particles import Particles
 from bayes_assess.models.curve_members import Members
+from bayes_assess.models.curve_rates import (
+    N_PARAMETERS,
+    N_SMOOTH,
+    PARAMETERS,
+    CellCoordinates,
+    Coordinates,
+    at_cells,
+    curves_of,
+    group_effects,
+    rates,
+)
 from bayes_assess.models.program_items import added
 
-N_SMOOTH = 8  # smooth functions
-GROUP_EFFECTS = ("effect", "steepness", "lapses")  # u, v, l
-_FEW_GROUPS = 8  # beyond so many there is but the first, as particles follow about 40 parameters
-PARAMETERS = ("shift", "slope", "prediction", "score", "unannounced", "lapse", "roughness", "strength", "bend")
 _UNANNOUNCED = PARAMETERS.index("unannounced")
-_DIMENSION = len(PARAMETERS) + N_SMOOTH
 
 _N_PARTICLES = 256
 _N_DECIDING = 128  # of all members together, on which decisions are taken
-_LEAST, _LEAST_OTHER = 1e-9, 1e-6  # of the event and of its absence, at which 32 bits do not underflow
-_BELOW_1 = 1 - 2.0**-20  # whose quantile has a derivative in 32 bits
 _BLOCK, _BLOCK_EAGER = 32, 128  # labelled cells whose likelihood is computed at once
-
-
-class Coordinates(NamedTuple):
-    """What the curve knows of the cells of a pool; 32-bit.
-
-    Attributes
-    ----------
-    place : (X, K)
-        Coordinates of the score, such as the logit of its rank and the logit of itself.
-    standard : (X, K)
-        For every coordinate another one in standard units, by which the curve may deviate.
-    smooth : (X, K, J)
-        For every coordinate the smooth functions.
-    feature : (K,)
-        Such as the share of items that are predicted positive, less 1/2.
-    unit : (X,)
-        Standard deviation of every coordinate over the items.
-    log_odds : ()
-        Log odds of the share of predicted positives.
-    groups : (K, G)
-        Shares of the items of every cell that are of groups with effects of their own, or other numbers that such
-        effects are proportional to; (K, 0) without groups.
-    many : (K,) integers
-        Group of every cell, where there are too many of them for that; (0,) otherwise. See `group_effects`.
-    """
-
-    place: Any
-    standard: Any
-    smooth: Any
-    feature: Any
-    unit: Any
-    log_odds: Any
-    groups: Any
-    many: Any = np.zeros(0, np.int32)
-
-
-class _Curves(NamedTuple):
-    """What the parameters of every particle say of its curve; arrays (S, 1), unless noted."""
-
-    intercept: Any
-    slope: Any
-    delta: Any
-    zeta: Any
-    gamma: Any
-    kappa: Any
-    nu: Any
-    lapse: Any
-    waves: Any  # (S, J): s e_j
-    effects: Any  # (S, E, G)
-
-
-class _Cells(NamedTuple):
-    """What a member knows of cells; arrays (K,), unless noted."""
-
-    x: Any
-    size: Any  # log (1 + |x|)
-    z: Any
-    smooth: Any  # (K, J)
-    feature: Any
-    groups: Any  # (K, G)
-
-    @classmethod
-    def of(cls, member: Members, coordinates: Coordinates) -> _Cells:
-        which = member.coordinate
-        x = coordinates.place[which]
-        smooth, z = coordinates.smooth[which], coordinates.standard[which]
-        return cls(x, xp.log1p(xp.abs(x)), z, smooth, coordinates.feature, coordinates.groups)
-
-
-def rates(
-    place: Float[Array, "S D"], member: Members, coordinates: Coordinates
-) -> tuple[Float[Array, "S K"], Float[Array, "S K"]]:
-    """Compute the curve m and the strength nu_c at every cell from standard normal parameters of one member."""
-    return _at_cells(_curves(place, member, coordinates), member, _Cells.of(member, coordinates))
-
-
-def _sigmoid(x: Any) -> Any:
-    return 1 / (1 + xp.exp(-xp.clip(x, -80.0, 80.0)))  # to full relative precision where it is small
-
-
-def _curves(place: Float[Array, "S D"], member: Members, coordinates: Coordinates) -> _Curves:
-    """Compute what of a curve is the same at every cell."""
-    at = {name: place[:, i] for i, name in enumerate(PARAMETERS)}
-    heavy = xp.maximum(member.heavy, 1e-3)  # sinh(h u) / h is u in the limit
-    which = member.coordinate
-
-    def tails(u):
-        return xp.sinh(heavy * u) / heavy
-
-    slope = member.slope * xp.exp(member.slope_sd * tails(at["slope"]))
-    slope = slope + member.either_slope * at["slope"] / coordinates.unit[which]
-    intercept = member.intercept + member.from_log_odds * coordinates.log_odds + member.intercept_sd * at["shift"]
-    tau = member.shift_sd * at["shift"]
-    intercept = intercept - slope * tau
-    delta = member.prediction + member.prediction_sd * tails(at["prediction"])
-    kappa = xp.clip(member.bend + member.bend_sd * at["bend"], 0.1, 1.6)
-    roughness = xp.exp(member.roughness + member.roughness_sd * at["roughness"])
-    lapse = member.lapse + member.lapse_sd * at["lapse"]
-    announced = _sigmoid(coordinates.log_odds - xp.where(which == 0, tau, 0.0))
-    # A spike at 0, and quantiles of the slab beyond it.
-    beyond = xp.clip(engine.ndtr(-at["unannounced"]) / (1 - member.spike), _LEAST, 1.0)
-    quantile = xp.where(member.spike > 0, -engine.ndtri(xp.minimum(beyond, _BELOW_1)), at["unannounced"])
-    phi = xp.where(beyond < 1, xp.exp(member.unannounced + member.unannounced_sd * quantile), 0.0)
-    gamma = xp.minimum(phi * announced, 0.5)
-    nu = xp.exp(xp.clip(member.strength + member.strength_sd * at["strength"], -2.0, 16.0))
-    by_particle = intercept, slope, delta, member.score_sd * at["score"], gamma, kappa, nu, lapse
-    return _Curves(
-        *(x[:, None] for x in by_particle),
-        waves=roughness[:, None] * place[:, len(PARAMETERS) : _DIMENSION],
-        effects=_effects(place, coordinates),
-    )
-
-
-def _at_cells(curves: _Curves, member: Members, cells: _Cells) -> tuple[Float[Array, "S K"], Float[Array, "S K"]]:
-    """Compute the curve m and the strength nu_c at cells."""
-    by_cell = curves.effects @ cells.groups.T
-    effects = [_turned(by_cell[:, i]) for i in range(by_cell.shape[1])]
-    wave = _turned(curves.waves @ cells.smooth.T)
-    intercept, slope, delta, zeta, gamma, kappa, nu, lapse = (_turned(part) for part in curves[:8])
-    x, size, z, feature = (_turned(part[None]) for part in (cells.x, cells.size, cells.z, cells.feature))
-    if len(effects) > 0:
-        wave = wave + member.group_sd * effects[0]
-    if len(effects) > 1:
-        lapse = lapse + member.group_lapse_sd * effects[2]
-    bent = engine.cond(
-        member.bend_sd > 0,
-        lambda: xp.sign(x) * xp.expm1(kappa * size) / kappa,
-        lambda: xp.broadcast_to(xp.asarray(x, wave.dtype), wave.shape),
-    )
-    if len(effects) > 1:
-        bent = xp.exp(member.group_slope_sd * effects[1]) * bent
-    eta = intercept + slope * bent + delta * feature + zeta * z + wave
-    m = xp.clip(gamma + (1 - gamma) * (1 - _sigmoid(lapse)) * _sigmoid(eta), _LEAST, 1 - _LEAST_OTHER)
-    return _turned(m), _turned(nu * engine.power(4 * m * (1 - m), -member.relative))
-
-
-def _turned(part: Any) -> Any:
-    """Compiled, put cells first, as `log_likelihood` does; on NumPy, leave (S, K) as it is."""
-    return part if engine.is_eager() else part.T
 
 
 def program(
@@ -235,18 +100,6 @@ def program(
     nu = xp.asarray(numpyro.deterministic("nu", strength[0]))
     with numpyro.plate("cell", len(n)):
         numpyro.sample("k", dist.BetaBinomial(nu * curve, nu * (1 - curve), n), obs=k)
-
-
-def group_effects(n_groups: int) -> tuple[str, ...]:
-    """Return which effects so many groups have."""
-    return GROUP_EFFECTS if n_groups <= _FEW_GROUPS else GROUP_EFFECTS[:1]
-
-
-def _effects(place: Float[Array, "S D"], coordinates: Coordinates) -> Float[Array, "S E G"]:
-    """Return the effects of groups: none where there are no groups."""
-    n_groups = coordinates.groups.shape[1]
-    n_effects = len(group_effects(n_groups)) if n_groups else 0
-    return place[:, _DIMENSION:].reshape(len(place), n_effects, n_groups)
 
 
 class Deciding(NamedTuple):
@@ -380,7 +233,7 @@ def start(seed: int, members: Members, coordinates: Coordinates, n_particles: in
     """
     n_members, n_cells = len(members.prior), len(coordinates.feature)
     n_groups = coordinates.groups.shape[1]
-    dimension = _DIMENSION + len(group_effects(n_groups)) * n_groups
+    dimension = N_PARAMETERS + len(group_effects(n_groups)) * n_groups
     first = smc.start(generator(seed, "calibration curve"), (n_members, n_particles, dimension))
     with engine.eager():
         curves = [rates(place, members[i], coordinates) for i, place in enumerate(first.place)]
@@ -452,14 +305,16 @@ def moved(state: CurveState, which: Bool[Array, " B"], n_moves: int = smc.N_MOVE
         return xp.concatenate([ordered, xp.zeros((-len(n) % size, *ordered.shape[1:]), ordered.dtype)])
 
     def likelihood(member):
-        labelled = engine.tree_map(lambda of_cell: cut(of_cell[order]), (_Cells.of(member, state.coordinates), k, n))
+        labelled = engine.tree_map(
+            lambda of_cell: cut(of_cell[order]), (CellCoordinates.of(member, state.coordinates), k, n)
+        )
 
         def of_places(place):
-            curves = _curves(place, member, state.coordinates)
+            curves = curves_of(place, member, state.coordinates)
 
             def block(i, total):
                 cells, k, n = engine.tree_map(lambda of_cell: engine.block(of_cell, i * size, size), labelled)
-                return total + log_likelihood(*_at_cells(curves, member, cells), k, n)
+                return total + log_likelihood(*at_cells(curves, member, cells), k, n)
 
             return engine.fori_loop(0, n_blocks, block, xp.zeros(len(place), xp.float32))
 

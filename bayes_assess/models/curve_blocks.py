@@ -14,8 +14,9 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.shapes import Int
 from bayes_assess.models._numerics import particles as smc
+from bayes_assess.models._numerics.beta_binomial import log_likelihood
 from bayes_assess.models._numerics.particles import Particles
-from bayes_assess.models.calibration_curve import CurveState, Deciding, drawn, log_likelihood, moved
+from bayes_assess.models.calibration_curve import CurveState, Deciding, drawn, moved
 
 _NEGLIGIBLE = 1e-3  # probability of a member below which a future does without
 _UNEVEN = 0.5  # effective share of the particles

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayes_assess._tools.shapes import Bool, Float, Int
-from bayes_assess.models.calibration_curve import N_SMOOTH, Coordinates
+from bayes_assess.models.curve_rates import N_SMOOTH, Coordinates
 from bayes_assess.pool.counting import Times, add_up, count, mean
 from bayes_assess.pool.rank_strata import RankedScore
 

@@ -19,7 +19,6 @@ from bayes_assess.measures import (
     PRCurveTable,
 )
 from bayes_assess.measures._losses import DenseLosses
-from bayes_assess.models.calibration_curve import Coordinates
 from bayes_assess.models.curve_members import (
     AGREEMENT,
     POSITIVES,
@@ -29,6 +28,7 @@ from bayes_assess.models.curve_members import (
     VERDICTS,
     Members,
 )
+from bayes_assess.models.curve_rates import Coordinates
 from bayes_assess.models.error_labels import ErrorLabels
 from bayes_assess.models.rating_labels import RatingLabels
 from bayes_assess.models.valued_labels import ValuedLabels

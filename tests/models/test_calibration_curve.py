@@ -19,16 +19,10 @@ import bayes_assess as ba
 from bayes_assess._tools import engine
 from bayes_assess.estimators.posterior_measure import measure_draws, measure_values
 from bayes_assess.models._numerics import particles as smc
-from bayes_assess.models.calibration_curve import (
-    GROUP_EFFECTS,
-    N_SMOOTH,
-    PARAMETERS,
-    log_likelihood,
-    program,
-    rates,
-    start,
-)
+from bayes_assess.models._numerics.beta_binomial import log_likelihood
+from bayes_assess.models.calibration_curve import program, start
 from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, RATES, UNSCORED, VERDICTS, Members
+from bayes_assess.models.curve_rates import GROUP_EFFECTS, N_SMOOTH, PARAMETERS, rates
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
 from bayes_assess.questions._curve_coordinates import coordinates_of
 from sbc import ranks, uniformity

@@ -1,0 +1,180 @@
+"""What the parameters of a calibration curve say of the rates of cells, see `calibration_curve`.
+
+The share m_c and the strength nu_c of a cell come from what a particle says of its curve and what is known of the
+cell; either is computed once where many of the other meet it.
+
+Shapes: particles S, cells K, groups G, parameters D, effects E, smooth functions J.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float
+from bayes_assess.models.curve_members import Members
+
+N_SMOOTH = 8  # smooth functions
+GROUP_EFFECTS = ("effect", "steepness", "lapses")  # u, v, l
+_FEW_GROUPS = 8  # beyond so many there is but the first, as particles follow about 40 parameters
+PARAMETERS = ("shift", "slope", "prediction", "score", "unannounced", "lapse", "roughness", "strength", "bend")
+N_PARAMETERS = len(PARAMETERS) + N_SMOOTH  # before those of groups
+_LEAST, _LEAST_OTHER = 1e-9, 1e-6  # of the event and of its absence, at which 32 bits do not underflow
+_BELOW_1 = 1 - 2.0**-20  # whose quantile has a derivative in 32 bits
+
+
+class Coordinates(NamedTuple):
+    """What the curve knows of the cells of a pool; 32-bit.
+
+    Attributes
+    ----------
+    place : (X, K)
+        Coordinates of the score, such as the logit of its rank and the logit of itself.
+    standard : (X, K)
+        For every coordinate another one in standard units, by which the curve may deviate.
+    smooth : (X, K, J)
+        For every coordinate the smooth functions.
+    feature : (K,)
+        Such as the share of items that are predicted positive, less 1/2.
+    unit : (X,)
+        Standard deviation of every coordinate over the items.
+    log_odds : ()
+        Log odds of the share of predicted positives.
+    groups : (K, G)
+        Shares of the items of every cell that are of groups with effects of their own, or other numbers that such
+        effects are proportional to; (K, 0) without groups.
+    many : (K,) integers
+        Group of every cell, where there are too many of them for that; (0,) otherwise. See `group_effects`.
+    """
+
+    place: Any
+    standard: Any
+    smooth: Any
+    feature: Any
+    unit: Any
+    log_odds: Any
+    groups: Any
+    many: Any = np.zeros(0, np.int32)
+
+
+class Curves(NamedTuple):
+    """What the parameters of every particle say of its curve; arrays (S, 1), unless noted."""
+
+    intercept: Any
+    slope: Any
+    delta: Any
+    zeta: Any
+    gamma: Any
+    kappa: Any
+    nu: Any
+    lapse: Any
+    waves: Any  # (S, J): s e_j
+    effects: Any  # (S, E, G)
+
+
+class CellCoordinates(NamedTuple):
+    """What a member knows of cells; arrays (K,), unless noted."""
+
+    x: Any
+    size: Any  # log (1 + |x|)
+    z: Any
+    smooth: Any  # (K, J)
+    feature: Any
+    groups: Any  # (K, G)
+
+    @classmethod
+    def of(cls, member: Members, coordinates: Coordinates) -> CellCoordinates:
+        """Return the coordinates of one member."""
+        which = member.coordinate
+        x = coordinates.place[which]
+        smooth, z = coordinates.smooth[which], coordinates.standard[which]
+        return cls(x, xp.log1p(xp.abs(x)), z, smooth, coordinates.feature, coordinates.groups)
+
+
+def rates(
+    place: Float[Array, "S D"], member: Members, coordinates: Coordinates
+) -> tuple[Float[Array, "S K"], Float[Array, "S K"]]:
+    """Compute the curve m and the strength nu_c at every cell from standard normal parameters of one member."""
+    return at_cells(curves_of(place, member, coordinates), member, CellCoordinates.of(member, coordinates))
+
+
+def _sigmoid(x: Any) -> Any:
+    return 1 / (1 + xp.exp(-xp.clip(x, -80.0, 80.0)))  # to full relative precision where it is small
+
+
+def curves_of(place: Float[Array, "S D"], member: Members, coordinates: Coordinates) -> Curves:
+    """Compute what of a curve is the same at every cell."""
+    at = {name: place[:, i] for i, name in enumerate(PARAMETERS)}
+    heavy = xp.maximum(member.heavy, 1e-3)  # sinh(h u) / h is u in the limit
+    which = member.coordinate
+
+    def tails(u):
+        return xp.sinh(heavy * u) / heavy
+
+    slope = member.slope * xp.exp(member.slope_sd * tails(at["slope"]))
+    slope = slope + member.either_slope * at["slope"] / coordinates.unit[which]
+    intercept = member.intercept + member.from_log_odds * coordinates.log_odds + member.intercept_sd * at["shift"]
+    tau = member.shift_sd * at["shift"]
+    intercept = intercept - slope * tau
+    delta = member.prediction + member.prediction_sd * tails(at["prediction"])
+    kappa = xp.clip(member.bend + member.bend_sd * at["bend"], 0.1, 1.6)
+    roughness = xp.exp(member.roughness + member.roughness_sd * at["roughness"])
+    lapse = member.lapse + member.lapse_sd * at["lapse"]
+    announced = _sigmoid(coordinates.log_odds - xp.where(which == 0, tau, 0.0))
+    # A spike at 0, and quantiles of the slab beyond it.
+    beyond = xp.clip(engine.ndtr(-at["unannounced"]) / (1 - member.spike), _LEAST, 1.0)
+    quantile = xp.where(member.spike > 0, -engine.ndtri(xp.minimum(beyond, _BELOW_1)), at["unannounced"])
+    phi = xp.where(beyond < 1, xp.exp(member.unannounced + member.unannounced_sd * quantile), 0.0)
+    gamma = xp.minimum(phi * announced, 0.5)
+    nu = xp.exp(xp.clip(member.strength + member.strength_sd * at["strength"], -2.0, 16.0))
+    by_particle = intercept, slope, delta, member.score_sd * at["score"], gamma, kappa, nu, lapse
+    return Curves(
+        *(x[:, None] for x in by_particle),
+        waves=roughness[:, None] * place[:, len(PARAMETERS) : N_PARAMETERS],
+        effects=_effects(place, coordinates),
+    )
+
+
+def at_cells(
+    curves: Curves, member: Members, cells: CellCoordinates
+) -> tuple[Float[Array, "S K"], Float[Array, "S K"]]:
+    """Compute the curve m and the strength nu_c at cells."""
+    by_cell = curves.effects @ cells.groups.T
+    effects = [_turned(by_cell[:, i]) for i in range(by_cell.shape[1])]
+    wave = _turned(curves.waves @ cells.smooth.T)
+    intercept, slope, delta, zeta, gamma, kappa, nu, lapse = (_turned(part) for part in curves[:8])
+    x, size, z, feature = (_turned(part[None]) for part in (cells.x, cells.size, cells.z, cells.feature))
+    if len(effects) > 0:
+        wave = wave + member.group_sd * effects[0]
+    if len(effects) > 1:
+        lapse = lapse + member.group_lapse_sd * effects[2]
+    bent = engine.cond(
+        member.bend_sd > 0,
+        lambda: xp.sign(x) * xp.expm1(kappa * size) / kappa,
+        lambda: xp.broadcast_to(xp.asarray(x, wave.dtype), wave.shape),
+    )
+    if len(effects) > 1:
+        bent = xp.exp(member.group_slope_sd * effects[1]) * bent
+    eta = intercept + slope * bent + delta * feature + zeta * z + wave
+    m = xp.clip(gamma + (1 - gamma) * (1 - _sigmoid(lapse)) * _sigmoid(eta), _LEAST, 1 - _LEAST_OTHER)
+    return _turned(m), _turned(nu * engine.power(4 * m * (1 - m), -member.relative))
+
+
+def _turned(part: Any) -> Any:
+    """Compiled, put cells first, as `log_likelihood` does; on NumPy, leave (S, K) as it is."""
+    return part if engine.is_eager() else part.T
+
+
+def group_effects(n_groups: int) -> tuple[str, ...]:
+    """Return which effects so many groups have."""
+    return GROUP_EFFECTS if n_groups <= _FEW_GROUPS else GROUP_EFFECTS[:1]
+
+
+def _effects(place: Float[Array, "S D"], coordinates: Coordinates) -> Float[Array, "S E G"]:
+    """Return the effects of groups: none where there are no groups."""
+    n_groups = coordinates.groups.shape[1]
+    n_effects = len(group_effects(n_groups)) if n_groups else 0
+    return place[:, N_PARAMETERS:].reshape(len(place), n_effects, n_groups)
