@@ -6,6 +6,7 @@ ids, in what is kept of them, and in what labels change; that events follow from
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -51,7 +52,7 @@ class Book(Protocol):
 BookT = TypeVar("BookT", bound=Book)
 
 
-class Session(TakesTurns, Generic[BookT]):
+class Session(TakesTurns, ABC, Generic[BookT]):
     """What people tell of items, as events and what follows from them.
 
     Attributes
@@ -277,43 +278,45 @@ class Session(TakesTurns, Generic[BookT]):
         return {"ids": self._ids_of(units), "labels": names}
 
     @property
+    @abstractmethod
     def _pending(self) -> Units:
         """Units handed out and not labelled yet, in their order, as are the next two."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def _skipped(self) -> Units:
         """Units set aside."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def _labelled(self) -> Units:
         """Units with a label."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _find(self, ids: ArrayLike) -> Units:
         """Return units by ids; raise `UnknownIdError` at the first that labels cannot be of."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _ids_of(self, units: Units) -> np.ndarray:
         """Return the ids of units."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _codes_of(self, units: Units) -> Codes:
         """Return the codes of the labels of units, negative where there is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _take_labels(self, units: Units, codes: Codes, right: Mapping[int, int]) -> None:
         """Learn labels of units that have none; `right` are codes that later events put right, by unit."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _set_aside(self, units: Units) -> None:
         """Ask no more for units that are pending or unseen."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _put_back(self, units: Units) -> None:
         """Let units be asked for again that are pending or set aside."""
-        raise NotImplementedError
+
+    # What changes labels that were told, which campaigns that only look at another question's labels never do.
 
     def _decide(self, kind: str, units: Units, codes: Codes) -> None:
         """Put these labels in force, by an event of this kind."""

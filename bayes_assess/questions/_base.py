@@ -122,7 +122,7 @@ class Question(ABC):
 
     def study_verdicts(self, campaigns: Simulated) -> Float[np.ndarray, "R B"]:
         """Compute the probability of the verdict in simulated campaigns; of several that of the least sure one."""
-        raise NotImplementedError
+        raise QuestionError(f"{self.name} gives no verdict that has a probability; plan the width of its interval.")
 
     def check_pool(self, pool: Pool) -> None:
         """Raise QuestionError if items of this pool may have several labels, and the question is of single ones.
