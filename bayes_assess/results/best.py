@@ -86,7 +86,7 @@ class BestResult(Ordered):
             many = f" and {len(good) - _SAID:,} more" if len(good) > _SAID else ""
             what = self._of_measure if len(good) == 1 else f"{self._of_measure}, or are as good as that"
             return f"{', '.join(good[:_SAID])}{many} {'has' if len(good) == 1 else 'have'} {what}, as the labels show."
-        probability = self.probability_good if self.question.rope else self.probability_best
+        probability = self.probability_good
         order = np.lexsort((self.estimate, probability))[::-1]
         first = order[0]
         others = [f"{systems[g]} ({probability[g]:.2f})" for g in order[1:_SAID] if probability[g] >= _CONTENDER]

@@ -218,6 +218,14 @@ def test_plans_follow_the_probability_of_the_verdict():
         a.plan(width=0.1, probability=wished)
 
 
+def test_the_verdict_says_its_probability_where_systems_may_be_equal():
+    """They differ on two items, of which neither is labelled: a system that shares the first place is the best, too."""
+    pool = ba.Pool(predictions=[0, 1, 1, 0] * 5, systems={"b": [0, 1, 0, 1] + [0, 1, 1, 0] * 4})
+    result = ba.assess(pool, ba.Best(), seed=0).result()
+    assert result.probability_good.sum() > 1.1 > result.probability_best.sum()
+    assert f"with probability {result.probability:.2f}" in result.verdict
+
+
 def test_of_losses_the_lowest_is_the_best():
     pool = ba.Pool(predictions=[0, 1, 1, 0], systems={"b": [0, 1, 0, 1]})
     a = ba.assess(pool, ba.Best(measure="zero_one_loss"))
