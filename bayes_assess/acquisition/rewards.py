@@ -48,7 +48,15 @@ class Reward(ABC):
 
     @abstractmethod
     def __call__(self, theta: Float[Array, "K *O"], belief: Belief, weight: Float[Array, " K"]) -> Float[Array, " A"]:
-        """Value of one label of every arm, under outcome probabilities `theta` of the K cells."""
+        """Value of one label of every arm, under outcome probabilities `theta` of the K cells.
+
+        Beliefs with a closed form, and `theta`, may have axes before these, which the values have then, too, unless all
+        are alike.
+        """
+
+    def by_moments(self) -> Reward:
+        """Return the reward as it follows from moments, where what labels have moved is not carried along."""
+        return self
 
     def deciding(self, component: Belief, counts: Int[Array, "K O"]) -> Belief:
         """Return what to decide on in the place of a mixture's component; `counts` are the labels in it."""
@@ -276,13 +284,14 @@ class ExpectedLambda(Reward):
 
     def __call__(self, theta, belief, weight):
         """Compute the expected lambda of the two groups; 0 for the others."""
-        two = theta[self.arms]
+        two = theta[..., self.arms]
         marginals = beta_marginals(belief)
         if self.masses is None:
-            now = belief.mean[self.arms], belief.variance[self.arms]
-            other = now[0][::-1], now[1][::-1]
+            now = belief.mean[..., self.arms], belief.variance[..., self.arms]
+            other = now[0][..., ::-1], now[1][..., ::-1]
             wrong, right = (
-                _verdict_probability(m[self.arms], v[self.arms], *other, self.rope) for m, v in _after_label(belief)
+                _verdict_probability(m[..., self.arms], v[..., self.arms], *other, self.rope)
+                for m, v in _after_label(belief)
             )
             value = (1 - two) * wrong + two * right
         elif marginals is None:
@@ -293,7 +302,11 @@ class ExpectedLambda(Reward):
             a, b = (xp.asarray(parameter)[self.arms] for parameter in marginals)
             after = (self.masses + rope_moves(a, b, self.rope)).max(-1)
             value = (1 - two) * after[:, 0] + two * after[:, 1]
-        return engine.at(xp.zeros(len(theta)))[self.arms].set(value)
+        return engine.at(xp.zeros(theta.shape))[..., self.arms].set(value)
+
+    def by_moments(self) -> ExpectedLambda:
+        """Return the reward with differences taken as normal."""
+        return replace(self, masses=None)
 
     def updated(self, posterior, cell, outcome):
         """Move the masses by what the label has added."""
@@ -321,15 +334,17 @@ class PairwiseLambda(Reward):
 
     def __call__(self, theta, belief, weight):
         """Sum over the pairs of a group of the lambda that its label is expected to add."""
-        mean, variance = (x[:, None] for x in (belief.mean, belief.variance))
-        now = _verdict_probability(mean, variance, mean.T, variance.T, self.rope)
-        wrong, right = (
-            _verdict_probability(m[:, None], v[:, None], mean.T, variance.T, self.rope) for m, v in _after_label(belief)
-        )
         used = weight > 0
-        pairs = used[:, None] & used[None, :] & ~xp.eye(len(theta), dtype=bool)
-        gain = theta[:, None] * right + (1 - theta[:, None]) * wrong - now
-        return xp.where(pairs, gain, 0.0).sum(-1)
+        pairs = used[:, None] & used[None, :] & ~xp.eye(len(weight), dtype=bool)
+        others = belief.mean[..., None, :], belief.variance[..., None, :]
+
+        def sure(mean, variance):
+            """Sum over the partners of every group of the lambda that it has at these moments of its own."""
+            found = _verdict_probability(mean[..., None], variance[..., None], *others, self.rope)
+            return xp.where(pairs, found, 0.0).sum(-1)
+
+        wrong, right = (sure(*moments) for moments in _after_label(belief))
+        return theta * right + (1 - theta) * wrong - sure(belief.mean, belief.variance)
 
 
 @partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
@@ -342,7 +357,7 @@ class Indifferent(Reward):
 
     def __call__(self, theta, belief, weight):
         """Nothing for every arm."""
-        return xp.zeros(len(theta))
+        return xp.zeros(weight.shape)
 
 
 def _verdict_probability(mean, variance, other_mean, other_variance, rope) -> Float[Array, "*shape"]:

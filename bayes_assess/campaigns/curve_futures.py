@@ -16,13 +16,14 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.progress import progress
 from bayes_assess._tools.seeds import generator, sequence
 from bayes_assess._tools.shapes import Int
+from bayes_assess.campaigns.arm_futures import PART
+from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.designs import VarianceReduction
 from bayes_assess.designs.variance_reduction import BeliefState, gains
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.models import curve_blocks
 from bayes_assess.questions import Setting
 
-_PART = 12  # of all labels is a block
 _ROUNDS = 2  # of a block
 _N_PARTICLES = 128  # of a member
 _N_DRAWS = 256  # at a look
@@ -70,6 +71,14 @@ class CurveFutures:
             belief = curve_blocks.thinned(now.belief, rng, _N_PARTICLES)
             self._campaigns.append((replace(now, belief=belief), left))
 
+    enough_at_once = True
+    smooth = True  # widths are those of few draws
+
+    def campaigns(self, which: Int[np.ndarray, " f"], n_labels: int, level: float) -> Campaigns:
+        """Go on to a number of labels in all, and return what answers are taken from; see `answers`."""
+        found = self.answers(which, n_labels, level)
+        return Campaigns(found, self.setting.prior, self.setting.cells, self.unlabelled[0])
+
     def answers(self, which: Int[np.ndarray, " f"], n_labels: int, level: float) -> PosteriorMeasure:
         """Go on to a number of labels in all, and compute the answers, of arrays (f, 1, ...).
 
@@ -103,7 +112,7 @@ def _until(
     """Go on by `n` labels."""
     state, left = campaign
     while n > 0:
-        size = min(n, 1 + int(state.counts.sum()) // _PART)
+        size = min(n, 1 + int(state.counts.sum()) // PART)
         labels = np.zeros_like(left)
         for cell, asked in zip(*_asked(design, state, size, rng), strict=True):
             labels[cell] = rng.multivariate_hypergeometric(left[cell], asked)

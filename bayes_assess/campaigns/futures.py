@@ -7,33 +7,29 @@ they end when enough is known of them.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.axes import x64
-from bayes_assess._tools.compiled_cache import keep_compiled
-from bayes_assess._tools.lazy import jax, jit, jnp, lax
+from bayes_assess._tools.axes import in_64_bits, x64
 from bayes_assess._tools.progress import progress
+from bayes_assess._tools.pytrees import tree_map
 from bayes_assess._tools.seeds import generator, jax_key, sequence
-from bayes_assess._tools.shapes import Array, Int
-from bayes_assess.designs import CellState, Design, State, VarianceReduction, settle_batch
-from bayes_assess.designs.step import Campaign, one_label, start_campaign
+from bayes_assess._tools.shapes import Int
+from bayes_assess.campaigns.arm_futures import PART
+from bayes_assess.campaigns.study import Campaigns
+from bayes_assess.designs import Design, State, VarianceReduction, choose_batch, settle_batch, update_batch
+from bayes_assess.designs._blocks import drawn_without_replacement
 from bayes_assess.designs.variance_reduction import BeliefState
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.posterior_measure import Completion, outcome_draws
 from bayes_assess.estimators.weighted import Steps
+from bayes_assess.models.belief import runs_on_numpy
 from bayes_assess.models.calibration_curve import drawn
 from bayes_assess.models.true_positive_rate import TruePositiveRate
 from bayes_assess.questions import Setting
 
-_THREADS = os.cpu_count() or 2
 _CURVES = 64  # drawn for every future that takes one
 
 
@@ -85,7 +81,8 @@ def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed
     [3, 1]
     """
     if design.plays_arms:
-        return _by_belief(np.asarray(state.counts), setting, n, seed)
+        with engine.eager(runs_on_numpy(setting.prior)):
+            return _by_belief(np.asarray(state.counts), setting, n, seed)
     if isinstance(design, VarianceReduction):
         with engine.eager():
             return _by_curves(design.eager_state(state), n, seed)
@@ -118,14 +115,11 @@ def _by_curves(state: BeliefState, n: int, seed: int) -> Int[np.ndarray, "n K O"
     return outcome_draws(rng, np.asarray(state.measure.size), share[chosen], strength[chosen], events, completion)
 
 
-def continued(
-    design: Design,
-    state: State,
-    unlabelled: Int[np.ndarray, "n K O"],
-    stages: Iterator[Int[np.ndarray, " L"]],
-    seed: int,
-) -> Iterator[tuple[Int[np.ndarray, " L"], Any]]:
-    """Continue the campaign on every future by its own steps, compiled, a stage at a time.
+class SessionFutures:
+    """Futures that a campaign may have, each followed by the very steps of a session.
+
+    They are for designs and beliefs of users, and for what is to be compared with blocks of labels. Blocks that are
+    asked for at a time are as long as those of `ArmFutures`, or of one label.
 
     Parameters
     ----------
@@ -134,103 +128,76 @@ def continued(
         Without pending items.
     unlabelled : (n, K, O) integers
         What `imagined_labels` returned.
-    stages : iterator of (L,) integers
-        Further labels at which to look; the same number of them in every stage, each beyond those before.
+    setting : Setting
+        Of the campaign.
     seed : int
-
-    Yields
-    ------
-    looks : (L,) integers
-    record : pytree of arrays (n, L, ...)
-        What the design records.
+    one_by_one : bool
+        Whether labels come one by one.
     """
-    keep_compiled()
-    n = len(unlabelled)
-    state = design.compiled_state(state)
-    keys = jax.random.split(jax_key(seed, "campaigns of futures"), (n, 2))
-    per_thread = -(-n // _THREADS) if design.one_by_one else n
-    parts = [slice(start, start + per_thread) for start in range(0, n, per_thread)]
-    with jax.enable_x64(True):
-        started = [_started(design, keys[part], state, jnp.asarray(unlabelled[part])) for part in parts]
-    n_alone = 1
-    with ThreadPoolExecutor(len(parts)) as threads:
-        for looks in stages:
-            with progress(f"Following {n} futures to {looks[-1]:,} more labels"):
-                advance = partial(_advanced, design, np.asarray(looks))
-                alone = [advance(campaign) for campaign in started[:n_alone]]  # which compiles, once for all
-                found, n_alone = [*alone, *threads.map(advance, started[n_alone:])], 0
-                started = [campaign for campaign, _ in found]
-            yield looks, _joined([record for _, record in found])
+
+    enough_at_once = False
+    smooth = False
+
+    def __init__(
+        self,
+        design: Design,
+        state: State,
+        unlabelled: Int[np.ndarray, "n K O"],
+        setting: Setting,
+        seed: int,
+        one_by_one: bool = False,
+    ):
+        self.setting, self.unlabelled = setting, unlabelled
+        self._design, self._seed, self._one_by_one = design, seed, one_by_one
+        self._streams = [generator(seed, f"future {number}") for number in range(len(unlabelled))]
+        self._campaigns = [(state, left, 0) for left in unlabelled]
+
+    def campaigns(self, which: Int[np.ndarray, " f"], n_labels: int, level: float) -> Campaigns:
+        """Go on to a number of labels in all, and return what answers are taken from, of arrays (f, 1, ...).
+
+        Parameters
+        ----------
+        which : (f,) integers
+            Futures that go on.
+        n_labels : int
+        level : float
+            Of the intervals.
+        """
+        records, on_numpy = [], self._design.is_eager(self._campaigns[0][0])
+        with progress(f"Following futures to {n_labels:,} labels", len(which)) as advance:
+            for number in which.tolist():
+                state = self._until(number, n_labels)
+                with engine.eager(on_numpy), in_64_bits():
+                    records.append(tree_map(np.asarray, engine.fetched(self._design.record(state))))
+                advance(1)
+            joined = tree_map(lambda *parts: np.stack(parts)[:, None], *records)
+            stream = sequence(self._seed, f"futures at {n_labels}").generate_state(1)[0].item()
+            with engine.eager(on_numpy), in_64_bits():
+                record = self._design.digest(joined, self.setting, stream, level)
+        return Campaigns(record, self.setting.prior, self.setting.cells, self.unlabelled[0])
+
+    def _until(self, number: int, n_labels: int) -> State:
+        """Let a future go on to a number of labels."""
+        design, rng = self._design, self._streams[number]
+        state, left, first = self._campaigns[number]
+        while (n := n_labels - int(np.asarray(state.counts).sum())) > 0:
+            size = 1 if self._one_by_one else min(n, 1 + (n_labels - n) // PART)
+            words = rng.integers(2**32, size=2, dtype=np.uint32)
+            cells, draws, state = choose_batch(design, words, state, first, size)
+            asked = np.bincount(cells, minlength=len(left))
+            labels = drawn_without_replacement(rng, left, asked)
+            outcomes = _in_places(rng, cells, labels)
+            state = update_batch(design, state, cells, outcomes, Steps(cells, outcomes, draws.weight, draws.p_new))
+            left, first = left - labels, first + size
+        self._campaigns[number] = state, left, first
+        return state
 
 
-def digested(design: Design, record: Any, setting: Setting, seed: int, level: float) -> Any:
-    """Turn what designs record of futures into answers, see `Design.digest`; on several cores where that takes long.
-
-    Parameters
-    ----------
-    record : pytree of arrays (n, L, ...)
-        What `continued` yields.
-    """
-    n = len(jax.tree.leaves(record)[0])
-    if not design.one_by_one or n < _THREADS:
-        return design.digest(record, setting, seed, level)
-    starts = np.linspace(0, n, _THREADS + 1).astype(int)
-    parts = [jax.tree.map(lambda leaf, at=at: leaf[at], record) for at in map(slice, starts[:-1], starts[1:])]
-
-    def digest(numbered):
-        number, part = numbered
-        return design.digest(part, setting, sequence(seed, f"futures {number}").generate_state(1)[0].item(), level)
-
-    with progress(f"Computing the intervals of {n} futures"), ThreadPoolExecutor(_THREADS) as threads:
-        return _joined(list(threads.map(digest, enumerate(parts))))
-
-
-def _joined(parts: list[Any]) -> Any:
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
-
-
-@partial(jit, static_argnums=0)
-def _started(design: Design, keys: Array, state: State, unlabelled: Int[Array, "n K O"]) -> Campaign:
-    """Return a campaign for every future."""
-    start = jax.vmap(lambda key, left: start_campaign(1, key, state, left), out_axes=_axes(design, state))
-    return start(keys, unlabelled)
-
-
-def _advanced(design: Design, looks: np.ndarray, campaigns: Campaign) -> tuple[Campaign, Any]:
-    """Go on to every look; what the design records is on the host."""
-    with jax.enable_x64(True):
-        advance = _compiled if design.one_by_one else _compiled_soon
-        campaigns, record = advance(design, campaigns, jnp.asarray(looks))
-        return campaigns, jax.device_get(record)
-
-
-def _to_looks(design: Design, campaigns: Campaign, looks: Int[Array, " L"]) -> tuple[Campaign, Any]:
-    def one(campaign):
-        def until(campaign, look):
-            campaign = lax.fori_loop(campaign.t, look, lambda _, same: one_label(design, same), campaign)
-            return campaign, design.record(campaign.state)
-
-        return lax.scan(until, campaign, looks)
-
-    if design.one_by_one:
-        return lax.map(one, campaigns)
-    axes = _axes(design, campaigns.state)
-    return jax.vmap(one, in_axes=(axes,), out_axes=(axes, 0))(campaigns)
-
-
-_compiled = jit(_to_looks, static_argnums=0)
-# Steps of designs that play arms are cheap: a plan of them waits for the compiler, not for what it has compiled.
-_compiled_soon = jit(_to_looks, static_argnums=0, compiler_options={"xla_backend_optimization_level": 0})
-
-
-def _axes(design: Design, state: State) -> Any:
-    """Return a `Campaign` of axes: 0, or None for what all have in common, on which branches stay branches."""
-    if design.one_by_one:
-        return 0
-    axes = jax.tree.map(lambda _: 0, state)
-    if isinstance(state, CellState):
-        axes = replace(axes, prior=None, size=None, weight=None, playable=None)
-        if axes.carried is not None:
-            axes = replace(axes, carried=axes.carried._replace(n_labels=None, n_placed=None))
-    axis: Any = {"keys": 0, "t": None, "state": axes, "left": 0, "n_items": None, "steps": 0}
-    return Campaign(**axis)
+def _in_places(
+    rng: np.random.Generator, cells: Int[np.ndarray, " n"], labels: Int[np.ndarray, "K O"]
+) -> Int[np.ndarray, " n"]:
+    """Give the items of every cell its labels, in random order."""
+    of_cell, outcome = (np.repeat(place, labels[labels > 0]) for place in np.nonzero(labels))
+    outcomes = np.empty_like(outcome)
+    outcomes[np.argsort(cells, kind="stable")] = outcome[np.lexsort([rng.random(len(outcome)), of_cell])]
+    return outcomes

@@ -101,9 +101,9 @@ class Goal:
             tails = [(1 - self.level) / 2, (1 + self.level) / 2]
             widths = np.diff(np.quantile(draws @ campaigns.cells.weights, tails, axis=0), axis=0)[0]
         else:
-            ends = self.question.study_intervals(campaigns, self.level)
+            ends = self.question.plan_intervals(campaigns, self.level)
             widths = self._widest(np.diff(ends, axis=-1)[..., 0])
-        return widths, widths if self.kind == "width" else self.question.study_verdicts(campaigns)
+        return widths, widths if self.kind == "width" else self.question.plan_verdicts(campaigns)
 
     def _widest(self, widths: Float[np.ndarray, "F L *answer"]) -> Float[np.ndarray, "F L"]:
         """Return the greatest width of those of groups with items."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
@@ -11,13 +12,14 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.shapes import Float, Int
+from bayes_assess.campaigns.arm_futures import ArmFutures, follows_at_once
 from bayes_assess.campaigns.curve_futures import CurveFutures
-from bayes_assess.campaigns.futures import continued, digested, imagined_labels, without_pending
+from bayes_assess.campaigns.futures import SessionFutures, imagined_labels, without_pending
 from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
 from bayes_assess.campaigns.open_steps import OpenSteps
-from bayes_assess.campaigns.study import Campaigns
-from bayes_assess.designs import Design, State, VarianceReduction
+from bayes_assess.designs import ArmDesign, Design, State, VarianceReduction
 from bayes_assess.errors import BudgetError
+from bayes_assess.models.belief import runs_on_numpy
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import Setting
 from bayes_assess.results.plan import Plan
@@ -62,8 +64,9 @@ class Planning:
     ) -> Plan:
         """Say how many more labels it takes until enough is known.
 
-        The session is continued on pools that are drawn from the posterior, by its own steps, as in METHODS 12.6; that
-        of a measure by blocks of labels, with widths smoothed so that they do not rise.
+        The session is continued on pools that are drawn from the posterior, as in METHODS 12.6, by blocks of labels:
+        its design chooses the items of a block, and learns when that is complete. Of measures widths are smoothed so
+        that they do not rise.
         Items that are pending count as not asked for yet. Nothing of the session changes. While labels are few, it is
         often too few that is expected: plan again when more have come. `benchmarks/study_plan.py` measures how good
         plans are.
@@ -184,48 +187,45 @@ def followed(
     n_left = present.n_items - present.n_told
     if not n_left or goal.reached(values).all():
         return labels, widths, values
-    design, setting, seed = session.design, session._setting, session._seed
+    design = session.design
     most = min(max(_MOST_BY_CURVES, 4 * present.n_told) if design.one_by_one else _MOST, n_left)
-    if isinstance(design, VarianceReduction) and not one_by_one:
-        futures = CurveFutures(design, present.state, unlabelled, setting, seed)
-        return _by_blocks(futures, present, goal, widths, values, most)
-    for looks, record in continued(design, present.state, unlabelled, _stages(present.n_told, most), seed):
-        record = digested(design, record, setting, seed, goal.level)
-        here = goal.measured(Campaigns(record, setting.prior, setting.cells, unlabelled[0]))
-        new = np.diff(looks, prepend=labels[-1] - present.n_told) > 0  # past the last, a stage repeats it
-        labels = np.append(labels, present.n_told + looks[new])
-        widths = np.concatenate([widths, here[0][:, new]], axis=1)
-        values = np.concatenate([values, here[1][:, new]], axis=1)
-        if goal.reached(values).any(1).mean() >= _ENOUGH:
-            break
-    return labels, widths, values
-
-
-def _by_blocks(
-    futures: CurveFutures,
-    present: Present,
-    goal: Goal,
-    widths: Float[np.ndarray, "F 1"],
-    values: Float[np.ndarray, "F 1"],
-    most: int,
-) -> tuple[Int[np.ndarray, " B"], Float[np.ndarray, "F B"], Float[np.ndarray, "F B"]]:
-    """Continue every future by blocks of labels until it has reached the goal."""
-    labels, is_width = np.array([present.n_told]), goal.kind == "width"
-    for n in (present.n_told + look for stage in _stages(present.n_told, most) for look in np.unique(stage).tolist()):
+    futures = _futures_of(session, present, goal, unlabelled, one_by_one)
+    is_width = goal.kind == "width"
+    for look, ends_stage in _looks(present.n_told, most):
+        n = present.n_told + look
         # Whoever has arrived is looked at once more, as a width that seems small may rise again.
         open_ = np.flatnonzero(~goal.reached(values[:, :-1]).any(1))
         shrunk = np.sqrt(max(1 / n - 1 / present.n_items, 0) / (1 / max(labels[-1], 1) - 1 / present.n_items))
         now = [widths[:, -1] * shrunk, values[:, -1] * (shrunk if is_width else 1)]  # as random labels go on
-        record = futures.answers(open_, n, goal.level)
-        found = goal.measured(Campaigns(record, futures.setting.prior, futures.setting.cells, futures.unlabelled[0]))
+        campaigns = futures.campaigns(open_, n, goal.level)
+        with engine.eager(runs_on_numpy(campaigns.prior)):
+            found = goal.measured(campaigns)
         for all_, some in zip(now, found, strict=True):
             all_[open_] = some[:, 0]
         labels = np.append(labels, n)
-        widths = np.column_stack([widths, now[0]])
-        values = falling(np.column_stack([values, now[1]])) if is_width else np.column_stack([values, now[1]])
-        if goal.reached(values[:, :-1]).any(1).mean() >= _ENOUGH:
+        widths, values = (np.column_stack(pair) for pair in zip((widths, values), now, strict=True))
+        values = falling(values) if futures.smooth and is_width else values
+        n_open = int((~goal.reached(values[:, :-1]).any(1)).sum())
+        if n_open == 0 or ((ends_stage or futures.enough_at_once) and n_open <= (1 - _ENOUGH) * len(values)):
             break
     return labels, widths, values
+
+
+def _futures_of(
+    session: Planned, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool
+) -> CurveFutures | ArmFutures | SessionFutures:
+    """Return futures that are followed in the way that is there soonest for the session's design and belief."""
+    design, setting, seed = session.design, session._setting, session._seed
+    if one_by_one:
+        return SessionFutures(design, present.state, unlabelled, setting, seed, one_by_one=True)
+    if isinstance(design, VarianceReduction):
+        return CurveFutures(design, present.state, unlabelled, setting, seed)
+    if isinstance(design, ArmDesign) and follows_at_once(design, setting.prior):
+        question = session.question
+        by_cell = goal.of != "overall"
+        matched, drawn = question.plan_matched and by_cell, question.plan_drawn or not by_cell
+        return ArmFutures(design, present.state, unlabelled, setting, seed, matched, smooth=drawn)
+    return SessionFutures(design, present.state, unlabelled, setting, seed)
 
 
 def falling(widths: Float[np.ndarray, "F B"]) -> Float[np.ndarray, "F B"]:
@@ -249,14 +249,15 @@ def falling(widths: Float[np.ndarray, "F B"]) -> Float[np.ndarray, "F B"]:
     return np.concatenate([widths[:, :1], np.minimum(smooth, widths[:, :1])], axis=1)
 
 
-def _stages(n_told: int, most: int) -> Iterator[Int[np.ndarray, " L"]]:
-    """Yield further labels at which to look, up to `most`, which the last stage repeats."""
-    total, last = max(n_told, _FIRST / _GROWTH), 0
+def _looks(n_told: int, most: int) -> Iterator[tuple[int, bool]]:
+    """Yield further labels at which to look, up to `most`, and whether a stage of looks ends there."""
+    total, last, number = max(n_told, _FIRST / _GROWTH), 0, 0
     while last < most:
-        totals = total * _GROWTH ** np.arange(1, _LOOKS + 1)
-        looks = np.minimum(np.ceil(totals).astype(np.int64) - n_told, most)
-        total, last = totals[-1], int(looks[-1])
-        yield looks
+        total, number = total * _GROWTH, number + 1
+        look = min(math.ceil(total) - n_told, most)
+        if look > last:
+            yield look, number % _LOOKS == 0 or look == most
+        last = look
 
 
 def labels_needed(

@@ -22,6 +22,7 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.designs._base import Design, Draw, reserve
+from bayes_assess.designs._blocks import SideBySide, block
 from bayes_assess.models.belief import Belief, is_mixture, jax_ready, runs_on_numpy
 from bayes_assess.pool.cells import Cells
 
@@ -38,6 +39,7 @@ _DATA = [
     "reward",
     "carried",
 ]
+_ROUNDS = 8  # of a block
 # Labels told at which a mixture's points are placed anew: each at first, then at every third more. In between, their
 # weights move exactly; the points would only be too few.
 _REFRESH_AT = np.unique(np.floor(1.35 ** np.arange(1, 72)).astype(np.int32))
@@ -130,6 +132,7 @@ class ArmDesign(Design):
     eager_up_to: ClassVar[int] = 1000
     takes_posterior: ClassVar[bool] = True
     plays_arms: ClassVar[bool] = True
+    always_plays_best: ClassVar[bool] = False  # whether all items of a round are of one cell, by no draw
 
     def can_be_eager(self, prior: Any) -> bool:
         """Whether steps on a belief can run on NumPy."""
@@ -255,6 +258,18 @@ class ArmDesign(Design):
     def restore(self, state: CellState, entry: Mapping[str, np.ndarray]) -> CellState:
         """Put the round back."""
         return replace(state, queue=np.asarray(entry["queue"], np.int64))
+
+    def ask_block(self, rng: np.random.Generator, campaigns: SideBySide, n: int) -> Int[np.ndarray, "F K"]:
+        """Choose `n` items of every campaign before any of their labels is learned, by cells; see `designs._blocks`."""
+        rounds = max(_ROUNDS, campaigns.remaining.shape[1]) if self.always_plays_best else _ROUNDS
+        return block(lambda now, size: self.play_all(rng, now, size), campaigns, n, rounds)
+
+    def play_all(self, rng: np.random.Generator, campaigns: SideBySide, n: int) -> Int[np.ndarray, "n F"]:
+        """Choose a cell `n` times in every campaign, as `play` chooses one; -1 where none is available.
+
+        Designs that have no such function are followed by their own steps.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:

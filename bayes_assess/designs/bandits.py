@@ -15,17 +15,20 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
-from bayes_assess.acquisition.arms import best_arms, top_two
+from bayes_assess.acquisition.arms import MAX_REDRAWS, best_arms, top_two
 from bayes_assess.acquisition.extreme_draws import extreme_arms, grid_cdf, update_grid_cdf
 from bayes_assess.designs._arms import ArmDesign, CellState
+from bayes_assess.designs._blocks import SideBySide, best_cells
 from bayes_assess.errors import DesignError
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
-from bayes_assess.models.belief import Belief, beta_marginals, drawn_component
+from bayes_assess.models.belief import Belief, beta_marginals, drawn_component, is_mixture
 
 # In labels, the prior's included: narrower posteriors would share the grid's intervals. Larger tables would not fit.
 _GRID_MAX_SIZE = 20_000
 _GRID_MAX_CELLS = 20_000
 _DRAWS = 400  # of rewards, for a quantile of theirs
+_PARTS = 64  # of a mixture, that rewards are averaged over where campaigns stand side by side
+_AT_ONCE = 8  # of the redraws of top-two sampling
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,14 @@ class _PosteriorSampling(ArmDesign):
             return best_arms(key_tie, state.reward(theta, belief, state.weight), available, m)
         greatest = state.reward.sign > 0
         return extreme_arms(key, state.memory, *marginals, available, m, greatest=greatest)
+
+    def draw_all_winners(
+        self, rng: np.random.Generator, campaigns: SideBySide, n: int, available: Bool[np.ndarray, "*n F K"]
+    ) -> Int[np.ndarray, "n F"]:
+        """Best of the available groups under each of `n` posterior draws of every campaign."""
+        part: Any = campaigns.reward.deciding(campaigns.parts(rng), campaigns.counts)
+        belief = part.update_at_mean(campaigns.pending)
+        return best_cells(rng, campaigns.reward(part.draw(rng, (n,)), belief, campaigns.weight), available)
 
     def init_memory(self, state: CellState) -> Float[Array, "T K"] | tuple[()]:
         """Posterior CDFs on a grid, where they serve and pay."""
@@ -91,6 +102,10 @@ class Thompson(_PosteriorSampling):
         """Best groups under one posterior draw."""
         return self.draw_winners(key, state, state.available, state.reward.m)
 
+    def play_all(self, rng: np.random.Generator, campaigns: SideBySide, n: int) -> Int[np.ndarray, "n F"]:
+        """Best group under one posterior draw, each."""
+        return self.draw_all_winners(rng, campaigns, n, campaigns.available)
+
 
 @dataclass(frozen=True)
 class TopTwo(_PosteriorSampling):
@@ -122,6 +137,23 @@ class TopTwo(_PosteriorSampling):
 
         return top_two(key, draw_winner, state.available, self.beta)[None]
 
+    def play_all(self, rng: np.random.Generator, campaigns: SideBySide, n: int) -> Int[np.ndarray, "n F"]:
+        """Leader or challenger, each."""
+        available = campaigns.available
+        leader = self.draw_all_winners(rng, campaigns, n, available)
+        others = available & (np.arange(available.shape[1]) != leader[..., None])
+        challenge = (rng.random(leader.shape) < self.beta) & others.any(-1)
+        winner = leader
+        for _ in range(MAX_REDRAWS // _AT_ONCE):
+            if not (challenge & (winner == leader)).any():
+                break
+            drawn = self.draw_all_winners(rng, campaigns, _AT_ONCE * n, available).reshape(_AT_ONCE, *leader.shape)
+            first = (drawn != leader).argmax(0)[None]
+            winner = np.where(winner == leader, np.take_along_axis(drawn, first, 0)[0], winner)
+        if (challenge & (winner == leader)).any():
+            winner = np.where(winner == leader, self.draw_all_winners(rng, campaigns, n, others), winner)
+        return np.where(challenge, winner, leader)
+
 
 @dataclass(frozen=True)
 class EpsilonGreedy(ArmDesign):
@@ -139,6 +171,7 @@ class EpsilonGreedy(ArmDesign):
 
     epsilon: float = 0.1
     name: ClassVar[str] = "epsilon_greedy"
+    always_plays_best: ClassVar[bool] = True
 
     def __post_init__(self):
         _check_probability("EpsilonGreedy", "epsilon", self.epsilon)
@@ -150,6 +183,15 @@ class EpsilonGreedy(ArmDesign):
         random = engine.random.uniform(key_random, greedy.shape, greedy.dtype)
         explore = engine.random.uniform(key_coin) < self.epsilon
         return best_arms(key_tie, xp.where(explore, random, greedy), state.available, state.reward.m)
+
+    def play_all(self, rng: np.random.Generator, campaigns: SideBySide, n: int) -> Int[np.ndarray, "n F"]:
+        """Greedy or random group, each."""
+        parts = campaigns.parts(rng, (_PARTS,))
+        value = campaigns.reward(parts.mean, parts.update_at_mean(campaigns.pending), campaigns.weight)
+        greedy = _mean_of_parts(value, campaigns.available)
+        random = rng.random((n, *greedy.shape))
+        explore = rng.random((n, len(greedy), 1)) < self.epsilon
+        return best_cells(rng, np.where(explore, random, greedy), campaigns.available)
 
 
 @dataclass(frozen=True)
@@ -173,6 +215,7 @@ class BayesUCB(ArmDesign):
 
     quantile: float = 0.975
     name: ClassVar[str] = "bayes_ucb"
+    always_plays_best: ClassVar[bool] = True
 
     def __post_init__(self):
         if not 0.5 < self.quantile < 1:
@@ -187,6 +230,15 @@ class BayesUCB(ArmDesign):
         draws = state.posterior.sample(key_draws, _DRAWS)
         rewards = state.reward(draws, state.belief, state.weight)
         return best_arms(key_tie, xp.quantile(rewards, self.quantile, axis=0), state.available, state.reward.m)
+
+    def play_all(self, rng: np.random.Generator, campaigns: SideBySide, n: int) -> Int[np.ndarray, "n F"]:
+        """Play the group with the greatest optimistic reward."""
+        whole: Any = campaigns.posterior
+        known = (whole.matched() if is_mixture(whole) else whole).update_counts(campaigns.since)
+        parts = campaigns.parts(rng, (_PARTS,)).update_at_mean(campaigns.pending)
+        values = [campaigns.reward(theta, parts, campaigns.weight) for theta in known.quantile(self._levels)]
+        optimistic = np.maximum(*(_mean_of_parts(value, campaigns.available) for value in values))
+        return np.repeat(best_cells(rng, optimistic, campaigns.available)[None], n, axis=0)
 
     def init_memory(self, state: CellState) -> Float[Array, "2 K"] | tuple[()]:
         """Lower and upper quantile of every group, where they decide."""
@@ -218,6 +270,14 @@ def _draw(key: PRNGKey, posterior: Belief, playable: Int[Array, " P"]) -> Float[
         return posterior.sample(key, 1)[0]
     some: Any = engine.tree_map(lambda parameter: parameter[playable], posterior)
     return engine.at(posterior.mean)[playable].set(some.sample(key, 1, dtype=xp.float32)[0])
+
+
+def _mean_of_parts(
+    value: Float[np.ndarray, "*P F K"] | Float[np.ndarray, " K"], available: Bool[np.ndarray, "F K"]
+) -> Float[np.ndarray, "F K"]:
+    """Return the mean over parts of values of all campaigns; of a closed form, or where all are alike, there is one."""
+    value = value.mean(0) if value.ndim > available.ndim else value
+    return np.broadcast_to(value, available.shape)
 
 
 def _check_probability(design: str, option: str, value: float) -> None:

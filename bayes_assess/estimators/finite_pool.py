@@ -7,6 +7,7 @@ distribution, so that estimates and intervals close in on the exact answer as la
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -18,6 +19,7 @@ from bayes_assess.acquisition.equivalence import rope_masses_beta, rope_masses_s
 from bayes_assess.acquisition.pool_rope import pool_rope_masses
 from bayes_assess.estimators.intervals import beta_interval, pool_interval, pool_mean
 from bayes_assess.models.belief import Belief, beta_marginals, runs_on_numpy
+from bayes_assess.models.beta_bernoulli import BetaBernoulli
 
 Sizes = Int[np.ndarray, " K"] | None  # items of every cell, for a pool; None for the population it was drawn from
 
@@ -142,6 +144,57 @@ def pair_masses(
     if sizes is None:
         return np.asarray(rope_masses_beta(a[..., first], b[..., first], a[..., second], b[..., second], rope))
     return pool_rope_masses(counts[..., used, :], sizes[used], a, b, first, second, rope)
+
+
+def difference_in_halves(
+    posterior: Any,
+    counts: Int[np.ndarray, "*batch K 2"],
+    sizes: Sizes,
+    first: Int[np.ndarray, " P"],
+    second: Int[np.ndarray, " P"],
+) -> BetaBernoulli:
+    """Return Beta variables with the means and variances of (1 + D) / 2, D the differences of pairs of cells.
+
+    Given a part h of the posterior cells are independent, so that with m and v means and variances of D given h
+
+        Var D = E v_h + Var m_h.
+
+    Parameters
+    ----------
+    posterior : HierarchicalAccuracy or belief with `beta_marginals`, over (..., K)
+    counts : (..., K, 2) integers
+    sizes : (K,) integers or None
+        As in `value_draws`.
+    first, second : (P,) integers
+
+    Returns
+    -------
+    BetaBernoulli over (..., P)
+
+    Examples
+    --------
+    >>> from bayes_assess import BetaBernoulli
+    >>> posterior, nothing = BetaBernoulli(np.array([280.0, 351.0]), np.array([203.0, 162.0])), np.zeros((2, 2), int)
+    >>> half = difference_in_halves(posterior, nothing, None, np.array([0]), np.array([1]))
+    >>> (2 * beta_interval(half.a, half.b) - 1).round(2).tolist()
+    [[-0.16, -0.04]]
+    """
+    marginals = beta_marginals(posterior)
+    parts, weight = ([x[..., None, :] for x in marginals], 1.0) if marginals else (posterior.parts, posterior.weight)
+    a, b = (np.asarray(parameter) for parameter in parts)  # (..., H, K)
+    total = a + b
+    mean, variance = a / total, a * b / (total**2 * (total + 1))
+    if sizes is not None:
+        told, n = counts[..., None, :, :], np.maximum(sizes, 1)
+        rest = sizes - told.sum(-1)
+        filled = sizes > 0  # others have the value of the population
+        mean = np.where(filled, (told[..., 1] + rest * mean) / n, mean)
+        variance = np.where(filled, variance * rest * (total + rest) / n**2, variance)
+    weight = np.asarray(weight)[..., None]
+    difference = mean[..., first] - mean[..., second]
+    middle = (weight * difference).sum(-2)
+    spread = variance[..., first] + variance[..., second] + (difference - middle[..., None, :]) ** 2
+    return BetaBernoulli.of_moments((1 + middle) / 2, (weight * spread).sum(-2) / 4)
 
 
 def mean_absolute_gap(

@@ -16,8 +16,14 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
-from bayes_assess.models._numerics.dirichlet_sampling import log_multivariate_beta, others, sample_dirichlet
+from bayes_assess.models._numerics.dirichlet_sampling import (
+    dirichlet_draw,
+    log_multivariate_beta,
+    others,
+    sample_dirichlet,
+)
 from bayes_assess.models.belief import pool_shares
+from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.program_items import added
 
 Values = Float[Array, "*shape"] | Float[np.ndarray, "*shape"]
@@ -50,6 +56,11 @@ class Dirichlet(Sampled):
     """
 
     alpha: Values
+    on_host: ClassVar[bool] = True
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Float[np.ndarray, "*shape O"]:
+        """Draw a value of every distribution, (*shape, ..., O), on the host."""
+        return dirichlet_draw(rng, np.asarray(self.alpha), shape)
 
     @any_engine
     def update(self, counts: Counts) -> Self:
@@ -195,6 +206,27 @@ class Points(Compiled):
     """A mixture over hyperparameter points with logarithms of weights `log_weight` (..., H)."""
 
     log_weight: Float[Array, "*batch H"] | Float[np.ndarray, "*batch H"]
+    on_host: ClassVar[bool] = True
+
+    def drawn_points(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Any:
+        """Draw points by their weights, (*shape, ...), on the host."""
+        return drawn_places(rng, np.asarray(self.weight), shape)
+
+    def draws(self: Any, rng: np.random.Generator, n: int) -> Float[np.ndarray, "S *shape"]:
+        """Draw `n` joint values by NumPy's generator, (n, ...): other ones than `sample`, and sooner."""
+        return self.components(rng, (n,)).draw(rng)
+
+    def matched(self) -> BetaBernoulli:
+        """Return independent Beta distributions with the means and the variances of all values, on the host.
+
+        Examples
+        --------
+        >>> from bayes_assess.models import HierarchicalAccuracy
+        >>> posterior = HierarchicalAccuracy.from_prior(n_groups=2).update([8, 0], [10, 0])
+        >>> bool(np.allclose(posterior.matched().variance, posterior.variance))
+        True
+        """
+        return BetaBernoulli.of_moments(np.asarray(self.mean), np.asarray(self.variance))
 
     @property
     @any_engine
@@ -244,6 +276,13 @@ class Agreements(Points):
         """Count (..., K, 2) all labels learned, and some more."""
         labels, agreements = np.asarray(self.labels), np.asarray(self.agreements)
         return added(np.stack([labels - agreements, agreements], axis=-1), counts)
+
+
+def drawn_places(rng: np.random.Generator, weight: Float[np.ndarray, "*batch H"], shape: tuple[int, ...] = ()) -> Any:
+    """Draw places on the last axis by their weights, (*shape, ...)."""
+    upto = np.cumsum(weight, axis=-1)
+    place = (rng.random((*shape, *upto.shape[:-1], 1)) > upto / upto[..., -1:]).sum(-1)
+    return np.minimum(place, upto.shape[-1] - 1)
 
 
 def floats(counts: Any) -> Float[Array, "*shape"]:

@@ -91,6 +91,11 @@ class AlikeOrApart(SampledOnHost):
             apart = engine.random.uniform(which, (n, *np.shape(self.probability_apart))) < self.probability_apart
         return np.where(apart[..., None], self.apart.sample(first, n), np.asarray(self.alike.sample(second, n)))
 
+    def draws(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "S *batch K"]:
+        """Draw `n` vectors of accuracies by NumPy's generator, (n, ..., K): other ones than `sample`, and sooner."""
+        apart = rng.random((n, *np.shape(self.probability_apart))) < self.probability_apart
+        return np.where(apart[..., None], self.apart.draws(rng, n), self.alike.draws(rng, n))
+
     def uncalibrated(self) -> SeparateCurves:
         """Return the posterior under a prior that takes groups neither to be about calibrated nor to be alike."""
         return self.apart.uncalibrated()

@@ -127,6 +127,11 @@ class Posterior:
 
     belief: Belief
 
+    @property
+    def on_any_engine(self) -> bool:
+        """Whether the belief runs on NumPy, too."""
+        return runs_on_numpy(self.belief)
+
     def update_counts(self, counts: Any) -> Belief:
         """Return the belief as it is: it knows these labels."""
         return self.belief
@@ -181,6 +186,22 @@ def runs_on_numpy(belief: Any) -> bool:
     True
     """
     return getattr(belief, "on_any_engine", False)
+
+
+def draws_on_host(belief: Any) -> bool:
+    """Say whether a belief hands out its draws by NumPy's generator, many campaigns at once.
+
+    Such a belief has `draw`, one value of every distribution, or if it is a mixture `components`, parts drawn by their
+    weights that have `draw`, and `matched`, independent Beta distributions of the same means and variances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayes_assess.models import BetaBernoulli, SampledBelief
+    >>> draws_on_host(BetaBernoulli(np.ones(2), np.ones(2))), draws_on_host(SampledBelief(np.ones((5, 2)), np.zeros(5)))
+    (True, False)
+    """
+    return getattr(belief, "on_host", False)
 
 
 def is_belief(value: Any) -> bool:

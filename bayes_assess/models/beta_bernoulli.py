@@ -32,6 +32,7 @@ from bayes_assess.models.program_items import items_of
 
 # A mean score of exactly 0 or 1 would make an improper prior; it is moved inside by this much.
 _SCORE_MARGIN = 1e-6
+_LEAST = 1e-12  # of means, of what is left to 1, and of the sum of parameters
 
 
 def program(
@@ -85,6 +86,7 @@ class BetaBernoulli:
     b: FloatGroups
 
     on_any_engine: ClassVar[bool] = True
+    on_host: ClassVar[bool] = True
 
     @classmethod
     @any_engine
@@ -122,6 +124,22 @@ class BetaBernoulli:
             return cls(half, half)
         score = xp.asarray(np.clip(mean_scores(mean_score), _SCORE_MARGIN, 1 - _SCORE_MARGIN))
         return cls(strength * score, strength * (1 - score))
+
+    @classmethod
+    def of_moments(cls, mean: np.ndarray, variance: np.ndarray) -> BetaBernoulli:
+        """Return the Beta distributions that have these means and variances, (...) each, on the host.
+
+        With m the mean and v the variance, a + b = m (1 - m) / v - 1.
+
+        Examples
+        --------
+        >>> uniform = BetaBernoulli.of_moments(np.array([0.5]), np.array([1 / 12]))
+        >>> uniform.a.round(9).tolist(), uniform.b.round(9).tolist()
+        ([1.0], [1.0])
+        """
+        m = np.clip(np.asarray(mean), _LEAST, 1 - _LEAST)
+        total = np.clip(m * (1 - m) / np.maximum(variance, _LEAST**2) - 1, _LEAST, 1 / _LEAST)
+        return cls(m * total, (1 - m) * total)
 
     @any_engine
     def update(self, successes: IntGroups, trials: IntGroups) -> BetaBernoulli:
@@ -229,6 +247,11 @@ class BetaBernoulli:
         """
         a, b = (xp.asarray(parameter, dtype) for parameter in (self.a, self.b))
         return _sample(key, n, a, b)
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Float[np.ndarray, "*shape G"]:
+        """Draw a value of every distribution, (*shape, ..., G), on the host."""
+        a, b = np.asarray(self.a), np.asarray(self.b)
+        return rng.beta(a, b, (*shape, *a.shape))
 
     @any_engine
     def log_prob(self, theta: FloatGroups) -> FloatGroups:

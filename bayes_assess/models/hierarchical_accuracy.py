@@ -264,6 +264,18 @@ class HierarchicalAccuracy(Agreements):
         """
         return BetaBernoulli(*_component(key, self))
 
+    def components(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> BetaBernoulli:
+        """Draw parts of the mixture by their weights, (*shape, ..., G), on the host.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> HierarchicalAccuracy.from_prior(n_groups=3).components(rng, (5,)).draw(rng).shape
+        (5, 3)
+        """
+        with engine.eager():
+            return BetaBernoulli(*_at_point(self, self.drawn_points(rng, shape)))
+
     @property
     @any_engine
     def after_label(self) -> tuple[tuple[FloatGroups, FloatGroups], tuple[FloatGroups, FloatGroups]]:
@@ -283,12 +295,7 @@ class HierarchicalAccuracy(Agreements):
         """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` (..., G, 2) are labelled."""
         key_theta, key_rest = engine.random.split(key)
         rng = host_generator(key_theta)
-        weight, parts = np.asarray(self.weight), [np.asarray(part) for part in self.parts]
-        upto = np.cumsum(weight / weight.sum(-1, keepdims=True), axis=-1)
-        point = (rng.random((n, *upto.shape[:-1], 1)) > upto).sum(-1)
-        point = np.minimum(point, N_POINTS - 1)[..., None, None]
-        a, b = (np.take_along_axis(np.broadcast_to(part, (n, *part.shape)), point, -2)[..., 0, :] for part in parts)
-        return pool_shares(key_rest, rng.beta(a, b), counts, sizes)
+        return pool_shares(key_rest, self.draws(rng, n), counts, sizes)
 
     def _with_labels(self, agreements: FloatGroups, labels: FloatGroups) -> HierarchicalAccuracy:
         known = self.covariates, self.location, self.scale, agreements, labels

@@ -39,7 +39,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
-from bayes_assess.models._bases import Agreements, floats
+from bayes_assess.models._bases import Agreements, drawn_places, floats
 from bayes_assess.models._mean_scores import binned_scores, logits
 from bayes_assess.models._numerics.beta_sampling import standard_beta
 from bayes_assess.models._numerics.calibration_points import (
@@ -266,6 +266,13 @@ class HierarchicalCalibration(Agreements):
         """
         return BetaBernoulli(*(parameter[0] for parameter in _components(key, 1, self)))
 
+    def components(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> BetaBernoulli:
+        """Draw points, and a node of each for every group, by their weights, (*shape, ..., K), on the host."""
+        with engine.eager():
+            point = self.drawn_points(rng, shape)
+            node = drawn_places(rng, np.exp(_of_points(self, self.log_node, point)))
+            return BetaBernoulli(*_at_nodes(self, point, node))
+
     def _with_labels(self, agreements: FloatGroups, labels: FloatGroups) -> HierarchicalCalibration:
         return self.fit(self.logit_score, agreements, labels)
 
@@ -341,15 +348,25 @@ def _quantile(belief: HierarchicalCalibration, level: Float[Array, " L"]):
 def _components(key: PRNGKey, n: int, belief: HierarchicalCalibration):
     """Beta parameters of all cells, (n, ..., K), given points and nodes drawn by their weights."""
     key_point, key_node = engine.random.split(key)
-    x, log_weight = xp.asarray(belief.logit_score), xp.asarray(belief.log_weight)
-    batch = log_weight.shape[:-1]
-    point = engine.random.categorical(key_point, log_weight, shape=(n, *batch))
-    place = (*xp.indices(point.shape, sparse=True)[1:], point)
-    log_node = xp.asarray(belief.log_node)[place]  # (n, ..., G, Q)
-    node = engine.random.categorical(key_node, log_node)
-    shift = xp.take_along_axis(xp.asarray(belief.shift)[place], node[..., None], -1)
-    beta, strength = xp.asarray(belief.coefficients)[place], xp.exp(xp.asarray(belief.log_strength)[place])
-    m = probability(beta[..., :1, None] + beta[..., 1:, None] * x + shift).reshape(n, *batch, -1)
+    log_weight = xp.asarray(belief.log_weight)
+    point = engine.random.categorical(key_point, log_weight, shape=(n, *log_weight.shape[:-1]))
+    return _at_nodes(belief, point, engine.random.categorical(key_node, _of_points(belief, belief.log_node, point)))
+
+
+def _of_points(belief: HierarchicalCalibration, values: Any, point: Int[Array, "*shape"]) -> Float[Array, "..."]:
+    """Values (..., H, *more) at points (*shape, ...)."""
+    batch = xp.indices(point.shape, sparse=True)[point.ndim - np.ndim(belief.log_weight) + 1 :]
+    return xp.asarray(values)[(*batch, point)]
+
+
+def _at_nodes(belief: HierarchicalCalibration, point: Int[Array, "*shape"], node: Int[Array, "*shape G"]):
+    """Beta parameters of all cells, (*shape, K), at points and nodes."""
+    shift, beta, log_strength = (
+        _of_points(belief, values, point) for values in (belief.shift, belief.coefficients, belief.log_strength)
+    )
+    shift, strength = xp.take_along_axis(shift, node[..., None], -1), xp.exp(log_strength)
+    m = probability(beta[..., :1, None] + beta[..., 1:, None] * xp.asarray(belief.logit_score) + shift)
+    m = m.reshape(*point.shape, -1)
     a = strength[..., None] * m + belief.agreements
     return a, strength[..., None] * (1 - m) + belief.labels - belief.agreements
 

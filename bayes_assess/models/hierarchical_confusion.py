@@ -278,6 +278,13 @@ class HierarchicalConfusion(Points):
         """
         return _component(key, self)
 
+    def components(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> NestedDirichlet:
+        """Draw parts of the mixture by their weights, (*shape, ..., K, O), on the host."""
+        agreement = self.agreement.components(rng, shape)
+        with engine.eager():
+            alpha = _parameters(self, self.drawn_points(rng, shape))
+        return NestedDirichlet(agreement.a, agreement.b, alpha, np.asarray(self.own))
+
     @any_engine
     def merged(self, level: Int[np.ndarray, "K C"], n_levels: int) -> HierarchicalConfusion:
         """Count errors of equal level as one outcome, row by row; (..., K, U), by the aggregation property.

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._bases import Compiled
 from bayes_assess.models._numerics.beta_sampling import standard_beta
-from bayes_assess.models._numerics.dirichlet_sampling import others
+from bayes_assess.models._numerics.dirichlet_sampling import dirichlet_draw, others
 from bayes_assess.models._numerics.gamma_sampling import standard_gamma
 from bayes_assess.models.belief import merge_columns
 from bayes_assess.models.dirichlet_confusion import FloatMatrix, FloatRows, IntMatrix
@@ -67,6 +67,8 @@ class NestedDirichlet(Compiled):
     alpha: FloatMatrix
     own: Own
 
+    on_host: ClassVar[bool] = True
+
     @any_engine
     def update_counts(self, counts: IntMatrix) -> NestedDirichlet:
         """Add counts (..., K, O) of outcomes."""
@@ -90,6 +92,13 @@ class NestedDirichlet(Compiled):
         """
         own = merged_own(level, self.own, np.asarray(self.alpha).reshape(-1, *level.shape).max(0) > 0)
         return replace(self, alpha=merge_columns(np.asarray(self.alpha), level, n_levels), own=own)
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Float[np.ndarray, "*shape K O"]:
+        """Draw a value of every row, (*shape, ..., K, O), on the host."""
+        a, b = np.asarray(self.a), np.asarray(self.b)
+        right = rng.beta(a, b, (*shape, *a.shape))[..., None]
+        share = dirichlet_draw(rng, np.asarray(self.alpha), shape)
+        return np.where(np.arange(share.shape[-1]) == np.asarray(self.own)[:, None], right, (1 - right) * share)
 
     @engine.jit
     def _moments(self):

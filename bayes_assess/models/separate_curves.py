@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 
 class SampledOnHost(ABC):
     """A belief on accuracies whose draws are made on NumPy."""
+
+    on_any_engine: ClassVar[bool] = True
 
     @abstractmethod
     def sample(self, key: PRNGKey, n: int) -> Float[np.ndarray, "S *batch K"]:
@@ -111,6 +113,13 @@ class SeparateCurves(SampledOnHost):
         with engine.eager():
             keys = [engine.random.fold_in(key, i) for i in range(len(self.own) + 1)]
         return self._joined(lambda belief, i: belief.sample(keys[i], n))
+
+    def draws(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "S *batch K"]:
+        """Draw `n` vectors of accuracies by NumPy's generator, (n, ..., K), 0 for groups that are not apart."""
+        values = np.zeros((n, *self.counts.shape[:-1]))
+        for g, belief in self.own.items():
+            values[..., self._cells(g)] = belief.draws(rng, n)
+        return values
 
     def uncalibrated(self) -> SeparateCurves:
         """Return the posterior under a prior that does not take groups to be about calibrated."""

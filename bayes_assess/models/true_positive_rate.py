@@ -27,7 +27,14 @@ from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
-from bayes_assess.models.belief import Belief, drawn_component, host_generator, is_mixture, runs_on_numpy
+from bayes_assess.models.belief import (
+    Belief,
+    drawn_component,
+    draws_on_host,
+    host_generator,
+    is_mixture,
+    runs_on_numpy,
+)
 
 MISSED, FOUND, NEGATIVE = range(3)  # outcomes of a label
 _DATA = ["rate", "share"]
@@ -61,6 +68,15 @@ class TruePositiveRate:
     def on_any_engine(self) -> bool:
         """Whether both beliefs run on NumPy, too."""
         return runs_on_numpy(self.rate) and runs_on_numpy(self.share)
+
+    @property
+    def on_host(self) -> bool:
+        """Whether both beliefs hand out draws on the host, see `belief.draws_on_host`."""
+        return draws_on_host(self.rate) and draws_on_host(self.share)
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Float[np.ndarray, "*shape G"]:
+        """Draw every rate, (*shape, ..., G), on the host."""
+        return self.rate.draw(rng, shape)
 
     @any_engine
     def update_counts(self, counts: Any) -> TruePositiveRate:
@@ -156,6 +172,14 @@ class LearnedTruePositiveRate(TruePositiveRate):
     def refreshed(self) -> LearnedTruePositiveRate:
         """Place the points anew."""
         return replace(self, rate=self.rate.refreshed(), share=self.share.refreshed())
+
+    def components(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> TruePositiveRate:
+        """Draw parts of either mixture by their weights, on the host."""
+        return TruePositiveRate(self.rate.components(rng, shape), self.share.components(rng, shape))
+
+    def matched(self) -> TruePositiveRate:
+        """Return independent Beta distributions with the means and the variances of rates and shares, on the host."""
+        return TruePositiveRate(self.rate.matched(), self.share.matched())
 
     @any_engine
     def component(self, key: PRNGKey) -> TruePositiveRate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -9,14 +10,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bayes_assess._tools.engine import compiled
+from bayes_assess._tools.engine import compiled, eager
 from bayes_assess._tools.shapes import ArrayLike, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.estimators.score_order import ScoreOrder
-from bayes_assess.models.belief import Belief, beta_marginals
+from bayes_assess.models.belief import Belief, beta_marginals, runs_on_numpy
 from bayes_assess.pool.cells import Cells, label_counts
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._setting import Setting, Simulated
@@ -25,6 +26,7 @@ TARGETS = ("pool", "population")
 _STUDY_DRAWS = 1000  # for the intervals of many campaigns
 _NUMBERS = 5_000_000  # drawn at a time
 _COUNTS_AT_ONCE = 20_000_000  # evaluated at a time
+_FEW = 64  # counts, whose answers are there on NumPy before a program is compiled
 _DRAWS_EACH = 200  # or points of a mixture, where there is no closed form
 
 
@@ -73,6 +75,8 @@ class Question(ABC):
     unplannable: ClassVar[str] = ""  # why nothing can be planned for it, the end of a sentence
     has_overall: ClassVar[bool] = False  # whether an overall value is known beside those of groups
     verdicts: ClassVar[Literal["none", "one", "several"]] = "none"  # that have a probability
+    plan_matched: ClassVar[bool] = True  # whether a plan may take values of cells for independent Beta variables
+    plan_drawn: ClassVar[bool] = False  # whether intervals of a plan are those of few draws
     labels_each: ClassVar[int] = 1  # labels that an item of a cell takes: two where that is a pair
 
     @property
@@ -310,8 +314,21 @@ class Question(ABC):
     def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
         """Compute the intervals of simulated campaigns, (R, B, *answer, 2)."""
         interval = partial(self.interval, campaigns.cells, campaigns.prior)
-        with compiled():
+        few = math.prod(campaigns.counts.shape[:2]) <= _FEW and runs_on_numpy(campaigns.prior)
+        with eager(few):
             return np.concatenate([interval(counts, level) for counts in _blocks(campaigns)])
+
+    def plan_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
+        """Compute the intervals of a few campaigns that a plan follows, (R, B, *answer, 2): those of studies.
+
+        Questions whose intervals are made of draws may have a formula here that comes near: the widest of many
+        intervals of draws is too wide.
+        """
+        return self.study_intervals(campaigns, level)
+
+    def plan_verdicts(self, campaigns: Simulated) -> Float[np.ndarray, "R B"]:
+        """Compute the probability of the verdict in a few campaigns that a plan follows: that of studies."""
+        return self.study_verdicts(campaigns)
 
     def study_design_intervals(self, campaigns: Simulated) -> np.ndarray | None:
         """Return intervals that lean on random items alone, (R, B, *answer, 2); None where there are none."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from bayes_assess.acquisition.rewards import CalibrationError, Reward, VarianceR
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import mean_absolute_gap, value_draws, value_interval, value_mean
 from bayes_assess.models.alike_or_apart import AlikeOrApart
-from bayes_assess.models.belief import Belief
+from bayes_assess.models.belief import Belief, host_generator, pool_shares
 from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.models.separate_curves import SeparateCurves
@@ -23,10 +24,13 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
 from bayes_assess.questions._priors import calibration_prior
+from bayes_assess.questions._setting import Simulated
 
 _DRAWS = 1_000  # that ends of intervals are taken from
+_PLAN_DRAWS = 400  # in a plan
 _DRAWN_AT_ONCE = 20_000_000  # numbers
 _MOST_APART = 20  # groups, up to which each is learned by itself, too: that takes a fit for every group
+_Drawn = Callable[[Any], Float[np.ndarray, "S N K"]]  # draws of the accuracies of all bins, from a belief on them
 
 
 class _CalibrationQuestion(Question):
@@ -35,6 +39,8 @@ class _CalibrationQuestion(Question):
     bins: Any
     by: Any
     quantity: ClassVar[str] = "calibration error"
+    plan_matched: ClassVar[bool] = False  # nor without the curve around which bins lie
+    plan_drawn: ClassVar[bool] = True
 
     def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
         """Collapse the pool into bins of the confidence, within groups if there are any."""
@@ -133,32 +139,40 @@ class _CalibrationQuestion(Question):
         found = []
         for start in range(0, len(flat), step):
             some = flat[start : start + step]
-            found.append(self._widened(cells, self.posterior(cells, prior, some), some, level, start))
+            drawn = partial(self._drawn, cells, some, start)
+            found.append(self._widened(cells, self.posterior(cells, prior, some), drawn, level))
         ends = np.concatenate(found).reshape(*counts.shape[:-2], *found[0].shape[1:])
         if draws is None:
             return ends
         low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
         return np.stack([np.minimum(low, ends[..., 0]), np.maximum(high, ends[..., 1])], axis=-1)
 
-    def _widened(
-        self, cells: Cells, posterior: Belief, counts, level: float, seed: int
-    ) -> Float[np.ndarray, "N ... 2"]:
+    def plan_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
+        """Compute the intervals of a few campaigns from few draws, whether they hold the posterior mean or not."""
+        counts, cells = campaigns.counts[:, 0], campaigns.cells
+        sizes = pool_size(self, cells)
+        key: Any = np.array([0, 1], np.uint32)
+
+        def drawn(belief: Any) -> Float[np.ndarray, "S N K"]:
+            if not hasattr(belief, "draws"):
+                return np.concatenate(list(value_draws(belief, counts, sizes, 0, _PLAN_DRAWS)))
+            theta = belief.draws(host_generator(key), _PLAN_DRAWS)
+            return theta if sizes is None else pool_shares(key, theta, counts, sizes)
+
+        return self._widened(cells, self.posterior(cells, campaigns.prior, counts), drawn, level)[:, None]
+
+    def _widened(self, cells: Cells, posterior: Belief, drawn: _Drawn, level: float) -> Float[np.ndarray, "N ... 2"]:
         tails = [(1 - level) / 2, (1 + level) / 2]
-        errors, least, most = self._error_draws(cells, posterior, counts, seed)
+        errors, least, most = self._error_draws(cells, posterior, drawn)
         low, high = np.quantile(self._answer(errors), tails, axis=0)
         low = np.minimum(low, np.quantile(self._answer(least), tails[0], axis=0))
         high = np.maximum(high, np.quantile(self._answer(most), tails[1], axis=0))
         return np.stack([low, high], axis=-1)
 
     def _error_draws(
-        self, cells: Cells, posterior: Belief, counts, seed: int
+        self, cells: Cells, posterior: Belief, drawn: _Drawn
     ) -> tuple[Float[np.ndarray, "S N G"], Float[np.ndarray, "S N G"], Float[np.ndarray, "S N G"]]:
         """Draw calibration errors: as they are, with gaps in the direction of their means, and of no calibration."""
-        sizes = pool_size(self, cells)
-
-        def drawn(belief: Belief) -> Float[np.ndarray, "S N K"]:
-            return np.concatenate(list(value_draws(belief, counts, sizes, seed, _DRAWS)))
-
         accuracy = drawn(posterior)
         errors = self.error_of(cells, accuracy)
         gap = accuracy - np.asarray(cells.mean_score)
@@ -167,6 +181,10 @@ class _CalibrationQuestion(Question):
         if isinstance(posterior, AlikeOrApart | HierarchicalCalibration | SeparateCurves):
             most = self.error_of(cells, drawn(posterior.uncalibrated()))
         return errors, np.maximum(one_way, 0.0), most
+
+    def _drawn(self, cells: Cells, counts, seed: int, belief: Belief) -> Float[np.ndarray, "S N K"]:
+        """Draw the accuracies of all bins."""
+        return np.concatenate(list(value_draws(belief, counts, pool_size(self, cells), seed, _DRAWS)))
 
     def _answer(self, errors: Float[np.ndarray, "*batch G"]) -> Float[np.ndarray, "*batch G"]:
         return errors[..., 0] if self.by is None else errors

@@ -96,13 +96,13 @@ class TwoCalibrations(GroupPair, _CalibrationQuestion):
             found.append(np.asarray(rope_masses_samples(draws, np.zeros(()), self.rope + _ROUNDING)))
         return np.concatenate(found).reshape(*counts.shape[:-2], 3)
 
-    def _widened(self, cells, posterior, counts, level, seed) -> Float[np.ndarray, "N 2"]:
+    def _widened(self, cells, posterior, drawn, level) -> Float[np.ndarray, "N 2"]:
         """Widen either end by what each error leans on: one may be as small, the other as great, as for `Calibration`.
 
         Absolute gaps of a calibrated group add up to something, so that D draws near to 0.
         """
         (first, second), tails = self.pair(cells), [(1 - level) / 2, (1 + level) / 2]
-        errors, least, most = self._error_draws(cells, posterior, counts, seed)
+        errors, least, most = self._error_draws(cells, posterior, drawn)
         low, high = np.quantile(errors[..., first] - errors[..., second], tails, axis=0)
         for great in (errors, most):
             low = np.minimum(low, np.quantile(least[..., first] - great[..., second], tails[0], axis=0))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import special
 
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.rewards import ExpectedLambda, PairwiseLambda, Reward
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.finite_pool import pair_masses, value_draws, value_mean
+from bayes_assess.estimators.finite_pool import difference_in_halves, pair_masses, value_draws, value_mean
+from bayes_assess.estimators.intervals import beta_interval
 from bayes_assess.estimators.random_labels import labels_of_variance
 from bayes_assess.models.belief import Belief, beta_marginals, is_mixture
 from bayes_assess.models.sampled_belief import SampledBelief
@@ -34,6 +37,8 @@ class _GroupComparison(Comparison):
     by: Any
     rope: float
     target: str = field(default="pool", kw_only=True)
+
+    plan_matched: ClassVar[bool] = False  # what groups have in common cancels in differences
 
     def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
         """Collapse the pool into its groups, compared or not."""
@@ -65,6 +70,36 @@ class _GroupComparison(Comparison):
         """Compute the posterior mean accuracy of every group, in the pool or in the population."""
         return value_mean(prior.update_counts(counts), counts, pool_size(self, cells))
 
+    def plan_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
+        """Compute the intervals of a few campaigns, (R, B, 1, P, 2): by moments, unless accuracies are draws."""
+        half = self._plan_halves(campaigns)
+        if half is None:
+            return super().plan_intervals(campaigns, level)
+        return (2 * beta_interval(half.a, half.b, level) - 1)[..., None, :, :]
+
+    def plan_verdicts(self, campaigns: Simulated) -> Float[np.ndarray, "R B"]:
+        """Compute the probability of the least sure verdict in a few campaigns: by moments, where groups learn."""
+        half = self._plan_halves(campaigns) if is_mixture(campaigns.prior) else None
+        if half is None:
+            return super().plan_verdicts(campaigns)
+        below, above = (
+            special.betainc(half.a, half.b, (1 - self.rope) / 2),
+            special.betaincc(half.a, half.b, (1 + self.rope) / 2),
+        )
+        return np.maximum(np.maximum(below, above), 1 - below - above).min(-1)
+
+    def _plan_halves(self, campaigns: Simulated) -> Any:
+        """Return Beta variables in the place of (1 + D) / 2, None where the belief is one of draws."""
+        posterior: Any = campaigns.prior.update_counts(campaigns.counts)
+        if beta_marginals(posterior) is None and not hasattr(posterior, "parts"):
+            return None
+        sizes = pool_size(self, campaigns.cells)
+        return difference_in_halves(posterior, campaigns.counts, sizes, *self._pairs(campaigns.cells))
+
+    @abstractmethod
+    def _pairs(self, cells: Cells) -> tuple[Int[np.ndarray, " P"], Int[np.ndarray, " P"]]:
+        """Return the groups that are compared, first and second."""
+
     def pair_masses(
         self, cells: Cells, prior: Belief, counts, first: Int[np.ndarray, " P"], second: Int[np.ndarray, " P"]
     ) -> Float[np.ndarray, "*batch P 3"]:
@@ -92,9 +127,13 @@ class TwoGroups(GroupPair, _GroupComparison):
         masses = None if is_mixture(prior) else population.masses(cells, prior, nothing)
         return ExpectedLambda(np.array(self.pair(cells)), np.float64(self.rope), masses)
 
+    def _pairs(self, cells: Cells) -> tuple[Int[np.ndarray, " 1"], Int[np.ndarray, " 1"]]:
+        first, second = np.array(self.pair(cells))[:, None]
+        return first, second
+
     def masses(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch 3"]:
         """Compute the three masses of the difference."""
-        first, second = np.array(self.pair(cells))[:, None]
+        first, second = self._pairs(cells)
         return self.pair_masses(cells, prior, counts, first, second)[..., 0, :]
 
     def _masses_once(self, cells: Cells, prior: Belief, counts: np.ndarray) -> np.ndarray:
@@ -146,6 +185,11 @@ class AllPairs(_GroupComparison):
         """Return what one label of a group is worth: what it adds to the verdicts on all its pairs."""
         return PairwiseLambda(np.float64(self.rope))
 
+    def _pairs(self, cells: Cells) -> tuple[Int[np.ndarray, " P"], Int[np.ndarray, " P"]]:
+        filled = np.flatnonzero(cells.sizes)
+        first, second = np.triu_indices(len(filled), 1)
+        return filled[first], filled[second]
+
     def masses(self, cells: Cells, prior: Belief, counts) -> Float[np.ndarray, "*batch G G 3"]:
         """Compute the three masses of every pair's difference, row less column."""
         n_groups = cells.n_cells
@@ -169,8 +213,7 @@ class AllPairs(_GroupComparison):
 
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score verdicts, as means over all pairs of groups with items."""
-        used = np.flatnonzero(cells.sizes)
-        first, second = (used[i] for i in np.triu_indices(len(used), 1))
+        first, second = self._pairs(cells)
         found = self.pair_masses(cells, prior, counts, first, second)
         succeeded, right = success(found, self.pair_masses(cells, prior, full, first, second))
         error = self.estimate(cells, prior, counts) - self.truth_of_counts(cells, full)

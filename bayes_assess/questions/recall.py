@@ -14,9 +14,10 @@ from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.acquisition.rewards import HighAccuracy, LowAccuracy, RecallVarianceReduction, Reward
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import value_draws
+from bayes_assess.estimators.intervals import beta_interval, pool_interval
 from bayes_assess.measures import positive_code
 from bayes_assess.measures._item_attributes import item_scores
-from bayes_assess.models.belief import check_belief, is_mixture
+from bayes_assess.models.belief import beta_marginals, check_belief, is_mixture
 from bayes_assess.models.true_positive_rate import FOUND, MISSED, NEGATIVE, TruePositiveRate, true_positive_rate
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.counting import add_up
@@ -182,6 +183,19 @@ class GroupRecall(Question):
         mean, rest = np.array(posterior.mean), cells.sizes - counts.sum(-1)
         more = rest * np.asarray(posterior.share.mean)
         return counts[..., FOUND] + more * mean, counts[..., FOUND] + counts[..., MISSED] + more, mean
+
+    def plan_intervals(self, campaigns: Any, level: float) -> np.ndarray:
+        """Compute the intervals of a few campaigns, if as many items are positive as are expected."""
+        counts, posterior = campaigns.counts, campaigns.prior.update_counts(campaigns.counts)
+        marginals = beta_marginals(posterior.rate)
+        if marginals is None:
+            return super().plan_intervals(campaigns, level)
+        if self.target == "population":
+            return beta_interval(*marginals, level)
+        labelled = counts[..., FOUND] + counts[..., MISSED]
+        rest = (campaigns.cells.sizes - counts.sum(-1)) * np.asarray(posterior.share.mean)
+        size = labelled + np.ceil(rest).astype(np.int64)
+        return pool_interval(counts[..., FOUND], labelled, size, *marginals, level)
 
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score estimates against the truth: RMSE weighted by the groups' shares of the positive items."""

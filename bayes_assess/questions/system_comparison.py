@@ -45,6 +45,7 @@ class TwoSystems(Comparison):
 
     default_strength: ClassVar[float] = 1.0
     designs: ClassVar[tuple[str, ...] | None] = ("thompson", "random")
+    plan_drawn: ClassVar[bool] = True
 
     def predictions(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Int[np.ndarray, " M"]]:
         """Codes of both systems' predictions for every item."""

@@ -1,7 +1,8 @@
 """Where the points and nodes of `HierarchicalCalibration` lie, and their weights.
 
-One campaign: counts (G, B) of agreements r and labels n, and the logits x of the bins' mean confidences. `place` is
-(log nu, log tau), `beta` is (a, slope).
+Campaigns have counts (N, G, B) of agreements r and labels n, and the logits x (G, B) of the bins' mean confidences in
+common. `place` is (log nu, log tau), `beta` is (a, slope). Arrays over J points of a grid, or H drawn ones, have that
+axis after the campaigns.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ _FINER = 4  # cells of the histogram to one of the grid, to a side
 _FLOOR = 0.02  # of the histogram's mass, spread evenly
 _STEPS, _MORE_STEPS = 12, 4  # of scoring, from the prior and from a near fit
 _INFLATION = 1.2  # of the standard deviations of (a, slope) in the proposal, so that weights stay bounded
+_MOST_EAGER = 64  # campaigns, up to which NumPy is done before a program is compiled
 _ROUNDS = 2  # of that proposal: the second one lies where the weights of the first put it,
 _TEMPER, _LEAST_VARIANCE = 0.5, 0.01  # being tempered, since few points may have most of the weight
 
@@ -60,27 +62,36 @@ def _hermite() -> tuple[np.ndarray, np.ndarray]:
 
 
 def weighted_points(x, agreements, labels):
-    """Place and weigh the points of N campaigns, (N, G, B), one after the other: memory stays that of one.
+    """Place and weigh the points of N campaigns, (N, G, B): compiled, one after the other, in the memory of one.
 
     Returns
     -------
     coefficients (N, H, 2), log nu (N, H), tau (N, H), log weights (N, H), shifts and their log weights (N, H, G, Q)
     """
-    with engine.eager(engine.is_eager() and len(agreements) == 1):  # many are there sooner if they are compiled
+    # Those of very many are there sooner if they are compiled.
+    with engine.eager(engine.is_eager() and len(agreements) <= _MOST_EAGER):
         return x64(_weighted_points)(*(xp.asarray(part) for part in (x, agreements, labels, _uniform_points())))
 
 
 @engine.jit
 def _weighted_points(x, agreements, labels, uniform):
-    return engine.mapped(lambda counts: _points(x, counts[0], counts[1], uniform), (agreements, labels))
+    if engine.is_eager():
+        return _points(x, agreements, labels, uniform)
+
+    def alone(counts):
+        return tuple(leaf[0] for leaf in _points(x, counts[0][None], counts[1][None], uniform))
+
+    return engine.mapped(alone, (agreements, labels))
 
 
 def _points(x, r, n, uniform):
-    """Place the points of the hyperposterior and the nodes of every group, and weigh them; one campaign (G, B)."""
-    grouped = x.shape[0] > 1
-    location = xp.array([LOG_STRENGTH[0], LOG_SPREAD[0]])
+    """Place the points of the hyperposterior and the nodes of every group, and weigh them; r and n are (N, G, B)."""
+    grouped, count = x.shape[0] > 1, len(r)
+    r, n = r[:, None], n[:, None]
+    location = xp.broadcast_to(xp.array([LOG_STRENGTH[0], LOG_SPREAD[0]]), (count, 2))
     reach = _REACH * xp.array([LOG_STRENGTH[1], LOG_SPREAD[1] if grouped else 0.0])
-    near = _scored(x, r, n, location, (xp.array(CALIBRATED), xp.zeros(x.shape[0])), _STEPS)[:2]
+    start = xp.array(CALIBRATED), xp.zeros(x.shape[0])
+    near = _scored(x, r, n, location[:, None], start, _STEPS)[:2]
 
     def zoom(_, state):
         log_mass, low, high, near = state
@@ -88,7 +99,7 @@ def _points(x, r, n, uniform):
         log_mass, near = _on_grid(x, r, n, low, high, near)
         return log_mass, low, high, near
 
-    flat = xp.zeros((_GRID, _GRID if grouped else 1))  # the first grid is as wide as the prior
+    flat = xp.zeros((count, _GRID, _GRID if grouped else 1))  # the first grid is as wide as the prior
     log_mass, low, high, near = engine.fori_loop(0, 1 + _ZOOMS, zoom, (flat, location - reach, location + reach, near))
     place, log_proposal = _from_histogram(log_mass, low, high, uniform[:, :2])
     mode, effect, precision, curvature, cross = _scored(x, r, n, place, near, _MORE_STEPS)
@@ -97,21 +108,22 @@ def _points(x, r, n, uniform):
     def propose(moments, _):
         """Draw standardised (a, slope) around these moments, weigh, and learn from the weights better moments."""
         mean, root = moments
-        standard = mean + normal @ root.T
-        beta, log_density = _drawn(mode, precision, uniform[:, 4], standard, mean, root)
-        center = effect - (cross * (beta - mode)[:, :, None]).sum(1) / curvature
+        standard = mean[:, None] + normal @ xp.swapaxes(root, -1, -2)
+        beta, log_density = _drawn(mode, precision, uniform[:, 4], standard, mean[:, None], root[:, None])
+        center = effect - (cross * (beta - mode)[..., None]).sum(-2) / curvature
         shift, log_node = _nodes(x, r, n, place, beta, center, 1 / xp.sqrt(curvature))
         total = engine.logsumexp(log_node, axis=-1)
         log_weight = total.sum(-1) + _log_prior(place, beta, grouped) - log_proposal - log_density
-        spread = xp.exp(place[:, 1]) if grouped else xp.zeros(len(place))
-        weight = engine.softmax(_TEMPER * log_weight)
-        mean = weight @ standard
-        off = standard - mean
-        covariance = (weight * off.T) @ off + _LEAST_VARIANCE * xp.eye(2)
-        found = beta, place[:, 0], spread, log_weight, shift, log_node - total[..., None]
+        spread = xp.exp(place[..., 1]) if grouped else xp.zeros(place.shape[:-1])
+        weight = engine.softmax(_TEMPER * log_weight, axis=-1)[..., None]
+        mean = (weight * standard).sum(1)
+        off = standard - mean[:, None]
+        covariance = xp.swapaxes(weight * off, -1, -2) @ off + _LEAST_VARIANCE * xp.eye(2)
+        found = beta, place[..., 0], spread, log_weight, shift, log_node - total[..., None]
         return (mean, xp.linalg.cholesky(covariance)), found
 
-    _, rounds = engine.scan(propose, (xp.zeros(2), _INFLATION * xp.eye(2)), xp.arange(_ROUNDS))
+    start = xp.zeros((count, 2)), xp.broadcast_to(_INFLATION * xp.eye(2), (count, 2, 2))
+    _, rounds = engine.scan(propose, start, xp.arange(_ROUNDS))
     return tuple(leaf[-1] for leaf in rounds)
 
 
@@ -123,13 +135,14 @@ def _scored(x, r, n, place, start, steps):
 
     Parameters
     ----------
-    place : (..., 2)
-    start : (2,) and (G,)
+    r, n : (N, 1, G, B)
+    place : (N, J, 2)
+    start : (N, 1, 2) and (N, 1, G), or without the first axes
         Mode and effects to start from.
 
     Returns
     -------
-    mode (..., 2), effects (..., G), precision (..., 3) as [00, 01, 11], D (..., G), C (..., 2, G)
+    mode (N, J, 2), effects (N, J, G), precision (N, J, 3) as [00, 01, 11], D (N, J, G), C (N, J, 2, G)
     """
     strength = xp.exp(place[..., 0])[..., None, None]
     shrink = (strength + 1) / (strength + xp.maximum(n, 1))
@@ -164,7 +177,7 @@ def _scored(x, r, n, place, start, steps):
         largest = xp.maximum(1, xp.maximum(xp.abs(move).max(-1), xp.abs(moves).max(-1)))[..., None]
         return beta + move / largest, effect + moves / largest
 
-    start = tuple(xp.broadcast_to(part, (*place.shape[:-1], len(part))) for part in start)
+    start = tuple(xp.broadcast_to(part, (*place.shape[:-1], part.shape[-1])) for part in start)
     beta, effect = engine.fori_loop(0, steps, step, start)
     return beta, effect, *curvature(expected(beta, effect))
 
@@ -215,49 +228,55 @@ def _drawn(mode, precision, choice, standard, mean, root):
     away = xp.stack([standard[..., 0] / xp.sqrt(at_p) - at_q * second, second], axis=-1)
     beta = xp.take_along_axis(means, chosen[..., None], -2)[..., 0, :] + away
     first, second = (beta[..., None, i] - means[..., i] for i in range(2))
-    back = xp.sqrt(p) * (first + q / p * second) - mean[0], left * second - mean[1]
-    lower = back[0] / root[0, 0], (back[1] - root[1, 0] / root[0, 0] * back[0]) / root[1, 1]
+    back = xp.sqrt(p) * (first + q / p * second) - mean[..., :1], left * second - mean[..., 1:]
+    scale, tilt, rest = (root[..., i, j][..., None] for i, j in ((0, 0), (1, 0), (1, 1)))
+    lower = back[0] / scale, (back[1] - tilt / scale * back[0]) / rest
     log_densities = -0.5 * (lower[0] ** 2 + lower[1] ** 2) + 0.5 * xp.log(p) + xp.log(left)
     log_density = engine.logsumexp(log_densities + xp.log(share), axis=-1) - math.log(2 * math.pi)
-    return beta, log_density - xp.log(root[0, 0] * root[1, 1])
+    return beta, log_density - xp.log(root[..., 0, 0] * root[..., 1, 1])
 
 
 def _on_grid(x, r, n, low, high, near):
-    """Laplace's approximation of the log posterior density on a grid of (log nu, log tau), (J, J), or (J, 1).
+    """Laplace's approximation of the log posterior density on a grid of (log nu, log tau), (N, J, J), or (N, J, 1).
 
     Also returns the mean of the fits, near which others are sought.
     """
     across = _GRID if x.shape[0] > 1 else 1
     width = (high - low) / xp.array([_GRID, across])
     rows, columns = xp.meshgrid(xp.arange(_GRID), xp.arange(across), indexing="ij")
-    place = low + width * (xp.stack([rows.ravel(), columns.ravel()], axis=-1) + 0.5)
+    place = low[:, None] + width[:, None] * (xp.stack([rows.ravel(), columns.ravel()], axis=-1) + 0.5)
     beta, effect, precision, curvature, _cross = _scored(x, r, n, place, near, _MORE_STEPS)
-    strength = xp.exp(place[:, 0])[:, None, None]
-    m = probability(beta[:, 0, None, None] + beta[:, 1, None, None] * x + effect[..., None])
+    strength = xp.exp(place[..., 0])[..., None, None]
+    m = probability(beta[..., 0, None, None] + beta[..., 1, None, None] * x + effect[..., None])
     gain = log_rising(strength * m, r) + log_rising(strength * (1 - m), n - r) - log_rising(strength, n)
     density = gain.sum((-2, -1)) + _log_prior_of_place(place, across > 1)
     density = density + engine.logsumexp(_departures(beta, precision)[2], axis=-1)
-    density = density - 0.5 * xp.log(precision[:, 0] * precision[:, 2] - precision[:, 1] ** 2)
+    density = density - 0.5 * xp.log(precision[..., 0] * precision[..., 2] - precision[..., 1] ** 2)
     density = density - 0.5 * (((beta - xp.array(CALIBRATED)) / xp.array(UNITS) / DEPARTURES[0]) ** 2).sum(-1)
     if across > 1:
-        log_spread = place[:, 1, None]
+        log_spread = place[..., 1, None]
         density = density - 0.5 * ((effect * xp.exp(-log_spread)) ** 2 + xp.log(curvature) + 2 * log_spread).sum(-1)
-    weight = engine.softmax(density)
-    return density.reshape(_GRID, across), (weight @ beta, weight @ effect)
+    weight = engine.softmax(density, axis=-1)[:, None]
+    return density.reshape(-1, _GRID, across), (weight @ beta, weight @ effect)
+
+
+def _masses(log_mass):
+    """Turn logarithms of masses on grids (N, J, J) into masses that sum to 1."""
+    return engine.softmax(log_mass.reshape(len(log_mass), -1), axis=-1).reshape(log_mass.shape)
 
 
 def _zoomed(log_mass, low, high):
-    """Narrow a grid to where its mass is."""
-    mass = xp.exp(log_mass - engine.logsumexp(log_mass))
+    """Narrow grids to where their mass is."""
+    mass = _masses(log_mass)
     ends = []
     for axis in range(2):
-        share, n_cells = mass.sum(1 - axis), log_mass.shape[axis]
-        width = (high[axis] - low[axis]) / n_cells
-        middle = low[axis] + width * (xp.arange(n_cells) + 0.5)
-        mean = share @ middle
-        reach = _REACH * xp.sqrt(share @ (middle - mean) ** 2 + width**2 / 12)
-        ends.append((xp.maximum(low[axis], mean - reach), xp.minimum(high[axis], mean + reach)))
-    return tuple(xp.stack(end) for end in zip(*ends, strict=True))
+        share, n_cells = mass.sum(2 - axis), log_mass.shape[1 + axis]
+        width = (high[:, axis] - low[:, axis]) / n_cells
+        middle = low[:, axis, None] + width[:, None] * (xp.arange(n_cells) + 0.5)
+        mean = (share * middle).sum(-1)
+        reach = _REACH * xp.sqrt((share * (middle - mean[:, None]) ** 2).sum(-1) + width**2 / 12)
+        ends.append((xp.maximum(low[:, axis], mean - reach), xp.minimum(high[:, axis], mean + reach)))
+    return tuple(xp.stack(end, axis=-1) for end in zip(*ends, strict=True))
 
 
 @lru_cache
@@ -271,51 +290,57 @@ def _interpolation(n: int, n_fine: int) -> np.ndarray:
 
 
 def _from_histogram(log_mass, low, high, uniform):
-    """Turn uniform numbers (H, 2) into draws from a histogram, the grid being interpolated, and their log density."""
-    fine = tuple(cells * _FINER if cells > 1 else 1 for cells in log_mass.shape)
-    rows, columns = (_interpolation(*cells) for cells in zip(log_mass.shape, fine, strict=True))
-    log_mass = xp.asarray(rows) @ log_mass @ xp.asarray(columns).T
-    mass = xp.exp(log_mass - engine.logsumexp(log_mass))
-    mass = (1 - _FLOOR) * mass + _FLOOR / mass.size
-    n_rows, n_columns = mass.shape
-    rows = xp.concatenate([xp.zeros(1), xp.cumsum(mass.sum(1))])
-    first = xp.interp(uniform[:, 0] * rows[-1], rows, xp.arange(n_rows + 1.0))
-    row = xp.clip(first.astype(int), 0, n_rows - 1)
-    columns = xp.concatenate([xp.zeros((n_rows, 1)), xp.cumsum(mass, axis=1)], axis=1)[row]
-    place = xp.arange(n_columns + 1.0)
-    second = engine.vmap(lambda u, upto: xp.interp(u, upto, place))(uniform[:, 1] * columns[:, -1], columns)
-    column = xp.clip(second.astype(int), 0, n_columns - 1)
-    width = (high - low) / xp.array(mass.shape)
-    area = width[0] if n_columns == 1 else width[0] * width[1]
-    return low + width * xp.stack([first, second], axis=-1), xp.log(mass[row, column] / area)
+    """Turn uniform numbers (H, 2) into draws from histograms, the grids being interpolated, and their log densities."""
+    fine = tuple(cells * _FINER if cells > 1 else 1 for cells in log_mass.shape[1:])
+    rows, columns = (_interpolation(*cells) for cells in zip(log_mass.shape[1:], fine, strict=True))
+    mass = _masses(xp.asarray(rows) @ log_mass @ xp.asarray(columns).T)
+    mass = (1 - _FLOOR) * mass + _FLOOR / (fine[0] * fine[1])
+    first, row = _cells_at(mass.sum(-1)[:, None], uniform[:, 0])
+    mass = xp.take_along_axis(mass, row[..., None], axis=1)  # (N, H, columns)
+    second, column = _cells_at(mass, uniform[:, 1])
+    width = (high - low) / xp.array(fine)
+    area = width[:, 0] if fine[1] == 1 else width[:, 0] * width[:, 1]
+    place = low[:, None] + width[:, None] * xp.stack([first, second], axis=-1)
+    return place, xp.log(xp.take_along_axis(mass, column[..., None], axis=-1)[..., 0] / area[:, None])
+
+
+def _cells_at(mass, uniform):
+    """Invert the distribution functions of histograms (..., J): places in units of cells, and the cells."""
+    upto = xp.cumsum(mass, axis=-1)
+    sought = uniform * upto[..., -1]
+    cell = xp.minimum((upto <= sought[..., None]).sum(-1), mass.shape[-1] - 1)
+    shape = (*cell.shape, mass.shape[-1])
+    end, own = (xp.take_along_axis(xp.broadcast_to(part, shape), cell[..., None], -1)[..., 0] for part in (upto, mass))
+    return cell + 1 - (end - sought) / own, cell
 
 
 def _nodes(x, r, n, place, beta, center, width):
-    """Effects of every group at its nodes, (H, G, Q), and log v_q times the probability of the group's labels there.
+    """Effects of every group at its nodes, (N, H, G, Q), and log v_q times the probability of the group's labels there.
 
     int f(u) N(u; 0, tau^2) du = sum_q v_q f(u_q) with u_q = center + width y_q and
     v_q = w_q width N(u_q; 0, tau^2) / N(y_q; 0, 1), where sum_q w_q f(y_q) integrates over a standard normal variable.
     """
-    strength = xp.exp(place[:, 0])[:, None, None]
+    strength = xp.exp(place[..., 0])[..., None, None]
     whole = log_rising(strength, n).sum(-1)
     if x.shape[0] == 1:
-        shift = log_node = xp.zeros((len(place), 1, 1))
+        shift = log_node = xp.zeros((*place.shape[:-1], 1, 1))
     else:
         node, log_node = (xp.asarray(value) for value in _hermite())
-        log_spread = place[:, 1, None, None]
+        log_spread = place[..., 1, None, None]
         shift = center[..., None] + width[..., None] * node
         log_node = log_node + 0.5 * node**2 - 0.5 * (shift * xp.exp(-log_spread)) ** 2
         log_node = log_node + xp.log(width)[..., None] - log_spread
-    m = probability((beta[:, :1, None] + beta[:, 1:, None] * x)[:, :, None] + shift[..., None])  # (H, G, Q, B)
-    r, n, strength = r[:, None], n[:, None], strength[..., None]
+    curve = beta[..., :1, None] + beta[..., 1:, None] * x
+    m = probability(curve[..., None, :] + shift[..., None])  # (N, H, G, Q, B)
+    r, n, strength = r[..., None, :], n[..., None, :], strength[..., None]
     gain = log_rising(strength * m, r) + log_rising(strength * (1 - m), n - r)
     return shift, log_node + gain.sum(-1) - whole[..., None]
 
 
 def _log_prior(place, beta, grouped: bool):
-    """Log prior density of (log nu, log tau, a, slope), (H,)."""
+    """Log prior density of (log nu, log tau, a, slope), (N, H)."""
     departures = xp.array(DEPARTURES)
-    standard = ((beta - xp.array(CALIBRATED)) / xp.array(UNITS))[:, None] / departures[:, None]
+    standard = ((beta - xp.array(CALIBRATED)) / xp.array(UNITS))[..., None, :] / departures[:, None]
     log_densities = -0.5 * (standard**2).sum(-1) - 2 * xp.log(departures)
     constant = math.log(2 * math.pi * UNITS[0] * UNITS[1] * len(DEPARTURES))
     return _log_prior_of_place(place, grouped) + engine.logsumexp(log_densities, axis=-1) - constant

@@ -107,7 +107,8 @@ def _placed(told, even, errors, total):
 
     def weighed(center, root):
         points = center + grid @ root.T
-        return points, engine.mapped(density, points, block) + xp.log(xp.diagonal(root)).sum()
+        log_density = engine.mapped(density, points.reshape(-1, block, 2)).ravel()
+        return points, log_density + xp.log(xp.diagonal(root)).sum()
 
     def narrower(_, carry):
         center, root = carry
@@ -124,10 +125,10 @@ def _placed(told, even, errors, total):
     return points[:, 0], points[:, 1], log_weight + 2 * math.log(step)
 
 
-def _log_density(told, even, errors, total, point):
-    """Log posterior density of (log kappa, logit lambda) up to the evidence: Dirichlet-multinomial errors, prior."""
-    kappa, mix = xp.exp(point[0]), engine.sigmoid(point[1])
+def _log_density(told, even, errors, total, points):
+    """Log posterior density of points (J, 2) up to the evidence: Dirichlet-multinomial errors, prior."""
+    kappa, mix = xp.exp(points[:, :1]), engine.sigmoid(points[:, 1:])
     expected = xp.where(even > 0, kappa * ((1 - mix) * told + mix * even), 1.0)
-    gain = log_rising(expected, errors).sum() - log_rising(kappa, total).sum()
-    standard = (point - _LOCATION) / _SCALE
-    return gain - 0.5 * (standard**2).sum() - math.log(2 * math.pi * float(_SCALE.prod()))
+    gain = log_rising(expected, errors).sum(-1) - log_rising(kappa, total).sum(-1)
+    standard = (points - xp.asarray(_LOCATION)) / xp.asarray(_SCALE)
+    return gain - 0.5 * (standard**2).sum(-1) - math.log(2 * math.pi * float(_SCALE.prod()))

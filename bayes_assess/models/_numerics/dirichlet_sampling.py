@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import jit, xp
 from bayes_assess._tools.shapes import Array, Float
@@ -27,6 +29,23 @@ def standard_dirichlet(key: PRNGKey, alpha: Float[Array, "*batch C"]) -> Float[A
     gamma, boost = standard_gamma(key, alpha)
     # The greatest boost taken out, one term at least is of an ordinary size: the sum is never 0.
     weight = gamma * xp.exp(boost - boost.max(-1, keepdims=True))
+    return weight / weight.sum(-1, keepdims=True)
+
+
+def dirichlet_draw(
+    rng: np.random.Generator, alpha: Float[np.ndarray, "*batch C"], shape: tuple[int, ...] = ()
+) -> Float[np.ndarray, "*shape C"]:
+    """Draw a Dirichlet(alpha) vector per row by NumPy's generator, (*shape, ..., C); alpha is 0 where impossible.
+
+    Examples
+    --------
+    >>> dirichlet_draw(np.random.default_rng(0), np.array([[1.0, 0.0], [1e-9, 1e-9]])).sum(-1).tolist()
+    [1.0, 1.0]
+    """
+    full = (*shape, *alpha.shape)
+    with np.errstate(divide="ignore"):  # a Gamma variable of alpha is one of alpha + 1 times U^(1 / alpha)
+        log_weight = np.log(rng.standard_gamma(alpha + 1, full)) - rng.standard_exponential(full) / alpha
+    weight = np.exp(log_weight - log_weight.max(-1, keepdims=True))
     return weight / weight.sum(-1, keepdims=True)
 
 

@@ -26,6 +26,7 @@ _GRID, _REACH = 12, 3.5  # points of the grid in log nu, over so many standard d
 _STEPS = 8  # of scoring; each about doubles the number of right digits
 _INFLATION = 1.2  # of the proposal's standard deviations, so that weights stay bounded
 _AT_ONCE = 16  # campaigns whose points are placed side by side, so that they stay in the processor's cache
+_MOST_EAGER = 64  # campaigns, up to which NumPy is done before a program is compiled
 _LEAST = 1e-12  # accuracy expected: at 0 or 1 to the last digit Beta(0, nu) would be left
 
 
@@ -51,15 +52,17 @@ def weighted_points(covariates: Any, location: Any, scale: Any, agreements: Any,
     arrays = covariates, location, scale, normal, agreements, labels
     if engine.is_traced(*arrays):
         return _placed(*(xp.asarray(x) for x in arrays))
-    # One campaign's are there sooner on NumPy, those of many if they are compiled, whatever else runs.
-    with engine.eager(agreements.ndim == 1):
+    # One campaign's are there sooner on NumPy, those of very many if they are compiled, whatever else runs.
+    few = engine.is_eager() and math.prod(agreements.shape[:-1]) <= _MOST_EAGER
+    with engine.eager(few or agreements.ndim == 1):
         return x64(_placed)(*(np.asarray(x) for x in arrays))
 
 
 @engine.jit
 def _placed(covariates, location, scale, normal, agreements, labels):
     place = partial(_points, covariates, location, scale, normal)
-    return place(agreements, labels) if agreements.ndim == 1 else _of_many(place, (agreements, labels))
+    one_call = agreements.ndim == 1 or engine.is_eager()
+    return place(agreements, labels) if one_call else _of_many(place, (agreements, labels))
 
 
 def _of_many(place: Callable[..., Any], counts: Any) -> Any:
@@ -71,80 +74,88 @@ def _of_many(place: Callable[..., Any], counts: Any) -> Any:
 
 
 def _points(covariates, location, scale, normal, agreements, labels):
-    """Place and weigh the points of one campaign, counts (G,)."""
+    """Place and weigh the points of campaigns, counts (..., G)."""
+    agreements, labels = (xp.asarray(counts)[..., None, :] for counts in (agreements, labels))
     model = partial(_log_density, covariates, location, scale, agreements, labels)
 
     def moments(found):
         """Mean and covariance of (log nu, beta) by Laplace's method on an even grid in log nu, placed by the last."""
         center, covariance = found
-        spacing = xp.sqrt(covariance[0, 0]) * (2 * _REACH / (_GRID - 1))
-        grid = center[0] + spacing * (xp.arange(_GRID) - (_GRID - 1) / 2)
+        spacing = xp.sqrt(covariance[..., 0, 0]) * (2 * _REACH / (_GRID - 1))
+        grid = center[..., :1] + spacing[..., None] * (xp.arange(_GRID) - (_GRID - 1) / 2)
         beta, inverse, log_volume = _scored(covariates, location, scale, agreements, labels, grid)
         log_mass = model(grid, beta) + log_volume
-        w = xp.exp(log_mass - log_mass.max())
-        w = w / w.sum()
-        joint = xp.concatenate([grid[:, None], beta], axis=1)
-        center = w @ joint
-        off = joint - center
-        within = xp.pad(xp.tensordot(w, inverse, 1), ((1, 0), (1, 0)))
-        rounding = xp.pad((spacing**2 / 12)[None, None], ((0, len(center) - 1), (0, len(center) - 1)))
-        return center, (off * w[:, None]).T @ off + within + rounding
+        w = xp.exp(log_mass - log_mass.max(-1, keepdims=True))
+        w = w / w.sum(-1, keepdims=True)
+        joint = xp.concatenate([grid[..., None], beta], axis=-1)
+        center = (w[..., None, :] @ joint)[..., 0, :]
+        off = joint - center[..., None, :]
+        spread = xp.swapaxes(off * w[..., None], -1, -2) @ off
+        within = xp.einsum("...j,...jpq->...pq", w, inverse)
+        rounding = (spacing**2 / 12)[..., None]
+        row = xp.concatenate([rounding, xp.zeros((*rounding.shape[:-1], n - 1))], axis=-1)[..., None, :]
+        side = xp.zeros((*within.shape[:-1], 1))
+        return center, spread + xp.concatenate([row, xp.concatenate([side, within], axis=-1)], axis=-2)
 
-    n = len(location) + 1
+    n, batch = len(location) + 1, agreements.shape[:-2]
     start = xp.asarray([LOG_STRENGTH[0], *[0.0] * (n - 1)]), LOG_STRENGTH[1] ** 2 * xp.eye(n)
+    start = tuple(xp.broadcast_to(part, (*batch, *part.shape)) for part in start)
     center, covariance = _repeated(2, moments, start)
     root = _INFLATION * xp.linalg.cholesky(covariance)
-    points = center + normal @ root.T
-    log_proposal = -0.5 * (normal**2).sum(-1) - xp.log(xp.diagonal(root)).sum() - 0.5 * n * math.log(2 * math.pi)
-    log_strength, beta = points[:, 0], points[:, 1:]
+    points = center[..., None, :] + normal @ xp.swapaxes(root, -1, -2)
+    volume = xp.log(xp.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
+    log_proposal = -0.5 * (normal**2).sum(-1) - volume[..., None] - 0.5 * n * math.log(2 * math.pi)
+    log_strength, beta = points[..., 0], points[..., 1:]
     return beta, log_strength, model(log_strength, beta) - log_proposal
 
 
 def _scored(covariates, location, scale, agreements, labels, log_strength):
-    """Modes (J, P) of the quasi-likelihood of beta at every nu, covariances, and half their log determinants.
+    """Modes (..., J, P) of the quasi-likelihood of beta at every nu, covariances, and half their log determinants.
 
     The variance of r given n labels is n m (1 - m) (nu + n) / (nu + 1), that of the beta-binomial distribution.
     """
-    strength = xp.exp(log_strength)[:, None]
+    strength = xp.exp(log_strength)[..., None]
     shrink = (strength + 1) / (strength + xp.maximum(labels, 1))
+    count, agreeing = shrink * labels, shrink * agreements
+    n_groups, n = covariates.shape
+    squares = (covariates[:, :, None] * covariates[:, None, :]).reshape(n_groups, -1)
     prior = xp.diag(scale**-2)
 
     def step(carry):
         beta, *_ = carry
         m = expected_accuracy(beta @ covariates.T)
-        weight = shrink * labels * m * (1 - m)
-        precision = xp.einsum("jg,gp,gq->jpq", weight, covariates, covariates) + prior
-        score = (shrink * (agreements - labels * m)) @ covariates - (beta - location) / scale**2
+        precision = ((count * m * (1 - m)) @ squares).reshape(*m.shape[:-1], n, n) + prior
+        score = (agreeing - count * m) @ covariates - (beta - location) / scale**2
         inverse, log_volume = _inverse(precision)
-        move = (inverse * score[:, None]).sum(-1)
+        move = (inverse * score[..., None]).sum(-2)
         return beta + move / xp.maximum(1, xp.abs(move).max(-1, keepdims=True)), inverse, log_volume
 
-    n = len(log_strength)
-    start = xp.tile(location, (n, 1)), xp.zeros((n, *prior.shape)), xp.zeros(n)
+    shape = log_strength.shape
+    start = xp.broadcast_to(location, (*shape, n)), xp.zeros((*shape, n, n)), xp.zeros(shape)
     return _repeated(_STEPS, step, start)
 
 
 def _inverse(matrix: Any) -> tuple[Any, Any]:
-    """Invert positive definite matrices (J, P, P); also half the logarithm of the inverse's determinant.
+    """Invert positive definite matrices (..., P, P); also half the logarithm of the inverse's determinant.
 
     Covariates, of which there are few, are eliminated one after the other (Gauss-Jordan): that compiles in a fifth of
     the time of LAPACK's routines.
     """
     log_volume, eye = 0.0, xp.eye(matrix.shape[-1])
     for i in range(matrix.shape[-1]):
-        pivot = matrix[:, i, i, None]
-        log_volume = log_volume - 0.5 * xp.log(pivot[:, 0])
-        row, column = matrix[:, i] / pivot, matrix[:, :, i]
+        pivot = matrix[..., i, i, None]
+        log_volume = log_volume - 0.5 * xp.log(pivot[..., 0])
+        row, column = matrix[..., i, :] / pivot, matrix[..., :, i]
         row = xp.where(eye[i] > 0, 1 / pivot, row)
         column = xp.where(eye[i] > 0, -1.0, column)
         rest = xp.where((eye[i][:, None] > 0) | (eye[i] > 0), 0.0, matrix)
-        matrix = rest - column[:, :, None] * row[:, None]
+        matrix = rest - column[..., :, None] * row[..., None, :]
     return matrix, log_volume
 
 
 def _log_density(covariates, location, scale, agreements, labels, log_strength, beta):
     """Log posterior density of J points (beta, log nu) up to the evidence: beta-binomial labels times the prior."""
-    strength = xp.exp(log_strength)[:, None]
+    strength = xp.exp(log_strength)[..., None]
     m = expected_accuracy(beta @ covariates.T)
     gain = log_rising(strength * m, agreements) + log_rising(strength * (1 - m), labels - agreements)
     gain = gain - log_rising(strength, labels)
