@@ -38,6 +38,28 @@ def follows_at_once(design: Design, prior: Any) -> bool:
     return ARMS.get(design.name) is type(design) and runs_on_numpy(prior) and draws_on_host(prior)
 
 
+def with_counts(
+    setting: Setting, counts: Int[np.ndarray, "f K O"], unlabelled: Int[np.ndarray, "K O"], matched: bool
+) -> Campaigns:
+    """Return campaigns with these labels at their only look.
+
+    Parameters
+    ----------
+    setting : Setting
+    counts : (f, K, O) integers
+    unlabelled : (K, O) integers
+        Of any pool.
+    matched : bool
+        Whether values of cells that learn from each other are taken for independent Beta variables.
+    """
+    prior: Any = setting.prior
+    if matched and is_mixture(prior) and draws_on_host(prior):
+        with engine.eager():
+            posterior = prior.update_counts(counts).matched()
+            prior = Posterior(engine.tree_map(lambda leaf: np.asarray(leaf)[:, None], posterior))
+    return Campaigns(counts[:, None], prior, setting.cells, unlabelled)
+
+
 class ArmFutures:
     """Futures that a campaign may have, side by side.
 
@@ -81,7 +103,7 @@ class ArmFutures:
         smooth: bool = False,
     ):
         self.setting, self.unlabelled = setting, unlabelled
-        self._design, self._matched = design, matched and is_mixture(setting.prior)
+        self._design, self._matched = design, matched
         self.smooth = smooth
         self._rng = generator(seed, "campaigns of futures")
         self._counts = np.repeat(np.asarray(state.counts, np.int64)[None], len(unlabelled), axis=0)
@@ -107,11 +129,7 @@ class ArmFutures:
             posterior = prior.update_counts(placed) if self._design.learns else prior
             while (n := n_labels - int(self._counts[which[0]].sum())) > 0:
                 self._one_block(which, posterior, placed, min(n, 1 + (n_labels - n) // PART))
-            counts = self._counts[which][:, None]
-            if self._matched:
-                posterior = prior.update_counts(counts[:, 0]).matched()
-                prior = Posterior(engine.tree_map(lambda leaf: np.asarray(leaf)[:, None], posterior))
-        return Campaigns(counts, prior, self.setting.cells, self.unlabelled[0])
+        return with_counts(self.setting, self._counts[which], self.unlabelled[0], self._matched)
 
     def _one_block(self, which: Int[np.ndarray, " f"], posterior: Any, placed: Int[np.ndarray, "f K O"], n: int):
         """Ask for a block of `n` items in some futures, and learn their labels."""

@@ -17,7 +17,7 @@ from bayes_assess._tools.progress import progress
 from bayes_assess._tools.pytrees import tree_map
 from bayes_assess._tools.seeds import generator, jax_key, sequence
 from bayes_assess._tools.shapes import Int
-from bayes_assess.campaigns.arm_futures import PART
+from bayes_assess.campaigns.arm_futures import PART, with_counts
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.designs import Design, State, VarianceReduction, choose_batch, settle_batch, update_batch
 from bayes_assess.designs._blocks import drawn_without_replacement
@@ -133,10 +133,11 @@ class SessionFutures:
     seed : int
     one_by_one : bool
         Whether labels come one by one.
+    matched, smooth : bool
+        As for `ArmFutures`.
     """
 
     enough_at_once = False
-    smooth = False
 
     def __init__(
         self,
@@ -146,9 +147,11 @@ class SessionFutures:
         setting: Setting,
         seed: int,
         one_by_one: bool = False,
+        matched: bool = False,
+        smooth: bool = False,
     ):
-        self.setting, self.unlabelled = setting, unlabelled
-        self._design, self._seed, self._one_by_one = design, seed, one_by_one
+        self.setting, self.unlabelled, self.smooth = setting, unlabelled, smooth
+        self._design, self._seed, self._one_by_one, self._matched = design, seed, one_by_one, matched
         self._streams = [generator(seed, f"future {number}") for number in range(len(unlabelled))]
         self._campaigns = [(state, left, 0) for left in unlabelled]
 
@@ -174,6 +177,8 @@ class SessionFutures:
             stream = sequence(self._seed, f"futures at {n_labels}").generate_state(1)[0].item()
             with engine.eager(on_numpy), in_64_bits():
                 record = self._design.digest(joined, self.setting, stream, level)
+        if self._design.plays_arms:
+            return with_counts(self.setting, np.asarray(record, np.int64)[:, 0], self.unlabelled[0], self._matched)
         return Campaigns(record, self.setting.prior, self.setting.cells, self.unlabelled[0])
 
     def _until(self, number: int, n_labels: int) -> State:

@@ -215,17 +215,16 @@ def _futures_of(
     session: Planned, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool
 ) -> CurveFutures | ArmFutures | SessionFutures:
     """Return futures that are followed in the way that is there soonest for the session's design and belief."""
-    design, setting, seed = session.design, session._setting, session._seed
+    design, question = session.design, session.question
+    start: Any = design, present.state, unlabelled, session._setting, session._seed
+    by_cell = goal.of != "overall"
+    answers = {"matched": question.plan_matched and by_cell, "smooth": question.plan_drawn or not by_cell}
     if one_by_one:
-        return SessionFutures(design, present.state, unlabelled, setting, seed, one_by_one=True)
+        return SessionFutures(*start, one_by_one=True, **answers)
     if isinstance(design, VarianceReduction):
-        return CurveFutures(design, present.state, unlabelled, setting, seed)
-    if isinstance(design, ArmDesign) and follows_at_once(design, setting.prior):
-        question = session.question
-        by_cell = goal.of != "overall"
-        matched, drawn = question.plan_matched and by_cell, question.plan_drawn or not by_cell
-        return ArmFutures(design, present.state, unlabelled, setting, seed, matched, smooth=drawn)
-    return SessionFutures(design, present.state, unlabelled, setting, seed)
+        return CurveFutures(*start)
+    at_once = isinstance(design, ArmDesign) and follows_at_once(design, session._setting.prior)
+    return (ArmFutures if at_once else SessionFutures)(*start, **answers)
 
 
 def falling(widths: Float[np.ndarray, "F B"]) -> Float[np.ndarray, "F B"]:

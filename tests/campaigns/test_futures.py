@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.campaigns.futures import continued, imagined_labels, without_pending
+from bayes_assess.campaigns.futures import SessionFutures, imagined_labels, without_pending
 from made import made_pool
 
 POOL, LABELS = made_pool([0.9, 0.5, 0.7], [300, 200, 40])
@@ -55,26 +55,29 @@ def test_imagined_labels_have_the_moments_of_the_beta_binomial():
     assert (np.abs(right.var(0) / variance - 1) < 5 * np.sqrt(3 / n)).all()
 
 
-def test_futures_end_at_their_own_labels():
-    session = told()
-    unlabelled = imagined(session, 4)
-    n_left = int(unlabelled[0].sum())
-    ((_, counts),) = continued(session.design, session._state, unlabelled, iter([np.array([1, n_left])]), seed=0)
-    np.testing.assert_array_equal(counts[:, 1] - np.asarray(session._state.counts), unlabelled)
-    assert (counts[:, 0].sum((1, 2)) == 61).all()
-
-
 @pytest.mark.parametrize("prior", ["uninformative", pytest.param("learned", marks=pytest.mark.slow)])
-def test_stages_change_nothing(prior):
+def test_looks_change_nothing(prior):
     """Campaigns that stop to be looked at are those that go on, with a belief that is carried along, too."""
     session = told(design="thompson", prior=prior)
     unlabelled = imagined(session, 3)
 
-    def run(*stages):
-        found = continued(session.design, session._state, unlabelled, iter(map(np.array, stages)), seed=5)
-        return np.concatenate([counts for _, counts in found], axis=1)
+    def run(*looks):
+        args = session.design, session._state, unlabelled, session._setting
+        futures = SessionFutures(*args, seed=5, one_by_one=True)
+        return [futures.campaigns(np.arange(3), look, 0.95).counts for look in looks][-1]
 
-    np.testing.assert_array_equal(run([4, 9], [20, 31]), run([4, 9, 20, 31]))
+    np.testing.assert_array_equal(run(64, 69, 80, 91), run(91))
+
+
+def test_a_future_is_a_session_with_the_labels_of_its_pool():
+    """Its choices are those of the session's own steps: of one that is told the same labels."""
+    session = told(design="random_group")
+    unlabelled = imagined(session, 1)
+    futures = SessionFutures(session.design, session._state, unlabelled, session._setting, seed=5)
+    found = futures.campaigns(np.arange(1), 100, 0.95).counts[0, 0] - np.asarray(session._state.counts)
+    assert found.sum() == 40
+    assert (found <= unlabelled[0]).all()
+    assert found.sum(-1).max() < 30  # of three groups
 
 
 def test_pending_items_are_as_if_never_asked_for():

@@ -116,7 +116,7 @@ def fetched(tree: Any) -> Any:
 
 def is_traced(*values: Any) -> bool:
     """Tell whether any of some values is not known yet, as inside compiled code."""
-    if "jax" not in sys.modules:
+    if sys.modules.get("jax") is None:
         return False
     tracer: Any = import_module("jax.core").Tracer
     return any(isinstance(value, tracer) for value in values)
