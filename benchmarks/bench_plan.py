@@ -1,9 +1,9 @@
 """Plans in fresh processes without a cache of compiled programs: processor seconds and what the plan says.
 
-    python benchmarks/bench_plan.py [--questions f1 accuracy groups] [--labels 50 100] [--repeats 2]
+    python benchmarks/bench_plan.py [--questions f1 accuracy groups ...] [--labels 50 100] [--repeats 2]
 
-A session on a pool of 20,000 items is told some labels, ten at a time; then it plans for an interval half as wide.
-Every figure is the least of some processes.
+A session on a pool of 20,000 items, or of 3,000 for thirty groups, is told some labels, ten at a time; then it plans
+for an interval half as wide. Every figure is the least of some processes.
 """
 
 from __future__ import annotations
@@ -27,10 +27,18 @@ binary = ba.Pool(scores=1 / (1 + np.exp(4 - 2.5 * evidence)))
 classes = rng.integers(0, 5, n)
 found = np.where(rng.random(n) < 0.8, classes, (classes + 1) % 5)
 several = ba.Pool(predictions=found, confidence=rng.beta(5, 1, n), groups={"site": rng.integers(0, 8, n)})
+site = rng.integers(0, 30, 3000)
+thirty = ba.Pool(predictions=found[:3000], groups={"site": site}, classes=range(5))
 pool, labels, asked = {
     "f1": (binary, labels, lambda: ba.Metric("f1")),
     "accuracy": (several, classes, lambda: ba.Metric("accuracy")),
     "groups": (several, classes, lambda: ba.GroupAccuracy(by="site")),
+    "thirty": (thirty, classes, lambda: ba.GroupAccuracy(by="site")),
+    "compare": (several, classes, lambda: ba.Compare(0, 1, by="site")),
+    "pairs": (several, classes, lambda: ba.Compare(by="site")),
+    "recall": (several, classes, lambda: ba.GroupRecall("site", positive=1)),
+    "confusion": (several, classes, lambda: ba.ConfusionMatrix()),
+    "calibration": (several, classes, lambda: ba.Calibration()),
 }[sys.argv[1]]
 a = ba.assess(pool, asked(), seed=0)
 while a.labels_used < int(sys.argv[2]):
@@ -41,7 +49,7 @@ start = time.process_time()
 plan = a.plan(width=width / 2)
 print(time.process_time() - start, *plan.labels)
 """
-QUESTIONS = ("f1", "accuracy", "groups")
+QUESTIONS = ("f1", "accuracy", "groups", "thirty", "compare", "pairs", "recall", "confusion", "calibration")
 
 
 def planned(question: str, labels: int, repeats: int) -> tuple[float, list[str]]:
@@ -67,7 +75,7 @@ def main() -> None:
     for question in options.questions:
         for labels in options.labels:
             seconds, (expected, lower, upper) = planned(question, labels, options.repeats)
-            print(f"{question:10} {labels:5}  {seconds:6.2f} s  {expected} ({lower} to {upper})", flush=True)
+            print(f"{question:12} {labels:5}  {seconds:6.2f} s  {expected} ({lower} to {upper})", flush=True)
 
 
 if __name__ == "__main__":
