@@ -197,7 +197,8 @@ def _of_confidence(ranked: RankedScore, totals: _Totals) -> Coordinates:
 def _coordinates(place, standard, smooth, feature, unit, log_odds, groups=None) -> Coordinates:
     groups = np.zeros((len(feature), 0)) if groups is None else groups
     arrays = (place, standard, smooth, feature, unit, log_odds, groups)
-    return Coordinates(*(np.asarray(array, np.float32) for array in arrays))
+    place, standard, smooth, feature, unit, log_odds, groups = (np.asarray(array, np.float32) for array in arrays)
+    return Coordinates(place, standard, smooth, feature, unit, log_odds, groups)
 
 
 def _score_at(score: Float[np.ndarray, " M"], announced: Bool[np.ndarray, " M"], times: Times) -> Any:
