@@ -334,17 +334,16 @@ class PairwiseLambda(Reward):
 
     def __call__(self, theta, belief, weight):
         """Sum over the pairs of a group of the lambda that its label is expected to add."""
+        own = belief.mean, belief.variance
+        others = own[0][..., None, :], own[1][..., None, :]
+        now, wrong, right = (
+            _verdict_probability(mean[..., None], variance[..., None], *others, self.rope)
+            for mean, variance in (own, *_after_label(belief))
+        )
         used = weight > 0
         pairs = used[:, None] & used[None, :] & ~xp.eye(len(weight), dtype=bool)
-        others = belief.mean[..., None, :], belief.variance[..., None, :]
-
-        def sure(mean, variance):
-            """Sum over the partners of every group of the lambda that it has at these moments of its own."""
-            found = _verdict_probability(mean[..., None], variance[..., None], *others, self.rope)
-            return xp.where(pairs, found, 0.0).sum(-1)
-
-        wrong, right = (sure(*moments) for moments in _after_label(belief))
-        return theta * right + (1 - theta) * wrong - sure(belief.mean, belief.variance)
+        gain = theta[..., None] * right + (1 - theta[..., None]) * wrong - now
+        return xp.where(pairs, gain, 0.0).sum(-1)
 
 
 @partial(register_dataclass, data_fields=[], meta_fields=_COUNTS)
