@@ -197,7 +197,8 @@ def draws_on_host(belief: Any) -> bool:
     Examples
     --------
     >>> import numpy as np
-    >>> from bayes_assess.models import BetaBernoulli, SampledBelief
+    >>> from bayes_assess.models import BetaBernoulli
+    >>> from bayes_assess.models.sampled_belief import SampledBelief
     >>> draws_on_host(BetaBernoulli(np.ones(2), np.ones(2))), draws_on_host(SampledBelief(np.ones((5, 2)), np.zeros(5)))
     (True, False)
     """
