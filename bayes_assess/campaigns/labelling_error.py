@@ -221,14 +221,14 @@ def labelling_error(campaign: Any, level: float) -> LabellingError:
         differing += float((codes[:, None] != codes).sum() / pairs)
     kinds: Counter[tuple[int, int]] = Counter()
     shared = set(book.shared.tolist())
-    for item in np.flatnonzero(campaign._items.label >= 0).tolist():
+    for item, code in zip(*(column.tolist() for column in campaign._labelled), strict=True):
         if item in book.settled:
             kinds[0, 0] += 1
         elif item not in shared:
             kinds[1, 0] += 1
         else:
             told = Counter(book.of_item(item).values())
-            ours = told.pop(int(campaign._items.label[item]), 0)
+            ours = told.pop(code, 0)
             kinds[ours, max(told.values(), default=0)] += 1
     by_votes = tuple((*votes, n) for votes, n in sorted(kinds.items()))
     return LabellingError(differing, len(shared), pool.n_classes, by_votes, level, campaign._seed)

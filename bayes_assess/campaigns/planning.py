@@ -15,6 +15,7 @@ from bayes_assess.campaigns.curve_futures import CurveFutures
 from bayes_assess.campaigns.futures import continued, digested, imagined_labels, without_pending
 from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
 from bayes_assess.campaigns.open_steps import OpenSteps
+from bayes_assess.campaigns.session import Book
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.designs import Design, State, VarianceReduction
 from bayes_assess.errors import BudgetError
@@ -39,12 +40,8 @@ class Planned(Protocol):
     _setting: Setting
     _state: State
     _steps: OpenSteps | None
+    _items: Book
     _seed: int
-
-    @property
-    def labels_used(self) -> int:
-        """Labels told so far."""
-        ...
 
 
 class Planning:
@@ -115,6 +112,7 @@ class Planning:
         full = np.asarray(present.state.counts) + unlabelled
         with engine.eager(self.engine == "eager"):
             random = random_labels_to(goal, self.cells, full, _width_then(goal, labels, widths, needed))
+        each = self.question.labels_each
         return Plan(
             question=self.question.name,
             design=self.design.name,
@@ -122,12 +120,12 @@ class Planning:
             goal=goal.value,
             level=level,
             widest=goal.widest,
-            labels_used=present.n_told,
-            n_items=present.n_items,
-            budgets=labels,
+            labels_used=each * present.n_told,
+            n_items=each * present.n_items,
+            budgets=each * labels,
             paths=values,
-            needed=needed - present.n_told,
-            random=random,
+            needed=each * (needed - present.n_told),
+            random=None if random is None else each * random,
         )
 
 
@@ -138,7 +136,7 @@ class Present(NamedTuple):
     ----------
     state : State
     n_told, n_items : int
-        Labels, and with them the items that may still be asked for.
+        Labelled items, and with them those that may still be asked for.
     """
 
     state: Any
@@ -150,7 +148,8 @@ class Present(NamedTuple):
         """Look at a session."""
         later = None if session._steps is None else session._steps.take()[1]
         state = without_pending(session.design, session._state, later)
-        return cls(state, session.labels_used, session.labels_used + int(np.asarray(state.remaining).sum()))
+        n_told = session._items.n_labelled
+        return cls(state, n_told, n_told + int(np.asarray(state.remaining).sum()))
 
 
 def followed(
