@@ -23,7 +23,7 @@ from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.progress import progress
 from bayes_assess._tools.seeds import generator, jax_key, sequence
 from bayes_assess._tools.shapes import Array, Int
-from bayes_assess.designs import CellState, Design, State, VarianceReduction, settle_batch
+from bayes_assess.designs import Design, State, settle_batch
 from bayes_assess.designs.step import Campaign, one_label, start_campaign
 from bayes_assess.designs.variance_reduction import BeliefState
 from bayes_assess.errors import DesignError
@@ -86,7 +86,7 @@ def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed
     """
     if design.plays_arms:
         return _by_belief(np.asarray(state.counts), setting, n, seed)
-    if isinstance(design, VarianceReduction):
+    if design.believes_all:
         with engine.eager():
             return _by_curves(design.eager_state(state), n, seed)
     raise DesignError(
@@ -227,10 +227,6 @@ def _axes(design: Design, state: State) -> Any:
     """Return a `Campaign` of axes: 0, or None for what all have in common, on which branches stay branches."""
     if design.one_by_one:
         return 0
-    axes = jax.tree.map(lambda _: 0, state)
-    if isinstance(state, CellState):
-        axes = replace(axes, prior=None, size=None, weight=None, playable=None)
-        if axes.carried is not None:
-            axes = replace(axes, carried=axes.carried._replace(n_labels=None, n_placed=None))
+    axes = design.in_common(jax.tree.map(lambda _: 0, state))
     axis: Any = {"keys": 0, "t": None, "state": axes, "left": 0, "n_items": None, "steps": 0}
     return Campaign(**axis)

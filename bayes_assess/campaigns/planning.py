@@ -17,7 +17,7 @@ from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.session import Book
 from bayes_assess.campaigns.study import Campaigns
-from bayes_assess.designs import Design, State, VarianceReduction
+from bayes_assess.designs import Design, State
 from bayes_assess.errors import BudgetError
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions import Setting
@@ -183,9 +183,10 @@ def followed(
     n_left = present.n_items - present.n_told
     if not n_left or goal.reached(values).all():
         return labels, widths, values
-    design, setting, seed = session.design, session._setting, session._seed
+    design: Any = session.design
+    setting, seed = session._setting, session._seed
     most = min(max(_MOST_BY_CURVES, 4 * present.n_told) if design.one_by_one else _MOST, n_left)
-    if isinstance(design, VarianceReduction) and not one_by_one:
+    if design.believes_all and not one_by_one:
         futures = CurveFutures(design, present.state, unlabelled, setting, seed)
         return _by_blocks(futures, present, goal, widths, values, most)
     for looks, record in continued(design, present.state, unlabelled, _stages(present.n_told, most), seed):

@@ -124,7 +124,7 @@ def check_campaign(design: Design, oracle: str = "deterministic") -> None:
             f"Design {design.name!r} takes one label of every item for its truth, and with oracle={oracle!r} an item "
             f"may be asked again; these can: {able}."
         )
-    if isinstance(design, Adaptive) and design.oracle == "stochastic" and oracle == "deterministic":
+    if design.of_draws_only and oracle == "deterministic":
         raise DesignError(
             "Adaptive(oracle='stochastic') is for labels that differ from draw to draw of an item, and this session or "
             "study takes one label of every item for its truth. Leave the option out, or pass oracle='stochastic' to "

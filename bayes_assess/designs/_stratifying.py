@@ -8,6 +8,7 @@ from bayes_assess._tools.arrays import show
 from bayes_assess.designs._weighted import WeightedDesign
 from bayes_assess.errors import DesignError
 from bayes_assess.pool.deviation_strata import DeviationStrata
+from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.strata import FeatureStrata, Kind, Strata
 
@@ -41,7 +42,7 @@ class Stratifying(WeightedDesign):
         if (self.n_strata, self.kind) != (type(self).n_strata, type(self).kind):
             raise DesignError(f"Pass {self.name} its strata, or n_strata and kind; found both.")
 
-    def strata_of(self, pool: Pool) -> Strata | FeatureStrata | DeviationStrata | None:
+    def strata_of(self, pool: Pool) -> Cut | None:
         """Return the strata that were passed, else those of the scores if the pool has any.
 
         Pools of numbers are cut by how far labels can be expected to move the measure.

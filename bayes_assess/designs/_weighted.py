@@ -237,7 +237,7 @@ class WeightedDesign(Design):
 
     def digest(self, record: Any, setting: Any, seed: int, level: float) -> Any:
         """Return what campaigns keep, (campaigns, looks, ...), as a session would return it."""
-        return self.on_host(record, setting.reward) if isinstance(record, Estimate) else record
+        return self.on_host(record, setting.reward) if setting.reward.has_losses else record
 
     def covariance(self, state: WeightedState) -> Float[Array, "k k"]:
         """Estimate the covariance of the estimates, (k, k)."""

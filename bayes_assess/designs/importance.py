@@ -45,6 +45,7 @@ class Passive(WithReplacement):
     """
 
     name: ClassVar[str] = "passive"
+    draws_alike: ClassVar[bool] = True
 
     def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Propose all items alike."""
@@ -315,6 +316,11 @@ class Adaptive(Stratifying, WithReplacement):
                 )
             return tree
         return Tree.flat(n_blocks) if self.depth == 1 else Tree(n_blocks, self.branching, self.depth)
+
+    @property
+    def of_draws_only(self) -> bool:
+        """Whether model and proposal are those for a stochastic oracle."""
+        return self.oracle == "stochastic"
 
     @x64
     def oracle_prior(self, state: WeightedState) -> DirichletTree:

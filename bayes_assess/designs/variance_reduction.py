@@ -68,6 +68,7 @@ class VarianceReduction(Design):
     name: ClassVar[str] = "variance_reduction"
     one_by_one: ClassVar[bool] = True
     settles_in_order: ClassVar[bool] = True
+    believes_all: ClassVar[bool] = True
     eager_up_to: ClassVar[int] = 1000
     takes_posterior: ClassVar[bool] = True
     answering: ClassVar[str] = "This session answers"

@@ -69,7 +69,7 @@ class Question(ABC):
     numeric: ClassVar[bool] = False  # True: of labels that are numbers as they are told
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # of the labels that it can be answered from
     of_ranks: ClassVar[bool] = False  # whether designs of ranked lists serve it
-    of_tables: ClassVar[bool] = True  # False where items have to be in memory
+    of_measure: ClassVar[bool] = False  # True of a `Metric`
     unplannable: ClassVar[str] = ""  # why nothing can be planned for it, the end of a sentence
     has_overall: ClassVar[bool] = False  # whether an overall value is known beside those of groups
     verdicts: ClassVar[Literal["none", "one", "several"]] = "none"  # that have a probability
@@ -79,6 +79,16 @@ class Question(ABC):
     def name(self) -> str:
         """What the question is called."""
         return type(self).__name__
+
+    @property
+    def of_tables(self) -> bool:
+        """Whether items need not be in memory."""
+        return True
+
+    @property
+    def of_shares(self) -> bool:
+        """Whether it asks for shares of items that labels show one by one."""
+        return self.quantity == "accuracy"
 
     def default_design_on(self, pool: Pool) -> str:
         """Return the design that a session on this pool takes by default."""

@@ -13,7 +13,6 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import joined_draws
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.estimators.verdicts import interval_quantiles
 from bayes_assess.measures import combine, mean_of, table_for
 from bayes_assess.pool.pool import Pool
@@ -84,7 +83,7 @@ class MeasuresCompared(Metric):
     def _study_draws(self, campaigns: Simulated) -> Float[np.ndarray, "R B n k"]:
         """Joint draws of the posterior, or those that estimates stand for: independent of each other."""
         record = campaigns.record
-        if isinstance(record, PosteriorMeasure):
+        if record.of_posterior:
             return record.draws
         quantiles = interval_quantiles(record, cells_table(campaigns.cells).ranges)
         flat = quantiles.reshape(-1, *quantiles.shape[-2:])

@@ -31,6 +31,7 @@ class MeasurePairs(MeasuresCompared):
     titled: ClassVar[str] = "{measure}, all pairs{by}"
     made_by: ClassVar[str] = "Compare"
     quantity: ClassVar[str] = "measure"
+    measures_compared = "pairs"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"right": False, "best": False, "error": True}
     goals: ClassVar[Mapping[str, float]] = {"right": 0.95, "best": 0.95, "error": 0.05}
 

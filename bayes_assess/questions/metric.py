@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs import WEIGHTED
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.intervals import measure_interval
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure, widened
+from bayes_assess.estimators.posterior_measure import widened
 from bayes_assess.estimators.random_labels import item_variance, labels_of_variance
 from bayes_assess.estimators.score_order import ScoreOrder, score_order
 from bayes_assess.measures import (
@@ -80,7 +80,9 @@ class Metric(Question):
 
     default_design: ClassVar[str] = "variance_reduction"
     default_designs: ClassVar[tuple[str, ...]] = ("passive", "variance_reduction")
+    of_measure: ClassVar[bool] = True
     is_curve: ClassVar[bool] = False
+    measures_compared: ClassVar[Literal["none", "two", "pairs"]] = "none"  # with each other
     _forms: ClassVar[list[type[Metric]]] = []
     oracles: ClassVar[tuple[str, ...]] = ("deterministic", "stochastic")
     quantity: ClassVar[str] = "measure"
@@ -92,7 +94,7 @@ class Metric(Question):
         if isinstance(given, MultiLabelMeasure):
             one, *more = given.outputs
             object.__setattr__(self, "measure", [one, *more] if more else one)
-        if not isinstance(given, MultiLabelMeasure) and not of_label_sets(given):
+        elif not of_label_sets(given):
             combine(given)  # a name that does not exist is refused at once
         if isinstance(self.systems, str):
             object.__setattr__(self, "systems", (self.systems,))
@@ -303,7 +305,7 @@ class Metric(Question):
     def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
         """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
         table = cells_table(campaigns.cells)
-        if isinstance(campaigns.record, PosteriorMeasure):
+        if campaigns.record.of_posterior:
             ends, design = campaigns.record.interval(level), campaigns.record.design_interval
             ends = ends if design is None else widened(ends, design)
         else:
@@ -312,7 +314,7 @@ class Metric(Question):
 
     def study_design_intervals(self, campaigns: Simulated) -> np.ndarray | None:
         """Return the intervals from random items alone, (R, B, *answer, 2); None where the design keeps none."""
-        ends = getattr(campaigns.record, "design_interval", None)
+        ends = campaigns.record.design_interval
         of_one = self._is_scalar(cells_table(campaigns.cells))
         return ends[..., 0, :] if ends is not None and of_one else ends
 
@@ -336,9 +338,14 @@ class Metric(Question):
         return len(table.outputs) == 1 and not isinstance(self.measure, list | tuple)
 
     @property
-    def of_tables(self) -> bool:  # type: ignore[override]
+    def of_tables(self) -> bool:
         """Whether items need not be in memory: unless thresholds or orders of scores tell every item from the next."""
         return not self.is_curve and not self.is_of_order
+
+    @property
+    def of_shares(self) -> bool:
+        """Whether it asks for shares of items that labels show one by one."""
+        return self.measure == "accuracy" and not self.systems and self.average is None
 
     @property
     def is_of_order(self) -> bool:

@@ -55,10 +55,22 @@ class NumericMetric(Metric):
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
     default_design: ClassVar[str] = "poisson"
     default_designs: ClassVar[tuple[str, ...]] = ("passive", "poisson")
-    designs: ClassVar[tuple[str, ...]] = NUMERIC  # type: ignore[assignment,misc]
-    f_alpha: ClassVar[None] = None  # type: ignore[assignment,misc]
-    is_of_order: ClassVar[bool] = False  # type: ignore[assignment,misc]
     group_names: tuple[str, ...] = field(default=(), init=False, repr=False)  # as `for_pool` finds them
+
+    @property
+    def designs(self) -> tuple[str, ...]:
+        """Designs whose draws do not depend on labels."""
+        return NUMERIC
+
+    @property
+    def f_alpha(self) -> None:
+        """None: it is no F-measure."""
+        return None
+
+    @property
+    def is_of_order(self) -> bool:
+        """No: numbers have no order of scores."""
+        return False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -135,7 +135,7 @@ class MetricResult(Ordered):
         return self._shaped(effective_draws(self.answer, cells_table(self.cells).ranges))
 
     @property
-    def posterior(self) -> Any:  # type: ignore[override]
+    def posterior(self) -> Any:
         """The Dirichlet tree of labels and blocks, with design ``"adaptive"``; others have no posterior."""
         if self.tree is None:
             raise self._no_posterior()

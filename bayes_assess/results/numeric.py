@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayes_assess._tools.shapes import Bool, Float, Int
-from bayes_assess.designs import Passive, WeightedDesign, WeightedState
+from bayes_assess.designs import WeightedDesign, WeightedState
 from bayes_assess.estimators.betting_means import bounded_mean_interval
 from bayes_assess.estimators.weighted_numbers import numbers_interval, weighted_numbers
 from bayes_assess.pool.numbers import NumberPool
@@ -179,7 +179,7 @@ def numeric_answer(
         lambda: believed_losses(pool, question),
         possible_losses(pool, question, labels),
     )
-    ordered = isinstance(design, Passive) and cells.n_cells == 1 and np.isfinite(pool.bounds).all()
+    ordered = design.draws_alike and cells.n_cells == 1 and np.isfinite(pool.bounds).all()
     answer = {"answer": found, "all_covariances": covariance}
     if not ordered or volunteered.any() or question.by is not None:
         return answer
