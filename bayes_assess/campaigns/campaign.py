@@ -9,12 +9,12 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.annotators import UNNAMED, Told
+from bayes_assess.campaigns.book import Units
 from bayes_assess.campaigns.counted import check_counts
 from bayes_assess.campaigns.course import Course, put_right
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.runs import PIECE, Run, between_refreshes, pieces, read_run, runs_of
-from bayes_assess.campaigns.session import Units
 from bayes_assess.designs import (
     Draw,
     refreshed,

@@ -17,7 +17,8 @@ from bayes_assess._tools.progress import progress
 from bayes_assess._tools.seeds import generator, sequence
 from bayes_assess._tools.shapes import Int
 from bayes_assess.designs import VarianceReduction
-from bayes_assess.designs.variance_reduction import BeliefState, gains
+from bayes_assess.designs._belief_state import BeliefState
+from bayes_assess.designs._gains import gains
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.models import curve_blocks
 from bayes_assess.questions import Setting
@@ -107,7 +108,7 @@ def _until(
         labels = np.zeros_like(left)
         for cell, asked in zip(*_asked(design, state, size, rng), strict=True):
             labels[cell] = rng.multivariate_hypergeometric(left[cell], asked)
-        state, left, n = _told(state, labels, rng), left - labels, n - size
+        state, left, n = _told(state, labels), left - labels, n - size
     return state, left
 
 
@@ -126,7 +127,7 @@ def _asked(
     return cells, pending[cells]
 
 
-def _told(state: BeliefState, labels: Int[np.ndarray, "K O"], rng: np.random.Generator) -> BeliefState:
+def _told(state: BeliefState, labels: Int[np.ndarray, "K O"]) -> BeliefState:
     """Learn the labels of a block."""
     at = np.arange(len(labels)), state.event
     events = labels[at]

@@ -24,8 +24,8 @@ from bayes_assess._tools.progress import progress
 from bayes_assess._tools.seeds import generator, jax_key, sequence
 from bayes_assess._tools.shapes import Array, Int
 from bayes_assess.designs import Design, State, settle_batch
+from bayes_assess.designs._belief_state import BeliefState
 from bayes_assess.designs.step import Campaign, one_label, start_campaign
-from bayes_assess.designs.variance_reduction import BeliefState
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.posterior_measure import Completion, outcome_draws
 from bayes_assess.estimators.weighted import Steps

@@ -12,9 +12,9 @@ from bayes_assess._tools.arrays import first_true, is_whole, show
 from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.assessment import Assessment
+from bayes_assess.campaigns.book import Codes, Units
 from bayes_assess.campaigns.export import NotExporting
 from bayes_assess.campaigns.queries import Queries
-from bayes_assess.campaigns.session import Codes, Units
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import Design
 from bayes_assess.errors import BudgetError, DesignError, LabelError

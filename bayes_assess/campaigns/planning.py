@@ -11,11 +11,11 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.shapes import Float, Int
+from bayes_assess.campaigns.book import Book
 from bayes_assess.campaigns.curve_futures import CurveFutures
 from bayes_assess.campaigns.futures import continued, digested, imagined_labels, without_pending
 from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
 from bayes_assess.campaigns.open_steps import OpenSteps
-from bayes_assess.campaigns.session import Book
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.designs import Design, State
 from bayes_assess.errors import BudgetError

@@ -9,10 +9,11 @@ import numpy as np
 
 from bayes_assess._tools.arrays import show, values_of
 from bayes_assess._tools.shapes import ArrayLike, Int
+from bayes_assess.campaigns.book import Codes, Units
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.ranks import RankBook
 from bayes_assess.campaigns.runs import runs_of
-from bayes_assess.campaigns.session import Codes, Session, Units
+from bayes_assess.campaigns.session import Session
 from bayes_assess.designs.ranked import RankedDesign, check_budget
 from bayes_assess.errors import BayesAssessError, PoolError, UnknownIdError
 from bayes_assess.pool.pool import Pool

@@ -9,46 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from bayes_assess._tools.shapes import ArrayLike, Bool, Int
+from bayes_assess._tools.shapes import ArrayLike, Bool
+from bayes_assess.campaigns.book import Book, Codes, Units
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.turns import TakesTurns, in_turn, readable
 from bayes_assess.errors import JournalError
 from bayes_assess.pool.labels import check_unlabelled, read_labels
-
-Units = Int[np.ndarray, " n"]
-Codes = Int[np.ndarray, " n"]
-
-
-class Book(Protocol):
-    """What has become of every unit."""
-
-    @property
-    def n_labelled(self) -> int:
-        """Labels told so far."""
-        ...
-
-    @property
-    def n_pending(self) -> int:
-        """Units handed out and not labelled yet."""
-        ...
-
-    @property
-    def n_skipped(self) -> int:
-        """Units set aside."""
-        ...
-
-    def unseen(self, units: Units, /) -> Bool[np.ndarray, " n"]:
-        """Whether units are neither labelled nor handed out nor set aside."""
-        ...
-
-    def is_skipped(self, units: Units, /) -> Bool[np.ndarray, " n"]:
-        """Whether units were set aside."""
-        ...
-
 
 BookT = TypeVar("BookT", bound=Book)
 
@@ -114,14 +84,15 @@ class Session(TakesTurns, ABC, Generic[BookT]):
             item that was set aside counts as labelled without having been asked for.
         annotator : str, or array (n,) of them, optional
             Who told the labels. Items that somebody else has labelled may then be labelled again, by other labels, too:
-            the first label told is the one that counts until it is resolved, see `disagreements`. Ranked lists keep
-            one label of every item, whoever told it.
+            the first label told is the one that counts until it is resolved, see `disagreements`. Ranked lists and
+            comparisons of pairs keep one label of every item, whoever told it.
 
         Raises
         ------
         LabelError
             If lengths differ, a label is not one of the classes, or contradicts another label of the same item by the
-            same annotator, or by any where none is named; if annotators of items of a ranked list are named.
+            same annotator, or by any where none is named; if annotators of items of ranked lists or pairs are named, or
+            one half of a pair has no label.
         UnknownIdError
             If an id is not in the pool, or that of an item of a ranked list that was not asked for: items that somebody
             picked are not random ones.

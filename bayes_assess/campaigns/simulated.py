@@ -19,7 +19,7 @@ from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Setting
-from bayes_assess.questions.metric import cells_table
+from bayes_assess.questions._measures_answered import cells_table
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.annotators import annotator_names
 from bayes_assess.campaigns.assessment import Assessment
+from bayes_assess.campaigns.book import Codes, Units
 from bayes_assess.campaigns.drawn_labels import AnswersBy, DrawBook, said_of_labels
 from bayes_assess.campaigns.queries import Queries
-from bayes_assess.campaigns.session import Codes, Units
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import Design
 from bayes_assess.errors import BudgetError, LabelError

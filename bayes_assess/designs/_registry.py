@@ -10,8 +10,9 @@ from bayes_assess._tools.suggestions import did_you_mean
 from bayes_assess.designs._arms import ArmDesign
 from bayes_assess.designs._base import Design
 from bayes_assess.designs._weighted import WeightedDesign
+from bayes_assess.designs.adaptive import Adaptive
 from bayes_assess.designs.bandits import BayesUCB, EpsilonGreedy, Thompson, TopTwo
-from bayes_assess.designs.importance import Adaptive, Importance, Passive
+from bayes_assess.designs.importance import Importance, Passive
 from bayes_assess.designs.oasis import Oasis
 from bayes_assess.designs.poisson import Poisson
 from bayes_assess.designs.stratified import Stratified

@@ -47,7 +47,7 @@ class Stratifying(WeightedDesign):
 
         Pools of numbers are cut by how far labels can be expected to move the measure.
         """
-        if pool.numeric and getattr(self, "interval", None) == "beta":
+        if pool.numeric and self.interval_kind == "beta":
             raise DesignError("Beta intervals are of measures between 0 and 1; leave out interval='beta'.")
         if self.strata is not None:
             return self.strata

@@ -117,6 +117,11 @@ class Poisson(RandomSize, Stratifying):
                     )
 
     @property
+    def interval_kind(self) -> str:
+        """Which intervals answers have: those that are asked for."""
+        return self.interval
+
+    @property
     def eager_up_to(self) -> int:  # type: ignore[override]
         """Cells, up to which sessions run on NumPy: curves have many draws of every cell."""
         return VarianceReduction.eager_up_to if self.labels == "curve" else super().eager_up_to

@@ -18,8 +18,9 @@ from bayes_assess.measures import combine, mean_of, table_for
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._class_values import checked_values, class_values
 from bayes_assess.questions._events import Subject
+from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions._setting import Simulated
-from bayes_assess.questions.metric import Metric, cells_table
+from bayes_assess.questions.metric import Metric
 
 _N_DRAWS = 512  # that the estimates of a simulated campaign stand for
 

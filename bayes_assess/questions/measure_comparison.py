@@ -14,9 +14,9 @@ from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, 
 from bayes_assess.measures import difference_table
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions._measures_compared import MeasuresCompared
 from bayes_assess.questions._setting import Simulated
-from bayes_assess.questions.metric import cells_table
 
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 

@@ -12,8 +12,8 @@ import bayes_assess as ba
 from bayes_assess.campaigns.compiled_campaigns import CompiledCampaigns
 from bayes_assess.designs import VarianceReduction
 from bayes_assess.designs._audit import audit_plan
+from bayes_assess.designs._gains import gains
 from bayes_assess.designs.step import one_label, start_campaign
-from bayes_assess.designs.variance_reduction import gains
 from bayes_assess.errors import DesignError, PriorError, QuestionError
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.models.curve_members import POSITIVES
