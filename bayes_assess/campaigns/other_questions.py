@@ -49,6 +49,7 @@ def on_own_cells(session: Any, question: Any) -> tuple[Any, QuestionError | None
     refused : QuestionError, optional
         Why not.
     """
+    check_question(question)
     if session.design.plays_arms or not question.of_measure:
         return None, None
     try:

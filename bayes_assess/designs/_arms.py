@@ -79,6 +79,7 @@ class Carried(NamedTuple):
 class CellState:
     """Everything a campaign knows, cell by cell; 64-bit, of fixed shape."""
 
+    endless: ClassVar[bool] = False  # as of `WeightedState`
     prior: Belief  # one distribution per cell
     counts: Int[Array, "K O"]  # labels of every cell by outcome
     pending: Int[Array, " K"]  # items handed out and not labelled yet

@@ -16,6 +16,7 @@ from bayes_assess.estimators.random_labels import labels_of_variance
 from bayes_assess.models.belief import Belief, beta_marginals, is_mixture
 from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import pool_size
 from bayes_assess.questions._comparison import Comparison, GroupPair, success
@@ -35,7 +36,7 @@ class _GroupComparison(Comparison):
     rope: float
     target: str = field(default="pool", kw_only=True)
 
-    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
+    def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> Cells:
         """Collapse the pool into its groups, compared or not."""
         return cells(pool, self.by, seed=seed)
 
