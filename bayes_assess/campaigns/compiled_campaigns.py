@@ -16,7 +16,7 @@ import numpy as np
 
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.shapes import Array, Int
-from bayes_assess.campaigns.simulated import Simulated
+from bayes_assess.campaigns.simulated import SimulatedCampaigns
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.designs import Design, State
 from bayes_assess.designs.step import RandomRounds, looked_at, one_label, one_random_round, start_campaign
@@ -27,7 +27,7 @@ _LANE_CELLS = 8192
 _ONE_BY_ONE = 10  # campaigns of a call that runs them one after another: little is kept before it is digested
 
 
-class CompiledCampaigns(Simulated):
+class CompiledCampaigns(SimulatedCampaigns):
     """Campaigns whose labels come one by one, a few side by side in every thread."""
 
     n_threads: ClassVar[int] = os.cpu_count() or 2

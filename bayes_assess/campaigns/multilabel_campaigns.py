@@ -18,7 +18,7 @@ from bayes_assess._tools.lazy import jax, jit, jnp
 from bayes_assess._tools.seeds import generator, jax_key
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.campaigns.rounds import check_inclusion
-from bayes_assess.campaigns.simulated import Simulated
+from bayes_assess.campaigns.simulated import SimulatedCampaigns
 from bayes_assess.designs import State, WeightedDesign
 from bayes_assess.designs.step import ask_items
 from bayes_assess.estimators.drawn_items import (
@@ -56,7 +56,7 @@ class _Drawn(NamedTuple):
     included: dict[int, Float[np.ndarray, "H K"]]
 
 
-class MultilabelCampaigns(Simulated):
+class MultilabelCampaigns(SimulatedCampaigns):
     """Campaigns on items that may have several labels each."""
 
     @cached_property

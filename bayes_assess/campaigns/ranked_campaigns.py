@@ -14,13 +14,13 @@ import numpy as np
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Bool, Int
 from bayes_assess.campaigns.ranks import RankBook
-from bayes_assess.campaigns.simulated import Simulated
+from bayes_assess.campaigns.simulated import SimulatedCampaigns
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions.precision_curve import RankedRecord
 from bayes_assess.results.precision_curve import PrecisionCurveResult
 
 
-class RankedCampaigns(Simulated):
+class RankedCampaigns(SimulatedCampaigns):
     """Campaigns of a design of ranked lists, on the list by which scores rank the pool."""
 
     @cached_property

@@ -58,7 +58,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Simulated(ABC):
+class SimulatedCampaigns(ABC):
     """Campaigns of one design on a pool whose labels are all known.
 
     Attributes
