@@ -14,10 +14,11 @@ from _seme_tables import LEVEL, Certainty, Facts, Found, Study
 
 import bayes_assess as ba
 from bayes_assess.acquisition.poisson import draws_for_distinct, inclusion_probabilities
-from bayes_assess.campaigns.multilabel_campaigns import LabelledPool, run_multilabel
+from bayes_assess.campaigns.multilabel_campaigns import MultilabelCampaigns
+from bayes_assess.campaigns.simulated import Plan
 from bayes_assess.designs import Importance, Passive, Poisson, Stratified
 from bayes_assess.estimators.horvitz_thompson import beta_interval
-from bayes_assess.measures import Measure, multilabel_measure
+from bayes_assess.measures import Measure
 
 SHARES = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75)  # of the pool that is labelled
 FEWER_SHARES = (0.01, 0.05, 0.1, 0.25, 0.5)
@@ -91,9 +92,12 @@ def _simulated(pool: Any, method: str, measure: str, looks: np.ndarray, repeats:
     if isinstance(pool, LabelSets):
         items = ba.Pool(scores=pool.probabilities, predictions=pool.predicted, multilabel=True)
         setting = ba.Metric(measure).for_pool(items).setting(items, 0, design.strata_of(items), None, None)
-        known: Any = LabelledPool(items, pool.labels, multilabel_measure(pool.measures))
-        record = run_multilabel(known, design, setting, looks, repeats, batch, 0, lambda _: None)
-        return record.value, record.variance, record.interval(known.spec.ranges, LEVEL)[..., at, :]
+        codes = items.label_space.complete_codes(pool.labels.astype(int), items.n_items)
+        asked: Any = ba.Metric(list(pool.measures)).for_pool(items)
+        plan = Plan(design, setting, np.zeros(0, np.int64))
+        campaigns = MultilabelCampaigns(plan, items, codes, asked, looks, batch, 0, LEVEL)
+        record = campaigns.run(repeats, lambda _: None).record
+        return record.value, record.variance, record.interval(campaigns.spec.ranges, LEVEL)[..., at, :]
     items = ba.Pool(scores=pool.probability, predictions=pool.predicted.astype(int))
     question, labels = ba.Metric(beside(measure, pool.measures)), pool.labels.astype(int)
     study = ba.simulate(

@@ -40,7 +40,7 @@ from bayes_assess.designs import Adaptive, Design, Importance, Oasis, Passive, S
 from bayes_assess.estimators.intervals import bootstrap_interval, measure_interval
 from bayes_assess.pool.strata import Kind, Strata
 from bayes_assess.questions import Metric, PRCurve
-from bayes_assess.questions.metric import cells_table
+from bayes_assess.questions._measures_answered import cells_table
 
 STRATA = 256
 THRESHOLDS = 1024

@@ -66,9 +66,9 @@ def checked_draws(draws: Any, site: str = "theta", weights: Any = None, n_cells:
     is_array = isinstance(draws, np.ndarray | jax.Array | list | tuple)
     try:
         theta = np.asarray(draws if is_array else posterior_draws(draws, site), np.float64)
+    except InferenceError:
+        raise
     except (TypeError, ValueError) as error:
-        if isinstance(error, InferenceError):
-            raise
         raise InferenceError(
             f"Posterior draws are numbers, (draws, cells) or (draws, cells, outcomes): {error}"
         ) from None

@@ -42,6 +42,7 @@ class Reward(ABC):
     m: int  # arms played in one round
     n_outcomes: int  # outcomes that a label can have
     asked_only: ClassVar[bool] = False  # as of `CellMeasure`
+    stochastic: ClassVar[bool] = False  # as of `CellMeasure`
     sign: ClassVar[int] = 0  # 1 where an arm's value is its probability of the outcome 1, -1 where it is minus that
     of_each: ClassVar[bool] = True  # whether an arm's value is greatest or least at a quantile of its probability
     cells_per_arm: int = 1  # arm g consists of cells g * cells_per_arm and the next ones

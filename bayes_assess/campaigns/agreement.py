@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from itertools import combinations
 from typing import Any
 
@@ -133,10 +134,9 @@ def _scikit_learn() -> Any:
 
 def _krippendorff() -> Any:
     try:
-        import krippendorff  # type: ignore[import-not-found]
+        return import_module("krippendorff")
     except ImportError:
         raise _missing("Krippendorff's alpha", "the package krippendorff") from None
-    return krippendorff
 
 
 def _missing(what: str, library: str) -> OutputError:

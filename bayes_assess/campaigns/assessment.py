@@ -43,7 +43,7 @@ class Assessment(Planning, Exporting, Adjudication):
     @property
     def pending_queries(self) -> Queries:
         """The items handed out and not labelled yet, in pool order, as `ask` returned them."""
-        return self._queries(self._pending, self._items.weights(self._pending))
+        return self._queries(*self._items.out)
 
     @in_turn
     def ask(self, n: int = 1, *, posterior: Any = None, annotator: str | None = None) -> Queries:
@@ -137,6 +137,8 @@ class Assessment(Planning, Exporting, Adjudication):
         """
         level = checked_level(level)
         asked, cells, state, extra = self.question, self.cells, self._state, {}
+        if question is not None and not self.answers_others:
+            raise QuestionError(f"These labels answer {self.question.name} alone; start a session with {question!r}.")
         if question is not None and self._rounds is None and not self.question.numeric:
             from bayes_assess.campaigns.other_questions import answer_another, on_own_cells  # which few sessions need
 
@@ -153,7 +155,7 @@ class Assessment(Planning, Exporting, Adjudication):
         elif self.question.numeric:
             asked, cells, extra = self._numeric_answer(question)
         else:
-            order = asked.order_of(self.pool, cells, self._items.label)
+            order = asked.order_of(self._pool, cells, self._counted(self._items.label))
             extra |= self.design.evidence(state, self._seed, level, self._items.skipped_by_cell, order)
         return make_result(
             question=asked,
@@ -167,7 +169,7 @@ class Assessment(Planning, Exporting, Adjudication):
             seed=self._seed,
             notes=self._annotators.said(),
             labelled_by=self._annotators.by_whom(),
-            **asked.result_fields(self.pool),
+            **asked.result_fields(self._pool),
             **extra,
         )
 
@@ -185,14 +187,13 @@ class Assessment(Planning, Exporting, Adjudication):
         items = self._items.next_items(cells)
         entry = {name: np.asarray(value) for name, value in self.design.journal_entry(state).items()}
         entry |= for_whom(annotator) | ({} if self._steps is None else draws._asdict())
-        self._write("ask", {"ids": self.pool.ids[items], **entry})
+        self._write("ask", {"ids": self._names_of(items), **entry})
         self._hand_out(items, cells, draws, state)
         return self._queries(items, draws.weight)
 
     def _weighed_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return labelled items, codes of their labels, and how many items of the pool each stands for."""
-        items = self._labelled
-        codes = self._items.label[items]
+        items, codes = self._labelled
         return items, codes, item_weights(self, items, codes)
 
     def _asked(self, question: Question | None) -> Any:
@@ -207,9 +208,9 @@ class Assessment(Planning, Exporting, Adjudication):
         own: Any = self.cells
         cells = replace(own, measure=replace(own.measure, table=asked.spec))
         assert self._rounds is not None
-        items = self._labelled
+        items, labels = self._labelled
         drawn = self._rounds.weights(items, self._items.cells_of(items)) if self._rounds.n_told else None
-        labels, inclusion = self._items.label[items], self._rounds.inclusion()
+        inclusion = self._rounds.inclusion()
         pool: Any = self.pool
         return asked, cells, multilabel_answer(pool, asked, cells, items, labels, drawn, inclusion)
 
@@ -222,8 +223,8 @@ class Assessment(Planning, Exporting, Adjudication):
         nothing = np.zeros((own.n_cells, 2, asked.spec.n_losses))
         measure = replace(own.measure, table=asked.spec, mean=nothing)
         cells, state = replace(own, measure=measure), replace(self._state, measure=measure)
-        items = self._labelled
-        labels = self.pool.label_space.names(self._items.label[items])
+        items, codes = self._labelled
+        labels = self.pool.label_space.names(codes)
         pool, design = cast("tuple[Any, Any]", (self.pool, self.design))
         volunteered = self._items.volunteered(items)
         return asked, cells, numeric_answer(pool, asked, cells, design, state, items, labels, volunteered)

@@ -9,12 +9,12 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.annotators import UNNAMED, Told
+from bayes_assess.campaigns.book import Units
 from bayes_assess.campaigns.counted import check_counts
 from bayes_assess.campaigns.course import Course, put_right
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.runs import PIECE, Run, between_refreshes, pieces, read_run, runs_of
-from bayes_assess.campaigns.session import Units
 from bayes_assess.designs import (
     Draw,
     refreshed,
@@ -48,7 +48,7 @@ class Campaign(Course):
 
     def _following(self, events: Sequence[Event], name: str, *, recorded: bool = False) -> Campaign:
         """Return another campaign on the same pool, at where these events have led."""
-        other = Campaign(self.pool, self.question, self.design, self._setting, self._seed, self.engine)
+        other = type(self)(self._pool, self.question, self.design, self._setting, self._seed, self.engine)
         known, right = self._snapshots.restored(self, other, events), None
         for part in self._snapshots.stages(events, known) if recorded else [slice(known, None)]:
             right = self._corrections(events[known:]) if right is None else right
@@ -80,14 +80,14 @@ class Campaign(Course):
     @property
     def _followed_at_once(self) -> tuple[str, ...]:
         """Kinds of events that lead to the same one by one and together."""
-        if self._rounds is not None:
+        if self._rounds is not None or self.repeats_items:
             return ()
         return ("ask", "tell") if self.design.asks_commute else ("tell",)
 
     def _follow_at_once(self, events: Sequence[Event], right: Mapping[int, int]) -> bool:
         """Follow some asks and labels together; tell whether they could be, and change nothing if not."""
         try:
-            run = read_run(events, self.pool)
+            run = read_run(events, self._units_named, self._codes_in)
         except (BayesAssessError, LookupError, TypeError, ValueError):  # found again, and named, one by one
             return False
         if not run.in_order or not self._items.unseen(run.asked).all() or not self._items.open(run.told).all():
@@ -117,7 +117,7 @@ class Campaign(Course):
                 some = slice(start, part.stop)
                 self._state = update_batch(self.design, self._state, cells[some], outcomes[some], settled)
                 start = part.stop
-        self._items.set_labels(run.told, codes)
+        self._items.take_labels(run.told, codes)
         later = steps.later()
         if len(later.cell):
             self._state = settle_batch(self.design, self._state, later, last=False)
@@ -141,15 +141,14 @@ class Campaign(Course):
         right: dict[int, int] = {}
         for event in events:
             if event.kind in ("correct", "resolve", "revise"):
-                items = self.pool.positions(np.asarray(event.payload["ids"]))
-                codes = self.pool.label_codes(event.payload["labels"])
+                items, codes = self._units_in(event), self._codes_in([event.payload])
                 counts = np.asarray(event.payload.get("counts", np.ones(len(items))), bool)
                 right |= zip(items[counts].tolist(), codes[counts].tolist(), strict=True)
         return right
 
     def _follow_ask(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Hand out items as they were; tell whether they could be."""
-        if not self._items.unseen(units).all():
+        if not self._items.drawable(units).all():
             return False
         alike = np.ones(len(units))
         draws = Draw(**{field: alike if self._steps is None else entry[field] for field in Draw._fields})
@@ -174,11 +173,11 @@ class Campaign(Course):
     def _follow_correct(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Tell whether there were labels to correct; they are right already."""
         self._annotators.settle(units)
-        return bool((self._items.label[units] >= 0).all())
+        return bool((self._items.n_labels_of(units) == 1).all())
 
     def _follow_resolve(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Tell whether there were labels to decide on; they are right already."""
-        return Campaign._follow_correct(self, units, entry, right)
+        return self._follow_correct(units, entry, right)
 
     def _follow_revise(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Put labels of an annotator right, which count no more than they did; tell whether there were any."""
@@ -186,14 +185,12 @@ class Campaign(Course):
         if (own < 0).any() or (counts != np.asarray(entry["counts"], bool)).any():
             return False
         told = np.full(len(units), entry["annotator"], object)
-        self._annotators.record(Told(units, self.pool.label_codes(entry["labels"]), told))
+        self._annotators.record(Told(units, self._codes_in([entry]), told))
         return True
 
     def _told_in(self, entry: Mapping[str, Any]) -> Told:
         """Read labels with their annotators."""
-        items = self.pool.positions(np.asarray(entry["ids"]))
-        codes = self.pool.label_codes(entry["labels"]) if len(items) else np.zeros(0, np.int64)
-        return Told(items, codes, np.array(entry["annotators"], object))
+        return Told(self._units_named(entry["ids"]), self._codes_in([entry]), np.array(entry["annotators"], object))
 
     def _decided(self, kind: str, payload: Mapping[str, Any]) -> Campaign:
         """Return the campaign as it would be if these labels had been told at once."""
@@ -213,12 +210,16 @@ class Campaign(Course):
         (0, 1)
         """
         with self._turn:
-            pending = np.flatnonzero(self._items.pending)[:1]
+            pending = self._pending[:1]
             events = list(self._events)
         if not len(pending):
             return
-        told = {"ids": self.pool.ids[pending], "labels": self.pool.any_labels(1)}
-        self._following([*events, Event(len(events) + 1, "tell", "", told)], "this session")
+        told = Event(len(events) + 1, "tell", "", self._any_labelling(pending))
+        self._following([*events, told], "this session")
+
+    def _any_labelling(self, units: Units) -> dict[str, Any]:
+        """Return what the journal would keep of labels that units could have, whichever."""
+        return {"ids": self._names_of(units), "labels": self.pool.any_labels(len(units))}
 
     def _become(self, other: Campaign, kind: str, payload: Mapping[str, Any]) -> None:
         """Record an event that makes another campaign of this one, and go on with that."""

@@ -12,10 +12,9 @@ from bayes_assess.errors import JournalError
 def check_counts(campaign: Any, name: str) -> None:
     """Raise JournalError unless the design has counted every item as what has become of it; `name` says by what."""
     items, state, cells = campaign._items, campaign._state, campaign.cells
-    labelled, pending = np.flatnonzero(items.label >= 0), np.flatnonzero(items.pending)
+    (labelled, codes), (pending, _) = items.told, items.out
     counts = np.zeros(state.counts.shape, np.int64)
-    outcomes = campaign.outcomes_of(labelled, items.label[labelled])
-    np.add.at(counts, (items.cells_of(labelled), outcomes), 1)
+    np.add.at(counts, (items.cells_of(labelled), campaign.outcomes_of(labelled, codes)), 1)
     for what, counted, found in (
         ("labels", state.counts, counts),
         ("pending items", state.pending, np.bincount(items.cells_of(pending), minlength=cells.n_cells)),

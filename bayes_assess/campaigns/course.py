@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,8 @@ class Course(Session[ItemBook]):
         super().__init__()
         if pool.multilabel:
             check_inclusion(design)
-        self.pool, self.question, self.design = pool, question, design
+        self.pool = self._pool = pool  # the latter is that whose items are the units
+        self.question, self.design = question, design
         self.cells, self.prior, _, self._playable = self._setting = setting
         self._seed = seed
         self.engine = engine
@@ -69,7 +71,7 @@ class Course(Session[ItemBook]):
     @property
     def n_remaining(self) -> int:
         """Items that may still be asked for: neither labelled nor handed out nor set aside."""
-        return int(self._items.remaining[self._playable].sum())
+        return int(self._items.remaining[self._playable].sum()) * self.question.labels_each
 
     @property
     def done(self) -> bool:
@@ -96,15 +98,15 @@ class Course(Session[ItemBook]):
 
     @property
     def _pending(self) -> Int[np.ndarray, " n"]:
-        return np.flatnonzero(self._items.pending)
+        return self._items.out[0]
 
     @property
     def _skipped(self) -> Int[np.ndarray, " n"]:
         return np.flatnonzero(self._items.skipped)
 
     @property
-    def _labelled(self) -> Int[np.ndarray, " n"]:
-        return np.flatnonzero(self._items.label >= 0)
+    def _labelled(self) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+        return self._items.told
 
     def _find(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
         return self.pool.positions(ids)
@@ -131,9 +133,9 @@ class Course(Session[ItemBook]):
                 nothing = np.zeros(0, np.int64)
                 self._state = settle_batch(self.design, state, Steps(nothing, nothing, np.zeros(0), np.zeros(0)))
             return
-        self._items.hand_out(items, weights)
+        drawn = self._items.hand_out(items, weights)
         if self._steps is not None:
-            self._steps.ask(items, cells, draws)
+            self._steps.ask(drawn, cells, draws)
 
     def _annotate(self, first: Told, further: Told | None, codes: Int[np.ndarray, " n"]) -> None:
         """Learn `codes`, which are those of first labels unless they were corrected, and keep who said what."""
@@ -144,10 +146,16 @@ class Course(Session[ItemBook]):
             self._learn(first.items, codes)
 
     def _take_labels(
-        self, units: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"], right: Mapping[int, int]
+        self,
+        units: Int[np.ndarray, " n"],
+        codes: Int[np.ndarray, " n"],
+        right: Mapping[int, int],
+        annotators: Any = None,
     ) -> None:
-        told = Told(units, codes, np.full(len(units), UNNAMED))
-        self._annotate(told, None, put_right(units, codes, right))
+        names = np.full(len(units), UNNAMED) if annotators is None else np.asarray(annotators, object)
+        # Of several labels of an item the first one: where there are more none is put right.
+        now = np.where(self._codes_of(units) < 0, put_right(units, codes, right), codes)
+        self._annotate(Told(units, codes, names), None, now)
 
     def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         """Take labels of items that have none."""
@@ -166,11 +174,11 @@ class Course(Session[ItemBook]):
         """Take labels of items that are out."""
         cells, outcomes = self._items.cells_of(items), self.outcomes_of(items, codes)
         settled = later = None
+        told = self._items.take_labels(items, codes)
         if self._steps is not None:
-            self._steps.tell(items, outcomes)
+            self._steps.tell(told, outcomes)
             settled, later = self._steps.take()
         self._state = update_batch(self.design, self._state, cells, outcomes, settled)
-        self._items.set_labels(items, codes)
         if self._rounds is not None:
             self._rounds.tell(items)
         if later is not None and len(later.cell) and not self.design.settles_in_order:
@@ -180,33 +188,33 @@ class Course(Session[ItemBook]):
         """Return the outcomes of labels, as the design counts them."""
         if self.question.numeric:  # whose labels the design does not see
             return self._items.volunteered(items).astype(np.int64)
-        return self.question.outcomes_on(self.cells, self.pool, items, codes)
+        return self.question.outcomes_on(self.cells, self._pool, items, self._counted(codes))
+
+    def _counted(self, codes: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Return the codes of labels as the question knows them; negative ones stay so."""
+        return codes
 
     def _set_aside(self, units: Int[np.ndarray, " n"]) -> None:
         """Ask no more for items that are pending or unseen."""
-        withdrawn = units[self._items.pending[units]]
-        self._items.skip(units)
-        self._withdraw(withdrawn)
+        self._withdraw(self._items.skip(units))
 
     def _put_back(self, units: Int[np.ndarray, " n"]) -> None:
         """Let items be asked for again that are pending or set aside."""
-        withdrawn = units[self._items.pending[units]]
-        self._items.put_back(units)
-        self._withdraw(withdrawn)
+        self._withdraw(self._items.put_back(units))
 
-    def _withdraw(self, items: Int[np.ndarray, " n"]) -> None:
-        """Count anew which items are out, and let these not have been asked for."""
-        pending = self._items.cells_of(np.flatnonzero(self._items.pending))
+    def _withdraw(self, drawn: Int[np.ndarray, " n"]) -> None:
+        """Count anew which items are out, and let these draws not have been made."""
+        pending = self._items.cells_of(self._pending)
         self._state = replace(
             self._state,
             pending=np.bincount(pending, minlength=self.cells.n_cells),
             remaining=np.where(self._playable, self._items.remaining, 0),
         )
         if self._rounds is not None:
-            self._rounds.withdraw(items)
-        if self._steps is None or not len(items):
+            self._rounds.withdraw(drawn)
+        if self._steps is None or not len(drawn):
             return
-        self._steps.withdraw(items)
+        self._steps.withdraw(drawn)
         settled, later = self._steps.take()
         self._state = settle_batch(self.design, self._state, settled)
         if len(later.cell) and not self.design.settles_in_order:

@@ -19,7 +19,8 @@ from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.arm_futures import PART
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.designs import VarianceReduction
-from bayes_assess.designs.variance_reduction import BeliefState, gains
+from bayes_assess.designs._belief_state import BeliefState
+from bayes_assess.designs._gains import gains
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.models import curve_blocks
 from bayes_assess.questions import Setting
@@ -116,7 +117,7 @@ def _until(
         labels = np.zeros_like(left)
         for cell, asked in zip(*_asked(design, state, size, rng), strict=True):
             labels[cell] = rng.multivariate_hypergeometric(left[cell], asked)
-        state, left, n = _told(state, labels, rng), left - labels, n - size
+        state, left, n = _told(state, labels), left - labels, n - size
     return state, left
 
 
@@ -135,7 +136,7 @@ def _asked(
     return cells, pending[cells]
 
 
-def _told(state: BeliefState, labels: Int[np.ndarray, "K O"], rng: np.random.Generator) -> BeliefState:
+def _told(state: BeliefState, labels: Int[np.ndarray, "K O"]) -> BeliefState:
     """Learn the labels of a block."""
     at = np.arange(len(labels)), state.event
     events = labels[at]

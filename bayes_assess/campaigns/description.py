@@ -108,11 +108,11 @@ def read_description(
     asked = meta["question"]
     if question is None:
         question = described_question(asked)
-    elif not isinstance(question, Question) or not _is_described(question, asked):
+    elif not isinstance(question, Question) or describe_question(question) != asked:
         raise JournalError(f"The journal {str(book.path)!r} asks another question: {asked}.")
     if design is None:
         design = described_design(meta["design"])
-    elif not isinstance(design, Design) or not _is_described(design, meta["design"]):
+    elif not isinstance(design, Design) or describe_design(design) != meta["design"]:
         raise JournalError(f"The journal {str(book.path)!r} is of another design: {meta['design']}.")
     question = question.for_pool(pool)
     design = find_design(design, question.n_sought, question.designs)
@@ -143,7 +143,7 @@ def read_ranked_description(
     """Rebuild list, question, design and seed from a journal of this list, or of the pool that its scores rank."""
     meta = book.meta
     asked = question if question is not None else described_question(meta["question"])
-    if not isinstance(asked, PrecisionCurve) or not _is_described(asked, meta["question"]):
+    if not isinstance(asked, PrecisionCurve) or describe_question(asked) != meta["question"]:
         raise JournalError(f"The journal {str(book.path)!r} asks another question: {meta['question']}.")
     kept = meta["ranked_design"]
     found = _made("design", kept["name"], RANKED_DESIGNS, kept["options"]) if design is None else design
@@ -344,8 +344,3 @@ def _checked(what: str, make: Callable[..., Any], options: Mapping[str, Any]) ->
         if option not in inspect.signature(make).parameters:
             raise JournalError(f"The {what} has no option {option!r}; {_NEWER}.")
     return make(**options)
-
-
-def _is_described(made: Any, description: Mapping[str, Any]) -> bool:
-    """Whether a question or design is that of a description, as far as that holds values of items."""
-    return (describe_question(made) if isinstance(made, Question) else describe_design(made)) == description

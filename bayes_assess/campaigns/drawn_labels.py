@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess._tools.text import plural
-from bayes_assess.campaigns.annotators import UNNAMED
+from bayes_assess.campaigns.annotators import UNNAMED, Told
 from bayes_assess.pool.cells import Cells
 
 _OUT, _WITHDRAWN = -1, -2  # in place of a label's code
@@ -36,7 +37,7 @@ class DrawBook:
     >>> book = DrawBook(ba.cells(ba.Pool(predictions=[0, 0, 1])), seed=0)
     >>> book.hand_out(np.array([2, 2, 0]), np.ones(3)).tolist()
     [0, 1, 2]
-    >>> book.answer(np.array([2]), np.array([1])).tolist(), book.n_pending, book.pending.tolist()
+    >>> book.take_labels(np.array([2]), np.array([1])).tolist(), book.n_pending, book.pending.tolist()
     ([0], 2, [True, False, True])
     """
 
@@ -63,34 +64,33 @@ class DrawBook:
         return np.bincount(self.cells_of(np.flatnonzero(self.skipped)), minlength=self.cells.n_cells)
 
     @property
-    def pending_draws(self) -> Int[np.ndarray, " n"]:
-        """Draws without a label, in pool order."""
-        return np.array([draw for item in sorted(self._out) for draw in self._out[item]], np.intp)
+    def out(self) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """Items of the draws without a label, in pool order, and importance weights of these."""
+        return self._of_draws(self._out, self._weights)
 
     @property
-    def labelled_draws(self) -> Int[np.ndarray, " n"]:
-        """Draws with a label, in pool order, those of an item in the order of telling."""
-        return np.array([draw for item in sorted(self._told) for draw in self._told[item]], np.intp)
+    def told(self) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+        """Items of the draws with a label, in pool order, of one item in the order of telling, and codes of these."""
+        items, codes = self._of_draws(self._told, self._codes)
+        return items, codes.astype(np.int64)
 
-    def n_out(self, item: int) -> int:
-        """Count the draws of an item without a label."""
-        return len(self._out.get(item, ()))
+    @property
+    def told_weights(self) -> Float[np.ndarray, " n"]:
+        """Importance weights of the draws with a label, in the order of `told`."""
+        return self._of_draws(self._told, self._weights)[1]
 
-    def n_told(self, item: int) -> int:
-        """Count the labels of an item."""
-        return len(self._told.get(item, ()))
+    def n_out_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Count the draws without a label of every one of these items."""
+        return np.array([len(self._out.get(item, ())) for item in items.tolist()], np.int64)
 
-    def items_of(self, draws: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-        """Return the items of draws."""
-        return np.array([self._items[draw] for draw in draws.tolist()], np.intp)
+    def n_labels_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Count the labels of every one of these items."""
+        return np.array([len(self._told.get(item, ())) for item in items.tolist()], np.int64)
 
-    def weights_of(self, draws: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        """Return the importance weights of draws."""
-        return np.array([self._weights[draw] for draw in draws.tolist()], np.float64)
-
-    def codes_of(self, draws: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-        """Return the codes of the labels of draws, negative without one."""
-        return np.array([self._codes[draw] for draw in draws.tolist()], np.int64)
+    def _of_draws(self, draws: Mapping[int, Sequence[int]], values: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the items of these draws, which are by item, in pool order, and what belongs to every draw."""
+        chosen = [draw for item in sorted(draws) for draw in draws[item]]
+        return np.array([self._items[i] for i in chosen], np.intp), np.array([values[i] for i in chosen], np.float64)
 
     def cells_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the cell of every one of these items."""
@@ -103,6 +103,10 @@ class DrawBook:
     def is_skipped(self, items: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
         """Whether items were set aside."""
         return self.skipped[items]
+
+    def drawable(self, items: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Whether items can have been drawn: those that were not set aside."""
+        return ~self.skipped[items]
 
     def next_items(self, cells: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Draw an item of each of these cells, uniformly from those that are not set aside."""
@@ -128,7 +132,7 @@ class DrawBook:
         self.n_pending += len(items)
         return draws
 
-    def answer(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    def take_labels(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Take labels for draws that have none; return the draws."""
         draws = []
         for item, code in zip(items.tolist(), codes.tolist(), strict=True):
@@ -145,19 +149,23 @@ class DrawBook:
         self.n_pending -= len(draws)
         return np.array(draws, np.intp)
 
-    def withdraw(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
-        """Let the draws of items that have no label not have been made; return them."""
+    def skip(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
+        """Draw items no more; return the draws that are withdrawn."""
+        return self._set_aside(items, True)
+
+    def put_back(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
+        """Let items be drawn again, and draws of them without a label not have been made; return these."""
+        return self._set_aside(items, False)
+
+    def _set_aside(self, items: Int[np.ndarray, " n"], aside: bool) -> Int[np.ndarray, " m"]:
+        self.n_skipped += int(aside) * len(items) - int(self.skipped[items].sum())
+        self.skipped[items] = aside
         draws = [draw for item in items.tolist() for draw in self._out.pop(item, [])]
         for draw in draws:
             self._codes[draw] = _WITHDRAWN
         self.pending[items] = False
         self.n_pending -= len(draws)
         return np.array(draws, np.intp)
-
-    def set_aside(self, items: Int[np.ndarray, " n"], aside: bool) -> None:
-        """Draw items no more, or let them be drawn again."""
-        self.n_skipped += int(aside) * len(items) - int(self.skipped[items].sum())
-        self.skipped[items] = aside
 
 
 class AnswersBy:
@@ -166,9 +174,12 @@ class AnswersBy:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
 
-    def record(self, names: np.ndarray) -> None:
-        """Count labels of these annotators."""
-        self.counts.update(names.tolist())
+    def record(self, told: Told) -> None:
+        """Count these labels by annotator."""
+        self.counts.update(told.annotators.tolist())
+
+    def settle(self, items: Int[np.ndarray, " n"]) -> None:
+        """Take no note of corrections: who told a label has told it."""
 
     def by_whom(self) -> str:
         """Say who told how many labels, as the end of a sentence; nothing of one without name.
@@ -176,7 +187,7 @@ class AnswersBy:
         Examples
         --------
         >>> book = AnswersBy()
-        >>> book.record(np.array(["A1", "A2", "A1"]))
+        >>> book.record(Told(np.array([4, 4, 7]), np.array([0, 1, 1]), np.array(["A1", "A2", "A1"])))
         >>> book.by_whom()
         ' by A1 (2) and A2 (1)'
         """

@@ -19,9 +19,9 @@ from bayes_assess._tools.seeds import generator, jax_key, sequence
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.arm_futures import PART, with_counts
 from bayes_assess.campaigns.study import Campaigns
-from bayes_assess.designs import Design, State, VarianceReduction, choose_batch, settle_batch, update_batch
+from bayes_assess.designs import Design, State, choose_batch, settle_batch, update_batch
+from bayes_assess.designs._belief_state import BeliefState
 from bayes_assess.designs._blocks import drawn_without_replacement
-from bayes_assess.designs.variance_reduction import BeliefState
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.posterior_measure import Completion, outcome_draws
 from bayes_assess.estimators.weighted import Steps
@@ -83,7 +83,7 @@ def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed
     if design.plays_arms:
         with engine.eager(runs_on_numpy(setting.prior)):
             return _by_belief(np.asarray(state.counts), setting, n, seed)
-    if isinstance(design, VarianceReduction):
+    if design.believes_all:
         with engine.eager():
             return _by_curves(design.eager_state(state), n, seed)
     raise DesignError(

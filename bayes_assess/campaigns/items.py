@@ -29,9 +29,9 @@ class ItemBook:
     >>> import bayes_assess as ba
     >>> book = ItemBook(ba.cells(ba.Pool(predictions=[0, 0, 1])))
     >>> items = book.next_items(np.array([1, 0]))
-    >>> book.hand_out(items, np.array([0.5, 1.0]))
-    >>> book.n_pending, book.remaining.tolist(), book.weights(items).tolist()
-    (2, [1, 0], [0.5, 1.0])
+    >>> draws = book.hand_out(items, np.array([0.5, 1.0]))
+    >>> book.n_pending, book.remaining.tolist(), book.out[1].tolist()
+    (2, [1, 0], [1.0, 0.5])
     """
 
     def __init__(self, cells: Cells):
@@ -92,6 +92,26 @@ class ItemBook:
         """Whether items are neither labelled nor set aside."""
         return (self.label[items] == _UNSEEN) | (self.label[items] == _PENDING)
 
+    def drawable(self, items: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Whether items can have been drawn: those that are unseen."""
+        return self.unseen(items)
+
+    def n_labels_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Count the labels of every one of these items: 0 or 1."""
+        return (self.label[items] >= 0).astype(np.int64)
+
+    @property
+    def out(self) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """Items handed out and not labelled yet, in pool order, and their importance weights."""
+        items = np.flatnonzero(self.pending)
+        return items, np.ones(len(items)) if self._weight is None else self._weight[items]
+
+    @property
+    def told(self) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+        """Items with a label, in pool order, and its codes."""
+        items = np.flatnonzero(self.label >= 0)
+        return items, self.label[items]
+
     def cells_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the cell of every one of these items."""
         return self.cells.source.cells_of(items)
@@ -123,17 +143,20 @@ class ItemBook:
         nth = np.cumsum(free) - np.repeat(np.cumsum(n_free) - n_free, n_looked)  # of its cell, from 1
         return looked[free & (nth <= np.repeat(wanted, n_looked))]
 
-    def hand_out(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> None:
-        """Mark items as pending, with their importance weights: the `next_items` of some cells, or any unseen ones."""
+    def hand_out(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Mark items as pending, with their importance weights: the `next_items` of some cells, or any unseen ones.
+
+        Returns
+        -------
+        (n,) integers
+            What their draws are called, as by `take_labels`, `skip` and `put_back`: items, each of which is drawn once.
+        """
         self._pass_over(items)
         self._weigh(items, weights)
         self.label[items] = _PENDING
         self.n_asked += len(items)
         self.n_pending += len(items)
-
-    def weights(self, items: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        """Return the importance weights of items, 0 for those that are not pending."""
-        return np.where(self.label[items] == _PENDING, 1.0 if self._weight is None else self._weight[items], 0.0)
+        return items
 
     def _weigh(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> None:
         n_known = len(self.label)
@@ -152,21 +175,31 @@ class ItemBook:
         """Whether items are labelled, or about to be, without anybody having asked for them."""
         return np.isin(items, self._volunteered)
 
-    def skip(self, items: Int[np.ndarray, " n"]) -> None:
-        """Set items aside that are pending or unseen."""
+    def skip(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
+        """Set items aside that are pending or unseen; return the draws that are withdrawn."""
         self._pass_over(items[self.unseen(items)])
-        self.n_pending -= int((self.label[items] == _PENDING).sum())
+        withdrawn = items[self.label[items] == _PENDING]
+        self.n_pending -= len(withdrawn)
         self.n_skipped += len(items)
         self.label[items] = _SKIPPED
+        return withdrawn
 
-    def put_back(self, items: Int[np.ndarray, " n"]) -> None:
-        """Let items be handed out again that are pending or set aside, each in its place of its cell's order."""
-        self.n_pending -= int((self.label[items] == _PENDING).sum())
+    def put_back(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " m"]:
+        """Let items be handed out again that are pending or set aside, each in its place of its cell's order.
+
+        Returns
+        -------
+        (m,) integers
+            The draws that are withdrawn.
+        """
+        withdrawn = items[self.label[items] == _PENDING]
+        self.n_pending -= len(withdrawn)
         self.n_skipped -= int((self.label[items] == _SKIPPED).sum())
         self.label[items] = _UNSEEN
         cells = self.cells_of(items)
         np.minimum.at(self._next, cells, self.cells.source.ranks_of(items))
         np.subtract.at(self._taken, cells, 1)
+        return withdrawn
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all that events have changed, for a snapshot."""
@@ -196,11 +229,12 @@ class ItemBook:
         """Hand out none of these items, which are unseen, any more."""
         np.add.at(self._taken, self.cells_of(items), 1)
 
-    def set_labels(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
-        """Write down the labels of items, pending or accepted."""
+    def take_labels(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Write down the labels of items, pending or accepted; return their draws."""
         self.n_pending -= int((self.label[items] == _PENDING).sum())
         self.n_labelled += len(items)
         self.label[items] = codes
+        return items
 
 
 def _leading_taken(free: Bool[np.ndarray, " n"], starts: Int[np.ndarray, " m"]) -> Int[np.ndarray, " m"]:

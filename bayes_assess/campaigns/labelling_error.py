@@ -29,7 +29,6 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError, QuestionError
-from bayes_assess.questions import Metric, Rate
 
 _DRAWS = 4_000
 _MOST = 0.3  # of e, beyond which labels say too little to be corrected for it
@@ -130,7 +129,7 @@ class LabellingError:
         >>> a.result().interval[0].round(2).tolist(), counted.interval[0].round(2).tolist()
         ([0.62, 0.71], [0.63, 0.72])
         """
-        if not _is_share(result.question) or not hasattr(result, "draws"):
+        if not result.question.of_shares or not hasattr(result, "draws"):
             raise QuestionError(
                 "Wrong labels are counted on in accuracies of groups (GroupAccuracy, LeastAccurate, MostAccurate), in "
                 "Metric('accuracy') and in rates (Rate), with the designs that give posterior draws; not in the answer "
@@ -221,23 +220,14 @@ def labelling_error(campaign: Any, level: float) -> LabellingError:
         differing += float((codes[:, None] != codes).sum() / pairs)
     kinds: Counter[tuple[int, int]] = Counter()
     shared = set(book.shared.tolist())
-    for item in np.flatnonzero(campaign._items.label >= 0).tolist():
+    for item, code in zip(*(column.tolist() for column in campaign._labelled), strict=True):
         if item in book.settled:
             kinds[0, 0] += 1
         elif item not in shared:
             kinds[1, 0] += 1
         else:
             told = Counter(book.of_item(item).values())
-            ours = told.pop(int(campaign._items.label[item]), 0)
+            ours = told.pop(code, 0)
             kinds[ours, max(told.values(), default=0)] += 1
     by_votes = tuple((*votes, n) for votes, n in sorted(kinds.items()))
     return LabellingError(differing, len(shared), pool.n_classes, by_votes, level, campaign._seed)
-
-
-def _is_share(question: Any) -> bool:
-    """Tell whether a question asks for shares of items that labels show one by one."""
-    if isinstance(question, Rate):
-        return True
-    if isinstance(question, Metric):
-        return question.measure == "accuracy" and not question.systems and question.average is None
-    return question.quantity == "accuracy"

@@ -1,4 +1,4 @@
-"""Replicated campaigns on pools whose items may have several labels each.
+"""Simulated campaigns on pools whose items may have several labels each.
 
 Labels have no say in what the designs of such pools draw, so that campaigns draw cells batch by batch, side by side, by
 the design's own steps; which items of the cells these are, and what follows from their labels, is found afterwards.
@@ -6,9 +6,9 @@ the design's own steps; which items of the cells these are, and what follows fro
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from bayes_assess._tools.lazy import jax, jit, jnp
 from bayes_assess._tools.seeds import generator, jax_key
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.campaigns.rounds import check_inclusion
+from bayes_assess.campaigns.simulated import SimulatedCampaigns
 from bayes_assess.designs import State, WeightedDesign
 from bayes_assess.designs.step import ask_items
 from bayes_assess.estimators.drawn_items import (
@@ -29,25 +30,9 @@ from bayes_assess.estimators.drawn_items import (
     weighted_items_estimate,
 )
 from bayes_assess.measures import MultiLabelMeasure
-from bayes_assess.pool.multilabel import MultiLabelPool
-from bayes_assess.questions import Setting
-from bayes_assess.questions.multilabel_metric import MultiLabelCells, MultiLabelMetric, believed_risk
+from bayes_assess.questions.multilabel_metric import MultiLabelCells, believed_risk
 
 _SIDE_BY_SIDE = 256  # campaigns that draw in one compiled call
-
-
-@dataclass(frozen=True)
-class LabelledPool:
-    """A multi-label pool with all labels, and what campaigns on it are about."""
-
-    pool: MultiLabelPool
-    labels: Bool[np.ndarray, "M C"]
-    spec: MultiLabelMeasure
-
-    @classmethod
-    def of(cls, pool: Any, codes: Int[np.ndarray, " M"], question: MultiLabelMetric) -> LabelledPool:
-        """Take the labels of all items, codes of label sets."""
-        return cls(pool, pool.label_space.indicators(codes), question.spec)
 
 
 class _Drawn(NamedTuple):
@@ -71,52 +56,71 @@ class _Drawn(NamedTuple):
     included: dict[int, Float[np.ndarray, "H K"]]
 
 
-def run_multilabel(
-    known: LabelledPool,
-    design: Any,
-    setting: Setting,
-    looks: Int[np.ndarray, " B"],
-    repeats: int,
-    batch: int,
-    seed: int,
-    advance: Callable[[int], None],
-) -> ItemsEstimate:
-    """Run campaigns of one design.
+class MultilabelCampaigns(SimulatedCampaigns):
+    """Campaigns on items that may have several labels each."""
 
-    Parameters
-    ----------
-    known : LabelledPool
-    design, setting
-        The setting is that of the design on this pool.
-    looks : (B,)
-        Labels at which to look.
-    repeats, batch, seed : int
-        As of `simulate`.
-    advance : function
-        Told how many campaigns are done.
+    @cached_property
+    def spec(self) -> MultiLabelMeasure:
+        """What is measured."""
+        return self.question.spec
 
-    Returns
-    -------
-    ItemsEstimate whose arrays are (repeats, B, ...)
-    """
-    check_inclusion(design)
-    cells: Any = setting.cells
-    measure: Any = setting.reward
-    with jax.enable_x64(True):
-        state = design.init(cells, setting.prior, measure, setting.playable)
-    believed = believed_risk(known.pool, known.spec, cells.lam)
-    rng = generator(seed, "campaigns")
-    found = []
-    for start in range(0, repeats, _SIDE_BY_SIDE):
-        n = min(_SIDE_BY_SIDE, repeats - start)
-        keys = jax.random.split(jax.random.fold_in(jax_key(seed, "campaigns"), start), n)
-        drawn = _draw(design, keys, state, cells.sizes, looks, min(batch, int(looks[-1])))
-        for one in range(n):
-            items = _items_of(drawn.cells[one], cells, rng)
-            found.append([_look(known, cells, drawn, one, items, int(look), batch, believed) for look in looks])
+    @cached_property
+    def cells(self) -> MultiLabelCells:
+        """The pool as the design sees it."""
+        cells: Any = self.plan.setting.cells
+        return cells
+
+    @cached_property
+    def labels(self) -> Bool[np.ndarray, "M C"]:
+        """The labels of all items."""
+        space: Any = self.pool.label_space
+        return space.indicators(self.codes)
+
+    @cached_property
+    def _believed(self) -> Float[np.ndarray, " D"]:
+        pool: Any = self.pool
+        return believed_risk(pool, self.spec, self.cells.lam)
+
+    def lots(self, repeats: int) -> Sequence[Any]:
+        """Return keys of campaigns that draw in one compiled call, and a generator that all share."""
+        check_inclusion(self.plan.design)
+        rng, key = generator(self.seed, "campaigns"), jax_key(self.seed, "campaigns")
+        starts = range(0, repeats, _SIDE_BY_SIDE)
+        sizes = [min(_SIDE_BY_SIDE, repeats - start) for start in starts]
+        return [(jax.random.split(jax.random.fold_in(key, i), n), rng) for i, n in zip(starts, sizes, strict=True)]
+
+    def played(self, lot: Any, advance: Callable[[int], None]) -> Any:
+        """Run a campaign per key; return an ItemsEstimate."""
+        (keys, rng), (design, setting), looks = lot, (self.plan.design, self.plan.setting), self.looks
+        with jax.enable_x64(True):
+            state = design.init(self.cells, setting.prior, setting.reward, setting.playable)
+        drawn, found = _draw(design, keys, state, self.cells.sizes, looks, min(self.batch, int(looks[-1]))), []
+        for one in range(len(keys)):
+            items = _items_of(drawn.cells[one], self.cells, rng)
+            found.append(_stacked([self._look(drawn, one, items, int(look)) for look in looks]))
             advance(1)
-    flat = [ItemsEstimate(*(np.stack(column) for column in zip(*row, strict=True))) for row in found]
-    return ItemsEstimate(*(np.stack(column) for column in zip(*flat, strict=True)))
+        return _stacked(found)
+
+    def _look(self, drawn: _Drawn, one: int, items: Int[np.ndarray, " N"], look: int) -> ItemsEstimate:
+        """Estimate from the first labels of a campaign."""
+        pool: Any = self.pool
+        cells, items = self.cells, items[:look]
+        complete = look == pool.n_items
+        unlabelled = cells.sizes - np.bincount(drawn.cells[one, :look], minlength=cells.n_cells)
+        return weighted_items_estimate(
+            self.spec,
+            self.spec.losses(pool.indicators[items], self.labels[items]),
+            ItemWeights.all_known(look) if complete else _weights(drawn, one, look, self.batch, pool.n_items),
+            pool.n_items,
+            cells.predicted,
+            missing_items(drawn.included[look][one], unlabelled),
+            lambda: self._believed,
+            complete,
+        )
+
+
+def _stacked(rows: list[ItemsEstimate]) -> ItemsEstimate:
+    return ItemsEstimate(*(np.stack(column) for column in zip(*rows, strict=True)))
 
 
 @x64
@@ -170,32 +174,6 @@ def _items_of(drawn: Int[np.ndarray, " N"], cells: MultiLabelCells, rng: np.rand
     items = np.empty(len(drawn), np.int64)
     items[by_cell] = order[starts[ordered] + np.arange(len(drawn)) - np.searchsorted(ordered, ordered)]
     return items
-
-
-def _look(
-    known: LabelledPool,
-    cells: MultiLabelCells,
-    drawn: _Drawn,
-    one: int,
-    items: Int[np.ndarray, " N"],
-    look: int,
-    batch: int,
-    believed: Float[np.ndarray, " D"],
-) -> ItemsEstimate:
-    """Estimate from the first labels of a campaign."""
-    items, pool = items[:look], known.pool
-    complete = look == pool.n_items
-    unlabelled = cells.sizes - np.bincount(drawn.cells[one, :look], minlength=cells.n_cells)
-    return weighted_items_estimate(
-        known.spec,
-        known.spec.losses(pool.indicators[items], known.labels[items]),
-        ItemWeights.all_known(look) if complete else _weights(drawn, one, look, batch, pool.n_items),
-        pool.n_items,
-        cells.predicted,
-        missing_items(drawn.included[look][one], unlabelled),
-        lambda: believed,
-        complete,
-    )
 
 
 def _weights(drawn: _Drawn, one: int, look: int, batch: int, n_items: int) -> ItemWeights:

@@ -1,4 +1,4 @@
-"""Replicated campaigns on pools whose labels are numbers.
+"""Simulated campaigns on labels that are numbers.
 
 Labels have no say in what designs draw there, so that campaigns draw cells alone; which items of the cells these are,
 and what follows from their labels, is found afterwards.
@@ -14,67 +14,47 @@ import numpy as np
 
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import Float
+from bayes_assess.campaigns.compiled_campaigns import CompiledCampaigns
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.estimators.weighted_numbers import weighted_numbers
-from bayes_assess.pool.numbers import NumberPool
-from bayes_assess.questions import NumericMetric, Setting
 from bayes_assess.questions.numeric_metric import believed_losses
 from bayes_assess.results.numeric import possible_losses
 
 
-def estimated_numbers(
-    pool: NumberPool,
-    labels: Float[np.ndarray, " M"],
-    question: NumericMetric,
-    design: Any,
-    setting: Setting,
-    drawn: Campaigns,
-    seed: int,
-) -> Campaigns:
-    """Estimate from campaigns that have kept labels by cell, and draws.
+class NumericCampaigns(CompiledCampaigns):
+    """Campaigns that keep labels by cell, and draws: as `WeightedDesign.record` has them."""
 
-    Parameters
-    ----------
-    pool, labels, question
-        With the numbers that all items are labelled with.
-    design, setting
-        The setting is that of the design on this pool.
-    drawn : Campaigns
-        Its record is (counts, draws), as `WeightedDesign.record` has them.
-    seed : int
-
-    Returns
-    -------
-    Campaigns whose record is an Estimate
-    """
-    cells: Any = setting.cells
-    cell = cells.source.cells_of(np.arange(pool.n_items))
-    losses = question.losses_of(pool, np.arange(pool.n_items), labels)
-    with jax.enable_x64(True):
-        start = design.init(*setting)
-    believed, extremes = partial(believed_losses, pool, question), possible_losses(pool, question, labels[:0])
-    counts, draws = drawn.record
-    starts = np.cumsum(cells.sizes) - cells.sizes
-    rng, found = generator(seed, "numbers"), []
-    for r in range(len(counts)):
-        order = np.lexsort((rng.random(pool.n_items), cell))  # the items of every cell, in random order
-        rank = np.arange(pool.n_items) - starts[cell[order]]
-        row = []
-        for b in range(counts.shape[1]):
-            items = np.sort(order[rank < counts[r, b, cell[order], 0]])
-            state = replace(
-                start, counts=counts[r, b], draws=jax.tree.map(lambda x, r=r, b=b: x[r, b], draws), memory=()
-            )
-            asked = np.zeros(len(items), np.int64)
-            one, _ = weighted_numbers(
-                design, state, question.spec, losses[items], cell[items], asked, believed, extremes
-            )
-            row.append(one)
-        found.append(_stacked(row))
-    record = _stacked(found)
-    return replace(drawn, record=record, full=losses.mean(0), divergence=None)
+    def campaigns(self, record: Any) -> Campaigns:
+        """Return estimates from all campaigns; the record is an Estimate."""
+        drawn, question, design = super().campaigns(record), self.question, self.plan.design
+        pool: Any = self.pool
+        cells: Any = drawn.cells
+        labels = pool.label_space.names(self.codes)
+        cell = cells.source.cells_of(np.arange(pool.n_items))
+        losses = question.losses_of(pool, np.arange(pool.n_items), labels)
+        with jax.enable_x64(True):
+            start = design.init(*self.plan.setting)
+        believed, extremes = partial(believed_losses, pool, question), possible_losses(pool, question, labels[:0])
+        counts, draws = drawn.record
+        starts = np.cumsum(cells.sizes) - cells.sizes
+        rng, found = generator(self.seed, "numbers"), []
+        for r in range(len(counts)):
+            order = np.lexsort((rng.random(pool.n_items), cell))  # the items of every cell, in random order
+            rank = np.arange(pool.n_items) - starts[cell[order]]
+            row = []
+            for b in range(counts.shape[1]):
+                items = np.sort(order[rank < counts[r, b, cell[order], 0]])
+                state = replace(
+                    start, counts=counts[r, b], draws=jax.tree.map(lambda x, r=r, b=b: x[r, b], draws), memory=()
+                )
+                asked = np.zeros(len(items), np.int64)
+                one, _ = weighted_numbers(
+                    design, state, question.spec, losses[items], cell[items], asked, believed, extremes
+                )
+                row.append(one)
+            found.append(_stacked(row))
+        return replace(drawn, record=_stacked(found), full=losses.mean(0), divergence=None)
 
 
 def _stacked(rows: list[Estimate]) -> Estimate:

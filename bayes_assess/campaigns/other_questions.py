@@ -49,7 +49,8 @@ def on_own_cells(session: Any, question: Any) -> tuple[Any, QuestionError | None
     refused : QuestionError, optional
         Why not.
     """
-    if session.design.plays_arms or not isinstance(question, Metric):
+    check_question(question)
+    if session.design.plays_arms or not question.of_measure:
         return None, None
     try:
         return asked_anew(session.pool, session.cells, session.design, session._state, question), None

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.arrays import first_true, is_whole, show
 from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.campaigns.annotators import OneAnnotator
+from bayes_assess.campaigns.assessment import Assessment
+from bayes_assess.campaigns.book import Codes, Units
 from bayes_assess.campaigns.export import NotExporting
-from bayes_assess.campaigns.journal import Event
-from bayes_assess.campaigns.pair_session import PairSession
 from bayes_assess.campaigns.queries import Queries
-from bayes_assess.campaigns.turns import Note, in_turn
+from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import Design
-from bayes_assess.errors import BudgetError, LabelError
-from bayes_assess.pool.labels import read_labels
+from bayes_assess.errors import BudgetError, DesignError, LabelError
+from bayes_assess.pool.labels import check_labelled, read_labels
 from bayes_assess.pool.pairs import PairPool
-from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import PairedComparison, Setting
-from bayes_assess.results.plan import Plan
 
 _NAMED = 3  # pairs that a message names
 
 
-class PairedAssessment(NotExporting, OneAnnotator):
+class PairedAssessment(NotExporting, OneAnnotator, Assessment):
     """A campaign on pairs, made by `assess` or `resume`: as `Assessment`, of whole pairs.
 
-    Everything is counted in items and labels, two for every pair.
+    Everything is counted in items and labels, two for every pair. Labels are told of both halves at a time, and
+    corrected of one or both; a pair is set aside, released and noted by either of its items. The journal has the names
+    of pairs, their differences and the labels of their halves.
 
     Attributes
     ----------
@@ -40,101 +40,35 @@ class PairedAssessment(NotExporting, OneAnnotator):
         As of `Assessment`; the cells are of pairs.
     """
 
+    _pool: PairPool
+
     def __init__(
         self, pool: PairPool, question: PairedComparison, design: Design, setting: Setting, seed: int, engine: str
     ):
-        self.pool: Pool = pool.whole
-        self._pool = pool
-        self._session = PairSession(pool, question, design, setting, seed, engine)
+        super().__init__(pool, question, design, setting, seed, engine)
+        self.pool = pool.whole
         self._halves = np.stack([pool.pairs.first, pool.pairs.second], axis=1)  # (P, 2)
         self._pair = np.full(pool.whole.n_items, -1)  # of every item, -1 for those of other groups
         self._pair[self._halves] = np.arange(pool.n_items)[:, None]
 
     @property
-    def question(self) -> Any:
-        """What is asked."""
-        return self._session.question
-
-    @property
-    def design(self) -> Design:
-        """How pairs are chosen."""
-        return self._session.design
-
-    @property
-    def cells(self) -> Any:
-        """The pairs as decisions see them."""
-        return self._session.cells
-
-    @property
-    def prior(self) -> Any:
-        """Prior of every cell."""
-        return self._session.prior
-
-    @property
-    def journal(self) -> Any:
-        """The journal, if there is one."""
-        return self._session.journal
-
-    @journal.setter
-    def journal(self, book: Any) -> None:
-        self._session.journal = book
-
-    @property
-    def labels_used(self) -> int:
-        """Labels told so far."""
-        return 2 * self._session.labels_used
-
-    @property
-    def n_pending(self) -> int:
-        """Items handed out and not labelled yet."""
-        return 2 * self._session.n_pending
-
-    @property
-    def n_skipped(self) -> int:
-        """Items set aside."""
-        return 2 * self._session.n_skipped
-
-    @property
-    def n_remaining(self) -> int:
-        """Items that may still be asked for."""
-        return 2 * self._session.n_remaining
-
-    @property
-    def done(self) -> bool:
-        """Whether no pair is left to ask for."""
-        return self._session.done
-
-    @property
-    def pending(self) -> np.ndarray:
-        """Ids of the items handed out and not labelled yet, in pool order."""
-        return self._ids(self._session.pending)
-
-    @property
-    def skipped(self) -> np.ndarray:
-        """Ids of the items set aside, in pool order."""
-        return self._ids(self._session.skipped)
-
-    @property
     def labelled(self) -> tuple[np.ndarray, np.ndarray]:
         """Ids and labels of the items that are labelled, in pool order."""
-        told = self._session.told
-        codes = {item: code for pair, both in told.items() for item, code in zip(self._halves[pair], both, strict=True)}
-        items = np.array(sorted(codes), np.intp)
-        return self.pool.ids[items], self.pool.label_space.names(np.array([codes[i] for i in items], np.intp))
-
-    @property
-    def pending_queries(self) -> Queries:
-        """The items handed out and not labelled yet, as `ask` returned them, pair by pair."""
-        return self._of_halves(self._session.pending_queries)
+        pairs, codes = self._labelled
+        items, both = self._halves[pairs].ravel(), self._both(codes).ravel()
+        order = np.argsort(items)
+        return self.pool.ids[items[order]], self.pool.label_space.names(both[order])
 
     @in_turn
-    def ask(self, n: int = 2, *, annotator: str | None = None) -> Queries:
+    def ask(self, n: int = 2, *, posterior: None = None, annotator: str | None = None) -> Queries:
         """Choose the next pairs to label, and hand out both halves of each.
 
         Parameters
         ----------
         n : int
             Items: an even number, two for every pair.
+        posterior : None
+            Pairs are chosen by the session's own belief.
         annotator : str, optional
             Who is to label them, which the journal keeps.
 
@@ -142,6 +76,8 @@ class PairedAssessment(NotExporting, OneAnnotator):
         ------
         BudgetError
             If `n` is no positive even number, or fewer items remain.
+        DesignError
+            If another posterior is given.
 
         Examples
         --------
@@ -152,6 +88,8 @@ class PairedAssessment(NotExporting, OneAnnotator):
         >>> a.ask(2).ids.tolist()  # the answers of both systems to prompt q
         [1, 2]
         """
+        if posterior is not None:
+            raise DesignError("Pairs are chosen by the session's own belief; leave out the other posterior.")
         if not is_whole(n, 2) or n % 2:
             raise BudgetError(f"Items are asked for in pairs: ask for a positive even number of them; found {show(n)}.")
         if n > self.n_remaining:
@@ -159,79 +97,19 @@ class PairedAssessment(NotExporting, OneAnnotator):
                 f"Asked for {n:,} items, but only {self.n_remaining:,} in pairs are neither labelled nor pending; ask "
                 f"for at most {self.n_remaining:,}."
             )
-        return self._of_halves(self._session.ask(int(n) // 2, annotator=annotator))
+        return self._choose(int(n) // 2, None, annotator)
 
-    @in_turn
-    def tell(self, ids: ArrayLike, labels: ArrayLike, *, annotator: Any = None) -> None:
-        """Learn the labels of pairs, both halves at a time. All are taken, or none.
+    def note(self, id: Any, text: str, *, annotator: str | None = None) -> None:
+        """Keep a note on the pair of an item, see `Assessment.note`."""
+        super().note(self._names_of(self._find([id]))[0], text, annotator=annotator)
 
-        Parameters
-        ----------
-        ids : (n,) item ids
-        labels : (n,) class names
-            None, NaN, a masked value or an empty text means that the item is not labelled yet, nor then is its pair.
-        annotator : None
-            Comparisons of pairs keep one label of every item, whoever told it.
+    def halves_of(self, ids: ArrayLike) -> np.ndarray:
+        """Return the ids of both halves of the pairs of these items, (n, 2)."""
+        return self.pool.ids[self._halves[self._find(ids)]]
 
-        Raises
-        ------
-        LabelError
-            If only one half of a pair has a label, or a label is not one of the classes or contradicts another.
-        UnknownIdError
-            If an id is not in the pool.
-        """
-        if annotator is not None:
-            self._tell_named(ids, labels, annotator)
-        pairs, both = self._joined(ids, labels)
-        if len(pairs):
-            self._session.tell_halves(pairs, both)
-
-    @in_turn
-    def correct(self, ids: ArrayLike, labels: ArrayLike) -> int:
-        """Put labels right that were told wrong, of one half of a pair or of both; say how many changed."""
-        items, codes = self._checked(ids, labels)
-        told = self._session.told
-        wrong: dict[int, tuple[int, ...]] = {}
-        changed = 0
-        for item, code in zip(items.tolist(), codes.tolist(), strict=True):
-            pair = int(self._pair[item])
-            if pair not in told:
-                raise LabelError(f"Item {show(self.pool.ids[item])} has no label yet that could be corrected; tell it.")
-            side = int(self._halves[pair, 1] == item)
-            found = list(wrong.get(pair, told[pair]))
-            changed += found[side] != code
-            found[side] = code
-            wrong[pair] = tuple(found)
-        if changed:
-            self._session.correct_halves(np.array(list(wrong)), np.array(list(wrong.values())))
-        return int(changed)
-
-    @in_turn
-    def skip(self, ids: ArrayLike) -> int:
-        """Set the pairs of these items aside, of which nobody can label a half; say how many items that are."""
-        return 2 * self._session.skip(self._pair_ids(ids))
-
-    @in_turn
-    def release(self, ids: ArrayLike) -> int:
-        """Let the pairs of these items be asked for again; say how many items that are."""
-        return 2 * self._session.release(self._pair_ids(ids))
-
-    @in_turn
-    def result(self, level: float = 0.95) -> Any:
-        """Answer the question from the labels told so far, see `Assessment.result`."""
-        return self._session.result(level)
-
-    def plan(self, width: float | None = None, **options: Any) -> Plan:
-        """Say how many more labels it takes until enough is known, see `Assessment.plan`; two for every pair."""
-        found: Plan = self._session.plan(width, **options)
-        return replace(
-            found,
-            labels_used=2 * found.labels_used,
-            n_items=2 * found.n_items,
-            budgets=2 * found.budgets,
-            needed=2 * found.needed,
-            random=None if found.random is None else 2 * found.random,
-        )
+    def halves_named(self, pairs: Any) -> np.ndarray:
+        """Return the ids of both halves of pairs by the pairs' ids, (n, 2)."""
+        return self.pool.ids[self._halves[self._units_named(pairs)]]
 
     def __repr__(self) -> str:
         return (
@@ -239,55 +117,46 @@ class PairedAssessment(NotExporting, OneAnnotator):
             f"{self.labels_used:,} of {2 * self._pool.n_items:,} items in pairs labelled, {self.n_pending:,} pending)"
         )
 
-    def catch_up(self) -> int:
-        """Follow what others have written to the journal, see `Assessment.catch_up`."""
-        return self._session.catch_up()
+    # A code of a pair is c C + d, of the labels c and d of its halves.
 
-    def rehearse(self) -> None:
-        """Compile what the next label will need, see `Assessment.rehearse`."""
-        self._session.rehearse()
+    def _code(self, both: Int[np.ndarray, "n 2"]) -> Codes:
+        return both[:, 0] * self.pool.n_classes + both[:, 1]
 
-    @property
-    def engine(self) -> str:
-        """What runs the design's steps, see `assess`."""
-        return self._session.engine
+    def _both(self, codes: Codes) -> Int[np.ndarray, "n 2"]:
+        """Return the codes of the labels of both halves, by those of pairs."""
+        return np.stack(np.divmod(codes, self.pool.n_classes), axis=-1)
 
-    @property
-    def events(self) -> tuple[Event, ...]:
-        """All that has happened so far, in order; ids are those of pairs."""
-        return self._session.events
+    def _counted(self, codes: Codes) -> Codes:
+        return np.where(codes < 0, codes, self._pool.place.ravel()[codes])
 
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """What annotators wrote beside their labels, in order, on pairs."""
-        return self._session.notes
+    def _n_differing(self, codes: Codes, others: Codes) -> int:
+        return int((self._both(codes) != self._both(others)).sum())
 
-    def note(self, id: Any, text: str, *, annotator: str | None = None) -> None:
-        """Keep a note on the pair of an item, see `Assessment.note`."""
-        self._session.note(self._pair_ids([id])[0], text, annotator=annotator)
+    def _find(self, ids: ArrayLike) -> Units:
+        return self._pairs_of(self.pool.positions(ids))
 
-    def halves_of(self, ids: ArrayLike) -> np.ndarray:
-        """Return the ids of both halves of the pairs of these items, (n, 2)."""
-        return self.pool.ids[self._halves[self._pairs_of(self.pool.positions(ids))]]
+    def _ids_of(self, units: Units) -> np.ndarray:
+        return self.pool.ids[np.sort(self._halves[units].ravel())]
 
-    def halves_named(self, pairs: Any) -> np.ndarray:
-        """Return the ids of both halves of pairs by the pairs' ids, (n, 2)."""
-        return self.pool.ids[self._halves[self._pool.positions(pairs)]]
+    def _names_of(self, units: Units) -> np.ndarray:
+        return self._pool.ids[units]
 
-    def _take_turn(self, act: Callable[[], Any]) -> Any:
-        return self._session._take_turn(act)
+    def _units_named(self, names: Any) -> Units:
+        return self._pool.positions(names)
 
-    def _replay(self, book: Any) -> None:
-        self._session._replay(book)
+    def _labelling(self, units: Units, codes: Codes) -> dict[str, Any]:
+        differences = self._pool.label_space.names(self._counted(codes))
+        halves = self.pool.label_space.names(self._both(codes)).tolist()
+        return {"ids": self._names_of(units), "labels": differences, "halves": halves}
 
-    def _ids(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the ids of both halves of pairs, in pool order."""
-        return self.pool.ids[np.sort(self._halves[self._pool.positions(pairs)].ravel())]
+    def _any_labelling(self, units: Units) -> dict[str, Any]:
+        return self._labelling(units, np.zeros(len(units), np.int64))
 
-    def _pair_ids(self, ids: ArrayLike) -> np.ndarray:
-        return self._pool.ids[np.unique(self._pairs_of(self.pool.positions(ids)))]
+    def _codes_in(self, entries: Sequence[Mapping[str, Any]]) -> Codes:
+        halves = [label for entry in entries for label in chain.from_iterable(entry["halves"])]
+        return self._code(self.pool.label_codes(halves).reshape(-1, 2).astype(np.int64))
 
-    def _pairs_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    def _pairs_of(self, items: Int[np.ndarray, " n"]) -> Units:
         found = self._pair[items]
         if (found < 0).any():
             question, wrong = self.question, items[found < 0][0]
@@ -297,42 +166,49 @@ class PairedAssessment(NotExporting, OneAnnotator):
             )
         return found
 
-    def _checked(self, ids: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions of items with labels, each once, and the codes of these."""
+    def _read(self, ids: Any, labels: Any, *, correcting: bool = False) -> tuple[Units, Codes]:
+        """Join the labels of halves; refuse single ones, unless they correct one of a pair that has both."""
         space, unknown = self.pool.label_space, lambda items: np.full(len(items), -1)
         items, codes = read_labels(space, ids, labels, self.pool.positions, unknown)
-        self._pairs_of(items)
-        return items, codes
+        pairs, place = np.unique(self._pairs_of(items), return_inverse=True)
+        before = self._codes_of(pairs)
+        if correcting:
+            check_labelled(before[place], self.pool.ids[items])
+        both = self._both(before) if correcting else np.full((len(pairs), 2), -1)
+        both[place, (self._halves[pairs[place], 1] == items).astype(int)] = codes
+        self._check_whole(pairs[(both < 0).any(1)])
+        now = self._code(both)
+        wrong = None if correcting else first_true((before >= 0) & (before != now))
+        if wrong is not None:
+            halves = space.names(self._both(np.array([before[wrong], now[wrong]]))).tolist()
+            one, other = (", ".join(map(show, labels)) for labels in halves)
+            raise LabelError(
+                f"The halves of pair {show(self._pool.ids[pairs[wrong]])} are already labelled {one}, and {other} "
+                "contradicts that. Nothing was taken: leave the pair out, or correct its labels."
+            )
+        return pairs, now
 
-    def _joined(self, ids: ArrayLike, labels: ArrayLike) -> tuple[Int[np.ndarray, " p"], Int[np.ndarray, "p 2"]]:
-        """Join the halves of pairs; refuse single ones."""
-        items, codes = self._checked(ids, labels)
-        pairs = np.unique(self._pair[items])
-        both = np.full((len(pairs), 2), -1)
-        place = np.searchsorted(pairs, self._pair[items])
-        both[place, (self._halves[self._pair[items], 1] == items).astype(int)] = codes
-        single = np.flatnonzero((both < 0).any(1))
+    def _check_whole(self, single: Units) -> None:
+        """Refuse pairs of which one half has no label."""
         if len(single):
-            names = [show(self._pool.ids[pairs[i]]) for i in single[:_NAMED].tolist()]
+            names = [show(name) for name in self._names_of(single[:_NAMED]).tolist()]
             more = f" and {len(single) - _NAMED:,} more" if len(single) > _NAMED else ""
             raise LabelError(
                 f"Both halves of a pair are told together; of {self.question.pair} {', '.join(names)}{more} one half "
                 "has no label. Nothing was taken: label the other half, or leave the pair out."
             )
-        return pairs, both
 
-    def _of_halves(self, queries: Queries) -> Queries:
+    def _queries(self, items: Int[np.ndarray, " n"], weights: np.ndarray) -> Queries:
         """Return queries of both halves of every pair, one after the other."""
-        pairs = self._pool.positions(queries.ids)
-        items, pool = self._halves[pairs].ravel(), self.pool
+        halves, pool = self._halves[items].ravel(), self.pool
         return Queries(
-            ids=pool.ids[items],
-            cells=np.repeat(queries.cells, 2),
-            weights=np.repeat(queries.weights, 2),
-            groups=pool.groups[self.question.by][items],
-            predictions=pool.prediction_names(items),
-            scores=None if pool.confidence is None else pool.confidence[items],
-            show={name: values[items] for name, values in pool.show.items()},
+            ids=pool.ids[halves],
+            cells=np.repeat(self._items.cells_of(items), 2),
+            weights=np.repeat(weights, 2),
+            groups=pool.groups[self.question.by][halves],
+            predictions=pool.prediction_names(halves),
+            scores=None if pool.confidence is None else pool.confidence[halves],
+            show={name: values[halves] for name, values in pool.show.items()},
             choices=pool.label_space.choices,
             label_space=pool.label_space,
         )

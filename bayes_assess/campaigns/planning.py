@@ -13,11 +13,12 @@ from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.campaigns.arm_futures import ArmFutures, follows_at_once
+from bayes_assess.campaigns.book import Book
 from bayes_assess.campaigns.curve_futures import CurveFutures
 from bayes_assess.campaigns.futures import SessionFutures, imagined_labels, without_pending
 from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
 from bayes_assess.campaigns.open_steps import OpenSteps
-from bayes_assess.designs import ArmDesign, Design, State, VarianceReduction
+from bayes_assess.designs import ArmDesign, Design, State
 from bayes_assess.errors import BudgetError
 from bayes_assess.models.belief import runs_on_numpy
 from bayes_assess.pool.cells import Cells
@@ -41,12 +42,8 @@ class Planned(Protocol):
     _setting: Setting
     _state: State
     _steps: OpenSteps | None
+    _items: Book
     _seed: int
-
-    @property
-    def labels_used(self) -> int:
-        """Labels told so far."""
-        ...
 
 
 class Planning:
@@ -118,6 +115,7 @@ class Planning:
         full = np.asarray(present.state.counts) + unlabelled
         with engine.eager(self.engine == "eager"):
             random = random_labels_to(goal, self.cells, full, _width_then(goal, labels, widths, needed))
+        each = self.question.labels_each
         return Plan(
             question=self.question.name,
             design=self.design.name,
@@ -125,12 +123,12 @@ class Planning:
             goal=goal.value,
             level=level,
             widest=goal.widest,
-            labels_used=present.n_told,
-            n_items=present.n_items,
-            budgets=labels,
+            labels_used=each * present.n_told,
+            n_items=each * present.n_items,
+            budgets=each * labels,
             paths=values,
-            needed=needed - present.n_told,
-            random=random,
+            needed=each * (needed - present.n_told),
+            random=None if random is None else each * random,
         )
 
 
@@ -141,7 +139,7 @@ class Present(NamedTuple):
     ----------
     state : State
     n_told, n_items : int
-        Labels, and with them the items that may still be asked for.
+        Labelled items, and with them those that may still be asked for.
     """
 
     state: Any
@@ -153,7 +151,8 @@ class Present(NamedTuple):
         """Look at a session."""
         later = None if session._steps is None else session._steps.take()[1]
         state = without_pending(session.design, session._state, later)
-        return cls(state, session.labels_used, session.labels_used + int(np.asarray(state.remaining).sum()))
+        n_told = session._items.n_labelled
+        return cls(state, n_told, n_told + int(np.asarray(state.remaining).sum()))
 
 
 def followed(
@@ -221,7 +220,7 @@ def _futures_of(
     answers = {"matched": question.plan_matched and by_cell, "smooth": question.plan_drawn or not by_cell}
     if one_by_one:
         return SessionFutures(*start, one_by_one=True, **answers)
-    if isinstance(design, VarianceReduction):
+    if design.believes_all:
         return CurveFutures(*start)
     at_once = isinstance(design, ArmDesign) and follows_at_once(design, session._setting.prior)
     return (ArmFutures if at_once else SessionFutures)(*start, **answers)

@@ -9,10 +9,11 @@ import numpy as np
 
 from bayes_assess._tools.arrays import show, values_of
 from bayes_assess._tools.shapes import ArrayLike, Int
+from bayes_assess.campaigns.book import Codes, Units
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.ranks import RankBook
 from bayes_assess.campaigns.runs import runs_of
-from bayes_assess.campaigns.session import Codes, Session, Units
+from bayes_assess.campaigns.session import Session
 from bayes_assess.designs.ranked import RankedDesign, check_budget
 from bayes_assess.errors import BayesAssessError, PoolError, UnknownIdError
 from bayes_assess.pool.pool import Pool
@@ -35,6 +36,8 @@ class RankedCampaign(Session[RankBook]):
     BudgetError
         If the design cannot keep the question's promise within its budget.
     """
+
+    question: PrecisionCurve
 
     def __init__(self, pool: RankedList, question: PrecisionCurve, design: RankedDesign, seed: int):
         super().__init__()
@@ -75,8 +78,9 @@ class RankedCampaign(Session[RankBook]):
         return self._items.skipped
 
     @property
-    def _labelled(self) -> Units:
-        return self._items.labels.ranks
+    def _labelled(self) -> tuple[Units, Codes]:
+        ranks = self._items.labels.ranks
+        return ranks, self._codes_of(ranks)
 
     def _find(self, ids: ArrayLike) -> Units:
         ids = np.atleast_1d(values_of(ids))
@@ -97,7 +101,7 @@ class RankedCampaign(Session[RankBook]):
     def _codes_of(self, units: Units) -> Codes:
         return np.array([self._codes.get(rank, -1) for rank in units.tolist()], np.int64)
 
-    def _take_labels(self, units: Units, codes: Codes, right: Mapping[int, int]) -> None:
+    def _take_labels(self, units: Units, codes: Codes, right: Mapping[int, int], annotators: Any = None) -> None:
         self._codes.update(zip(units.tolist(), codes.tolist(), strict=True))
         self._items.tell(units, codes == self.pool.positive)
 
@@ -139,9 +143,9 @@ class RankedCampaign(Session[RankBook]):
 
     def _follow_tells(self, events: Sequence[Event]) -> bool:
         """Learn labels told one by one together; tell whether they could be, and change nothing if not."""
-        entry = {name: [value for event in events for value in event.payload[name]] for name in ("ids", "labels")}
+        ids = [name for event in events for name in event.payload["ids"]]
         try:
-            ranks, codes = self._find(entry["ids"]), self._codes_in(entry)
+            ranks, codes = self._find(ids), self._codes_in([event.payload for event in events])
         except (BayesAssessError, LookupError, TypeError, ValueError):  # found again, and named, one by one
             return False
         if len(np.unique(ranks)) < len(ranks) or (self._codes_of(ranks) >= 0).any():
@@ -172,5 +176,5 @@ class RankedCampaign(Session[RankBook]):
         """Put labels right; tell whether there were any."""
         if (self._codes_of(units) < 0).any():
             return False
-        self._put_right(units, self._codes_in(entry))
+        self._put_right(units, self._codes_in([entry]))
         return True

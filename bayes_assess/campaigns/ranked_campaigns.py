@@ -1,69 +1,61 @@
-"""Replicated campaigns on ranked lists whose labels are all known."""
+"""Simulated campaigns on ranked lists.
+
+A plan's items are asked for as one batch: none of their labels has a say before all are told.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Bool, Int
 from bayes_assess.campaigns.ranks import RankBook
-from bayes_assess.designs.ranked import RankedDesign
+from bayes_assess.campaigns.simulated import SimulatedCampaigns
 from bayes_assess.pool.ranked import RankedList
-from bayes_assess.questions import PrecisionCurve
 from bayes_assess.questions.precision_curve import RankedRecord
 from bayes_assess.results.precision_curve import PrecisionCurveResult
 
 
-def run_ranked(
-    ranked: RankedList,
-    positive: Bool[np.ndarray, " N"],
-    question: PrecisionCurve,
-    design: RankedDesign,
-    ranks: Int[np.ndarray, " T"],
-    looks: Int[np.ndarray, " B"],
-    repeats: int,
-    seed: int,
-    level: float,
-    advance: Callable[[int], None],
-) -> RankedRecord:
-    """Run campaigns of one design.
+class RankedCampaigns(SimulatedCampaigns):
+    """Campaigns of a design of ranked lists, on the list by which scores rank the pool."""
 
-    A plan's items are asked for as one batch: none of their labels has a say before all are told.
+    @cached_property
+    def ranked(self) -> RankedList:
+        """The list."""
+        return RankedList.from_pool(self.pool, self.question.positive, self.seed)
 
-    Parameters
-    ----------
-    ranked : RankedList
-    positive : (N,) booleans
-        Whether the item of every rank is positive.
-    question : PrecisionCurve
-    design : RankedDesign
-    ranks : (T,) integers
-        At which to estimate.
-    looks : (B,)
-        Labels at which to look.
-    repeats, seed : int
-    level : float
-        Of the bands.
-    advance : function
-        Told how many campaigns are done.
+    @cached_property
+    def positive(self) -> Bool[np.ndarray, " N"]:
+        """Whether the item of every rank is positive."""
+        ids = self.ranked.ids_at(np.arange(1, self.ranked.n_items + 1))
+        return self.codes[self.pool.positions(ids)] == self.ranked.positive
 
-    Returns
-    -------
-    RankedRecord
-    """
-    found = np.empty((repeats, len(looks), len(ranks), 3))
-    labels = np.empty((repeats, len(looks)), np.int64)
-    for repeat, own in enumerate(generator(seed, "ranked campaigns").integers(2**62, size=repeats).tolist()):
-        book = RankBook(design, question.promise, ranked.n_items, own)
-        for at, look in enumerate(looks.tolist()):
-            _label(book, positive, look)
-            answer = PrecisionCurveResult.of(question, design, ranked, book.labels, book.plan, level)
-            found[repeat, at] = np.stack(answer.at(ranks), axis=-1)
-            labels[repeat, at] = answer.labels_used
+    @cached_property
+    def ranks(self) -> Int[np.ndarray, " T"]:
+        """Ranks at which to estimate."""
+        return self.question.ranks(self.plan.setting.cells)
+
+    def lots(self, repeats: int) -> Sequence[int]:
+        """Return a seed for every campaign."""
+        return generator(self.seed, "ranked campaigns").integers(2**62, size=repeats).tolist()
+
+    def played(self, lot: int, advance: Callable[[int], None]) -> Any:
+        """Run one campaign; return a RankedRecord."""
+        question, design = self.question, self.plan.design
+        book = RankBook(design, question.promise, self.ranked.n_items, lot)
+        found, labels = [], []
+        for look in self.looks.tolist():
+            _label(book, self.positive, look)
+            answer = PrecisionCurveResult.of(question, design, self.ranked, book.labels, book.plan, self.level)
+            found.append(answer.at(self.ranks))
+            labels.append(answer.labels_used)
         advance(1)
-    return RankedRecord(found[..., 0], found[..., 1], found[..., 2], labels)
+        estimate, lower, upper = (np.stack(column)[None] for column in zip(*found, strict=True))
+        return RankedRecord(estimate, lower, upper, np.array(labels)[None])
 
 
 def _label(book: RankBook, positive: Bool[np.ndarray, " N"], n: int) -> None:

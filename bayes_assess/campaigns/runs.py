@@ -6,7 +6,7 @@ or where the state of the design is to be refreshed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -15,6 +15,9 @@ import numpy as np
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.designs import Design, State
+
+_UnitsNamed = Callable[[Any], Int[np.ndarray, " n"]]
+_CodesIn = Callable[[Sequence[Mapping[str, Any]]], Int[np.ndarray, " n"]]
 
 PIECE = 64  # labels learned at once: as many as live sessions have compiled steps for
 
@@ -75,12 +78,11 @@ def between_refreshes(events: Sequence[Event], design: Design, state: State) -> 
         yield events[start:end]
 
 
-def read_run(events: Sequence[Event], pool: Any) -> Run:
-    """Look up items and labels of a run, all together."""
-    asked, asked_in = _items_in(events, "ask", pool)
-    told, told_in = _items_in(events, "tell", pool)
-    labels = list(chain.from_iterable(event.payload["labels"] for event in events if event.kind == "tell"))
-    codes = pool.label_codes(labels) if labels else np.zeros(0, np.int64)
+def read_run(events: Sequence[Event], units_named: _UnitsNamed, codes_in: _CodesIn) -> Run:
+    """Look up items and labels of a run, all together, by what the journal calls them."""
+    asked, asked_in = _items_in(events, "ask", units_named)
+    told, told_in = _items_in(events, "tell", units_named)
+    codes = codes_in([event.payload for event in events if event.kind == "tell"])
     return Run(asked, asked_in, told, told_in, codes)
 
 
@@ -95,8 +97,10 @@ def pieces(n: int) -> list[slice]:
     return [slice(start, min(start + PIECE, n)) for start in range(0, n, PIECE)]
 
 
-def _items_in(events: Sequence[Event], kind: str, pool: Any) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+def _items_in(
+    events: Sequence[Event], kind: str, units_named: _UnitsNamed
+) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
     found = [(place, event.payload["ids"]) for place, event in enumerate(events) if event.kind == kind]
     ids = list(chain.from_iterable(some for _, some in found))
     where = np.repeat([place for place, _ in found], [len(some) for _, some in found]).astype(np.int64)
-    return (pool.positions(ids) if ids else np.zeros(0, np.intp)), where
+    return (units_named(ids) if ids else np.zeros(0, np.intp)), where

@@ -7,47 +7,18 @@ ids, in what is kept of them, and in what labels change; that events follow from
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from bayes_assess._tools.shapes import ArrayLike, Bool, Int
+from bayes_assess._tools.shapes import ArrayLike, Bool
+from bayes_assess.campaigns.book import Book, Codes, Units
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.turns import TakesTurns, in_turn, readable
 from bayes_assess.errors import JournalError
 from bayes_assess.pool.labels import check_unlabelled, read_labels
-
-Units = Int[np.ndarray, " n"]
-Codes = Int[np.ndarray, " n"]
-
-
-class Book(Protocol):
-    """What has become of every unit."""
-
-    @property
-    def n_labelled(self) -> int:
-        """Labels told so far."""
-        ...
-
-    @property
-    def n_pending(self) -> int:
-        """Units handed out and not labelled yet."""
-        ...
-
-    @property
-    def n_skipped(self) -> int:
-        """Units set aside."""
-        ...
-
-    def unseen(self, units: Units, /) -> Bool[np.ndarray, " n"]:
-        """Whether units are neither labelled nor handed out nor set aside."""
-        ...
-
-    def is_skipped(self, units: Units, /) -> Bool[np.ndarray, " n"]:
-        """Whether units were set aside."""
-        ...
-
 
 BookT = TypeVar("BookT", bound=Book)
 
@@ -60,25 +31,26 @@ class Session(TakesTurns, ABC, Generic[BookT]):
     pool : Pool or RankedList
     """
 
-    repeats_items: ClassVar[bool] = False  # whether an item may occur several times in an event
+    repeats_items: ClassVar[bool] = False  # whether an item may be asked for, and labelled, several times
     unknown_kinds: ClassVar[tuple[str, ...]] = ()  # kinds of events that sessions of a class do not have
     pool: Any
+    question: Any
     _items: BookT
 
     @property
     def labels_used(self) -> int:
         """Labels told so far."""
-        return self._items.n_labelled
+        return self._items.n_labelled * self.question.labels_each
 
     @property
     def n_pending(self) -> int:
         """Items handed out and not labelled yet."""
-        return self._items.n_pending
+        return self._items.n_pending * self.question.labels_each
 
     @property
     def n_skipped(self) -> int:
         """Items set aside."""
-        return self._items.n_skipped
+        return self._items.n_skipped * self.question.labels_each
 
     @property
     def pending(self) -> np.ndarray:
@@ -93,8 +65,8 @@ class Session(TakesTurns, ABC, Generic[BookT]):
     @property
     def labelled(self) -> tuple[np.ndarray, np.ndarray]:
         """Ids and labels of the items that are labelled, in the order of the pool."""
-        units = self._labelled
-        return self._ids_of(units), self.pool.label_space.names(self._codes_of(units))
+        units, codes = self._labelled
+        return self._ids_of(units), self.pool.label_space.names(codes)
 
     @in_turn
     def tell(self, ids: ArrayLike, labels: ArrayLike, *, annotator: Any = None) -> None:
@@ -112,14 +84,15 @@ class Session(TakesTurns, ABC, Generic[BookT]):
             item that was set aside counts as labelled without having been asked for.
         annotator : str, or array (n,) of them, optional
             Who told the labels. Items that somebody else has labelled may then be labelled again, by other labels, too:
-            the first label told is the one that counts until it is resolved, see `disagreements`. Ranked lists keep
-            one label of every item, whoever told it.
+            the first label told is the one that counts until it is resolved, see `disagreements`. Ranked lists and
+            comparisons of pairs keep one label of every item, whoever told it.
 
         Raises
         ------
         LabelError
             If lengths differ, a label is not one of the classes, or contradicts another label of the same item by the
-            same annotator, or by any where none is named; if annotators of items of a ranked list are named.
+            same annotator, or by any where none is named; if annotators of items of ranked lists or pairs are named, or
+            one half of a pair has no label.
         UnknownIdError
             If an id is not in the pool, or that of an item of a ranked list that was not asked for: items that somebody
             picked are not random ones.
@@ -136,7 +109,7 @@ class Session(TakesTurns, ABC, Generic[BookT]):
             self._tell_named(ids, labels, annotator)
             return
         units, codes = self._read(ids, labels)
-        new = self._codes_of(units) < 0
+        new = self._untold(units)
         if new.any():
             self._write("tell", self._labelling(units[new], codes[new]))
             self._take_labels(units[new], codes[new], {})
@@ -183,11 +156,7 @@ class Session(TakesTurns, ABC, Generic[BookT]):
         """
         if annotator is not None:
             return self._revise(ids, labels, annotator)
-        units, codes = self._read(ids, labels, correcting=True)
-        wrong = self._codes_of(units) != codes
-        if wrong.any():
-            self._decide("correct", units[wrong], codes[wrong])
-        return int(wrong.sum())
+        return self._correct(ids, labels)
 
     @in_turn
     def skip(self, ids: ArrayLike) -> int:
@@ -253,14 +222,23 @@ class Session(TakesTurns, ABC, Generic[BookT]):
         >>> a.n_pending
         0
         """
-        units = self._unlabelled(ids, "released")
+        units = np.unique(self._find(ids)) if self.repeats_items else self._unlabelled(ids, "released")
         return self._move("release", units[~self._items.unseen(units)], self._put_back)
 
     def _move(self, kind: str, units: Units, move: Callable[[Units], None]) -> int:
         if len(units):
-            self._write(kind, {"ids": self._ids_of(units)})
+            self._write(kind, {"ids": self._names_of(units)})
             move(units)
-        return len(units)
+        return len(units) * self.question.labels_each
+
+    def _correct(self, ids: ArrayLike, labels: ArrayLike) -> int:
+        """Put labels right, whoever told them; say how many changed."""
+        units, codes = self._read(ids, labels, correcting=True)
+        before = self._codes_of(units)
+        wrong = before != codes
+        if wrong.any():
+            self._decide("correct", units[wrong], codes[wrong])
+        return self._n_differing(before, codes)
 
     def _read(self, ids: Any, labels: Any, *, correcting: bool = False) -> tuple[Units, Codes]:
         """Return the units with labels, each once, and codes of these, see `read_labels`."""
@@ -269,13 +247,40 @@ class Session(TakesTurns, ABC, Generic[BookT]):
     def _unlabelled(self, ids: ArrayLike, done: str) -> Units:
         """Return the units with these ids, each once; `done` says what is done to them, which labels rule out."""
         units = np.unique(self._find(ids))
-        check_unlabelled(self._codes_of(units), self._ids_of(units), done)
+        check_unlabelled(self._codes_of(units), self._names_of(units), done)
         return units
+
+    def _untold(self, units: Units) -> Bool[np.ndarray, " n"]:
+        """Whether there is a label to be told of units."""
+        return self._codes_of(units) < 0
+
+    def _n_differing(self, codes: Codes, others: Codes) -> int:
+        """Count the labels that differ."""
+        return int((codes != others).sum())
+
+    # How the journal calls units and writes labels down.
+
+    def _names_of(self, units: Units) -> np.ndarray:
+        """Return what the journal calls units: their ids."""
+        return self._ids_of(units)
 
     def _labelling(self, units: Units, codes: Codes) -> dict[str, Any]:
         """Return what the journal keeps of labels."""
         names = self.pool.label_space.names(codes) if len(codes) else []
-        return {"ids": self._ids_of(units), "labels": names}
+        return {"ids": self._names_of(units), "labels": names}
+
+    def _units_in(self, event: Event) -> Units:
+        """Return the units that an event is about."""
+        return self._units_named(event.payload["ids"])
+
+    def _units_named(self, names: Any) -> Units:
+        """Return units by what the journal calls them."""
+        return self._find(np.asarray(names))
+
+    def _codes_in(self, entries: Sequence[Mapping[str, Any]]) -> Codes:
+        """Return the codes of the labels that events tell, all together."""
+        labels = list(chain.from_iterable(entry["labels"] for entry in entries))
+        return self.pool.label_space.codes(labels) if labels else np.zeros(0, np.int64)
 
     @property
     @abstractmethod
@@ -289,8 +294,8 @@ class Session(TakesTurns, ABC, Generic[BookT]):
 
     @property
     @abstractmethod
-    def _labelled(self) -> Units:
-        """Units with a label."""
+    def _labelled(self) -> tuple[Units, Codes]:
+        """Units with a label, and the codes of these."""
 
     @abstractmethod
     def _find(self, ids: ArrayLike) -> Units:
@@ -305,8 +310,8 @@ class Session(TakesTurns, ABC, Generic[BookT]):
         """Return the codes of the labels of units, negative where there is none."""
 
     @abstractmethod
-    def _take_labels(self, units: Units, codes: Codes, right: Mapping[int, int]) -> None:
-        """Learn labels of units that have none; `right` are codes that later events put right, by unit."""
+    def _take_labels(self, units: Units, codes: Codes, right: Mapping[int, int], annotators: Any = None) -> None:
+        """Learn labels that are untold; `right` are codes that later events put right, by unit."""
 
     @abstractmethod
     def _set_aside(self, units: Units) -> None:
@@ -348,19 +353,11 @@ class Session(TakesTurns, ABC, Generic[BookT]):
                 "it was changed by hand or by another release. Go back to an older copy, or start a new one."
             )
 
-    def _units_in(self, event: Event) -> Units:
-        """Return the units that an event is about."""
-        return self._find(np.asarray(event.payload["ids"]))
-
-    def _codes_in(self, entry: Mapping[str, Any]) -> Codes:
-        """Return the codes of the labels that an event tells."""
-        return self.pool.label_space.codes(entry["labels"])
-
     def _follow_tell(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Learn labels, the right ones of those that were corrected later; tell whether there were none."""
-        if (self._codes_of(units) >= 0).any():
+        if not self._untold(units).all():
             return False
-        self._take_labels(units, self._codes_in(entry), right)
+        self._take_labels(units, self._codes_in([entry]), right, entry.get("annotators"))
         return True
 
     def _follow_skip(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
@@ -372,7 +369,8 @@ class Session(TakesTurns, ABC, Generic[BookT]):
 
     def _follow_release(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Let units be asked for again; tell whether they were pending or set aside."""
-        if (self._codes_of(units) >= 0).any() or self._items.unseen(units).any():
+        labelled = not self.repeats_items and (self._codes_of(units) >= 0).any()
+        if labelled or self._items.unseen(units).any():
             return False
         self._put_back(units)
         return True

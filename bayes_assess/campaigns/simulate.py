@@ -1,59 +1,38 @@
-"""Replicated campaigns: how many labels does each design need on this pool?
-
-Every campaign is the design's own step (`choose`, then `update`) in a compiled loop, vectorised over repeats.
-Outcomes are drawn without replacement from the true label counts of the cells, which has the same distribution as
-handing out items in random order.
-"""
+"""Replicated campaigns: how many labels does each design need on this pool?"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.compiled_cache import keep_compiled
-from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.progress import progress as in_steps
 from bayes_assess._tools.seeds import checked_seed
-from bayes_assess._tools.shapes import Array, ArrayLike, Int
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.campaigns.asked import check_question
-from bayes_assess.campaigns.multilabel_campaigns import LabelledPool, run_multilabel
-from bayes_assess.campaigns.numeric_campaigns import estimated_numbers
+from bayes_assess.campaigns.compiled_campaigns import CompiledCampaigns
+from bayes_assess.campaigns.multilabel_campaigns import MultilabelCampaigns
+from bayes_assess.campaigns.numeric_campaigns import NumericCampaigns
 from bayes_assess.campaigns.oracles import check_oracle, default_of_draws, expected_counts, label_probabilities
-from bayes_assess.campaigns.ranked_campaigns import run_ranked
+from bayes_assess.campaigns.ranked_campaigns import RankedCampaigns
+from bayes_assess.campaigns.simulated import Plan
 from bayes_assess.campaigns.study import Campaigns as Campaigns
 from bayes_assess.campaigns.study import Study as Study
-from bayes_assess.designs import Design, State, check_campaign, find_design
+from bayes_assess.designs import Design, check_campaign, find_design
 from bayes_assess.designs.ranked import find_curve_design
-from bayes_assess.designs.step import (
-    ENDLESS,
-    RandomRounds,
-    looked_at,
-    one_label,
-    one_random_round,
-    start_campaign,
-)
+from bayes_assess.designs.step import ENDLESS
 from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.ranked import RankedList
-from bayes_assess.questions import Question, Setting
-from bayes_assess.questions._scoring import proposal_divergence
-from bayes_assess.questions.metric import cells_table
-from bayes_assess.questions.precision_curve import RankedRecord
+from bayes_assess.questions import Question
 
+_OF_LABELS = {"classes": CompiledCampaigns, "sets": MultilabelCampaigns, "numbers": NumericCampaigns}
 _DEFAULT_BUDGETS = 50
-# Campaigns that one compiled call runs side by side: enough to hide its overhead, few enough to stay in cache.
-_LANE_CELLS = 8192
-_ONE_BY_ONE = 10  # campaigns of a call that runs them one after another: little is kept before it is digested
-_THREADS = os.cpu_count() or 2
 _MOST_COUNTS = 2_000_000_000  # 8 GB
 
 
@@ -150,63 +129,21 @@ def simulate(
     batch = -(-int(batch) // each)
     _check_memory(int(repeats) * len(looks) * sum(plan.n_recorded for plan in plans.values()))
     campaigns: dict[str, Campaigns] = {}
-    asked: Any = question
     keep_compiled()
     with in_steps("campaigns", len(plans) * int(repeats), wanted=progress) as advance:
         for name, plan in plans.items():
             twin = next((other for other in campaigns if plan.chooses_as(plans[other])), None)
-            if plan.design.of_ranks:
-                found = _run_ranked(plan, pool, question, codes, looks, int(repeats), seed, level, advance)
-                campaigns[name] = Campaigns(found, plan.setting.prior, plan.setting.cells, plan.full)
-            elif question.multilabel:
-                known = LabelledPool.of(pool, codes, asked)
-                found = run_multilabel(known, plan.design, plan.setting, looks, int(repeats), int(batch), seed, advance)
-                campaigns[name] = Campaigns(found, plan.setting.prior, plan.setting.cells, plan.full)
-            elif twin is None:
-                found = _run(plan, looks, int(repeats), int(batch), seed, level, advance)
-                if question.numeric:
-                    known: Any = pool
-                    labels_of = known.label_space.names(codes)
-                    found = estimated_numbers(known, labels_of, asked, plan.design, plan.setting, found, seed)
-                campaigns[name] = found
+            if twin is None:
+                kind = RankedCampaigns if plan.design.of_ranks else _OF_LABELS[pool.label_space.kind]
+                simulated = kind(plan, pool, codes, question, looks, batch, seed, level)
+                campaigns[name] = simulated.run(int(repeats), advance)
             else:
                 campaigns[name] = replace(campaigns[twin], prior=plan.setting.prior)
                 advance(int(repeats))
     return Study(question, one.setting.cells, one.full, looks * each, campaigns, level)
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """A design in its setting."""
-
-    design: Any
-    setting: Setting
-    full: Int[np.ndarray, "K O"]
-
-    @property
-    def counts(self) -> Int[np.ndarray, "K O"]:
-        """Items that campaigns draw from, by outcome."""
-        if self.setting.reward.asked_only:  # which knows of labels only that there are any
-            return np.stack([self.setting.cells.sizes, 0 * self.setting.cells.sizes], axis=-1)
-        return self.full
-
-    @property
-    def n_recorded(self) -> int:
-        """Numbers kept of a campaign at a look."""
-        if self.design.weighs:
-            return 7 * len(cells_table(self.setting.cells).outputs)
-        return self.full.size
-
-    def chooses_as(self, other: _Plan) -> bool:
-        """Whether campaigns of both label the same items: their beliefs differ, but have no say."""
-        return (
-            self.design == other.design
-            and not getattr(self.design, "learns", True)
-            and self.setting.cells is other.setting.cells
-        )
-
-
-def _plans(designs, question, pool, codes, prior, prior_strength, seed, oracle) -> dict[str, _Plan]:
+def _plans(designs, question, pool, codes, prior, prior_strength, seed, oracle) -> dict[str, Plan]:
     """Resolve every design's name, object and setting; designs with the same strata share their cells."""
     designs = question.default_designs_on(pool) if designs is None else designs
     if isinstance(designs, str | Design):
@@ -230,7 +167,7 @@ def _plans(designs, question, pool, codes, prior, prior_strength, seed, oracle) 
         if full is None:
             full = question.full_counts(pool, setting.cells, codes, setting.n_outcomes)
             cut[strata] = setting.cells, full
-        plans[name] = _Plan(design, setting, full)
+        plans[name] = Plan(design, setting, full)
     if not plans:
         raise DesignError("simulate needs at least one design.")
     return plans
@@ -243,89 +180,6 @@ def _check_memory(n_counts: int) -> None:
             f"The study would keep {n_counts:,} counts of outcomes, {4 * n_counts / 1e9:.0f} GB; look at fewer "
             "budgets, run fewer repeats, or one design at a time."
         )
-
-
-def _run_ranked(plan, pool, question, codes, looks, repeats, seed, level, advance) -> RankedRecord:
-    """Run all campaigns of a design of ranked lists."""
-    ranked = RankedList.from_pool(pool, question.positive, seed)
-    positive = codes[pool.positions(ranked.ids_at(np.arange(1, ranked.n_items + 1)))] == ranked.positive
-    ranks = question.ranks(plan.setting.cells)
-    return run_ranked(ranked, positive, question, plan.design, ranks, looks, repeats, seed, level, advance)
-
-
-def _run(
-    plan: _Plan,
-    looks: np.ndarray,
-    repeats: int,
-    batch: int,
-    seed: int,
-    level: float,
-    advance: Callable[[int], None],
-) -> Campaigns:
-    """Run all campaigns of one design, a few side by side in every thread."""
-    design, setting, counts = plan.design, plan.setting, plan.counts
-    most = _ONE_BY_ONE if design.one_by_one else int(np.clip(2 * _LANE_CELLS // counts.size, 4, 256))
-    n_chunks = _THREADS * -(-repeats // (_THREADS * most))  # as many for every thread
-    lanes = -(-repeats // n_chunks)
-    keys = jax.random.split(jax.random.key(seed), n_chunks * lanes).reshape(n_chunks, lanes)
-    with jax.enable_x64(True):
-        state = design.init(*setting)
-        true_counts, looks_ = jnp.asarray(counts), jnp.asarray(looks)
-
-    def chunk(keys):
-        with jax.enable_x64(True):
-            record, far = jax.device_get(
-                _campaigns(design, min(batch, int(looks[-1])), keys, state, true_counts, looks_)
-            )
-        record = design.digest(record, setting, seed, level)
-        advance(lanes)
-        return record, far
-
-    with ThreadPoolExecutor(_THREADS) as threads:
-        chunks = list(threads.map(chunk, keys))
-    record, far = jax.tree.map(lambda *parts: np.concatenate(parts)[:repeats], *chunks)
-    return Campaigns(record, setting.prior, setting.cells, counts, far)
-
-
-@partial(jit, static_argnums=(0, 1))
-def _campaigns(
-    design: Design, batch: int, keys: Array, state: State, counts: Int[Array, "K O"], looks: Int[Array, " B"]
-) -> Any:
-    """Run one campaign per key; what `_kept` returns has leading axes (campaigns, looks)."""
-
-    def of_random_rounds(key):
-        keys, length = jax.random.split(key), design.longest(batch)
-
-        def round_(look, carry):
-            n = jnp.minimum(jnp.minimum(batch, look - carry.planned), carry.state.remaining.sum())
-            return one_random_round(design, length, keys, carry, n)
-
-        def until(carry, look):
-            def open_(one):
-                return (one.planned < look) & (one.state.remaining.sum() > 0)
-
-            carry = lax.while_loop(open_, partial(round_, look), carry)._replace(planned=look)
-            return carry, _kept(design, carry.state, carry.left)
-
-        nothing = jnp.zeros((), jnp.int64)
-        return lax.scan(until, RandomRounds(nothing, nothing, state, counts), looks)[1]
-
-    def campaign(key):
-        start = start_campaign(batch, jax.random.split(key), state, counts)
-
-        def until(carry, look):
-            carry = lax.fori_loop(carry.t, look, lambda _, carry: one_label(design, carry), carry)
-            return carry, _kept(design, looked_at(design, carry), carry.left)
-
-        return lax.scan(until, start, looks)[1]
-
-    run = of_random_rounds if design.random_size else campaign
-    return lax.map(run, keys) if design.one_by_one else jax.vmap(run)(keys)
-
-
-def _kept(design: Design, state: State, left: Int[Array, "K O"]) -> tuple[Any, Array | None]:
-    """Return what is kept of a campaign at a look, and how far its proposal is from the best one if it has any."""
-    return design.record(state), proposal_divergence(state, left) if design.weighs else None
 
 
 def _looks(budgets: Sequence[int] | None, n_items: int, each: int) -> Int[np.ndarray, " B"]:

@@ -30,7 +30,7 @@ from bayes_assess.errors import JournalError
 
 EVERY = 250  # events or labels, about, between two snapshots
 _MOST_BYTES = 32_000_000  # of all snapshots of a journal but the last
-_FORMAT = 2
+_FORMAT = 3
 _UNLABELLED = (-3, -2, -1)  # in the place of codes
 _PLAIN = (np.ndarray, np.generic, bool, int, float)  # leaves that are not JAX's
 _SCHEMA = """CREATE TABLE IF NOT EXISTS snapshots (sequence INTEGER PRIMARY KEY, format INTEGER NOT NULL,
@@ -142,9 +142,12 @@ class Snapshots:
         self._start: np.ndarray | None = None  # digest
 
     def take(self, campaign: Any, sequence: int, journal: Journal | None) -> None:
-        """Keep a campaign as it is after that event, if the last snapshot was long before."""
-        labels = campaign.labels_used
-        if sequence - self._at < EVERY and abs(labels - self._labels) < EVERY:
+        """Keep a campaign as it is after that event, if the last snapshot was long before.
+
+        None is taken where items may have several labels: draws are few, as every one costs a label.
+        """
+        labels = campaign._items.n_labelled
+        if campaign.repeats_items or (sequence - self._at < EVERY and abs(labels - self._labels) < EVERY):
             return
         self._at, self._labels = sequence, labels
         arrays = state_arrays(campaign._state, campaign._start)
@@ -187,7 +190,7 @@ class Snapshots:
             for name, book in _books(fresh):
                 own = f"{name} "
                 book.restore({key.removeprefix(own): one for key, one in arrays.items() if key.startswith(own)})
-            self._at, self._labels = at, fresh.labels_used
+            self._at, self._labels = at, fresh._items.n_labelled
             return at
         self._at = self._labels = 0
         return 0

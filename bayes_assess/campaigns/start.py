@@ -111,7 +111,7 @@ def assess(
     """
     if isinstance(question, PrecisionCurve):
         design = find_curve_design(question.default_design if design is None else design)
-        if isinstance(design, RankedDesign):
+        if design.of_ranks:
             check_oracle(oracle, question)
             return _start_ranked(pool, question, design, prior, prior_strength, seed, journal, source)
     assessment = _start(pool, question, design, prior, prior_strength, seed, oracle, engine)

@@ -111,7 +111,8 @@ def agreement(run: RunFile, json: Json = False, csv: CsvOut = None, force: Force
 
     files.refuse_to_overwrite(csv, force, files.inputs_of(run, pool))
     assessment = files.reopen(run, pool)
-    assessment.journal.close()  # type: ignore[union-attr] - a resumed assessment has a journal
+    assert assessment.journal is not None  # as it was resumed
+    assessment.journal.close()
     found = assessment.agreement()
     error = assessment.labelling_error()
     if json:

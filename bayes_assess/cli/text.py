@@ -89,7 +89,7 @@ def fewer(assessment: Any) -> str:
 def _positive(assessment: Assessment) -> str:
     """Say which class is positive, where that matters."""
     pool, question = assessment.pool, assessment.question
-    if not isinstance(question, Metric) or pool.multilabel or pool.numeric:
+    if not question.of_measure or pool.multilabel or pool.numeric:
         return ""
     binary = any(one.binary or one.is_curve for one in combine(question.measure))
     code = positive_code(pool, question.positive)

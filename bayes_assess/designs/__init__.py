@@ -20,11 +20,11 @@ from bayes_assess.designs._registry import find_engine as find_engine
 from bayes_assess.designs._weighted import WeightedDesign as WeightedDesign
 from bayes_assess.designs._weighted import WeightedState as WeightedState
 from bayes_assess.designs._with_replacement import WithReplacement as WithReplacement
+from bayes_assess.designs.adaptive import Adaptive as Adaptive
 from bayes_assess.designs.bandits import BayesUCB as BayesUCB
 from bayes_assess.designs.bandits import EpsilonGreedy as EpsilonGreedy
 from bayes_assess.designs.bandits import Thompson as Thompson
 from bayes_assess.designs.bandits import TopTwo as TopTwo
-from bayes_assess.designs.importance import Adaptive as Adaptive
 from bayes_assess.designs.importance import Importance as Importance
 from bayes_assess.designs.importance import Passive as Passive
 from bayes_assess.designs.oasis import Oasis as Oasis

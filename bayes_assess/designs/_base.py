@@ -64,6 +64,8 @@ class Design(ABC):
     learns: ClassVar[bool] = True  # whether prior or labels have a say in what a campaign chooses or records
     takes_posterior: ClassVar[bool] = False  # whether items can be chosen by the posterior of another model
     of_ranks: ClassVar[bool] = False  # True of a `RankedDesign`
+    believes_all: ClassVar[bool] = False  # whether calibration curves say what it believes of all labels together
+    draws_alike: ClassVar[bool] = False  # whether every item is drawn with the same probability
     plays_arms: ClassVar[bool] = False  # whether it chooses among groups, of which the question's belief says all
     weighs: ClassVar[bool] = False  # whether labels stand for items by the probabilities with which these were drawn
     answering: ClassVar[str]  # what answers measures, as a sentence on another one begins
@@ -72,6 +74,15 @@ class Design(ABC):
     def random_size(self) -> bool:
         """Whether a batch has the asked-for size only on average, and may be empty."""
         return False
+
+    @property
+    def of_draws_only(self) -> bool:
+        """Whether it is made for labels that are draws from p(y | x), and for no others."""
+        return False
+
+    def in_common(self, axes: Any) -> Any:
+        """Return axes of a state's leaves, with None for those that all campaigns from one state have in common."""
+        return axes
 
     def longest(self, n: int) -> int:
         """Return the most items that a batch of `n` can have: as many, unless sizes are random."""
@@ -87,6 +98,10 @@ class Design(ABC):
 
     def compiled_state(self, state: State) -> State:
         """Return the state as compiled steps take it, whichever engine it was started on."""
+        return state
+
+    def eager_state(self, state: State) -> State:
+        """Return the state as steps on NumPy take it, whichever engine it was started on."""
         return state
 
     def strata_of(self, pool: Pool) -> Cut | None:

@@ -151,6 +151,11 @@ class BeliefState:
     other: OtherLabels | None = None
 
     @property
+    def endless(self) -> bool:
+        """No: labels are none that may be asked for again and again."""
+        return False
+
+    @property
     def unlabelled(self) -> Int[Array, " K"]:
         """Items without a label, pending ones included."""
         return self.measure.size - self.counts.sum(-1)

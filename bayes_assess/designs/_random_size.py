@@ -43,7 +43,7 @@ class RandomSize(WeightedDesign):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        interval = getattr(self, "interval", "cautious")
+        interval = self.interval_kind
         check_interval(self.name, interval, self.intervals)
         if self.size not in ("fixed", "random"):
             raise DesignError(f"The size of batches of {self.name} is 'fixed' or 'random'; found {show(self.size)}.")
@@ -71,7 +71,7 @@ class RandomSize(WeightedDesign):
                 "Where labels are draws, every draw has a label of its own, and batches have the size asked for; leave "
                 "out size='random'."
             )
-        if getattr(self, "interval", None) == "ratio":
+        if self.interval_kind == "ratio":
             ratios_of(reward)  # which refuses other measures
         return super().init(cells, prior, reward, playable)
 
@@ -146,7 +146,7 @@ class RandomSize(WeightedDesign):
         found = super().answer(state)
         if not self.random_size:
             return found
-        by_ratio = xp.asarray(getattr(self, "interval", None) == "ratio")
+        by_ratio = xp.asarray(self.interval_kind == "ratio")
         sample = RatioSample(
             **{name: state.measure.by_attribute(column) for name, column in state.memory.shown.items()},
             attribute=xp.asarray(state.measure.attribute),
@@ -167,7 +167,7 @@ class RandomSize(WeightedDesign):
         try:
             return answer._replace(sample=answer.sample.of(measure))
         except DesignError:
-            if getattr(self, "interval", None) == "ratio":
+            if self.interval_kind == "ratio":
                 raise
             return answer._replace(sample=None)
 

@@ -105,6 +105,7 @@ class RankedDesign(ABC):
 
     name: ClassVar[str]
     of_ranks: ClassVar[bool] = True
+    learns: ClassVar[bool] = True  # its labels have a say in what a campaign chooses
     weighs: ClassVar[bool] = False  # as of `Design`
 
     @property

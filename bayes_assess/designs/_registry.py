@@ -10,8 +10,9 @@ from bayes_assess._tools.suggestions import did_you_mean
 from bayes_assess.designs._arms import ArmDesign
 from bayes_assess.designs._base import Design
 from bayes_assess.designs._weighted import WeightedDesign
+from bayes_assess.designs.adaptive import Adaptive
 from bayes_assess.designs.bandits import BayesUCB, EpsilonGreedy, Thompson, TopTwo
-from bayes_assess.designs.importance import Adaptive, Importance, Passive
+from bayes_assess.designs.importance import Importance, Passive
 from bayes_assess.designs.oasis import Oasis
 from bayes_assess.designs.poisson import Poisson
 from bayes_assess.designs.stratified import Stratified
@@ -124,7 +125,7 @@ def check_campaign(design: Design, oracle: str = "deterministic") -> None:
             f"Design {design.name!r} takes one label of every item for its truth, and with oracle={oracle!r} an item "
             f"may be asked again; these can: {able}."
         )
-    if isinstance(design, Adaptive) and design.oracle == "stochastic" and oracle == "deterministic":
+    if design.of_draws_only and oracle == "deterministic":
         raise DesignError(
             "Adaptive(oracle='stochastic') is for labels that differ from draw to draw of an item, and this session or "
             "study takes one label of every item for its truth. Leave the option out, or pass oracle='stochastic' to "

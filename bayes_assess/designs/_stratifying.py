@@ -8,6 +8,7 @@ from bayes_assess._tools.arrays import show
 from bayes_assess.designs._weighted import WeightedDesign
 from bayes_assess.errors import DesignError
 from bayes_assess.pool.deviation_strata import DeviationStrata
+from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.strata import FeatureStrata, Kind, Strata
 
@@ -41,12 +42,12 @@ class Stratifying(WeightedDesign):
         if (self.n_strata, self.kind) != (type(self).n_strata, type(self).kind):
             raise DesignError(f"Pass {self.name} its strata, or n_strata and kind; found both.")
 
-    def strata_of(self, pool: Pool) -> Strata | FeatureStrata | DeviationStrata | None:
+    def strata_of(self, pool: Pool) -> Cut | None:
         """Return the strata that were passed, else those of the scores if the pool has any.
 
         Pools of numbers are cut by how far labels can be expected to move the measure.
         """
-        if pool.numeric and getattr(self, "interval", None) == "beta":
+        if pool.numeric and self.interval_kind == "beta":
             raise DesignError("Beta intervals are of measures between 0 and 1; leave out interval='beta'.")
         if self.strata is not None:
             return self.strata

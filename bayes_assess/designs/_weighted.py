@@ -182,6 +182,11 @@ class WeightedDesign(Design):
         draws = state.draws._replace(**counted, covered=state.covered)
         return replace(state, settled=sums if last else state.settled, draws=draws)
 
+    @property
+    def interval_kind(self) -> str:
+        """Which intervals answers have: ``"cautious"`` ones, ``"beta"`` or ``"ratio"``."""
+        return "cautious"
+
     def label_tree(self, state: WeightedState) -> Any:
         """Return what a model of labels has learned, None where the design has none; see `Adaptive`."""
         return None
@@ -194,7 +199,7 @@ class WeightedDesign(Design):
         """Estimate the measure, and how well it is known."""
         draws, centres = self.weighed(state)
         found = weighted_estimate(state.measure, draws, state.counts, self.masses(state), state.complete, centres)
-        return found._replace(beta=xp.asarray(getattr(self, "interval", None) == "beta"))
+        return found._replace(beta=xp.asarray(self.interval_kind == "beta"))
 
     def evidence(
         self,
@@ -237,7 +242,7 @@ class WeightedDesign(Design):
 
     def digest(self, record: Any, setting: Any, seed: int, level: float) -> Any:
         """Return what campaigns keep, (campaigns, looks, ...), as a session would return it."""
-        return self.on_host(record, setting.reward) if isinstance(record, Estimate) else record
+        return self.on_host(record, setting.reward) if setting.reward.has_losses else record
 
     def covariance(self, state: WeightedState) -> Float[Array, "k k"]:
         """Estimate the covariance of the estimates, (k, k)."""

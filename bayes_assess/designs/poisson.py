@@ -38,9 +38,9 @@ from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import Draws
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.deviation_strata import DeviationStrata
+from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankStrata
-from bayes_assess.pool.strata import FeatureStrata, Strata
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,11 @@ class Poisson(RandomSize, Stratifying):
                     )
 
     @property
+    def interval_kind(self) -> str:
+        """Which intervals answers have: those that are asked for."""
+        return self.interval
+
+    @property
     def eager_up_to(self) -> int:  # type: ignore[override]
         """Cells, up to which sessions run on NumPy: curves have many draws of every cell."""
         return VarianceReduction.eager_up_to if self.labels == "curve" else super().eager_up_to
@@ -126,7 +131,7 @@ class Poisson(RandomSize, Stratifying):
         """Whether campaigns run one after another: curves take branches."""
         return self.labels == "curve"
 
-    def strata_of(self, pool: Pool) -> Strata | FeatureStrata | DeviationStrata | RankStrata | None:  # type: ignore[override]
+    def strata_of(self, pool: Pool) -> Cut | None:
         """Return the strata of the scores or their ranks, or of the deviations where items may have several labels."""
         if self.labels == "curve":
             if pool.multilabel:

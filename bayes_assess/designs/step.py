@@ -55,7 +55,7 @@ def start_campaign(batch: int, keys: Key[Array, " 2"], state: State, counts: Int
     """Return a campaign without labels on cells of so many items of every outcome, or of expected numbers of them."""
     nothing = xp.zeros(batch, xp.int64)
     steps = Steps(cell=nothing, outcome=nothing - 1, weight=xp.zeros(batch), p_new=xp.ones(batch))
-    n_items = xp.asarray(ENDLESS) if _endless(state) else state.remaining.sum()
+    n_items = xp.asarray(ENDLESS) if state.endless else state.remaining.sum()
     return Campaign(keys, xp.zeros((), xp.int64), state, counts, n_items, steps)
 
 
@@ -73,7 +73,7 @@ def one_label(design: Design, campaign: Campaign) -> Campaign:
 
     state, steps = _if(place == 0, batch == 1, ask, state, steps)
     cell = steps.cell[place]
-    outcome, left = _outcome(_endless(state), engine.random.fold_in(keys[1], t), left, cell)
+    outcome, left = _outcome(state.endless, engine.random.fold_in(keys[1], t), left, cell)
     state = design.update(state, cell, outcome)
     steps = steps._replace(outcome=engine.at(steps.outcome)[place].set(outcome))
     ends = (place == batch - 1) | (t + 1 == n_items)
@@ -107,11 +107,6 @@ def one_random_round(
     state, left, outcomes = engine.fori_loop(0, size, tell, (state, left, nothing))
     state = design.settle(state, Steps(cells, outcomes, draws.weight, draws.p_new))
     return RandomRounds(planned + n, told + size, state, left)
-
-
-def _endless(state: State) -> bool:
-    """Whether labels are draws from p(y | x), so that an item may be asked for again and again."""
-    return getattr(state, "endless", False)
 
 
 def _outcome(endless: bool, key: PRNGKey, left: Array, cell: Int[Array, ""]) -> tuple[Int[Array, ""], Array]:

@@ -16,10 +16,10 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
-from bayes_assess.acquisition.measure_variance import drawn_reduction, expected_reduction
 from bayes_assess.designs._audit import audit_plan, design_intervals, first_audit
 from bayes_assess.designs._base import Design, Draw, many_skipped, reserve
 from bayes_assess.designs._belief_state import BeliefState, Look, OtherLabels, Posterior
+from bayes_assess.designs._gains import at_stake, gains
 from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators import betting
@@ -38,7 +38,6 @@ _LEAST = 1e-300  # probability
 _N_LOOK = 512  # posterior draws at a look of a simulated campaign
 _N_RESULT = 4000  # of a session's result; fewer where tables of attributes and labels are large
 _RESULT_NUMBERS, _FEWEST_RESULT = 10_000_000, 1000
-_MOST_THRESHOLDS = 32  # of a curve that decisions look at
 
 
 @dataclass(frozen=True)
@@ -68,6 +67,7 @@ class VarianceReduction(Design):
     name: ClassVar[str] = "variance_reduction"
     one_by_one: ClassVar[bool] = True
     settles_in_order: ClassVar[bool] = True
+    believes_all: ClassVar[bool] = True
     eager_up_to: ClassVar[int] = 1000
     takes_posterior: ClassVar[bool] = True
     answering: ClassVar[str] = "This session answers"
@@ -158,7 +158,7 @@ class VarianceReduction(Design):
 
         Both may be anything that follows from what is known, as long as every item may be drawn.
         """
-        return audit_plan(self.audit, *_at_stake(state), state.counts.sum() + state.pending.sum())
+        return audit_plan(self.audit, *at_stake(state), state.counts.sum() + state.pending.sum())
 
     def update(self, state: BeliefState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> BeliefState:
         """Learn the label of one pending item of a cell."""
@@ -337,85 +337,3 @@ def _with_groups(rng, coordinates: Coordinates, share, strength, events) -> Floa
     """Draw the effects of groups that are too many to be parameters of the curves."""
     many = np.asarray(coordinates.many)
     return with_group_effects(rng, share, strength, events, many) if len(many) else share
-
-
-def gains(state: BeliefState) -> Float[Array, " K"]:
-    """Compute the expected reduction of the variance by one more label of every cell."""
-    if state.other is not None:
-        return _gains_by(state.other, state)
-    few, counts = state.belief.deciding, state.belief.counts
-    believed = state.probabilities()
-    directions, behind = _directions(state, believed)
-    influence, extra = _influence(state, believed, directions)
-    told = few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending
-    return expected_reduction(*told, influence, extra, behind)
-
-
-def _gains_by(other: OtherLabels, state: BeliefState) -> Float[Array, " K"]:
-    """Compute the same from draws, as if pending items came back at the mean."""
-    directions, _ = _directions(state, xp.tensordot(engine.softmax(other.log_weight), other.pi, 1))
-    log_weight = other.log_weight + other.tilt @ state.pending.astype(xp.float64)
-    left = xp.maximum(state.unlabelled - state.pending, 0)
-    return drawn_reduction(other.pi, log_weight, left, directions)
-
-
-def _directions(
-    state: BeliefState, believed: Float[Array, "K O"]
-) -> tuple[Float[Array, "K O J"], Float[Array, " J"] | None]:
-    """Compute by how much an item of every cell with every outcome raises every output, at the plug-in.
-
-    Where the best output is sought, that is its lead over every other, and by how much these are behind is returned,
-    too.
-    """
-    measure = state.measure
-    risk = measure.risk(state.masses(believed))
-    table: Any = measure.table
-    every = {"every": -(-len(table.thresholds) // _MOST_THRESHOLDS)} if table.is_curve else {}
-    found = xp.asarray(table.directions(risk, **every))
-    behind = None
-    if measure.sought is not None:
-        best, behind = measure.sought.behind(table.value(risk))
-        found = measure.sought.sign * (found[..., best][..., None] - found)
-    return found[measure.attribute] / measure.size.sum(), behind
-
-
-def _at_stake(state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"], Float[Array, "K J"]]:
-    """Return the believed share of events, the items that may be drawn, and the variance of what each label adds."""
-    believed = state.probabilities()
-    events = xp.take_along_axis(state.masses(believed), state.event[:, None], axis=1).sum()
-    directions, _ = _directions(state, believed)
-    mean = (believed[:, :, None] * directions).sum(1)
-    variance = (believed[:, :, None] * (directions - mean[:, None]) ** 2).sum(1)
-    return events, state.remaining, variance
-
-
-def _influence(
-    state: BeliefState, believed: Float[Array, "K O"], directions: Float[Array, "K O J"]
-) -> tuple[Float[Array, "K J"], Float[Array, "K J"]]:
-    """Compute what outcomes say of the outputs, at the plug-in.
-
-    Returns
-    -------
-    influence : (K, J)
-        By how much an item with the event raises every output beyond one without.
-    extra : (K, J)
-        By how much the outcome of an item without the event is expected to reduce the variance: it says of itself, and
-        of all items of its row without the event, which outcomes they have.
-    """
-    measure = state.measure
-    errors = state.errors.mean.astype(xp.float64)
-    wrong = errors[state.row]
-    at_event = xp.take_along_axis(directions, state.event[:, None, None], axis=1)[:, 0]
-    otherwise = (wrong[:, :, None] * directions).sum(1)
-    influence = (at_event - otherwise).astype(xp.float32)
-    if measure.n_outcomes == 2:
-        return influence, xp.zeros_like(influence)
-    apart = directions - otherwise[:, None]
-    unlike = 1 - xp.take_along_axis(believed, state.event[:, None], axis=1)[:, 0]
-    left = (state.unlabelled - state.pending) * unlike
-    by_row = engine.at(xp.zeros((errors.shape[0], *apart.shape[1:])))[state.row].add(left[:, None, None] * apart)
-    # What pending items will tell counts.
-    told = engine.at(xp.zeros(errors.shape[0]))[state.row].add(state.pending * unlike)
-    strength = state.errors.strength + told
-    shown = apart + (by_row / (strength[:, None, None] + 1))[state.row]
-    return influence, (unlike[:, None] * (wrong[:, :, None] * shown**2).sum(1)).astype(xp.float32)

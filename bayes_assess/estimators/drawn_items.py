@@ -137,6 +137,10 @@ class ItemsEstimate(NamedTuple):
     by_ratio: Any = False
     sample: Any = None
 
+    of_posterior = False  # as of `Estimate`, like the next two
+    of_ranks = False
+    design_interval = None
+
     def interval(self, ranges: Any, level: float = 0.95) -> Float[np.ndarray, "*shape k 2"]:
         """Compute the `measure_interval` of the classes that draws have shown, and add all that the others could be."""
         low, high = np.array(ranges, np.float64).T

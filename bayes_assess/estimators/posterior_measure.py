@@ -49,6 +49,9 @@ class PosteriorMeasure(NamedTuple):
     design_interval: Any = None
     draws: Any = None
 
+    of_posterior = True  # as of `Estimate`
+    of_ranks = False
+
     def interval(self, level: float) -> Float[np.ndarray, "*batch k 2"]:
         """Equal-tailed credible intervals, with the shortest ones where these reach further.
 

@@ -5,6 +5,7 @@ Those are the measures that audits alone can answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,10 +63,10 @@ def ratio_losses(table: LossTable | PRCurveTable) -> Ratios:
     >>> found.outputs.tolist(), found.f[0].tolist(), found.g[0].tolist()  # rows = predicted class, columns = label
     ([0], [[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.5], [0.5, 1.0]])
     """
-    if isinstance(table, PRCurveTable):
-        return _of_curve(table)
-    if isinstance(table, RankingTable):
-        return _of_ranking(table)
+    return _OF_TABLES.get(type(table), _of_losses)(table)
+
+
+def _of_losses(table: LossTable) -> Ratios:
     values = np.asarray(table.losses.values)
     found: list[tuple[int, float, tuple[float, float], np.ndarray, np.ndarray]] = []
     at = 0
@@ -175,3 +176,6 @@ def _values(g: Any, risks: Float[np.ndarray, "N D"]) -> Float[np.ndarray, " N"]:
     with engine.eager(), in_64_bits():
         values = np.array([np.ravel(g(risk))[0] for risk in risks], np.float64)
     return np.where(np.isfinite(values), values, 0.0)
+
+
+_OF_TABLES: dict[type, Callable[[Any], Ratios]] = {PRCurveTable: _of_curve, RankingTable: _of_ranking}

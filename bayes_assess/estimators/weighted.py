@@ -139,6 +139,10 @@ class Estimate(NamedTuple):
     by_ratio: Any = False
     sample: Any = None
 
+    of_posterior = False  # whether it is a posterior, which has quantiles of its own
+    of_ranks = False  # whether it is of a ranked list
+    design_interval = None  # besides this one, which leans on random items alone
+
 
 def add_steps(sums: Sums, steps: Steps, n_items: Any, stochastic: bool = False) -> Sums:
     r"""Add steps to sums: their repeated draws enter at their expectation.

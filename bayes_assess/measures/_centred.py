@@ -59,7 +59,7 @@ def centred_table(table: LossTable) -> LossTable:
     if factor is None:
         return table
     (part,) = table.parts
-    losses = np.asarray(table.losses.values, np.float64)[..., part.places[:, 0]]  # type: ignore[union-attr]
+    losses = np.asarray(table.losses.values, np.float64)[..., part.places[:, 0]]
     losses = losses - losses.mean(-1, keepdims=True)
     losses[np.abs(losses) < _ROUNDING] = 0
     n = len(part.starts)

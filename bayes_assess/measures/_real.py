@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -85,6 +86,11 @@ class RealMeasures:
         """Number of losses, D."""
         return sum(sizes(one, 2)[0] for one in self.measures)
 
+    @property
+    def _each(self) -> list[Callable[..., Any]]:
+        """The losses of every measure, all of which have some."""
+        return [one.loss for one in self.measures if one.loss is not None]
+
     def losses(self, labels: Float[np.ndarray, " n"], predictions: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
         """Compute the losses of items, (n, D)."""
         found = np.empty((len(labels), self.n_losses))
@@ -96,7 +102,7 @@ class RealMeasures:
     def _losses(self, labels: Float[np.ndarray, " n"], predictions: Float[np.ndarray, " n"]) -> Any:
         if all(one.derivative is not None for one in self.measures):  # written for either engine, and for many items
             with engine.eager():
-                return np.concatenate([one.loss(labels, predictions) for one in self.measures]).T  # type: ignore[misc]
+                return np.concatenate([one(labels, predictions) for one in self._each]).T
         n = max(_LEAST, 1 << (len(labels) - 1).bit_length())
         padded = (np.pad(values, (0, n - len(labels))) for values in (labels, predictions))
         return _compiled_losses(self, *padded)[: len(labels)]
@@ -216,6 +222,6 @@ def _compiled_losses(
     spec: RealMeasures, labels: Float[Array, " n"], predictions: Float[Array, " n"]
 ) -> Float[Array, "n D"]:
     def one(y: Any, f: Any) -> Any:
-        return jnp.concatenate([jnp.atleast_1d(each.loss(y, f)) for each in spec.measures])  # type: ignore[misc]
+        return jnp.concatenate([jnp.atleast_1d(loss(y, f)) for loss in spec._each])
 
     return jax.vmap(one)(labels, predictions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from bayes_assess._tools.shapes import Float, Int
 class DrawnLabels(ABC):
     """A belief on labels whose distributions can be drawn, those of all R rows at a time."""
 
+    of_all: ClassVar[bool] = False  # whether it is about all labels, not about those of items without an event alone
     counts: Any  # (R, C)
 
     @abstractmethod

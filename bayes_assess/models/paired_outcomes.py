@@ -36,7 +36,6 @@ OUTCOMES = ("both", "first", "second", "neither")
 
 FloatOutcomes = Float[Array, "*batch 4"] | Float[np.ndarray, "*batch 4"]
 IntOutcomes = Int[Array, "*batch 4"] | Int[np.ndarray, "*batch 4"]
-FloatBatch = Float[Array, "*batch"] | Float[np.ndarray, "*batch"]
 
 
 def program(groups: Int[Array, " N"], outcomes: Int[Array, " N"] | None = None, *, alpha: Float[Array, "*G 4"]) -> None:

@@ -30,7 +30,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -189,6 +189,8 @@ class RatingLabels(DrawnLabels):
     >>> bool(mean[0] > 1.8), bool(mean[1] > 2.0)  # so that others are expected to be above theirs
     (True, True)
     """
+
+    of_all: ClassVar[bool] = True
 
     x: Any
     line: Any

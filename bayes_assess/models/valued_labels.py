@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -160,6 +160,8 @@ class ValuedLabels(DrawnLabels):
     >>> bool(2.8 < mean[0] < 3.2), bool(mean[1] > 3.1)  # so that others are expected to be above theirs
     (True, True)
     """
+
+    of_all: ClassVar[bool] = True
 
     x: Any
     group: Any

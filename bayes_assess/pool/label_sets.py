@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class MultiLabelSpace(LabelSpace):
     >>> codes.tolist(), space.names(codes).tolist(), space.indicators(codes[:2]).tolist()
     ([0, 1, 0], ['cat;dog', '-', 'cat;dog'], [[True, True], [False, False]])
     """
+
+    kind: ClassVar[str] = "sets"
 
     _codes: dict[bytes, int] = field(default_factory=dict, init=False, repr=False)  # of indicators, packed
 

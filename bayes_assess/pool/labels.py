@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,8 +45,15 @@ class LabelSpace:
     ([1, 0], ['dog', 'cat'])
     """
 
+    kind: ClassVar[str] = "classes"  # one of them; or "sets" of them, or "numbers"
+
     classes: np.ndarray
     declared: bool
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Bounds of labels that annotators give as numbers; None of others."""
+        return None
 
     @property
     def choices(self) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,11 @@ class NumericLabels(LabelSpace):
 
     lowest: float
     highest: float
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Bounds of labels."""
+        return self.lowest, self.highest
 
     @property
     def choices(self) -> tuple[Any, ...]:
@@ -106,6 +111,8 @@ class NumberLabels(NumericLabels):
     >>> codes.tolist(), space.names(codes).tolist()
     ([0, 1, 0], [7.25, 3.5, 7.25])
     """
+
+    kind: ClassVar[str] = "numbers"
 
     _codes: dict[float, int] = field(default_factory=dict, init=False, repr=False)
 

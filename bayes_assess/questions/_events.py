@@ -111,7 +111,7 @@ class CellEvents:
     @property
     def believes_all(self) -> bool:
         """Whether the belief is about all of a label, in `errors`, and no label is an event."""
-        return isinstance(self.errors, RatingLabels | ValuedLabels)
+        return self.errors.of_all
 
     @property
     def members(self) -> Members:

@@ -13,14 +13,14 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import joined_draws
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.estimators.verdicts import interval_quantiles
 from bayes_assess.measures import combine, mean_of, table_for
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._class_values import checked_values, class_values
 from bayes_assess.questions._events import Subject
+from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions._setting import Simulated
-from bayes_assess.questions.metric import Metric, cells_table
+from bayes_assess.questions.metric import Metric
 
 _N_DRAWS = 512  # that the estimates of a simulated campaign stand for
 
@@ -84,7 +84,7 @@ class MeasuresCompared(Metric):
     def _study_draws(self, campaigns: Simulated) -> Float[np.ndarray, "R B n k"]:
         """Joint draws of the posterior, or those that estimates stand for: independent of each other."""
         record = campaigns.record
-        if isinstance(record, PosteriorMeasure):
+        if record.of_posterior:
             return record.draws
         quantiles = interval_quantiles(record, cells_table(campaigns.cells).ranges)
         flat = quantiles.reshape(-1, *quantiles.shape[-2:])

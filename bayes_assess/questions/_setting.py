@@ -60,7 +60,7 @@ class Setting(NamedTuple):
     @property
     def stochastic(self) -> bool:
         """Whether labels are draws from p(y | x)."""
-        return getattr(self.reward, "stochastic", False)
+        return self.reward.stochastic
 
     @property
     def n_outcomes(self) -> int:

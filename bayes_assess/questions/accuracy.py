@@ -15,6 +15,7 @@ from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.models.belief import Belief, beta_marginals
 from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._covariates import column_names, mean_columns
@@ -74,7 +75,7 @@ class GroupAccuracy(Question):
         """RMSE over groups."""
         return ("rmse",)
 
-    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
+    def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> Cells:
         """Collapse the pool into this question's cells, one per group."""
         return cells(pool, self.by, seed=seed)
 

@@ -16,6 +16,7 @@ from bayes_assess.estimators.joint_draws import leads
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
 from bayes_assess.measures import LOSSES, centred_table, combine
 from bayes_assess.pool._columns import RESERVED
+from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._measures_compared import MeasuresCompared
 from bayes_assess.questions._setting import Simulated
@@ -126,7 +127,7 @@ class Best(MeasuresCompared):
             raise QuestionError(f"The best is by a measure of predictions with one value; found {self.measure_name}.")
         return codes, centred_table(table)
 
-    def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
+    def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> MetricCells:
         """Collapse the pool as for the measures themselves, and say which of them is looked for."""
         found = super().cells(pool, seed, strata)
         return replace(

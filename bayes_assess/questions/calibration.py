@@ -19,7 +19,7 @@ from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.models.separate_curves import SeparateCurves
 from bayes_assess.pool.cells import Cells, cells
-from bayes_assess.pool.groups import Partition, ScoreBins, cross, partition
+from bayes_assess.pool.groups import Cut, Partition, ScoreBins, cross, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
@@ -42,7 +42,7 @@ class _CalibrationQuestion(Question):
     plan_matched: ClassVar[bool] = False  # nor without the curve around which bins lie
     plan_drawn: ClassVar[bool] = True
 
-    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
+    def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> Cells:
         """Collapse the pool into bins of the confidence, within groups if there are any."""
         if pool.confidence is None:
             raise QuestionError(

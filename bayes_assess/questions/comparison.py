@@ -146,7 +146,7 @@ def _measures_compared(
         return MeasurePairs(by, rope, **options)
     if first is None or second is None:
         raise QuestionError("Compare needs two sides for a measure: names of systems, or of groups with by=...")
-    if np.ndim(first) or np.ndim(second) or isinstance(first, Pool) or isinstance(second, Pool):
+    if any(np.ndim(side) or isinstance(side, Pool) for side in (first, second)):
         raise QuestionError("Give the predictions of systems to the pool, systems={...}, and compare them by name.")
     if first == second:
         raise QuestionError(f"{show(first)} is compared with itself; name two different sides.")

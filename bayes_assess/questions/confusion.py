@@ -18,6 +18,7 @@ from bayes_assess.estimators.finite_pool import value_draws, value_interval, val
 from bayes_assess.models.belief import Belief, merge_columns
 from bayes_assess.models.sampled_belief import SampledBelief, as_draws
 from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
@@ -153,7 +154,7 @@ class ConfusionMatrix(Question):
         super().check_pool(pool)
         check_n_classes(pool)
 
-    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
+    def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> Cells:
         """Collapse the pool into one cell per predicted class."""
         if self._cost is not None:
             self._cost.check(pool)
@@ -264,7 +265,7 @@ class MostCostly(ExtremeQuestion):
         super().check_pool(pool)
         check_n_classes(pool)
 
-    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
+    def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> Cells:
         """Collapse the pool into one cell per predicted class."""
         self._cost.check(pool)
         return cells(pool, "prediction", seed=seed)

@@ -19,6 +19,7 @@ from bayes_assess.estimators.random_labels import labels_of_variance
 from bayes_assess.models.belief import Belief, beta_marginals, is_mixture
 from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells, cells
+from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import pool_size
 from bayes_assess.questions._comparison import Comparison, GroupPair, success
@@ -40,7 +41,7 @@ class _GroupComparison(Comparison):
 
     plan_matched: ClassVar[bool] = False  # what groups have in common cancels in differences
 
-    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
+    def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> Cells:
         """Collapse the pool into its groups, compared or not."""
         return cells(pool, self.by, seed=seed)
 

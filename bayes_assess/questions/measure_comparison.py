@@ -10,14 +10,13 @@ import numpy as np
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of
 from bayes_assess.measures import difference_table
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions._measures_compared import MeasuresCompared
 from bayes_assess.questions._setting import Simulated
-from bayes_assess.questions.metric import cells_table
 
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 
@@ -39,6 +38,7 @@ class MeasureComparison(MeasuresCompared):
     goals: ClassVar[Mapping[str, float]] = {"right": 0.95, "error": 0.05}
 
     verdicts = "one"
+    measures_compared = "two"
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class MeasureComparison(MeasuresCompared):
 
     def quantiles(self, record: Any, ranges: Any) -> Float[np.ndarray, "*batch Q"]:
         """Return quantiles of the difference, from posteriors or from estimates, (...)."""
-        quantiles = record.quantiles if isinstance(record, PosteriorMeasure) else interval_quantiles(record, ranges)
+        quantiles = record.quantiles if record.of_posterior else interval_quantiles(record, ranges)
         return quantiles[..., 0, :]
 
     def masses(self, quantiles: Float[np.ndarray, "*batch Q"]) -> Float[np.ndarray, "*batch 3"]:

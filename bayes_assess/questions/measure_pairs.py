@@ -13,6 +13,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.verdicts import region_masses, region_of
 from bayes_assess.measures import LOSSES, combine
+from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._measures_compared import MeasuresCompared
 from bayes_assess.questions._setting import Simulated
@@ -31,6 +32,7 @@ class MeasurePairs(MeasuresCompared):
     titled: ClassVar[str] = "{measure}, all pairs{by}"
     made_by: ClassVar[str] = "Compare"
     quantity: ClassVar[str] = "measure"
+    measures_compared = "pairs"
     lower_is_better: ClassVar[Mapping[str, bool]] = {"right": False, "best": False, "error": True}
     goals: ClassVar[Mapping[str, float]] = {"right": 0.95, "best": 0.95, "error": 0.05}
 
@@ -54,7 +56,7 @@ class MeasurePairs(MeasuresCompared):
             raise QuestionError(f"There are not two groups by {show(self.by)} that could be compared.")
         return codes, table
 
-    def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
+    def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> MetricCells:
         """Collapse the pool as for the measures themselves, and say that they are compared."""
         found = super().cells(pool, seed, strata)
         return replace(found, measure=replace(found.measure, compared=True))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -15,8 +15,6 @@ from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs import WEIGHTED
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.intervals import measure_interval
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure, widened
 from bayes_assess.estimators.random_labels import item_variance, labels_of_variance
 from bayes_assess.estimators.score_order import ScoreOrder, score_order
 from bayes_assess.measures import (
@@ -28,21 +26,21 @@ from bayes_assess.measures import (
     table_for,
 )
 from bayes_assess.pool.cells import Cells, cells
-from bayes_assess.pool.groups import Partition, partition
+from bayes_assess.pool.groups import Cut, Partition, partition
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.rank_strata import RankedScore
+from bayes_assess.pool.rank_strata import RankedScore, cuts_ranks
 from bayes_assess.questions._base import Question
 from bayes_assess.questions._event_cells import EventCells, MetricCells, crossed_losses, event_cells
 from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, of_label_sets, subject_of
+from bayes_assess.questions._measures_answered import MeasuresAnswered, cell_measure, cells_table
 from bayes_assess.questions._score_prior import ScorePrior, event_prior, score_prior
-from bayes_assess.questions._setting import Simulated
 
 _OPTIONS = ("positive", "systems", "by", "average")
 _F_MEASURES = {"precision": 1.0, "recall": 0.0, "f1": 0.5}
 
 
 @dataclass(frozen=True, eq=False)
-class Metric(Question):
+class Metric(MeasuresAnswered, Question):
     """What is the F1 score, the precision, or any other measure of the system? See [NH] Definition 1.
 
     Parameters
@@ -80,7 +78,9 @@ class Metric(Question):
 
     default_design: ClassVar[str] = "variance_reduction"
     default_designs: ClassVar[tuple[str, ...]] = ("passive", "variance_reduction")
+    of_measure: ClassVar[bool] = True
     is_curve: ClassVar[bool] = False
+    measures_compared: ClassVar[Literal["none", "two", "pairs"]] = "none"  # with each other
     _forms: ClassVar[list[type[Metric]]] = []
     oracles: ClassVar[tuple[str, ...]] = ("deterministic", "stochastic")
     quantity: ClassVar[str] = "measure"
@@ -92,7 +92,7 @@ class Metric(Question):
         if isinstance(given, MultiLabelMeasure):
             one, *more = given.outputs
             object.__setattr__(self, "measure", [one, *more] if more else one)
-        if not isinstance(given, MultiLabelMeasure) and not of_label_sets(given):
+        elif not of_label_sets(given):
             combine(given)  # a name that does not exist is refused at once
         if isinstance(self.systems, str):
             object.__setattr__(self, "systems", (self.systems,))
@@ -172,10 +172,10 @@ class Metric(Question):
         name, options = one.made_by
         return 1 / (1 + options[0][1] ** 2) if name == "fbeta" else _F_MEASURES.get(name)
 
-    def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
+    def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> MetricCells:
         """Collapse the pool into what the losses and the strata tell apart."""
         codes, table = self.losses(pool)
-        if strata is not None and strata.of_ranks:
+        if cuts_ranks(strata):
             subject, ranked = self._subject(pool)
             return event_cells(pool, subject, ranked, codes, table, strata, seed)
         joint, attribute, block = crossed_losses(codes, table, _blocks(pool, strata), self.name)
@@ -234,7 +234,7 @@ class Metric(Question):
     def playable(self, cells: Cells) -> np.ndarray:
         """Cells whose labels can matter: some label has a loss."""
         with engine.eager(), in_64_bits():
-            worth: np.ndarray = np.atleast_1d(np.asarray(_cell_measure(cells).nonzero).any(-1))
+            worth: np.ndarray = np.atleast_1d(np.asarray(cell_measure(cells).nonzero).any(-1))
         return worth
 
     def prior(self, pool: Pool, cells: Any, prior: Any, strength: float | None) -> ScorePrior:
@@ -248,7 +248,7 @@ class Metric(Question):
 
     def reward(self, cells: Cells, prior: Any) -> CellMeasure:
         """Return what is estimated."""
-        return _cell_measure(cells)
+        return cell_measure(cells)
 
     def outcomes(self, pool: Pool, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> np.ndarray:
         """Take labels as they are."""
@@ -256,7 +256,7 @@ class Metric(Question):
 
     def groups(self, cells: Cells) -> np.ndarray:
         """Names of what is measured, (k,)."""
-        return np.array(_cell_measure(cells).table.outputs)
+        return np.array(cell_measure(cells).table.outputs)
 
     def group_sizes(self, cells: Cells) -> None:
         """Return None: measures are no groups."""
@@ -269,76 +269,24 @@ class Metric(Question):
         self, cells: Cells, full: Int[np.ndarray, "F K O"], width: Float[np.ndarray, " F"], level: float, overall: bool
     ) -> Float[np.ndarray, " F"]:
         """Count the random labels that give the widest interval of a measure a width, by the delta method."""
-        variance = np.array([item_variance(_cell_measure(cells), one) for one in full]).max(-1)
+        variance = np.array([item_variance(cell_measure(cells), one) for one in full]).max(-1)
         return labels_of_variance(variance, width, int(cells.sizes.sum()), level)
 
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " k"]:
         """Compute the measure from all labels."""
-        target = _cell_measure(cells)
+        target = cell_measure(cells)
         with engine.eager(), in_64_bits():
             return self.shaped(target.table, np.asarray(target.table.value(target.risk(full / full.sum()))))
 
-    def estimate(self, cells: Cells, prior: Any, counts: Int[np.ndarray, "*batch K O"]) -> np.ndarray:
-        """Refuse: weighted draws are needed."""
-        raise self._needs_draws()
-
-    def evaluate(
-        self, cells: Cells, prior: Any, counts: Int[np.ndarray, "*batch K O"], full: Int[np.ndarray, "*batch K O"]
-    ) -> dict[str, np.ndarray]:
-        """Refuse: weighted draws are needed."""
-        raise self._needs_draws()
-
-    def _draw_blocks(
-        self, cells: Cells, prior: Any, counts: Int[np.ndarray, "*batch K O"], seed: int, n: int
-    ) -> Iterator[np.ndarray]:
-        raise self._needs_draws()
-
-    def _needs_draws(self) -> QuestionError:
-        return QuestionError(f"{self.name} is estimated from weighted draws: counts alone have no posterior of it.")
-
-    def study_estimates(self, campaigns: Simulated) -> np.ndarray:
-        """Return the estimates of simulated campaigns, (R, B, *answer)."""
-        return self.shaped(cells_table(campaigns.cells), campaigns.record.value)
-
-    def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
-        """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
-        table = cells_table(campaigns.cells)
-        if isinstance(campaigns.record, PosteriorMeasure):
-            ends, design = campaigns.record.interval(level), campaigns.record.design_interval
-            ends = ends if design is None else widened(ends, design)
-        else:
-            ends = measure_interval(campaigns.record, table.ranges, level)
-        return ends[..., 0, :] if self._is_scalar(table) else ends
-
-    def study_design_intervals(self, campaigns: Simulated) -> np.ndarray | None:
-        """Return the intervals from random items alone, (R, B, *answer, 2); None where the design keeps none."""
-        ends = getattr(campaigns.record, "design_interval", None)
-        of_one = self._is_scalar(cells_table(campaigns.cells))
-        return ends[..., 0, :] if ends is not None and of_one else ends
-
-    def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
-        """Score simulated campaigns against the truth, (R, B) each."""
-        truth = np.atleast_1d(self.truth_of_counts(campaigns.cells, campaigns.full))
-        error = campaigns.record.value - truth
-        far = campaigns.divergence
-        return {
-            "mse": (error**2).mean(-1),
-            "bias": error.mean(-1),
-            # Designs that decide without a proposal have none to diverge.
-            "divergence": np.full(error.shape[:-1], np.nan) if far is None else far,
-        }
-
-    def shaped(self, table: Any, values: np.ndarray) -> np.ndarray:
-        """Give values (..., k) the shape of the answer: numbers if one measure was asked for."""
-        return values[..., 0] if self._is_scalar(table) else values
-
-    def _is_scalar(self, table: Any) -> bool:
-        return len(table.outputs) == 1 and not isinstance(self.measure, list | tuple)
-
     @property
-    def of_tables(self) -> bool:  # type: ignore[override]
+    def of_tables(self) -> bool:
         """Whether items need not be in memory: unless thresholds or orders of scores tell every item from the next."""
         return not self.is_curve and not self.is_of_order
+
+    @property
+    def of_shares(self) -> bool:
+        """Whether it asks for shares of items that labels show one by one."""
+        return self.measure == "accuracy" and not self.systems and self.average is None
 
     @property
     def is_of_order(self) -> bool:
@@ -392,22 +340,11 @@ class Metric(Question):
         return -1 if (code := positive_code(pool, self.positive)) is None else code
 
 
-def cells_table(cells: Cells) -> Any:
-    """Return the table of losses of the cells of a measure."""
-    return _cell_measure(cells).table
-
-
-def _cell_measure(cells: Cells) -> CellMeasure:
-    if not isinstance(cells, MetricCells):
-        raise QuestionError("These groups of items were made for another question.")
-    return cells.measure
-
-
 def _binary(specs: Sequence[Any]) -> bool:
     return any(one.binary for one in specs)
 
 
-def _blocks(pool: Pool, strata: Any) -> Partition:
+def _blocks(pool: Pool, strata: Cut | None) -> Partition:
     """Cut the pool into strata, or leave it whole where no design asks for them."""
     whole = Partition(np.zeros(pool.n_rows, np.uint8), np.array(["all"]), "one stratum")
     return whole if strata is None else partition(pool, strata)

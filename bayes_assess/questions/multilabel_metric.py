@@ -65,8 +65,16 @@ class MultiLabelMetric(Metric):
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
     default_design: ClassVar[str] = "poisson"
     default_designs: ClassVar[tuple[str, ...]] = ("passive", "poisson")
-    designs: ClassVar[tuple[str, ...]] = MULTILABEL  # type: ignore[assignment,misc]
-    f_alpha: ClassVar[None] = None  # type: ignore[assignment,misc]
+
+    @property
+    def designs(self) -> tuple[str, ...]:
+        """Designs that know the probabilities with which they have drawn items."""
+        return MULTILABEL
+
+    @property
+    def f_alpha(self) -> None:
+        """None: the designs have no use for it."""
+        return None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -20,6 +20,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition, partition
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.rank_strata import cuts_ranks
 from bayes_assess.pool.strata import Strata
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._events import of_label_sets
@@ -55,10 +56,22 @@ class NumericMetric(Metric):
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
     default_design: ClassVar[str] = "poisson"
     default_designs: ClassVar[tuple[str, ...]] = ("passive", "poisson")
-    designs: ClassVar[tuple[str, ...]] = NUMERIC  # type: ignore[assignment,misc]
-    f_alpha: ClassVar[None] = None  # type: ignore[assignment,misc]
-    is_of_order: ClassVar[bool] = False  # type: ignore[assignment,misc]
     group_names: tuple[str, ...] = field(default=(), init=False, repr=False)  # as `for_pool` finds them
+
+    @property
+    def designs(self) -> tuple[str, ...]:
+        """Designs whose draws do not depend on labels."""
+        return NUMERIC
+
+    @property
+    def f_alpha(self) -> None:
+        """None: it is no F-measure."""
+        return None
+
+    @property
+    def is_of_order(self) -> bool:
+        """No: numbers have no order of scores."""
+        return False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -127,7 +140,7 @@ class NumericMetric(Metric):
 
         Where deviations are all alike, as nothing is known of the errors, it is the predictions that are cut.
         """
-        if strata is not None and strata.of_ranks:
+        if cuts_ranks(strata):
             raise QuestionError("Calibration curves are of classes; labels='curve' cannot serve measures of numbers.")
         h = item_deviations(pool, self.whole, None if self.by is None else _groups(pool, self.by)[1])
         groups = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")

@@ -34,7 +34,6 @@ class PairedComparison(MeasureComparison):
     pair: str
 
     labels_each: ClassVar[int] = 2
-    of_tables: ClassVar[bool] = False  # type: ignore[misc] - pairs are of items
 
     def __init__(
         self,
@@ -60,6 +59,11 @@ class PairedComparison(MeasureComparison):
                 f"Pairs are compared by measure='rate' or 'mean', which are means over items; found "
                 f"{self.measure_name}. Leave out pair= to compare that."
             )
+
+    @property
+    def of_tables(self) -> bool:
+        """No: pairs are of items."""
+        return False
 
     def for_pool(self, pool: Pool) -> PairedComparison:
         """Return the question itself, or raise QuestionError if it cannot be asked of this pool."""

@@ -11,7 +11,8 @@ from bayes_assess._tools.shapes import Int
 from bayes_assess.measures import curve_scores, pr_curve
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions.metric import Metric, cells_table
+from bayes_assess.questions._measures_answered import cells_table
+from bayes_assess.questions.metric import Metric
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -221,11 +221,10 @@ class PrecisionCurve(PRCurve):
 
 def _is_ranked(campaigns: Simulated) -> bool:
     """Whether campaigns were of a design of ranked lists."""
-    return isinstance(campaigns.record, RankedRecord)
+    return campaigns.record.of_ranks
 
 
-@dataclass(frozen=True, eq=False)
-class RankedRecord:
+class RankedRecord(NamedTuple):
     """What campaigns on a ranked list found at every look.
 
     Attributes
@@ -241,8 +240,7 @@ class RankedRecord:
     upper: Float[np.ndarray, "R B T"]
     labels: Int[np.ndarray, "R B"]
 
-    def __len__(self) -> int:
-        return len(self.value)
+    of_ranks = True
 
 
 _OPTIONS = ("epsilon", "beta", "delta", "monotone_from", "slack", "p_min", "noise", "budget")

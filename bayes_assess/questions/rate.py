@@ -62,6 +62,11 @@ class Rate(LabelMean):
     def __init__(self, positive: Any = None, by: str | None = None, judges: str | Sequence[str] | None = None):
         super().__init__("rate", positive, by, judges)
 
+    @property
+    def of_shares(self) -> bool:
+        """Whether it asks for shares of items that labels show one by one: always."""
+        return True
+
     def for_pool(self, pool: Pool) -> Rate:
         """Return the question itself, or raise QuestionError if it cannot be asked of this pool."""
         self.check_pool(pool)

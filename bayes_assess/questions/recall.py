@@ -21,7 +21,7 @@ from bayes_assess.models.belief import beta_marginals, check_belief, is_mixture
 from bayes_assess.models.true_positive_rate import FOUND, MISSED, NEGATIVE, TruePositiveRate, true_positive_rate
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.counting import add_up
-from bayes_assess.pool.groups import partition
+from bayes_assess.pool.groups import Cut, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question, check_target
 from bayes_assess.questions._covariates import column_names, mean_columns
@@ -104,7 +104,7 @@ class GroupRecall(Question):
             )
         return code
 
-    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
+    def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> Cells:
         """Collapse the pool into this question's cells, one per group."""
         return cells(pool, self.by, seed=seed)
 

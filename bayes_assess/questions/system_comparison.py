@@ -21,7 +21,7 @@ from bayes_assess.models.belief import Belief, beta_marginals, is_belief
 from bayes_assess.models.paired_outcomes import OUTCOMES, PairedOutcomes, outcomes_of
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.cells import Cells, cells
-from bayes_assess.pool.groups import Partition
+from bayes_assess.pool.groups import Cut, Partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import pool_size
 from bayes_assess.questions._comparison import Comparison
@@ -51,7 +51,7 @@ class TwoSystems(Comparison):
         """Codes of both systems' predictions for every item."""
         return _system_codes(pool, self.first, "first"), _system_codes(pool, self.second, "second")
 
-    def cells(self, pool: Pool, seed: int, strata: Any = None) -> Cells:
+    def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> Cells:
         """Collapse the pool into items on which the systems agree and items on which they differ."""
         first, second = self.predictions(pool)
         codes = (first != second).astype(np.uint8)

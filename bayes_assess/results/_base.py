@@ -181,9 +181,13 @@ class Result(Answer):
         """Names of the groups that are asked about, (G,)."""
         return self.question.groups(self.cells)
 
-    @cached_property
+    @property
     def posterior(self) -> Belief:
         """Posterior of every cell in the population."""
+        return self._posterior
+
+    @cached_property
+    def _posterior(self) -> Belief:
         return self._learner.update_counts(self.counts)
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.estimators.ratio_losses import ratio_losses
-from bayes_assess.questions.metric import cells_table
+from bayes_assess.questions._measures_answered import cells_table
 
 _LINES = 12  # of a summary
 SAID = 3  # measures, up to which a sentence names each

@@ -10,7 +10,7 @@ import numpy as np
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.to_arviz import to_arviz
-from bayes_assess.designs.importance import LabelTree
+from bayes_assess.designs.adaptive import LabelTree
 
 _DRAW_NUMBERS = 4_000_000  # as many as fit in this many numbers, within these bounds
 _MOST_DRAWS, _FEWEST_DRAWS = 4_000, 200

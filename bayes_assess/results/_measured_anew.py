@@ -52,7 +52,7 @@ def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tupl
     QuestionError
         If it is no measure, or of another event than the cells, or they do not tell apart what it tells apart.
     """
-    if not isinstance(question, Metric):
+    if not question.of_measure:
         raise QuestionError(f"{answering} measures, Metric(...) or PRCurve(...); found {question!r}.")
     if question.is_curve:
         question = cast("PRCurve", question).on_cells(pool, cells)

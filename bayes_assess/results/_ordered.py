@@ -14,14 +14,14 @@ from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import PairDifferences, pair_differences, random_ranks
 from bayes_assess.measures import LOSSES, combine
-from bayes_assess.questions.metric import cells_table
-from bayes_assess.results._base import Result
+from bayes_assess.questions._measures_answered import cells_table
+from bayes_assess.results._ranks import Ranks
 from bayes_assess.results._verdict import pairs_table
 
 _CONTENDER = 0.05  # probability of being the best, above which a summary names a group
 
 
-class Ordered(Result):
+class Ordered(Ranks):
     """Ranks and pairs of groups, or of systems, by one measure; of a result with a value for each of them.
 
     The best is the one with the highest value, of losses such as ``"zero_one_loss"`` the lowest: of a rate, let the
@@ -41,35 +41,6 @@ class Ordered(Result):
     @abstractmethod
     def _joint(self) -> Float[np.ndarray, "S G"]:
         """Joint draws of all values."""
-
-    @property
-    def rank(self) -> Float[np.ndarray, " G"]:
-        """Mean rank of every group, 1 is the worst, (G,)."""
-        return self._drawn_ranks.mean(0)
-
-    @property
-    def rank_interval(self) -> Int[np.ndarray, "G 2"]:
-        """Equal-tailed interval of every group's rank, (G, 2)."""
-        tails = [(1 - self.level) / 2, (1 + self.level) / 2]
-        return np.quantile(self._drawn_ranks, tails, axis=0, method="inverted_cdf").T.astype(np.int64)
-
-    @property
-    def probability_worst(self) -> Float[np.ndarray, " G"]:
-        """Probability that the group is the worst, (G,)."""
-        return self.probability_among_worst(1)
-
-    @property
-    def probability_best(self) -> Float[np.ndarray, " G"]:
-        """Probability that the group is the best, (G,)."""
-        return self.probability_among_best(1)
-
-    def probability_among_worst(self, m: int) -> Float[np.ndarray, " G"]:
-        """Probability that the group is among the m worst, (G,)."""
-        return (self._drawn_ranks <= m).mean(0)
-
-    def probability_among_best(self, m: int) -> Float[np.ndarray, " G"]:
-        """Probability that the group is among the m best, (G,)."""
-        return (self._drawn_ranks > self._drawn_ranks.shape[1] - m).mean(0)
 
     def ranking(self: Any) -> Table:
         """Tabulate the groups with their ranks, the best first.

@@ -129,7 +129,7 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
         return self._shaped(self._contradicted)
 
     @property
-    def posterior(self) -> Any:  # type: ignore[override]
+    def posterior(self) -> Any:
         """Draws of the rate of the event in every cell, (S, K), to take for any other purpose."""
         if self._events.believes_all:
             raise QuestionError(

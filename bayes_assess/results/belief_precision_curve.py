@@ -12,7 +12,7 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.posterior_measure import posterior_measure
-from bayes_assess.questions.metric import cells_table
+from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
 from bayes_assess.results.belief_metric import BeliefMetricResult
 

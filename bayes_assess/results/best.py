@@ -12,7 +12,7 @@ from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
-from bayes_assess.questions.metric import cells_table
+from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import measure_in_words, title_of
 from bayes_assess.results._ordered import Ordered

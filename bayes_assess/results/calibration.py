@@ -62,7 +62,7 @@ class CalibrationResult(GroupwiseResult):
     """
 
     @cached_property
-    def posterior(self) -> Any:
+    def _posterior(self) -> Any:
         """Posterior of every bin in the population, from which answers are taken."""
         return self.question.posterior(self.cells, self._learner, self.counts)
 

@@ -15,7 +15,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.estimators.posterior_measure import posterior_measure, widened
-from bayes_assess.questions.metric import cells_table
+from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions.pr_curve import reaching
 from bayes_assess.results import plots
 from bayes_assess.results._base import Result

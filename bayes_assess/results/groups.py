@@ -16,15 +16,15 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import random_ranks
 from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.results import plots
-from bayes_assess.results._base import Result
 from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
+from bayes_assess.results._ranks import Ranks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupwiseResult(Result):
+class GroupwiseResult(Ranks):
     """One value per group: estimates, intervals, ranks (1 is the worst) and probabilities.
 
     Attributes
@@ -52,40 +52,11 @@ class GroupwiseResult(Result):
         return self._by_group(self.counts.sum(-1))
 
     @cached_property
-    def _ranks(self) -> Float[np.ndarray, "S J"]:
+    def _drawn_ranks(self) -> Int[np.ndarray, "S J"]:
         """Rank of every group with items in every draw, 1 = worst; ties are broken at random."""
         filled = self.size > 0
         draws = np.asarray(self.draws)[:, filled]
         return random_ranks(draws if self.question.low_is_worst else -draws, self.seed)
-
-    @cached_property
-    def rank(self) -> Float[np.ndarray, " G"]:
-        """Posterior mean rank of every group, 1 = worst, (G,); 0 for a group without items."""
-        return self._fill(self._ranks.mean(0))
-
-    @cached_property
-    def rank_interval(self) -> Int[np.ndarray, "G 2"]:
-        """Equal-tailed credible interval of every group's rank, (G, 2)."""
-        ends = np.quantile(self._ranks, self._tails(), axis=0, method="inverted_cdf")
-        return np.stack([self._fill(end) for end in ends], axis=-1).astype(int)
-
-    @property
-    def probability_worst(self) -> Float[np.ndarray, " G"]:
-        """Posterior probability that the group is the worst, (G,): the least accurate, or the most costly."""
-        return self.probability_among_worst(1)
-
-    @property
-    def probability_best(self) -> Float[np.ndarray, " G"]:
-        """Posterior probability that the group is the best, (G,)."""
-        return self.probability_among_best(1)
-
-    def probability_among_worst(self, m: int) -> Float[np.ndarray, " G"]:
-        """Posterior probability that the group is among the m worst, (G,)."""
-        return self._fill((self._ranks <= m).mean(0))
-
-    def probability_among_best(self, m: int) -> Float[np.ndarray, " G"]:
-        """Posterior probability that the group is among the m best, (G,)."""
-        return self._fill((self._ranks > self._ranks.shape[1] - m).mean(0))
 
     @cached_property
     def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:

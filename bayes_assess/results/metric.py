@@ -11,14 +11,14 @@ import numpy as np
 from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
-from bayes_assess.designs.importance import LabelTree
+from bayes_assess.designs.adaptive import LabelTree
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.intervals import effective_draws, ellipsoid_radius, measure_interval
 from bayes_assess.estimators.joint_draws import joined_draws
 from bayes_assess.estimators.verdicts import interval_quantiles
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.questions._event_cells import MetricCells
-from bayes_assess.questions.metric import cells_table
+from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import in_one_line, title_of
 from bayes_assess.results._ordered import Ordered
@@ -135,7 +135,7 @@ class MetricResult(Ordered):
         return self._shaped(effective_draws(self.answer, cells_table(self.cells).ranges))
 
     @property
-    def posterior(self) -> Any:  # type: ignore[override]
+    def posterior(self) -> Any:
         """The Dirichlet tree of labels and blocks, with design ``"adaptive"``; others have no posterior."""
         if self.tree is None:
             raise self._no_posterior()

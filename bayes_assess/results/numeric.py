@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayes_assess._tools.shapes import Bool, Float, Int
-from bayes_assess.designs import Passive, WeightedDesign, WeightedState
+from bayes_assess.designs import WeightedDesign, WeightedState
 from bayes_assess.estimators.betting_means import bounded_mean_interval
 from bayes_assess.estimators.weighted_numbers import numbers_interval, weighted_numbers
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.questions import NumericMetric
-from bayes_assess.questions.metric import cells_table
+from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions.numeric_metric import believed_losses, believed_risk
 from bayes_assess.results.metric import MetricResult
 
@@ -179,7 +179,7 @@ def numeric_answer(
         lambda: believed_losses(pool, question),
         possible_losses(pool, question, labels),
     )
-    ordered = isinstance(design, Passive) and cells.n_cells == 1 and np.isfinite(pool.bounds).all()
+    ordered = design.draws_alike and cells.n_cells == 1 and np.isfinite(pool.bounds).all()
     answer = {"answer": found, "all_covariances": covariance}
     if not ordered or volunteered.any() or question.by is not None:
         return answer

@@ -17,7 +17,6 @@ from bayes_assess._tools.text import plural
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
 from bayes_assess.estimators.posterior_measure import posterior_measure
-from bayes_assess.questions import MeasureComparison, MeasurePairs
 from bayes_assess.results import plots
 from bayes_assess.results._base import Answer
 
@@ -254,7 +253,7 @@ class SensitiveToHidden:
             hidden=self._hidden,
             cautious=found.cautious,
             is_scalar=len(self.groups) == 1 and not isinstance(self.question.measure, list | tuple),
-            compares=isinstance(self.question, MeasureComparison),
+            compares=self.question.measures_compared == "two",
         )
 
     @cached_property
@@ -278,7 +277,7 @@ class SensitiveToHidden:
                 f"{self.question.name} depends on more than on which items are positive, so that no hidden positives "
                 "can be supposed; ask for a measure of one positive class, such as recall or F1."
             )
-        if isinstance(self.question, MeasurePairs):
+        if self.question.measures_compared == "pairs":
             return "Hidden positives are supposed of two systems or groups at a time; compare them by Compare."
         if not self._bulk.any():
             return (

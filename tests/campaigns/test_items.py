@@ -51,7 +51,7 @@ def test_items_come_in_the_order_of_their_cells_without_those_labelled_unasked(g
                 book.hand_out(items, np.ones(n))
             else:
                 book.accept(items)
-                book.set_labels(items, np.zeros(n, int))
+                book.take_labels(items, np.zeros(n, int))
             reference.take(book.cells_of(items), items)
         assert book.remaining.tolist() == [len(waiting) for waiting in reference.waiting]
     assert book.n_asked + book.n_volunteered == len(groups)

@@ -89,6 +89,7 @@ def test_campaigns_that_label_everything_are_exact():
     for design in MULTILABEL:
         np.testing.assert_allclose(study.estimates[design], study.truth)
         np.testing.assert_allclose(study.intervals[design], study.truth)
+        assert study.design_intervals[design] is None  # these designs keep none
 
 
 def test_a_seed_decides_a_study():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -132,6 +134,35 @@ def test_a_session_is_the_same_after_its_journal_was_read_again(tmp_path):
     assert (again.n_skipped, sorted(again.pending)) == (2, sorted(pending))
     np.testing.assert_array_equal(again.result().interval, before.interval)
     again.journal.close()
+
+
+def test_a_snapshot_keeps_the_labels_of_both_halves(tmp_path):
+    path = tmp_path / "run.db"
+    a = ba.assess(POOL, MEANS, design="passive", journal=path)
+    for _ in range(130):  # more events than lie between two snapshots
+        ids = a.ask(2).ids
+        a.tell(ids, LABELS[ids])
+    with sqlite3.connect(path) as kept:
+        assert kept.execute("SELECT COUNT(*) FROM snapshots").fetchone() == (1,)
+    again = ba.resume(path, POOL)
+    np.testing.assert_array_equal(again.labelled[1], LABELS[again.labelled[0]])
+    wrong = LABELS[ids[:1]] % 5 + 1
+    assert again.correct(ids[:1], wrong) == 1
+    assert again.labelled[1].sum() == LABELS[again.labelled[0]].sum() - LABELS[ids[0]] + wrong[0]
+    a.catch_up()
+    np.testing.assert_array_equal(a.labelled[1], again.labelled[1])
+    np.testing.assert_array_equal(a.result().interval, again.result().interval)
+
+
+def test_labels_of_pairs_are_of_one_annotator_and_answer_one_question():
+    a = ba.assess(POOL, MEANS, design="passive")
+    ids = a.ask(2).ids
+    with pytest.raises(ba.LabelError, match="pairs keep one label of every item"):
+        a.tell(ids, LABELS[ids], annotator="anna")
+    with pytest.raises(ba.QuestionError, match=r"answer .* alone"):
+        a.result(question=APART)
+    with pytest.raises(ba.DesignError, match="leave out the other posterior"):
+        a.ask(2, posterior=np.full((10, 4), 0.5))
 
 
 def test_a_corrected_half_counts_as_if_it_had_been_told_right():

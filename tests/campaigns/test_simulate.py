@@ -94,7 +94,7 @@ def test_the_number_of_repeats_does_not_change_the_first_ones():
 
 
 def test_a_thousand_looks_cost_one_compilation():
-    from bayes_assess.campaigns.simulate import _campaigns
+    from bayes_assess.campaigns.compiled_campaigns import _campaigns
 
     _campaigns.clear_cache()
     for seed in range(3):

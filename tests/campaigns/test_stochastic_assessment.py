@@ -171,7 +171,7 @@ def test_labels_of_an_item_may_differ_and_are_nothing_to_decide_on():
     a = answered(answered(session(), 20, np.random.default_rng(1), "anna"), 10, np.random.default_rng(2), "ben")
     assert a.n_disagreements == 0
     assert a.result().labelled_by == " by anna (20) and ben (10)"
-    for act in (a.disagreements, a.agreement, a.resolve):
+    for act in (a.disagreements, a.agreement, a.labelling_error, a.resolve):
         with pytest.raises(LabelError, match="labels of an item may differ"):
             act()
 

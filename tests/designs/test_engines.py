@@ -14,7 +14,7 @@ from bayes_assess import designs
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess.designs import ARMS, update_batch
-from bayes_assess.designs.variance_reduction import gains
+from bayes_assess.designs._gains import gains
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.measures import Measure
 from questions.asked import LABELS, POOL, QUESTIONS

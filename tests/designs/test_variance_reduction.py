@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.campaigns.simulate import _THREADS
+from bayes_assess.campaigns.compiled_campaigns import CompiledCampaigns
 from bayes_assess.designs import VarianceReduction
 from bayes_assess.designs._audit import audit_plan
+from bayes_assess.designs._gains import gains
 from bayes_assess.designs.step import one_label, start_campaign
-from bayes_assess.designs.variance_reduction import gains
 from bayes_assess.errors import DesignError, PriorError, QuestionError
 from bayes_assess.estimators.weighted import Steps
 from bayes_assess.models.curve_members import POSITIVES
@@ -87,7 +87,7 @@ def test_a_simulated_campaign_is_the_steps_of_a_session(batch):
     study = ba.simulate(POOL, LABELS, question, designs=[SMALL], budgets=[n], repeats=1, seed=3, batch=batch)
     record = next(iter(study.campaigns.values())).record
     setting = question.setting(POOL, 3, SMALL.strata_of(POOL))
-    first = jax.random.split(jax.random.key(3), _THREADS)[0]
+    first = jax.random.split(jax.random.key(3), CompiledCampaigns.n_threads)[0]
     with jax.enable_x64(True):
         full = jax.numpy.asarray(question.full_counts(POOL, setting.cells, LABELS, 2))
         campaign = start_campaign(batch, jax.random.split(first), SMALL.init(*setting), full)

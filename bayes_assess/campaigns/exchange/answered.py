@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -101,3 +101,14 @@ def kind_of(value: Any) -> str:
 def joined(texts: Iterable[str]) -> str:
     """Return names as the text of several labels; the text itself where there is one."""
     return SEPARATOR.join(text for text in texts if text.strip())
+
+
+def are_objects(values: Any) -> TypeGuard[list[dict[str, Any]]]:
+    """Tell whether a value of JSON is a list of objects.
+
+    Examples
+    --------
+    >>> are_objects([{}]), are_objects({}), are_objects([1])
+    (True, False, False)
+    """
+    return isinstance(values, list) and all(isinstance(one, dict) for one in values)

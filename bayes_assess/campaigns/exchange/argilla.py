@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayes_assess.campaigns.exchange.answered import Answered, Said, UnreadableTask, joined, kind_of, text_of
+from bayes_assess.campaigns.exchange.answered import (
+    Answered,
+    Said,
+    UnreadableTask,
+    are_objects,
+    joined,
+    kind_of,
+    text_of,
+)
 from bayes_assess.campaigns.exchange.tasks import HEADING, LABEL, Tasks
 
 _ITEM = "item"  # the field, where nothing is shown of an item but its id
@@ -101,7 +109,7 @@ def read_record(record: Mapping[str, Any], id: str, label: str) -> Answered:
     if not isinstance(responses, dict):
         raise UnreadableTask(f"its responses are {kind_of(responses)}, not an object")
     given = responses.get(label) or []
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+    if not are_objects(given):
         raise UnreadableTask(f"its responses to {label!r} are not a list of objects, as Argilla writes them")
     pending = record.get("status") == "pending"
     untold = ["status" not in one and one.get("value") is not None for one in given]

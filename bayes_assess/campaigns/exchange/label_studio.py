@@ -12,7 +12,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from bayes_assess.campaigns.exchange.answered import Answered, Said, UnreadableTask, joined, kind_of, text_of
+from bayes_assess.campaigns.exchange.answered import (
+    Answered,
+    Said,
+    UnreadableTask,
+    are_objects,
+    joined,
+    kind_of,
+    text_of,
+)
 from bayes_assess.campaigns.exchange.tasks import HEADING, LABEL, Tasks
 from bayes_assess.errors import OutputError
 
@@ -135,12 +143,12 @@ def read_task(task: Mapping[str, Any], id: str, label: str) -> Answered:
     if key not in data:
         raise UnreadableTask(f"its data has no {ID if id == 'id' else id!r}, so that nobody knows which item it is")
     annotations = task.get("annotations", task.get("completions")) or []  # as they were called before version 1.0
-    if not isinstance(annotations, list) or not all(isinstance(one, dict) for one in annotations):
+    if not are_objects(annotations):
         raise UnreadableTask("its annotations are not a list of objects, as in the JSON export of Label Studio")
     said, names = [], set()
     for annotation in annotations:
         results = annotation.get("result") or []
-        if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
+        if not are_objects(results):
             raise UnreadableTask("the result of an annotation is not a list of objects")
         names |= {str(one.get("from_name")) for one in results if one.get("from_name") is not None}
         cancelled = annotation.get("was_cancelled") or annotation.get("skipped")

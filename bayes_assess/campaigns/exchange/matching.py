@@ -11,7 +11,6 @@ import numpy as np
 
 from bayes_assess._tools.arrays import listing
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
-from bayes_assess.pool.number_labels import NumericLabels
 from bayes_assess.pool.pool import Pool
 
 _NUMBER = re.compile(r"([+-]?)([0-9]+)(?:[.,]([0-9]+))?")
@@ -122,7 +121,7 @@ class LabelMatcher:
     def __init__(self, pool: Pool):
         self.names = [str(name) for name in pool.classes.tolist()]
         self._several = pool.multilabel
-        self._numbers = pool.label_space if isinstance(pool.label_space, NumericLabels) else None
+        self._space = pool.label_space
         self._classes = pool.classes
         self._more = "" if pool.classes_declared else _MORE
         self._seen: dict[str, Match] = {}
@@ -134,7 +133,7 @@ class LabelMatcher:
     def __call__(self, text: str) -> Match:
         """Match one text."""
         if text not in self._seen:
-            read = self._set if self._several else self._number if self._numbers else self._one
+            read = self._set if self._several else self._number if self._space.bounds else self._one
             self._seen[text] = read(text)
         return self._seen[text]
 
@@ -152,15 +151,16 @@ class LabelMatcher:
 
     def _number(self, text: str) -> Match:
         """Match the step that is nearest to a number within the bounds, in whatever way that is written."""
-        space = self._numbers
-        assert space is not None
+        space = self._space
+        assert space.bounds is not None
+        lowest, highest = space.bounds
         own = text.strip()
         plain = not len(space.classes) and _PLAIN.fullmatch(own)  # of numbers that are not rounded, 59.961 is no 59,961
         ways = [own] if plain else sorted(number_keys(own))
-        ways = [way for way in ways if space.lowest <= float(way) <= space.highest]
+        ways = [way for way in ways if lowest <= float(way) <= highest]
         if len(ways) != 1:
-            none = f"is no number from {space.lowest:g} to {space.highest:g}"
-            none = "is no number" if np.isinf([space.lowest, space.highest]).all() else none
+            none = f"is no number from {lowest:g} to {highest:g}"
+            none = "is no number" if np.isinf([lowest, highest]).all() else none
             return Match(None, f"could be any of {listing(ways)}" if ways else none)
         return Match(str(space.names(space.codes(ways))[0]), exact="," not in text)
 

@@ -14,9 +14,7 @@ from bayes_assess._tools.arrays import listing
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import OutputError
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
-from bayes_assess.pool.label_sets import MultiLabelSpace
 from bayes_assess.pool.labels import LabelSpace
-from bayes_assess.pool.number_labels import NumericLabels
 
 TOOLS = ("label-studio", "argilla")
 SUFFIX = ".json"
@@ -51,11 +49,12 @@ class Answers(NamedTuple):
         >>> Answers.of(ba.Pool(predictions=["a;b", "-"], multilabel=True).label_space, ())
         Answers(choices=('a', 'b', '-'), several=True, bounds=None)
         """
-        if isinstance(space, NumericLabels):
-            return cls((), bounds=(space.lowest, space.highest))
+        if space is not None and space.bounds is not None:
+            return cls((), bounds=space.bounds)
         names = tuple(map(str, choices if space is None else space.classes.tolist()))
         # That no class applies is an answer, unlike an empty one.
-        return cls((*names, NO_LABEL), True) if isinstance(space, MultiLabelSpace) else cls(names)
+        several = space is not None and space.kind == "sets"
+        return cls((*names, NO_LABEL), True) if several else cls(names)
 
     @property
     def within(self) -> str:

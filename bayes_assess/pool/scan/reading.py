@@ -114,7 +114,7 @@ def scan_pool(
 
 
 def _layout(columns: Columns, classes: ArrayLike, n_bins: int) -> Layout:
-    several = tuple(columns.scores) if isinstance(columns.scores, list) else None
+    one, several = (None, tuple(columns.scores)) if isinstance(columns.scores, list) else (columns.scores, None)
     score_classes = () if several is None else _score_classes(several, classes)
     known = score_classes
     if several is None:
@@ -123,7 +123,7 @@ def _layout(columns: Columns, classes: ArrayLike, n_bins: int) -> Layout:
         )
     return Layout(
         id=columns.id,
-        scores=columns.scores if several is None else several,  # type: ignore[arg-type]
+        scores=one if several is None else several,
         confidence=columns.confidence,
         predictions=columns.prediction,
         groups=tuple(columns.groups),

@@ -1,0 +1,39 @@
+"""Books of sessions: what has become of every unit, which is an item of a pool or a rank of a list."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from bayes_assess._tools.shapes import Bool, Int
+
+Units = Int[np.ndarray, " n"]
+Codes = Int[np.ndarray, " n"]
+
+
+class Book(Protocol):
+    """What has become of every unit."""
+
+    @property
+    def n_labelled(self) -> int:
+        """Labels told so far."""
+        ...
+
+    @property
+    def n_pending(self) -> int:
+        """Units handed out and not labelled yet."""
+        ...
+
+    @property
+    def n_skipped(self) -> int:
+        """Units set aside."""
+        ...
+
+    def unseen(self, units: Units, /) -> Bool[np.ndarray, " n"]:
+        """Whether units are neither labelled nor handed out nor set aside."""
+        ...
+
+    def is_skipped(self, units: Units, /) -> Bool[np.ndarray, " n"]:
+        """Whether units were set aside."""
+        ...

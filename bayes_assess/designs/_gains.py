@@ -1,0 +1,95 @@
+"""What the next label of every cell is expected to tell of a measure, under a belief on all labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bayes_assess._tools import engine
+from bayes_assess._tools.engine import xp
+from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess.acquisition.measure_variance import drawn_reduction, expected_reduction
+from bayes_assess.designs._belief_state import BeliefState, OtherLabels
+
+_MOST_THRESHOLDS = 32  # of a curve that decisions look at
+
+
+def gains(state: BeliefState) -> Float[Array, " K"]:
+    """Compute the expected reduction of the variance by one more label of every cell."""
+    if state.other is not None:
+        return _gains_by(state.other, state)
+    few, counts = state.belief.deciding, state.belief.counts
+    believed = state.probabilities()
+    directions, behind = _directions(state, believed)
+    influence, extra = _influence(state, believed, directions)
+    told = few.share, few.strength, few.log_weight, counts, state.unlabelled, state.pending
+    return expected_reduction(*told, influence, extra, behind)
+
+
+def _gains_by(other: OtherLabels, state: BeliefState) -> Float[Array, " K"]:
+    """Compute the same from draws, as if pending items came back at the mean."""
+    directions, _ = _directions(state, xp.tensordot(engine.softmax(other.log_weight), other.pi, 1))
+    log_weight = other.log_weight + other.tilt @ state.pending.astype(xp.float64)
+    left = xp.maximum(state.unlabelled - state.pending, 0)
+    return drawn_reduction(other.pi, log_weight, left, directions)
+
+
+def _directions(
+    state: BeliefState, believed: Float[Array, "K O"]
+) -> tuple[Float[Array, "K O J"], Float[Array, " J"] | None]:
+    """Compute by how much an item of every cell with every outcome raises every output, at the plug-in.
+
+    Where the best output is sought, that is its lead over every other, and by how much these are behind is returned,
+    too.
+    """
+    measure = state.measure
+    risk = measure.risk(state.masses(believed))
+    table: Any = measure.table
+    every = {"every": -(-len(table.thresholds) // _MOST_THRESHOLDS)} if table.is_curve else {}
+    found = xp.asarray(table.directions(risk, **every))
+    behind = None
+    if measure.sought is not None:
+        best, behind = measure.sought.behind(table.value(risk))
+        found = measure.sought.sign * (found[..., best][..., None] - found)
+    return found[measure.attribute] / measure.size.sum(), behind
+
+
+def at_stake(state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"], Float[Array, "K J"]]:
+    """Return the believed share of events, the items that may be drawn, and the variance of what each label adds."""
+    believed = state.probabilities()
+    events = xp.take_along_axis(state.masses(believed), state.event[:, None], axis=1).sum()
+    directions, _ = _directions(state, believed)
+    mean = (believed[:, :, None] * directions).sum(1)
+    variance = (believed[:, :, None] * (directions - mean[:, None]) ** 2).sum(1)
+    return events, state.remaining, variance
+
+
+def _influence(
+    state: BeliefState, believed: Float[Array, "K O"], directions: Float[Array, "K O J"]
+) -> tuple[Float[Array, "K J"], Float[Array, "K J"]]:
+    """Compute what outcomes say of the outputs, at the plug-in.
+
+    Returns
+    -------
+    influence : (K, J)
+        By how much an item with the event raises every output beyond one without.
+    extra : (K, J)
+        By how much the outcome of an item without the event is expected to reduce the variance: it says of itself, and
+        of all items of its row without the event, which outcomes they have.
+    """
+    measure = state.measure
+    errors = state.errors.mean.astype(xp.float64)
+    wrong = errors[state.row]
+    at_event = xp.take_along_axis(directions, state.event[:, None, None], axis=1)[:, 0]
+    otherwise = (wrong[:, :, None] * directions).sum(1)
+    influence = (at_event - otherwise).astype(xp.float32)
+    if measure.n_outcomes == 2:
+        return influence, xp.zeros_like(influence)
+    apart = directions - otherwise[:, None]
+    unlike = 1 - xp.take_along_axis(believed, state.event[:, None], axis=1)[:, 0]
+    left = (state.unlabelled - state.pending) * unlike
+    by_row = engine.at(xp.zeros((errors.shape[0], *apart.shape[1:])))[state.row].add(left[:, None, None] * apart)
+    # What pending items will tell counts.
+    told = engine.at(xp.zeros(errors.shape[0]))[state.row].add(state.pending * unlike)
+    strength = state.errors.strength + told
+    shown = apart + (by_row / (strength[:, None, None] + 1))[state.row]
+    return influence, (unlike[:, None] * (wrong[:, :, None] * shown**2).sum(1)).astype(xp.float32)
