@@ -143,12 +143,28 @@ class _CalibrationQuestion(Question):
     def _widened(
         self, cells: Cells, posterior: Belief, counts, level: float, seed: int
     ) -> Float[np.ndarray, "N ... 2"]:
-        tails = [(1 - level) / 2, (1 + level) / 2]
-        errors, least, most = self._error_draws(cells, posterior, counts, seed)
-        low, high = np.quantile(self._answer(errors), tails, axis=0)
-        low = np.minimum(low, np.quantile(self._answer(least), tails[0], axis=0))
-        high = np.maximum(high, np.quantile(self._answer(most), tails[1], axis=0))
-        return np.stack([low, high], axis=-1)
+        errors, least, most = map(self._answer, self._error_draws(cells, posterior, counts, seed))
+        return _ends_of_three(errors, least, most, level)
+
+    def overall_interval(
+        self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "K 2"], level: float, draws: Float[np.ndarray, " S"]
+    ) -> Float[np.ndarray, " 2"]:
+        """Compute the interval of the mean calibration error of the groups, by their shares of the pool.
+
+        It is as wide as those of the groups: see `interval`.
+
+        Parameters
+        ----------
+        draws : (S,)
+            Posterior draws of the mean.
+        """
+        share = by_group(cells, cells.sizes).sum(-1) / cells.n_items
+        flat = counts[None]
+        drawn = self._error_draws(cells, self.posterior(cells, prior, flat), flat, 0)
+        errors, least, most = (one[:, 0] @ share for one in drawn)
+        low, high = _ends_of_three(errors, least, most, level)
+        ends = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+        return np.array([min(low, ends[0]), max(high, ends[1])])
 
     def _error_draws(
         self, cells: Cells, posterior: Belief, counts, seed: int
@@ -307,6 +323,19 @@ def as_bins(bins: Any) -> ScoreBins:
     ScoreBins(n_bins=5, kind='width')
     """
     return bins if isinstance(bins, ScoreBins) else ScoreBins(bins)
+
+
+def _ends_of_three(
+    errors: Float[np.ndarray, "S ..."],
+    least: Float[np.ndarray, "S ..."],
+    most: Float[np.ndarray, "S ..."],
+    level: float,
+) -> Float[np.ndarray, "... 2"]:
+    """Compute equal-tailed ends from draws of errors, and of how small and how great they may be."""
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    low, high = np.quantile(errors, tails, axis=0)
+    low = np.minimum(low, np.quantile(least, tails[0], axis=0))
+    return np.stack([low, np.maximum(high, np.quantile(most, tails[1], axis=0))], axis=-1)
 
 
 def by_group(cells: Cells, values: np.ndarray) -> np.ndarray:
