@@ -280,6 +280,27 @@ def test_effects_of_groups_shift_log_odds():
     np.testing.assert_allclose((shifted - plain)[inside], expected[inside], atol=2e-3)
 
 
+def test_effects_of_systems_have_heavy_tails_in_every_direction():
+    _, coordinates = made()
+    member, rng = POSITIVES[3], np.random.default_rng(6)  # weak: nothing is unannounced and nothing lapses
+
+    def shifts(u, groups):
+        """Log odds with effects u (S, G) of contrasts (K, G) less those without."""
+        place = np.zeros((len(u), DIMENSION + 3 * groups.shape[1]), np.float32)
+        place[:, DIMENSION : DIMENSION + groups.shape[1]] = u
+        cells = coordinates._replace(groups=groups.astype(np.float32))
+        with_, without = (np.float64(on_host(at, member, cells)[0]) for at in (place, 0 * place))
+        return special.logit(with_) - special.logit(without)
+
+    of_one, u = np.ones((K, 1)) / 4, rng.normal(size=(40, 1))
+    expected = np.sinh(member.group_heavy * u) / member.group_heavy / 4
+    np.testing.assert_allclose(shifts(u, of_one), np.broadcast_to(expected, (40, K)), atol=2e-3)
+    # Contrasts that are turned and effects that are turned with them say the same.
+    contrasts, effects = rng.normal(size=(K, 3)) / 8, rng.normal(size=(40, 3))
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    np.testing.assert_allclose(shifts(effects @ turn, contrasts @ turn), shifts(effects, contrasts), atol=2e-3)
+
+
 def test_in_a_steeper_group_the_coordinate_is_stretched():
     _, coordinates = made()
     member, v = RATES[2], 0.7
