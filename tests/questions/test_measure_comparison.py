@@ -59,6 +59,21 @@ def test_before_labels_either_system_may_be_right_more_often_where_they_differ(q
     assert (np.abs(apart) > 4).mean() > 0.04
 
 
+@pytest.mark.parametrize("question", [SITES, ba.Metric("accuracy", by="site")])
+def test_before_labels_either_group_may_have_more_positives_where_predictions_are_alike(question):
+    setting = question.setting(POOL, strata=SMALL.strata_of(POOL))
+    events, one = setting.cells.events, setting.cells.one_of_each()
+    share, _, _ = drawn(start(0, events.members, events.coordinates), 400)
+    logit = np.log(share / (1 - share))
+    stratum, site, side = setting.cells.measure.block, SITE[one], FIRST[one]
+    for predicted in (0, 1):
+        at = {s: {b: c for c, b in enumerate(stratum) if site[c] == s and side[c] == predicted} for s in ("x", "y")}
+        both = sorted(set(at["x"]) & set(at["y"]))
+        apart = np.mean([logit[:, at["x"][b]] - logit[:, at["y"][b]] for b in both], axis=0)
+        assert (apart < -0.7).mean() > 0.1  # cells alone scatter by far less in the mean
+        assert (apart > 0.7).mean() > 0.1
+
+
 @pytest.mark.parametrize("others", [["rival"], ["rival", "third"]])
 def test_effects_of_systems_prefer_none_and_differ_alike_between_any_two(others):
     third = 1 - FIRST
