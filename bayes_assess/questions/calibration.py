@@ -121,6 +121,30 @@ class _CalibrationQuestion(Question):
         """Add up the bins' accuracies to that of every group; 0 for a group without items."""
         return (self.shares(cells) * by_group(cells, accuracy)).sum(-1)
 
+    def group_accuracy_interval(
+        self,
+        cells: Cells,
+        posterior: Belief,
+        counts: Int[np.ndarray, "K 2"],
+        level: float,
+        draws: Float[np.ndarray, "S G"],
+    ) -> Float[np.ndarray, "G 2"]:
+        """Compute equal-tailed intervals of the groups' accuracies, wider where those of their bins are.
+
+        Parameters
+        ----------
+        draws : (S, G)
+            Posterior draws of the accuracies.
+        """
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        low, high = np.quantile(draws, tails, axis=0)
+        if isinstance(posterior, AlikeOrApart) and posterior.departs.any():
+            wide = value_draws(posterior.uncalibrated(), counts, pool_size(self, cells), 0, _DRAWS)
+            least, most = np.quantile(self.group_accuracy(cells, np.concatenate(list(wide))), tails, axis=0)
+            low = np.where(posterior.departs, np.minimum(low, least), low)
+            high = np.where(posterior.departs, np.maximum(high, most), high)
+        return np.stack([low, high], axis=-1)
+
     def _equal_tailed(self, cells, prior, counts, level, draws) -> Float[np.ndarray, "... 2"]:
         """Compute the interval of the calibration error: equal-tailed, and wider where that leans on what is assumed.
 

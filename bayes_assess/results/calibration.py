@@ -120,7 +120,8 @@ class CalibrationResult(GroupwiseResult):
     @cached_property
     def group_accuracy_interval(self) -> Float[np.ndarray, "G 2"]:
         """Equal-tailed credible interval of every group's accuracy, (G, 2)."""
-        return self._ends(self._drawn.accuracy, self.group_accuracy)
+        given = (self.cells, self.posterior, self.counts, self.level, self._drawn.accuracy)
+        return extended(self.question.group_accuracy_interval(*given), self.group_accuracy)
 
     @cached_property
     def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:

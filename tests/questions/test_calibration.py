@@ -272,3 +272,19 @@ def test_the_error_of_the_pool_is_its_own_overall_one_and_has_no_ranks(result):
     np.testing.assert_array_equal(ends, result.interval)
     with pytest.raises(ba.QuestionError, match="has no ranks"):
         _ = result.probability_worst
+
+
+def test_the_accuracy_of_an_odd_group_is_as_open_as_that_of_its_bins():
+    """One bin to a group: the group's accuracy is that of the bin."""
+    rng = np.random.default_rng(0)
+    confidence, group = np.full(400, 0.8), np.repeat(np.arange(4), 100)
+    right = rng.random(400) < np.array([0.8, 0.8, 0.8, 0.6])[group]
+    pool = ba.Pool(predictions=np.ones(400, int), classes=[0, 1], confidence=confidence, groups={"site": group})
+    a = ba.assess(pool, ba.Calibration(1, by="site"), design="random")
+    told = np.concatenate([np.arange(100 * g, 100 * g + n) for g, n in enumerate((30, 30, 30, 6))])
+    a.tell(told, right[told].astype(int))
+    result = a.result()
+    assert result.posterior.departs[3]
+    np.testing.assert_allclose(result.group_accuracy_interval, result.accuracy_interval[:, 0], atol=0.03)
+    low = np.quantile(result._drawn.accuracy[:, 3], 0.025)
+    assert result.group_accuracy_interval[3, 0] < low - 0.08
