@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 import bayes_assess as ba
+from bayes_assess.models.curve_rates import TiedCells
 from bayes_assess.questions._event_cells import EventCells
 
+_TIED = (16, 64, 256)  # cells whose items tie
 _LADDER = (40, 132, 264, 520, 1032)  # with one event: up to 128 strata, of which the prediction cuts one or more
 
 
@@ -54,6 +56,7 @@ def padded(cells: EventCells) -> EventCells:
         feature=at.feature[last],
         groups=at.groups[last],
         many=at.many[last] if len(at.many) else at.many,
+        tied=None if at.tied is None else _padded_ties(at.tied, last),
     )
     events = replace(events, coordinates=coordinates, outcome=events.outcome[last], row=events.row[last])
     measure = replace(
@@ -67,3 +70,11 @@ def padded(cells: EventCells) -> EventCells:
     names = np.append(cells.names.astype(str), np.full(n - cells.n_cells, "empty"))
     mean_score = None if cells.mean_score is None else cells.mean_score[last]
     return replace(cells, sizes=sizes, names=names, mean_score=mean_score, measure=measure, events=events)
+
+
+def _padded_ties(tied: TiedCells, last: np.ndarray) -> TiedCells:
+    """Return as many tied cells as the next size has; those that are added are no cell's."""
+    n = len(tied.cell)
+    more = next((size for size in _TIED if size >= n), n)
+    which = np.minimum(np.arange(more), n - 1)
+    return TiedCells(tied.which[last], tied.cell[which], tied.place[:, which], tied.smooth[:, which], tied.mass[which])

@@ -58,6 +58,7 @@ from bayes_assess.models.curve_rates import (
     curves_of,
     group_effects,
     rates,
+    tied_shares,
 )
 from bayes_assess.models.program_items import added
 
@@ -312,10 +313,11 @@ def moved(state: CurveState, which: Bool[Array, " B"], n_moves: int = smc.N_MOVE
 
         def of_places(place):
             curves = curves_of(place, member, state.coordinates)
+            tied = tied_shares(curves, member, state.coordinates)
 
             def block(i, total):
                 cells, k, n = engine.tree_map(lambda of_cell: engine.block(of_cell, i * size, size), labelled)
-                return total + log_likelihood(*at_cells(curves, member, cells), k, n)
+                return total + log_likelihood(*at_cells(curves, member, cells, tied), k, n)
 
             return engine.fori_loop(0, n_blocks, block, xp.zeros(len(place), xp.float32))
 

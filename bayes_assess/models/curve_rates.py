@@ -28,6 +28,29 @@ _MOST_SPREAD = 4.0  # standard deviations of the log of a scale
 _BELOW_1 = 1 - 2.0**-20  # whose quantile has a derivative in 32 bits
 
 
+class TiedCells(NamedTuple):
+    """Cells of items that tie over a wide range of ranks, whose rate is the mean of the curve over that range.
+
+    Attributes
+    ----------
+    which : (K,) integers
+        Number of the tied cell, 0..W-1, or -1.
+    cell : (W,) integers
+    place : (X, W, Q)
+        For every coordinate Q points of the range.
+    smooth : (X, W, Q, J)
+        The smooth functions there.
+    mass : (W, Q)
+        Shares of the cell's items about them.
+    """
+
+    which: Any
+    cell: Any
+    place: Any
+    smooth: Any
+    mass: Any
+
+
 class Coordinates(NamedTuple):
     """What the curve knows of the cells of a pool; 32-bit.
 
@@ -50,6 +73,8 @@ class Coordinates(NamedTuple):
         effects are proportional to; (K, 0) without groups.
     many : (K,) integers
         Group of every cell, where there are too many of them for that; (0,) otherwise. See `group_effects`.
+    tied : TiedCells, optional
+        Where there are such cells.
     """
 
     place: Any
@@ -60,6 +85,7 @@ class Coordinates(NamedTuple):
     log_odds: Any
     groups: Any
     many: Any = np.zeros(0, np.int32)
+    tied: TiedCells | None = None
 
 
 class Curves(NamedTuple):
@@ -86,6 +112,7 @@ class CellCoordinates(NamedTuple):
     smooth: Any  # (K, J)
     feature: Any
     groups: Any  # (K, G)
+    tied: Any = None  # number of the tied cell, or -1
 
     @classmethod
     def of(cls, member: Members, coordinates: Coordinates) -> CellCoordinates:
@@ -93,14 +120,17 @@ class CellCoordinates(NamedTuple):
         which = member.coordinate
         x = coordinates.place[which]
         smooth, z = coordinates.smooth[which], coordinates.standard[which]
-        return cls(x, xp.log1p(xp.abs(x)), z, smooth, coordinates.feature, coordinates.groups)
+        tied = None if coordinates.tied is None else coordinates.tied.which
+        return cls(x, xp.log1p(xp.abs(x)), z, smooth, coordinates.feature, coordinates.groups, tied)
 
 
 def rates(
     place: Float[Array, "S D"], member: Members, coordinates: Coordinates
 ) -> tuple[Float[Array, "S K"], Float[Array, "S K"]]:
     """Compute the curve m and the strength nu_c at every cell from standard normal parameters of one member."""
-    return at_cells(curves_of(place, member, coordinates), member, CellCoordinates.of(member, coordinates))
+    curves = curves_of(place, member, coordinates)
+    cells, tied = CellCoordinates.of(member, coordinates), tied_shares(curves, member, coordinates)
+    return at_cells(curves, member, cells, tied)
 
 
 def _sigmoid(x: Any) -> Any:
@@ -140,14 +170,42 @@ def curves_of(place: Float[Array, "S D"], member: Members, coordinates: Coordina
     )
 
 
+def tied_shares(curves: Curves, member: Members, coordinates: Coordinates) -> Float[Array, "S W"] | None:
+    """Compute the mean of the curve over the ranks of every tied cell, as it lies; None where there are none."""
+    if coordinates.tied is None:
+        return None
+    tied, which = coordinates.tied, member.coordinate
+    at = xp.repeat(tied.cell, tied.mass.shape[1])
+    x = tied.place[which].reshape(-1)
+    points = CellCoordinates(
+        x=x,
+        size=xp.log1p(xp.abs(x)),
+        z=coordinates.standard[which][at],
+        smooth=tied.smooth[which].reshape(len(at), -1),
+        feature=coordinates.feature[at],
+        groups=coordinates.groups[at],
+    )
+    share = _turned(_share(curves, member, points))
+    return (share.reshape(-1, *tied.mass.shape) * tied.mass).sum(-1)
+
+
 def at_cells(
-    curves: Curves, member: Members, cells: CellCoordinates
+    curves: Curves, member: Members, cells: CellCoordinates, tied: Float[Array, "S W"] | None = None
 ) -> tuple[Float[Array, "S K"], Float[Array, "S K"]]:
-    """Compute the curve m and the strength nu_c at cells."""
+    """Compute the curve m and the strength nu_c at cells, of which those that tie have the shares given."""
+    m = _share(curves, member, cells)
+    if tied is not None:
+        m = xp.where(_turned(cells.tied[None] >= 0), _turned(tied[:, xp.maximum(cells.tied, 0)]), m)
+    nu = _turned(curves.nu)
+    return _turned(m), _turned(nu * engine.power(4 * m * (1 - m), -member.relative))
+
+
+def _share(curves: Curves, member: Members, cells: CellCoordinates) -> Float[Array, "S K"]:
+    """Compute the curve m at cells, or points, as `_turned` puts them."""
     by_cell = curves.effects @ cells.groups.T
     effects = [_turned(by_cell[:, i]) for i in range(by_cell.shape[1])]
     wave = _turned(curves.waves @ cells.smooth.T)
-    intercept, slope, delta, zeta, gamma, kappa, nu, lapse = (_turned(part) for part in curves[:8])
+    intercept, slope, delta, zeta, gamma, kappa, _, lapse = (_turned(part) for part in curves[:8])
     x, size, z, feature = (_turned(part[None]) for part in (cells.x, cells.size, cells.z, cells.feature))
     if len(effects) > 0:
         wave = wave + member.group_sd * effects[0]
@@ -161,8 +219,7 @@ def at_cells(
     if len(effects) > 1:
         bent = xp.exp(member.group_slope_sd * effects[1]) * bent
     eta = intercept + slope * bent + delta * feature + zeta * z + wave
-    m = xp.clip(gamma + (1 - gamma) * (1 - _sigmoid(lapse)) * _sigmoid(eta), _LEAST, 1 - _LEAST_OTHER)
-    return _turned(m), _turned(nu * engine.power(4 * m * (1 - m), -member.relative))
+    return xp.clip(gamma + (1 - gamma) * (1 - _sigmoid(lapse)) * _sigmoid(eta), _LEAST, 1 - _LEAST_OTHER)
 
 
 def _turned(part: Any) -> Any:

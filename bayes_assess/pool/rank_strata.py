@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,24 @@ from bayes_assess.pool.pool import Pool
 _BELOW, _ABOVE = 6.0, 5.0  # log odds of ranks around the cut where strata are of equal width
 _KINDS = 4  # strata of how opinions differ
 _STEEP = 4.0  # of the confidence's strata: the lowest e-fold fraction of items has as many strata as the next
+_WIDE = 1.0  # log odds between the ranks that items tie over, beyond which they are not of about one rank
+_MOST_TIES = 254  # a byte; there are no more than twice the logarithm of the number of items
+
+
+class TiedRanks(NamedTuple):
+    """Ranks that many items have together, whose own ranks may be any within a wide range.
+
+    Attributes
+    ----------
+    which : (M,) integers
+        Number of the range that an item is in, from 1; 0 of most items.
+    low, high : (T,) floats
+        Ends of the ranges, fractions in [0, 1].
+    """
+
+    which: Int[np.ndarray, " M"]
+    low: Float[np.ndarray, " T"]
+    high: Float[np.ndarray, " T"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,25 +90,38 @@ class RankedScore:
         own = np.zeros(len(self.score), np.int64) if self.announced is None else self.announced.astype(np.int64)
         return own if self.others is None else own + self.others.sum(0)
 
-    @cached_property
+    @property
     def fractions(self) -> Float[np.ndarray, " M"]:
         """Rank of every item from below as a fraction, in (0, 1): the middle rank of those that tie."""
+        return self._fractions_and_ties[0]
+
+    @property
+    def ties(self) -> TiedRanks | None:
+        """Items that tie over wide ranges of ranks, if there are any."""
+        return self._fractions_and_ties[1]
+
+    @cached_property
+    def _fractions_and_ties(self) -> tuple[Float[np.ndarray, " M"], TiedRanks | None]:
         if self.announced is None:
-            return self._middle_ranks(self.score) / self.n_items
-        if self.others is None:
-            return self._middle_ranks(self.announced, self.score) / self.n_items
-        # Where systems differ, a positive prediction of one is worth that of another, whosever the score is.
-        kind = 2 * self.votes + self.announced
-        size = count(kind, int(kind.max()) + 1, self.times)
-        before = np.cumsum(size) - size
-        within = (self._middle_ranks(self.score, kind) - before[kind]) / size[kind]
-        return self._middle_ranks(within, self.votes) / self.n_items
+            ranks, ties = self._middle_ranks(self.score)
+        elif self.others is None:
+            ranks, ties = self._middle_ranks(self.announced, self.score)
+        else:
+            # Where systems differ, a positive prediction of one is worth that of another, whosever the score is.
+            kind = 2 * self.votes + self.announced
+            size = count(kind, int(kind.max()) + 1, self.times)
+            before = np.cumsum(size) - size
+            within = (self._middle_ranks(self.score, kind)[0] - before[kind]) / size[kind]
+            ranks, ties = self._middle_ranks(within, self.votes)
+        return ranks / self.n_items, ties
 
-    def _middle_ranks(self, *keys: np.ndarray) -> Float[np.ndarray, " M"]:
-        return _middle_ranks(*keys, times=self.times)
+    def _middle_ranks(self, *keys: np.ndarray) -> tuple[Float[np.ndarray, " M"], TiedRanks | None]:
+        return _middle_ranks(*keys, n_items=self.n_items, times=self.times)
 
 
-def _middle_ranks(*keys: np.ndarray, times: Int[np.ndarray, " M"] | None = None) -> Float[np.ndarray, " M"]:
+def _middle_ranks(
+    *keys: np.ndarray, n_items: int, times: Int[np.ndarray, " M"] | None = None
+) -> tuple[Float[np.ndarray, " M"], TiedRanks | None]:
     """Rank of every item from below by several keys, the last one first: the middle rank of those that tie."""
     *others, score = keys
     order = np.argsort(score)  # which of equal scores comes first is not decided here
@@ -105,9 +136,31 @@ def _middle_ranks(*keys: np.ndarray, times: Int[np.ndarray, " M"] | None = None)
     first = np.flatnonzero(new)
     n_rows = np.diff(np.append(first, len(order)))
     size = n_rows if times is None else np.add.reduceat(times[order], first)
+    upto = np.cumsum(size)
     rank = np.empty(len(order))
-    rank[order] = np.repeat(np.cumsum(size) - size / 2, n_rows)
-    return rank
+    rank[order] = np.repeat(upto - size / 2, n_rows)
+    return rank, _wide_ties(order, first, n_rows, np.stack([upto - size, upto]), n_items)
+
+
+def _wide_ties(
+    order: Int[np.ndarray, " M"],
+    first: Int[np.ndarray, " D"],
+    n_rows: Int[np.ndarray, " D"],
+    ends: Int[np.ndarray, "2 D"],
+    n_items: int,
+) -> TiedRanks | None:
+    """Find which of D distinct values, of the rows from `first` on in an order, items tie at over a wide range."""
+    # Where all items tie to one end of the ranks, the log odds of half an item are those of the end.
+    inner = np.clip(ends / n_items, 0.5 / n_items, 1 - 0.5 / n_items)
+    span = np.diff(np.log(inner) - np.log1p(-inner), axis=0)[0]
+    wide = np.flatnonzero((span > _WIDE) & (ends[1] - ends[0] > 1))[:_MOST_TIES]
+    if not len(wide):
+        return None
+    which = np.zeros(len(order), np.uint8)
+    for number, at in enumerate(wide.tolist(), 1):
+        which[order[first[at] : first[at] + n_rows[at]]] = number
+    low, high = ends[:, wide] / n_items
+    return TiedRanks(which, low, high)
 
 
 @dataclass(frozen=True)

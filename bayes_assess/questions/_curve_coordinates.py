@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import special
 
 from bayes_assess._tools.shapes import Bool, Float, Int
-from bayes_assess.models.curve_rates import N_SMOOTH, Coordinates
+from bayes_assess.models.curve_rates import N_SMOOTH, Coordinates, TiedCells
 from bayes_assess.pool.counting import Times, add_up, count, mean
-from bayes_assess.pool.rank_strata import RankedScore
+from bayes_assess.pool.rank_strata import RankedScore, TiedRanks
 
 _BELOW, _ABOVE = 6.0, 4.0  # where the smooth functions of the rank's log odds lie, about the cut
 _LEAST = 1e-12  # probability, for logits of scores
@@ -18,6 +19,8 @@ _WAVES = np.array([1.5, 1.0, 0.7, 0.5, 0.4, 0.0, 0.0, 0.0])  # standard deviatio
 MOST_GROUPS = 24  # with effects of their own: parameters, of which the particles follow about 40
 MOST_JUDGES = 4  # whose patterns are told apart
 _OF_VOTES = 0.4  # of a standard deviation between groups, that an item is off for either side of a verdict
+# Log odds from the end of a range of ranks that is nearest to the cut, between which it is looked at.
+_FROM_END = np.array([0.1, 0.3, 0.7, 1.5, 3.0, 6.0])
 _FIRST_STEP = 0.3  # of the smooth deviation at the cut, in steps between neighbours
 
 
@@ -108,20 +111,60 @@ def _of_positives(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals
     score = totals.mean(np.clip(logit - cut, -_MOST_LOGIT, _MOST_LOGIT))
     (rank_standard, rank_unit), (score_standard, score_unit) = totals.standard(rank), totals.standard(score)
     about_cut = np.linspace(-_BELOW, _ABOVE, N_SMOOTH)
-    return _coordinates(
+    knots = about_cut if ranked.at_cut else _knots(rank, totals.size), _knots(score, totals.size)
+    found = _coordinates(
         place=np.stack([rank, score]),
         standard=np.stack([score_standard, rank_standard]),
-        smooth=np.stack(
-            [
-                _walk(rank, about_cut if ranked.at_cut else _knots(rank, totals.size)),
-                _walk(score, _knots(score, totals.size)),
-            ]
-        ),
+        smooth=np.stack([_walk(rank, knots[0]), _walk(score, knots[1])]),
         feature=totals.mean(ranked.votes - ranked.n_systems / 2),
         unit=np.array([rank_unit, score_unit]),
         log_odds=log_odds,
         groups=_differences(ranked, announced, totals),
     )
+    if ranked.ties is None:
+        return found
+    return found._replace(tied=_tied_cells(ranked.ties, totals, log_odds, score, knots))
+
+
+def _tied_cells(
+    ties: TiedRanks,
+    totals: _Totals,
+    log_odds: float,
+    score: Float[np.ndarray, " K"],
+    knots: tuple[Float[np.ndarray, " J"], Float[np.ndarray, " J"]],
+) -> TiedCells | None:
+    """Find the cells most of whose items tie, and points of the ranges of their ranks, of which all are as probable."""
+    n_cells, n_ties = len(totals.size), len(ties.low)
+    both = totals.cell.astype(np.int64) * (n_ties + 1) + ties.which
+    items = count(both, n_cells * (n_ties + 1), totals.times).reshape(n_cells, n_ties + 1)[:, 1:]
+    cell = np.flatnonzero(2 * items.sum(1) > totals.size)
+    if not len(cell):
+        return None
+    there = items[cell] > 0
+    low, high = np.where(there, ties.low, 1.0).min(1), np.where(there, ties.high, 0.0).max(1)
+    edges = _edges(low, high, -log_odds)
+    mass = np.diff(edges, axis=1)
+    rank = np.where(mass > 0, np.diff(_integral_of_logit(edges), axis=1) / np.maximum(mass, _LEAST) + log_odds, 0.0)
+    place = np.stack([rank, np.broadcast_to(score[cell][:, None], rank.shape)])
+    smooth = np.stack([_walk(x.ravel(), of).reshape(*x.shape, -1) for x, of in zip(place, knots, strict=True)])
+    which = np.full(n_cells, -1, np.int32)
+    which[cell] = np.arange(len(cell))
+    held = (part.astype(np.float32) for part in (place, smooth, mass / (high - low)[:, None]))
+    return TiedCells(which, cell.astype(np.int32), *held)
+
+
+def _edges(low: Float[np.ndarray, " W"], high: Float[np.ndarray, " W"], cut: float) -> Float[np.ndarray, "W Q+1"]:
+    """Divide ranges of fractions, narrowly at the end that is nearer to the cut, which is given by its log odds."""
+    below = (low + high) / 2 < 1 / (1 + np.exp(-cut))
+    near, far, outward = np.where(below, high, low), np.where(below, low, high), np.where(below, -1.0, 1.0)
+    end = np.clip(near, _LEAST, 1 - _LEAST)
+    inner = 1 / (1 + np.exp(-(np.log(end) - np.log1p(-end))[:, None] - outward[:, None] * _FROM_END))
+    return np.sort(np.column_stack([near, inner.clip(low[:, None], high[:, None]), far]), axis=1)
+
+
+def _integral_of_logit(u: np.ndarray) -> np.ndarray:
+    """Return -H(u), H the entropy in nats."""
+    return special.xlogy(u, u) + special.xlog1py(1 - u, -u)
 
 
 def _differences(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals: _Totals) -> Float[np.ndarray, "K G"]:
@@ -155,7 +198,8 @@ def _of_confidence(ranked: RankedScore, totals: _Totals) -> Coordinates:
 def _coordinates(place, standard, smooth, feature, unit, log_odds, groups=None) -> Coordinates:
     groups = np.zeros((len(feature), 0)) if groups is None else groups
     arrays = (place, standard, smooth, feature, unit, log_odds, groups)
-    return Coordinates(*(np.asarray(array, np.float32) for array in arrays))
+    place, standard, smooth, feature, unit, log_odds, groups = (np.asarray(array, np.float32) for array in arrays)
+    return Coordinates(place, standard, smooth, feature, unit, log_odds, groups)
 
 
 def _score_at(score: Float[np.ndarray, " M"], announced: Bool[np.ndarray, " M"], times: Times) -> Any:

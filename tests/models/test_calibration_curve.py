@@ -54,7 +54,9 @@ def padded(coordinates):
     """Coordinates of K cells: the last one again, which never gets a label."""
     at = np.minimum(np.arange(K), len(coordinates.feature) - 1)
     along = {"place": 1, "standard": 1, "smooth": 1, "feature": 0, "groups": 0}
-    return coordinates._replace(**{name: np.take(getattr(coordinates, name), at, axis) for name, axis in along.items()})
+    there = {name: np.take(getattr(coordinates, name), at, axis) for name, axis in along.items()}
+    tied = coordinates.tied
+    return coordinates._replace(tied=tied and tied._replace(which=tied.which[at]), **there)
 
 
 @cache
@@ -687,7 +689,7 @@ def test_scores_that_are_no_probabilities_give_numbers(unit):
     ranked = RankedScore(score, rng.random(60) < 0.4)
     cell = RankStrata(10).of(ranked).codes
     coordinates = padded(coordinates_of(ranked, cell, np.bincount(cell)))
-    assert all(np.isfinite(part).all() for part in coordinates)
+    assert all(np.isfinite(part).all() for part in jax.tree.leaves(coordinates))
     state = start(9, POSITIVES, coordinates)
     assert finite(learned(state, cell, rng.random(60) < 0.5))
 

@@ -54,6 +54,18 @@ def test_the_share_announced_is_half_an_item_from_the_ends_at_least(n_announced,
     assert RankedScore(np.arange(1.0), np.ones(1, bool)).share == 0.5
 
 
+def test_items_that_tie_over_a_wide_range_of_ranks_are_known():
+    scores = np.concatenate([np.zeros(900), np.linspace(0.1, 0.4, 70), np.full(20, 0.45), np.full(10, 0.9)])
+    ties = RankedScore(scores, scores > 0.5).ties
+    # The 20 lie between log odds of 3.5 and 4.6 of the rank, the 10 from there on to the end.
+    np.testing.assert_allclose(ties.low, [0, 0.97, 0.99])
+    np.testing.assert_allclose(ties.high, [0.9, 0.99, 1])
+    assert ties.which.tolist() == [1] * 900 + [0] * 70 + [2] * 20 + [3] * 10
+    assert RankedScore(scores[900:-30], np.zeros(70, bool)).ties is None  # the highest one has a wide range alone
+    rows = RankedScore(np.array([0.0, 0.9]), np.array([False, True]), times=np.array([900, 100]))
+    assert rows.ties.which.tolist() == [1, 2]
+
+
 # -- strata -----------------------------------------------------------------------------------------------------------
 
 
