@@ -139,27 +139,30 @@ def _middle_ranks(
     upto = np.cumsum(size)
     rank = np.empty(len(order))
     rank[order] = np.repeat(upto - size / 2, n_rows)
-    return rank, _wide_ties(order, first, n_rows, np.stack([upto - size, upto]), n_items)
+    return rank, _wide_ties(order, first, n_rows, upto, size, n_items)
 
 
 def _wide_ties(
     order: Int[np.ndarray, " M"],
     first: Int[np.ndarray, " D"],
     n_rows: Int[np.ndarray, " D"],
-    ends: Int[np.ndarray, "2 D"],
+    upto: Int[np.ndarray, " D"],
+    size: Int[np.ndarray, " D"],
     n_items: int,
 ) -> TiedRanks | None:
     """Find which of D distinct values, of the rows from `first` on in an order, items tie at over a wide range."""
-    # Where all items tie to one end of the ranks, the log odds of half an item are those of the end.
-    inner = np.clip(ends / n_items, 0.5 / n_items, 1 - 0.5 / n_items)
+    some = np.flatnonzero(size > 1)
+    ends = np.stack([upto[some] - size[some], upto[some]]) / n_items
+    # Where items tie up to one end of the ranks, the log odds of half an item are those of the end.
+    inner = np.clip(ends, 0.5 / n_items, 1 - 0.5 / n_items)
     span = np.diff(np.log(inner) - np.log1p(-inner), axis=0)[0]
-    wide = np.flatnonzero((span > _WIDE) & (ends[1] - ends[0] > 1))[:_MOST_TIES]
+    wide = np.flatnonzero(span > _WIDE)[:_MOST_TIES]
     if not len(wide):
         return None
     which = np.zeros(len(order), np.uint8)
-    for number, at in enumerate(wide.tolist(), 1):
+    for number, at in enumerate(some[wide].tolist(), 1):
         which[order[first[at] : first[at] + n_rows[at]]] = number
-    low, high = ends[:, wide] / n_items
+    low, high = ends[:, wide]
     return TiedRanks(which, low, high)
 
 

@@ -47,6 +47,7 @@ OWN = Measure(  # written by a user, in JAX
 CASES = {
     "ranking": (2, ba.Metric(["roc_auc", "average_precision"])),
     "f1": (2, ba.Metric("f1")),
+    "f1 of scores that tie": (2, ba.Metric("f1")),
     "precision and recall": (2, ba.Metric(["precision", "recall", "matthews_corrcoef"])),
     "f1 by group": (2, ba.Metric("f1", by="site")),
     "f1 of two systems": (2, ba.Metric("f1", systems=["prediction", "old"])),
@@ -73,15 +74,24 @@ def played(pool, labels, question, runs_on, design="variance_reduction", **optio
 
 
 # What takes long to compile is left to the slow tests.
-QUICK = ("f1", "accuracy")
+QUICK = ("f1", "f1 of scores that tie", "accuracy")
 SOON = {("thompson", "accuracy"), ("top_two", "two_groups"), ("random", "all_pairs"), ("random_group", "confusion")}
 SOON |= {("epsilon_greedy", "least_calibrated"), ("bayes_ucb", "least_accurate")}
+
+
+def coarse(pool):
+    """The same scores, of few values, of which most are 0."""
+    scores = pool.scores if pool.scores.ndim == 1 else pool.scores[:, 1]
+    return ba.Pool(scores=np.where(scores < 0.3, 0.0, scores.round(1)))
 
 
 @pytest.mark.parametrize("case", [pytest.param(c, marks=[] if c in QUICK else [pytest.mark.slow]) for c in CASES])
 def test_both_engines_ask_and_answer_alike(case):
     n_classes, question = CASES[case]
     pool, labels = made(n_classes)
+    if case == "f1 of scores that tie":
+        pool = coarse(pool)
+        assert question.cells(pool, 0, designs.VarianceReduction().strata_of(pool)).events.coordinates.tied is not None
     (asked, eager), (asked_compiled, compiled) = (played(pool, labels, question, e) for e in ("eager", "compiled"))
     assert asked == asked_compiled
     # A particle that moves on one engine alone, as its last digit differs, is one of 256: of a curve's many intervals,
