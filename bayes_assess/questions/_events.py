@@ -164,6 +164,8 @@ def subject_of(
     scored = any(given is not None for given in (pool.scores, pool.margins, pool.confidence))
     # Of two classes the curve of the positives knows right and wrong, too.
     if (_about_agreement(specs) and not (scored and pool.n_classes == 2)) or not decides:
+        if group is None and not decides:  # predictions of one class may be right more often than those of another
+            group = pool.predictions.astype(np.int64)
         agreement = AGREEMENT if group is None else AGREEMENT_APART
         if pool.margins is not None and pool.confidence is None:
             ranked = RankedScore(margins_of(pool.margins, pool.predictions), times=times)

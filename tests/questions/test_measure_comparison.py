@@ -74,6 +74,21 @@ def test_before_labels_either_group_may_have_more_positives_where_predictions_ar
         assert (apart > 0.7).mean() > 0.1
 
 
+def test_before_labels_predictions_of_one_class_may_be_right_more_often_than_those_of_another():
+    """Where a measure needs all of a label, at the same confidence."""
+    rng = np.random.default_rng(3)
+    predicted, confidence = np.arange(900) % 3, np.repeat(rng.uniform(0.4, 1, 300), 3)
+    pool = ba.Pool(predictions=predicted, confidence=confidence, classes=range(3))
+    setting = ba.Metric("balanced_accuracy").setting(pool, strata=SMALL.strata_of(pool))
+    events, one = setting.cells.events, setting.cells.one_of_each()
+    share, _, _ = drawn(start(0, events.members, events.coordinates), 400)
+    logit = np.log(share / (1 - share))
+    first, second = (logit[:, predicted[one] == k] for k in (0, 1))
+    apart = (first - second).mean(1)  # cells of one stratum, in the same order
+    assert (apart < -0.7).mean() > 0.1
+    assert (apart > 0.7).mean() > 0.1
+
+
 @pytest.mark.parametrize("others", [["rival"], ["rival", "third"]])
 def test_effects_of_systems_prefer_none_and_differ_alike_between_any_two(others):
     third = 1 - FIRST
