@@ -29,6 +29,7 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError, QuestionError
+from bayes_assess.estimators.finite_pool import extended
 
 _DRAWS = 4_000
 _MOST = 0.3  # of e, beyond which labels say too little to be corrected for it
@@ -154,7 +155,8 @@ class LabellingError:
         np.divide(draws + moved - same * w, informative, out=p, where=np.broadcast_to(informative > 0, p.shape))
         p = np.clip(p, 0.0, 1.0)
         tails = [(1 - result.level) / 2, (1 + result.level) / 2]
-        estimate, interval = p.mean(0), np.moveaxis(np.quantile(p, tails, axis=0), 0, -1)
+        estimate = p.mean(0)
+        interval = extended(np.moveaxis(np.quantile(p, tails, axis=0), 0, -1), estimate)  # which a long tail may pass
         if np.ndim(result.estimate) == 0:
             return Adjusted(float(estimate.ravel()[0]), interval.reshape(2), p)
         return Adjusted(estimate, interval, p)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ class Members:
     strength, strength_sd : of log nu.
     relative : rho, 1 where cells scatter relative to their odds, 0 where they scatter alike in their rates.
     group_sd, group_slope_sd, group_lapse_sd : of u, v and l, the effects of groups.
+    group_heavy : how heavy the tails of u are, as for `heavy`; of several groups those of the effects together.
+    group_spread : standard deviation of the log of a scale of u that all groups share, and labels tell; 0: known.
     heavy : how heavy the tails of log b and delta are: sinh(heavy u) / heavy in the place of a normal u; 0: normal.
     names : what the members are called.
     """
@@ -68,6 +70,8 @@ class Members:
     group_sd: Any
     group_slope_sd: Any
     group_lapse_sd: Any
+    group_heavy: Any
+    group_spread: Any
     heavy: Any
     names: tuple[str, ...] = ()
 
@@ -79,6 +83,11 @@ class Members:
         rows = [default | constants for constants in members.values()]
         table = {name: np.array([row[name] for row in rows], np.float32) for name in columns}
         return cls(**table | {"coordinate": table["coordinate"].astype(np.int32)}, names=tuple(members))
+
+    def apart(self) -> Members:
+        """Return members in which groups differ by as much as labels tell: by e^0.5 of the odds, or far more."""
+        n = np.ones_like(self.prior)
+        return replace(self, group_sd=0.5 * n, group_spread=n, group_heavy=0 * n)
 
     def __getitem__(self, which: Any) -> Members:
         """Return one member, or some."""
@@ -110,8 +119,9 @@ _CURVE = {
 }
 # In three pools of ten positives hide, three to ten that are announced in the median.
 _HIDDEN = {"spike": 0.7, "unannounced": math.log(0.3), "unannounced_sd": 1.5}
-# Where two systems differ at the same ranks, the odds that the one is right are e^1.4 times those of the other.
-_SYSTEMS = {"group_sd": 1.0}
+# Where two systems differ at the same ranks, the odds that the one is right are e^1.4 times those of the other, or far
+# more: a system that puts the errors of another right is right nearly always there.
+_SYSTEMS = {"group_sd": 1.0, "group_heavy": 0.8}
 
 POSITIVES = Members.of(
     curve=_CURVE | _SYSTEMS | _HIDDEN,
@@ -253,6 +263,9 @@ UNSCORED = Members.of(
     level={"prior": 1.0, "intercept_sd": 1.6, "strength": math.log(30.0), "strength_sd": 1.5},
 )
 """Agreement where there is no confidence: a level that is about uniform, and cells that scatter around it."""
+
+POSITIVES_APART, AGREEMENT_APART = POSITIVES.apart(), AGREEMENT.apart()
+"""The same where groups are measured one by one: in some the system may be right more often than in others."""
 
 RATINGS = Members.of(never={"prior": 1.0, "intercept": -40.0, "strength": math.log(100.0)})
 """No event at all, where `RatingLabels` believes all of the labels."""

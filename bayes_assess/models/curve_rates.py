@@ -23,6 +23,8 @@ _FEW_GROUPS = 8  # beyond so many there is but the first, as particles follow ab
 PARAMETERS = ("shift", "slope", "prediction", "score", "unannounced", "lapse", "roughness", "strength", "bend")
 N_PARAMETERS = len(PARAMETERS) + N_SMOOTH  # before those of groups
 _LEAST, _LEAST_OTHER = 1e-9, 1e-6  # of the event and of its absence, at which 32 bits do not underflow
+_ROUNDING = 1e-12  # of a square whose root has a derivative
+_MOST_SPREAD = 4.0  # standard deviations of the log of a scale
 _BELOW_1 = 1 - 2.0**-20  # whose quantile has a derivative in 32 bits
 
 
@@ -164,7 +166,7 @@ def curves_of(place: Float[Array, "S D"], member: Members, coordinates: Coordina
     return Curves(
         *(x[:, None] for x in by_particle),
         waves=roughness[:, None] * place[:, len(PARAMETERS) : N_PARAMETERS],
-        effects=_effects(place, coordinates),
+        effects=_with_tails(_effects(place, coordinates), member),
     )
 
 
@@ -228,6 +230,24 @@ def _turned(part: Any) -> Any:
 def group_effects(n_groups: int) -> tuple[str, ...]:
     """Return which effects so many groups have."""
     return GROUP_EFFECTS if n_groups <= _FEW_GROUPS else GROUP_EFFECTS[:1]
+
+
+def _with_tails(effects: Float[Array, "S E G"], member: Members) -> Float[Array, "S E G"]:
+    """Stretch the first effects of groups in the direction that they have, so that no contrast of groups is preferred.
+
+    u becomes u sinh(h r) / (h r), where r^2 is the mean square of the G effects: sinh(h u) / h of one effect, as for
+    the slope. Or, with a spread t of the log of their scale, u exp(t z) / r, where z = sqrt(2 G) r - sqrt(2 G - 1) is
+    about a standard normal variable and the direction of u is independent of it.
+    """
+    n_groups = effects.shape[-1]
+    if not effects.shape[1] or not n_groups:
+        return effects
+    length = xp.sqrt((effects[:, :1] ** 2).sum(-1, keepdims=True) / n_groups + _ROUNDING)
+    bent = xp.maximum(member.group_heavy * length, _ROUNDING)
+    heavy = xp.where(member.group_heavy > 0, xp.sinh(bent) / bent, 1.0)
+    z = (2 * n_groups) ** 0.5 * length - (2 * n_groups - 1) ** 0.5
+    scaled = xp.where(member.group_spread > 0, xp.exp(member.group_spread * xp.minimum(z, _MOST_SPREAD)) / length, 1.0)
+    return xp.concatenate([effects[:, :1] * heavy * scaled, effects[:, 1:]], axis=1)
 
 
 def _effects(place: Float[Array, "S D"], coordinates: Coordinates) -> Float[Array, "S E G"]:

@@ -67,7 +67,8 @@ def with_groups(
         many[cell] = group
         return coordinates._replace(many=many)
     items = count(cell * n_groups + group, n_cells * n_groups, times).reshape(n_cells, n_groups)
-    return coordinates._replace(groups=(items / items.sum(1, keepdims=True)).astype(np.float32))
+    shares = (items / items.sum(1, keepdims=True)).astype(np.float32)
+    return coordinates._replace(groups=np.concatenate([coordinates.groups, shares], axis=1))
 
 
 def patterns(votes: Bool[np.ndarray, "M J"]) -> Int[np.ndarray, " M"]:

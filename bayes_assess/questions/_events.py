@@ -21,7 +21,9 @@ from bayes_assess.measures import (
 from bayes_assess.measures._losses import DenseLosses
 from bayes_assess.models.curve_members import (
     AGREEMENT,
+    AGREEMENT_APART,
     POSITIVES,
+    POSITIVES_APART,
     RATES,
     RATINGS,
     UNSCORED,
@@ -83,7 +85,7 @@ class Subject:
     @property
     def about_agreement(self) -> bool:
         """Whether the event is that the prediction is right; else it is the positive class."""
-        return any(self.members is table for table in (AGREEMENT, UNSCORED))
+        return any(self.members is table for table in (AGREEMENT, AGREEMENT_APART, UNSCORED))
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,12 +164,15 @@ def subject_of(
     scored = any(given is not None for given in (pool.scores, pool.margins, pool.confidence))
     # Of two classes the curve of the positives knows right and wrong, too.
     if (_about_agreement(specs) and not (scored and pool.n_classes == 2)) or not decides:
+        if group is None and not decides:  # predictions of one class may be right more often than those of another
+            group = pool.predictions.astype(np.int64)
+        agreement = AGREEMENT if group is None else AGREEMENT_APART
         if pool.margins is not None and pool.confidence is None:
             ranked = RankedScore(margins_of(pool.margins, pool.predictions), times=times)
-            return Subject(pool.predictions, AGREEMENT, decides), ranked
+            return Subject(pool.predictions, agreement, decides, group), ranked
         if pool.confidence is None:
             return Subject(pool.predictions, UNSCORED, decides), None
-        return Subject(pool.predictions, AGREEMENT, decides), RankedScore(pool.confidence, times=times)
+        return Subject(pool.predictions, agreement, decides, group), RankedScore(pool.confidence, times=times)
     code = 1 if positive is None else positive
     announced = pool.predictions == code
     if pool.margins is not None:
@@ -184,9 +189,11 @@ def subject_of(
         ranked = RankedScore(score, announced, at_cut=False, times=times)
         return Subject(event, members, group=group, votes=votes), ranked
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
-    members = POSITIVES if scored else VERDICTS
+    members = VERDICTS if not scored else POSITIVES if group is None else POSITIVES_APART
     ranked = RankedScore(score, announced, np.array(others) if others else None, times=times)
-    return Subject(event, members, scored=scored), ranked
+    if group is not None and scored:  # predictions of either kind may be right more often in one group than in another
+        group = 2 * group + announced
+    return Subject(event, members, group=group if scored else None, scored=scored), ranked
 
 
 def _signed(pool: Pool, announced: Bool[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:

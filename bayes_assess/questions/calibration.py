@@ -127,6 +127,30 @@ class _CalibrationQuestion(Question):
         """Add up the bins' accuracies to that of every group; 0 for a group without items."""
         return (self.shares(cells) * by_group(cells, accuracy)).sum(-1)
 
+    def group_accuracy_interval(
+        self,
+        cells: Cells,
+        posterior: Belief,
+        counts: Int[np.ndarray, "K 2"],
+        level: float,
+        draws: Float[np.ndarray, "S G"],
+    ) -> Float[np.ndarray, "G 2"]:
+        """Compute equal-tailed intervals of the groups' accuracies, wider where those of their bins are.
+
+        Parameters
+        ----------
+        draws : (S, G)
+            Posterior draws of the accuracies.
+        """
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        low, high = np.quantile(draws, tails, axis=0)
+        if isinstance(posterior, AlikeOrApart) and posterior.departs.any():
+            wide = value_draws(posterior.uncalibrated(), counts, pool_size(self, cells), 0, _DRAWS)
+            least, most = np.quantile(self.group_accuracy(cells, np.concatenate(list(wide))), tails, axis=0)
+            low = np.where(posterior.departs, np.minimum(low, least), low)
+            high = np.where(posterior.departs, np.maximum(high, most), high)
+        return np.stack([low, high], axis=-1)
+
     def _equal_tailed(self, cells, prior, counts, level, draws) -> Float[np.ndarray, "... 2"]:
         """Compute the interval of the calibration error: equal-tailed, and wider where that leans on what is assumed.
 
@@ -162,12 +186,28 @@ class _CalibrationQuestion(Question):
         return self._widened(cells, self.posterior(cells, campaigns.prior, counts), drawn, level)[:, None]
 
     def _widened(self, cells: Cells, posterior: Belief, drawn: _Drawn, level: float) -> Float[np.ndarray, "N ... 2"]:
-        tails = [(1 - level) / 2, (1 + level) / 2]
-        errors, least, most = self._error_draws(cells, posterior, drawn)
-        low, high = np.quantile(self._answer(errors), tails, axis=0)
-        low = np.minimum(low, np.quantile(self._answer(least), tails[0], axis=0))
-        high = np.maximum(high, np.quantile(self._answer(most), tails[1], axis=0))
-        return np.stack([low, high], axis=-1)
+        errors, least, most = map(self._answer, self._error_draws(cells, posterior, drawn))
+        return _ends_of_three(errors, least, most, level)
+
+    def overall_interval(
+        self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "K 2"], level: float, draws: Float[np.ndarray, " S"]
+    ) -> Float[np.ndarray, " 2"]:
+        """Compute the interval of the mean calibration error of the groups, by their shares of the pool.
+
+        It is as wide as those of the groups: see `interval`.
+
+        Parameters
+        ----------
+        draws : (S,)
+            Posterior draws of the mean.
+        """
+        share = by_group(cells, cells.sizes).sum(-1) / cells.n_items
+        flat = counts[None]
+        found = self._error_draws(cells, self.posterior(cells, prior, flat), partial(self._drawn, cells, flat, 0))
+        errors, least, most = (one[:, 0] @ share for one in found)
+        low, high = _ends_of_three(errors, least, most, level)
+        ends = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+        return np.array([min(low, ends[0]), max(high, ends[1])])
 
     def _error_draws(
         self, cells: Cells, posterior: Belief, drawn: _Drawn
@@ -325,6 +365,19 @@ def as_bins(bins: Any) -> ScoreBins:
     ScoreBins(n_bins=5, kind='width')
     """
     return bins if isinstance(bins, ScoreBins) else ScoreBins(bins)
+
+
+def _ends_of_three(
+    errors: Float[np.ndarray, "S ..."],
+    least: Float[np.ndarray, "S ..."],
+    most: Float[np.ndarray, "S ..."],
+    level: float,
+) -> Float[np.ndarray, "... 2"]:
+    """Compute equal-tailed ends from draws of errors, and of how small and how great they may be."""
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    low, high = np.quantile(errors, tails, axis=0)
+    low = np.minimum(low, np.quantile(least, tails[0], axis=0))
+    return np.stack([low, np.maximum(high, np.quantile(most, tails[1], axis=0))], axis=-1)
 
 
 def by_group(cells: Cells, values: np.ndarray) -> np.ndarray:

@@ -120,7 +120,24 @@ class CalibrationResult(GroupwiseResult):
     @cached_property
     def group_accuracy_interval(self) -> Float[np.ndarray, "G 2"]:
         """Equal-tailed credible interval of every group's accuracy, (G, 2)."""
-        return self._ends(self._drawn.accuracy, self.group_accuracy)
+        given = (self.cells, self.posterior, self.counts, self.level, self._drawn.accuracy)
+        return extended(self.question.group_accuracy_interval(*given), self.group_accuracy)
+
+    @cached_property
+    def overall(self) -> tuple[float, Float[np.ndarray, " 2"]]:
+        """Calibration error of the pool, or its mean over groups by their shares: estimate and credible interval."""
+        if self.question.by is None:
+            return float(self.estimate), self.interval
+        weight = self.size / self.size.sum()
+        mean = float(self.estimate @ weight)
+        given = (self.cells, self._learner, self.counts, self.level, self.draws @ weight)
+        return mean, extended(self.question.overall_interval(*given), np.asarray(mean))
+
+    @cached_property
+    def _drawn_ranks(self) -> Int[np.ndarray, "S J"]:
+        if self.question.by is None:
+            raise QuestionError("The calibration error of the whole pool has no ranks; ask that of groups, by=...")
+        return super()._drawn_ranks
 
     @cached_property
     def draws(self) -> Float[np.ndarray, "S G"]:
@@ -251,9 +268,9 @@ class CalibrationResult(GroupwiseResult):
 
     def _answer(self) -> list[str]:
         error, (low, high), maximum, (m_low, m_high) = (
-            (*super().overall, *self._overall_maximum())
+            (*self.overall, *self._overall_maximum())
             if self.question.by is not None
-            else (float(self.estimate), self.interval, self.maximum_error[0], self.maximum_error_interval[0])
+            else (*self.overall, self.maximum_error[0], self.maximum_error_interval[0])
         )
         words = f"{self.level:.0%} {self.guarantee} interval"
         lines = [f"Expected calibration error {error:.3f}, {words} [{low:.3f}, {high:.3f}]."]

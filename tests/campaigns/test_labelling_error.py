@@ -130,3 +130,15 @@ def test_few_labels_by_two_annotators_leave_open_how_many_are_wrong():
     p = np.where(e < 0.5, (q - e) / np.where(e < 0.5, 1 - 2 * e, 1), rng.random(len(e)))  # at 1/2 labels say nothing
     expected, expected_error = spread_of(np.clip(p, 0, 1))
     assert abs(sd - expected) < 4 * np.hypot(error, expected_error)
+
+
+def test_an_estimate_that_counts_on_wrong_labels_lies_in_its_interval():
+    """Draws beyond 1 are 1: where nearly all are, the mean lies below all of the quantiles."""
+    pool = ba.Pool(predictions=["cat"] * 2000, classes=["cat", "dog"])
+    a = ba.assess(pool, ba.GroupAccuracy(), prior="uninformative")
+    a.tell(range(1500), ["cat"] * 1470 + ["dog"] * 30, annotator="anna")
+    a.tell(range(200), ["dog"] * 20 + ["cat"] * 180, annotator="ben")
+    counted = a.labelling_error().adjusted(a.result())
+    low, high = counted.interval[0]
+    assert low <= counted.estimate[0] <= high
+    assert 0.99 < counted.estimate[0] < 1

@@ -21,7 +21,7 @@ from bayes_assess.estimators.posterior_measure import measure_draws, measure_val
 from bayes_assess.models._numerics import particles as smc
 from bayes_assess.models._numerics.beta_binomial import log_likelihood
 from bayes_assess.models.calibration_curve import program, start
-from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, RATES, UNSCORED, VERDICTS, Members
+from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, POSITIVES_APART, RATES, UNSCORED, VERDICTS, Members
 from bayes_assess.models.curve_rates import GROUP_EFFECTS, N_SMOOTH, PARAMETERS, rates
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
 from bayes_assess.questions._curve_coordinates import coordinates_of
@@ -230,7 +230,13 @@ def test_a_surprise_after_many_equal_labels_is_as_improbable_as_it_is(never_move
 
 # -- program ----------------------------------------------------------------------------------------------------------
 
-TABLES = {"positives": POSITIVES, "agreement": AGREEMENT, "rates": RATES, "verdicts": VERDICTS}
+TABLES = {
+    "positives": POSITIVES,
+    "positives_apart": POSITIVES_APART,
+    "agreement": AGREEMENT,
+    "rates": RATES,
+    "verdicts": VERDICTS,
+}
 MEMBERS = [(name, i) for name, table in TABLES.items() for i in range(len(table.prior))]
 
 
@@ -280,6 +286,47 @@ def test_effects_of_groups_shift_log_odds():
     inside = (np.abs(plain) < 8) & (np.abs(shifted) < 8)  # which 32 bits tell from 0 and 1
     assert inside.mean() > 0.5
     np.testing.assert_allclose((shifted - plain)[inside], expected[inside], atol=2e-3)
+
+
+def test_effects_of_systems_have_heavy_tails_in_every_direction():
+    _, coordinates = made()
+    member, rng = POSITIVES[3], np.random.default_rng(6)  # weak: nothing is unannounced and nothing lapses
+
+    def shifts(u, groups):
+        """Log odds with effects u (S, G) of contrasts (K, G) less those without."""
+        place = np.zeros((len(u), DIMENSION + 3 * groups.shape[1]), np.float32)
+        place[:, DIMENSION : DIMENSION + groups.shape[1]] = u
+        cells = coordinates._replace(groups=groups.astype(np.float32))
+        with_, without = (np.float64(on_host(at, member, cells)[0]) for at in (place, 0 * place))
+        return special.logit(with_) - special.logit(without)
+
+    assert member.group_spread == 0
+    of_one, u = np.ones((K, 1)) / 4, rng.normal(size=(40, 1))
+    expected = np.sinh(member.group_heavy * u) / member.group_heavy / 4
+    np.testing.assert_allclose(shifts(u, of_one), np.broadcast_to(expected, (40, K)), atol=2e-3)
+    # Contrasts that are turned and effects that are turned with them say the same.
+    contrasts, effects = rng.normal(size=(K, 3)) / 8, rng.normal(size=(40, 3))
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    np.testing.assert_allclose(shifts(effects @ turn, contrasts @ turn), shifts(effects, contrasts), atol=2e-3)
+
+
+def test_groups_that_are_measured_share_a_scale_of_any_size():
+    _, coordinates = made()
+    member, n_groups = POSITIVES_APART[3], 6
+    groups = np.eye(n_groups, dtype=np.float32)[np.arange(K) % n_groups]
+    u = np.random.default_rng(7).normal(size=(4000, n_groups))
+    place = np.zeros((len(u), DIMENSION + 3 * n_groups), np.float32)
+    place[:, DIMENSION : DIMENSION + n_groups] = u
+    cells = coordinates._replace(groups=groups)
+    with_, without = (np.float64(on_host(at, member, cells)[0]) for at in (place, 0 * place))
+    shift = (special.logit(with_) - special.logit(without))[:, :n_groups]
+    length, inside = np.sqrt((u**2).mean(1)), (np.abs(special.logit(with_)) < 8).all(1)
+    z = np.sqrt(2 * n_groups) * length - np.sqrt(2 * n_groups - 1)
+    scale = member.group_sd * np.exp(member.group_spread * z)
+    np.testing.assert_allclose(shift[inside], (scale[:, None] * u / length[:, None])[inside], atol=5e-3)
+    assert (
+        stats.kstest(z, "norm").statistic < 0.04
+    )  # of which the log of the scale is a multiple; .026 by chance in 100
 
 
 def test_in_a_steeper_group_the_coordinate_is_stretched():

@@ -247,3 +247,44 @@ def test_intervals_hold_of_every_group_where_one_is_odd(n):
     assert (of_errors.sum(0) >= fewest).all()
     error = of_bins.std(0) / np.sqrt(repeats)
     assert (of_bins.mean(0) > 0.93 - 3 * error).all()
+
+
+def test_the_error_of_all_groups_leans_on_no_more_than_that_of_one():
+    """Ends are moved as far where groups are added up: of one group, the sum is that group."""
+    one = ba.Pool(
+        predictions=POOL.predictions,
+        confidence=0.4 + 0.6 * POOL.confidence,
+        classes=range(4),
+        groups={"all": [0] * 160},
+    )
+    a = ba.assess(one, ba.Calibration(4, by="all"), design="random")
+    a.tell(one.ids[::8], LABELS[::8])
+    result = a.result()
+    mean, ends = result.overall
+    np.testing.assert_allclose(mean, result.estimate[0], rtol=1e-12)
+    np.testing.assert_allclose(ends, result.interval[0], rtol=1e-12)
+    assert ends[1] - ends[0] > 1.05 * np.diff(np.quantile(result.draws[:, 0], [0.025, 0.975]))  # of the draws alone
+
+
+def test_the_error_of_the_pool_is_its_own_overall_one_and_has_no_ranks(result):
+    mean, ends = result.overall
+    assert mean == result.estimate
+    np.testing.assert_array_equal(ends, result.interval)
+    with pytest.raises(ba.QuestionError, match="has no ranks"):
+        _ = result.probability_worst
+
+
+def test_the_accuracy_of_an_odd_group_is_as_open_as_that_of_its_bins():
+    """One bin to a group: the group's accuracy is that of the bin."""
+    rng = np.random.default_rng(0)
+    confidence, group = np.full(400, 0.8), np.repeat(np.arange(4), 100)
+    right = rng.random(400) < np.array([0.8, 0.8, 0.8, 0.6])[group]
+    pool = ba.Pool(predictions=np.ones(400, int), classes=[0, 1], confidence=confidence, groups={"site": group})
+    a = ba.assess(pool, ba.Calibration(1, by="site"), design="random")
+    told = np.concatenate([np.arange(100 * g, 100 * g + n) for g, n in enumerate((30, 30, 30, 6))])
+    a.tell(told, right[told].astype(int))
+    result = a.result()
+    assert result.posterior.departs[3]
+    np.testing.assert_allclose(result.group_accuracy_interval, result.accuracy_interval[:, 0], atol=0.03)
+    low = np.quantile(result._drawn.accuracy[:, 3], 0.025)
+    assert result.group_accuracy_interval[3, 0] < low - 0.08
