@@ -11,6 +11,7 @@ import numpy as np
 from bayes_assess._tools.pytrees import register_dataclass, tree_map
 
 _NEVER = -30.0  # log odds of a share that is 0
+_ANYWHERE = np.float32(2.0)  # times as far from the cut as where predictions tell where positives begin
 _NOTHING = {"bend": 1.0, "unannounced": _NEVER, "lapse": _NEVER}
 
 
@@ -88,6 +89,10 @@ class Members:
         """Return members in which groups differ by as much as labels tell: by e^0.5 of the odds, or far more."""
         n = np.ones_like(self.prior)
         return replace(self, group_sd=0.5 * n, group_spread=n, group_heavy=0 * n)
+
+    def anywhere(self) -> Members:
+        """Return members for items that are all predicted alike, which tells neither the cut nor the level."""
+        return replace(self, shift_sd=_ANYWHERE * self.shift_sd, intercept_sd=_ANYWHERE * self.intercept_sd)
 
     def __getitem__(self, which: Any) -> Members:
         """Return one member, or some."""

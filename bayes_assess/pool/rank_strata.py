@@ -71,10 +71,14 @@ class RankedScore:
         return len(self.score) if self.times is None else int(self.times.sum())
 
     @property
+    def tells_apart(self) -> bool:
+        """Whether some items are predicted positive and some are not; else predictions say nothing of any rank."""
+        return self.announced is not None and 0 < self._total(self.votes) < self.n_systems * self.n_items
+
+    @property
     def share(self) -> float:
-        """Share of items announced, F / M, less than half an item from neither 0 nor 1; the mean over systems."""
-        announced = 0 if self.announced is None else self._total(self.votes) / self.n_systems
-        return float(np.clip(announced, 0.5, self.n_items - 0.5)) / self.n_items
+        """Share of items announced, F / M, the mean over systems; a half where predictions tell no items apart."""
+        return self._total(self.votes) / self.n_systems / self.n_items if self.tells_apart else 0.5
 
     def _total(self, values: np.ndarray) -> Any:
         return values.sum() if self.times is None else values @ self.times

@@ -107,7 +107,7 @@ def _of_positives(ranked: RankedScore, announced: Bool[np.ndarray, " M"], totals
     rank = totals.mean(np.log(u) - np.log1p(-u)) + log_odds  # 0 where predicted positives end
     logit = _logits(ranked.score, ranked.times)
     # The score where predicted positives end, whatever it is.
-    cut = _score_at(logit, announced, ranked.times)
+    cut = _score_at(logit, announced if ranked.tells_apart else None, ranked.times)
     score = totals.mean(np.clip(logit - cut, -_MOST_LOGIT, _MOST_LOGIT))
     (rank_standard, rank_unit), (score_standard, score_unit) = totals.standard(rank), totals.standard(score)
     about_cut = np.linspace(-_BELOW, _ABOVE, N_SMOOTH)
@@ -202,13 +202,14 @@ def _coordinates(place, standard, smooth, feature, unit, log_odds, groups=None) 
     return Coordinates(place, standard, smooth, feature, unit, log_odds, groups)
 
 
-def _score_at(score: Float[np.ndarray, " M"], announced: Bool[np.ndarray, " M"], times: Times) -> Any:
-    """Score that as many items reach as are announced, or one if none is."""
+def _score_at(score: Float[np.ndarray, " M"], announced: Bool[np.ndarray, " M"] | None, times: Times) -> Any:
+    """Score that as many items reach as are announced, or that half of them reach."""
     if times is None:
-        n = max(int(announced.sum()), 1)
-        return np.partition(score, -n)[-n]
+        n = len(score) // 2 if announced is None else int(announced.sum())
+        return np.partition(score, -n)[-n] if n else score.max()
     order = np.argsort(score)[::-1]
-    return score[order[np.searchsorted(np.cumsum(times[order]), max(int(times[announced].sum()), 1))]]
+    n = int(times.sum()) // 2 if announced is None else int(times[announced].sum())
+    return score[order[np.searchsorted(np.cumsum(times[order]), max(n, 1))]]
 
 
 def _logits(score: Float[np.ndarray, " M"], times: Times) -> Float[np.ndarray, " M"]:

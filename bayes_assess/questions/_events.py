@@ -23,7 +23,6 @@ from bayes_assess.models.curve_members import (
     AGREEMENT,
     AGREEMENT_APART,
     POSITIVES,
-    POSITIVES_APART,
     RATES,
     RATINGS,
     UNSCORED,
@@ -189,10 +188,12 @@ def subject_of(
         ranked = RankedScore(score, announced, at_cut=False, times=times)
         return Subject(event, members, group=group, votes=votes), ranked
     others = [pool.system_codes(name) == code for name in systems if name != RESERVED]
-    members = VERDICTS if not scored else POSITIVES if group is None else POSITIVES_APART
     ranked = RankedScore(score, announced, np.array(others) if others else None, times=times)
-    if group is not None and scored:  # predictions of either kind may be right more often in one group than in another
-        group = 2 * group + announced
+    members = POSITIVES if scored else VERDICTS
+    if scored and not ranked.tells_apart:
+        members = members.anywhere()
+    if scored and group is not None:  # predictions of either kind may be right more often in one group than in another
+        members, group = members.apart(), 2 * group + announced
     return Subject(event, members, group=group if scored else None, scored=scored), ranked
 
 
