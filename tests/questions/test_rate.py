@@ -156,9 +156,11 @@ def test_groups_may_be_judged_in_ways_of_their_own():
     assert shares.shape == (groups.n_cells, 2)
     items = SYSTEM[groups.one_of_each()]
     np.testing.assert_array_equal(shares, np.stack([items == "a", items == "b"], axis=1))
-    for question in (ba.Rate("good"), ba.Metric("f1", by="system"), ba.Rate("good", by="prediction")):
+    for question in (ba.Rate("good"), ba.Rate("good", by="prediction")):
         cells = question.setting(SCORED, strata=RankStrata(6)).cells
         assert cells.events.coordinates.groups.shape == (cells.n_cells, 0)
+    cells = ba.Metric("f1", by="system").setting(SCORED, strata=RankStrata(6)).cells
+    assert cells.events.coordinates.groups.shape == (cells.n_cells, 4)  # either prediction in either group
 
 
 def test_very_many_groups_have_none_but_are_told_apart():
