@@ -269,7 +269,7 @@ UNSCORED = Members.of(
 )
 """Agreement where there is no confidence: a level that is about uniform, and cells that scatter around it."""
 
-POSITIVES_APART, AGREEMENT_APART = POSITIVES.apart(), AGREEMENT.apart()
+AGREEMENT_APART = AGREEMENT.apart()
 """The same where groups are measured one by one: in some the system may be right more often than in others."""
 
 RATINGS = Members.of(never={"prior": 1.0, "intercept": -40.0, "strength": math.log(100.0)})

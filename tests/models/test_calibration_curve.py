@@ -21,7 +21,7 @@ from bayes_assess.estimators.posterior_measure import measure_draws, measure_val
 from bayes_assess.models._numerics import particles as smc
 from bayes_assess.models._numerics.beta_binomial import log_likelihood
 from bayes_assess.models.calibration_curve import program, start
-from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, POSITIVES_APART, RATES, UNSCORED, VERDICTS, Members
+from bayes_assess.models.curve_members import AGREEMENT, POSITIVES, RATES, UNSCORED, VERDICTS, Members
 from bayes_assess.models.curve_rates import GROUP_EFFECTS, N_SMOOTH, PARAMETERS, rates
 from bayes_assess.pool.rank_strata import RankedScore, RankStrata
 from bayes_assess.questions._curve_coordinates import coordinates_of
@@ -232,7 +232,7 @@ def test_a_surprise_after_many_equal_labels_is_as_improbable_as_it_is(never_move
 
 TABLES = {
     "positives": POSITIVES,
-    "positives_apart": POSITIVES_APART,
+    "positives_apart": POSITIVES.apart(),
     "agreement": AGREEMENT,
     "rates": RATES,
     "verdicts": VERDICTS,
@@ -312,7 +312,7 @@ def test_effects_of_systems_have_heavy_tails_in_every_direction():
 
 def test_groups_that_are_measured_share_a_scale_of_any_size():
     _, coordinates = made()
-    member, n_groups = POSITIVES_APART[3], 6
+    member, n_groups = POSITIVES.apart()[3], 6
     groups = np.eye(n_groups, dtype=np.float32)[np.arange(K) % n_groups]
     u = np.random.default_rng(7).normal(size=(4000, n_groups))
     place = np.zeros((len(u), DIMENSION + 3 * n_groups), np.float32)
