@@ -52,7 +52,7 @@ class StochasticAssessment(Assessment):
     @property
     def label_counts(self) -> tuple[np.ndarray, Int[np.ndarray, "n C"]]:
         """Ids of the items with labels, in pool order, and how often each has every label, (n, C)."""
-        labelled, codes = self._labelled
+        labelled, codes = self._items.told
         items, place = np.unique(labelled, return_inverse=True)
         counts = np.zeros((len(items), self.pool.n_classes), np.int64)
         np.add.at(counts, (place, codes), 1)
@@ -141,7 +141,7 @@ class StochasticAssessment(Assessment):
         design: Any = self.design  # which weighs draws
         with eager(design.is_eager(self._state)):
             total = design.weighed(self._state)[0]
-        return *self._labelled, self._items.told_weights * self.pool.n_items / max(float(total.n), 1.0)
+        return *self._items.told, self._items.told_weights * self.pool.n_items / max(float(total.n), 1.0)
 
     def _read(self, ids: Any, labels: Any, *, correcting: bool = False) -> tuple[Units, Codes]:
         """Return the items of labels, each as often as it has one, and codes of these."""
