@@ -104,13 +104,13 @@ class MultilabelCampaigns(SimulatedCampaigns):
     def _look(self, drawn: _Drawn, one: int, items: Int[np.ndarray, " N"], look: int) -> ItemsEstimate:
         """Estimate from the first labels of a campaign."""
         pool: Any = self.pool
-        cells, items = self.cells, items[:look]
+        cells, items, batch = self.cells, items[:look], min(self.batch, int(self.looks[-1]))
         complete = look == pool.n_items
         unlabelled = cells.sizes - np.bincount(drawn.cells[one, :look], minlength=cells.n_cells)
         return weighted_items_estimate(
             self.spec,
             self.spec.losses(pool.indicators[items], self.labels[items]),
-            ItemWeights.all_known(look) if complete else _weights(drawn, one, look, self.batch, pool.n_items),
+            ItemWeights.all_known(look) if complete else _weights(drawn, one, look, batch, pool.n_items),
             pool.n_items,
             cells.predicted,
             missing_items(drawn.included[look][one], unlabelled),
