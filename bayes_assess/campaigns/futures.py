@@ -19,7 +19,7 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import in_64_bits, x64
 from bayes_assess._tools.progress import progress
-from bayes_assess._tools.pytrees import tree_map
+from bayes_assess._tools.pytrees import stacked, tree_map
 from bayes_assess._tools.seeds import generator, jax_key, sequence
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.study import Campaigns
@@ -235,7 +235,7 @@ class SeparateFutures(Futures):
             self._campaigns[number] = state, left
             records.append(tree_map(np.asarray, engine.fetched(self.record(state))))
             advance(1)
-        return tree_map(lambda *parts: np.stack(parts), *records)
+        return stacked(records)
 
     def start(self, rng: np.random.Generator) -> State:
         """Return what a future knows at first."""

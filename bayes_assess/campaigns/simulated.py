@@ -42,7 +42,7 @@ class Plan:
     def counts(self) -> Int[np.ndarray, "K O"]:
         """Items that campaigns draw from, by outcome."""
         if self.setting.reward.asked_only:  # which knows of labels only that there are any
-            return np.stack([self.setting.cells.sizes, 0 * self.setting.cells.sizes], axis=-1)
+            return np.pad(self.setting.cells.sizes[:, None], [(0, 0), (0, self.setting.n_outcomes - 1)])
         return self.full
 
     @property

@@ -46,6 +46,7 @@ class Campaign(NamedTuple):
     left: Array  # (K, O) outcomes of every cell's unlabelled items; shares of outcomes where labels are draws
     n_items: Int[Array, ""]  # that may be asked for in all
     steps: Steps  # of the last batch; (batch,)
+    kept: Any = ()  # of its batches
 
 
 ENDLESS = 2**62  # items that may be asked for where each of them may be again and again
@@ -59,26 +60,31 @@ def start_campaign(batch: int, keys: Key[Array, " 2"], state: State, counts: Int
     return Campaign(keys, xp.zeros((), xp.int64), state, counts, n_items, steps)
 
 
-def one_label(design: Design, campaign: Campaign) -> Campaign:
-    """Tell one label, whose item is drawn from its cell; first ask for the next batch where none is left."""
-    keys, t, state, left, n_items, steps = campaign
+def one_label(design: Design, campaign: Campaign, keep: Any = None) -> Campaign:
+    """Tell one label, whose item is drawn from its cell; first ask for the next batch where none is left.
+
+    `keep`, if there is one, returns what is kept of batches after another one, from what was, and from the states
+    before and after it was asked for, its cells, the labels told before, and how many items it has.
+    """
+    keys, t, state, left, n_items, steps, kept = campaign
     batch = len(steps.cell)
     place = t % batch
 
-    def ask(state, steps):
-        due = design.due(state)
+    def ask(state, steps, kept):
+        due, n = design.due(state), xp.minimum(batch, n_items - t)
         state = state if due is False else engine.cond(due, design.refreshed, lambda same: same, state)
-        cells, draws, state = ask_items(design, batch, keys[0], state, t, xp.minimum(batch, n_items - t))
-        return state, Steps(cells, xp.full_like(steps.outcome, -1), draws.weight, draws.p_new)
+        cells, draws, asked = ask_items(design, batch, keys[0], state, t, n)
+        steps = Steps(cells, xp.full_like(steps.outcome, -1), draws.weight, draws.p_new)
+        return asked, steps, kept if keep is None else keep(design, kept, state, asked, cells, t, n)
 
-    state, steps = _if(place == 0, batch == 1, ask, state, steps)
+    state, steps, kept = _if(place == 0, batch == 1, ask, state, steps, kept)
     cell = steps.cell[place]
     outcome, left = _outcome(state.endless, engine.random.fold_in(keys[1], t), left, cell)
     state = design.update(state, cell, outcome)
     steps = steps._replace(outcome=engine.at(steps.outcome)[place].set(outcome))
     ends = (place == batch - 1) | (t + 1 == n_items)
     state, steps = _if(ends, batch == 1, lambda state, steps: (design.settle(state, steps), steps), state, steps)
-    return Campaign(keys, t + 1, state, left, n_items, steps)
+    return Campaign(keys, t + 1, state, left, n_items, steps, kept)
 
 
 class RandomRounds(NamedTuple):
