@@ -7,6 +7,7 @@ the points that carry what they have in common are placed anew at every look.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
@@ -15,12 +16,12 @@ import numpy as np
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.futures import Futures
-from bayes_assess.designs import ARMS, Design
+from bayes_assess.designs import ARMS, ArmDesign, CellState, Design
 from bayes_assess.designs._blocks import SideBySide, drawn_without_replacement
-from bayes_assess.models.belief import draws_on_host, runs_on_numpy
+from bayes_assess.models.belief import Belief, draws_on_host, runs_on_numpy
 
 
-def follows_at_once(design: Design, prior: Any) -> bool:
+def follows_at_once(design: Design, prior: Belief) -> bool:
     """Whether futures of a design on such a prior can be followed by `ArmFutures`.
 
     Examples
@@ -33,7 +34,8 @@ def follows_at_once(design: Design, prior: Any) -> bool:
     return ARMS.get(design.name) is type(design) and runs_on_numpy(prior) and draws_on_host(prior)
 
 
-class ArmFutures(Futures):
+@dataclass(frozen=True, eq=False)
+class ArmFutures(Futures[CellState]):
     """Futures that go on side by side.
 
     Examples
@@ -46,6 +48,8 @@ class ArmFutures(Futures):
     >>> futures.campaigns(np.arange(3), 20, 0.95).labelled.sum(-1).tolist()
     [[20], [20], [20]]
     """
+
+    design: ArmDesign
 
     @cached_property
     def _rng(self) -> np.random.Generator:

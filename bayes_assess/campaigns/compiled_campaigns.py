@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.shapes import Array, Int, Key
 from bayes_assess.campaigns.simulated import SimulatedCampaigns
 from bayes_assess.campaigns.study import Campaigns
-from bayes_assess.designs import Design, State
+from bayes_assess.designs import Design, State, WeightedState
 from bayes_assess.designs.step import RandomRounds, looked_at, one_label, one_random_round, start_campaign
 from bayes_assess.questions._scoring import proposal_divergence
 
@@ -68,7 +68,8 @@ class CompiledCampaigns(SimulatedCampaigns):
     @staticmethod
     def at_look(design: Design, state: State, campaign: Any) -> Any:
         """Return what is kept at a look: what the design records, and how far its proposal is from the best one."""
-        return design.record(state), proposal_divergence(state, campaign.left) if design.weighs else None
+        far = proposal_divergence(cast("WeightedState", state), campaign.left) if design.weighs else None
+        return design.record(state), far
 
     def digested(self, looks: Any, batches: Any) -> Any:
         """Reduce what was kept of some campaigns, (campaigns, looks, ...) and (campaigns, ...)."""

@@ -25,7 +25,7 @@ _N_DRAWS = 256  # at a look
 
 
 @dataclass(frozen=True, eq=False)
-class CurveFutures(SeparateFutures):
+class CurveFutures(SeparateFutures[BeliefState]):
     """Futures whose answers have no intervals from random items alone.
 
     Examples
@@ -41,6 +41,7 @@ class CurveFutures(SeparateFutures):
     ([True, True], [0.0, 0.0])
     """
 
+    design: VarianceReduction
     smooth: bool = True
     enough_at_once: ClassVar[bool] = True
 

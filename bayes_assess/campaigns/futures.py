@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from bayes_assess._tools.pytrees import stacked, tree_map
 from bayes_assess._tools.seeds import generator, jax_key, sequence
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.study import Campaigns
-from bayes_assess.designs import Design, State, choose_batch, settle_batch, update_batch
+from bayes_assess.designs import Design, State, StateT, choose_batch, settle_batch, update_batch
 from bayes_assess.designs._belief_state import BeliefState
 from bayes_assess.designs._blocks import drawn_without_replacement
 from bayes_assess.errors import DesignError
@@ -38,7 +38,7 @@ _CURVES = 64  # drawn for every future that takes one
 _PART = 12  # of all labels is a block
 
 
-def without_pending(design: Design, state: State, later: Steps | None) -> State:
+def without_pending(design: Design[StateT], state: StateT, later: Steps | None) -> StateT:
     """Return the state as if items without a label had never been asked for.
 
     Parameters
@@ -143,7 +143,7 @@ def with_counts(
 
 
 @dataclass(frozen=True, eq=False)
-class Futures(ABC):
+class Futures(ABC, Generic[StateT]):
     """Campaigns that go on from where a session stands, by blocks of labels that are learned when they are complete.
 
     A block is a twelfth of all labels. Kinds of futures differ in how its items are chosen and its labels learned.
@@ -165,8 +165,8 @@ class Futures(ABC):
         Whether widths are those of few draws.
     """
 
-    design: Any
-    state: State
+    design: Design[StateT]
+    state: StateT
     unlabelled: Int[np.ndarray, "n K O"]
     setting: Setting
     seed: int
@@ -212,7 +212,7 @@ class Futures(ABC):
             n_told += size
 
 
-class SeparateFutures(Futures):
+class SeparateFutures(Futures[StateT]):
     """Futures that are followed one after the other, each by random numbers of its own."""
 
     @cached_property
@@ -220,7 +220,7 @@ class SeparateFutures(Futures):
         return [generator(self.seed, f"future {number}") for number in range(len(self.unlabelled))]
 
     @cached_property
-    def _campaigns(self) -> list[tuple[State, Int[np.ndarray, "K O"]]]:
+    def _campaigns(self) -> list[tuple[StateT, Int[np.ndarray, "K O"]]]:
         """What every future knows, and its labels that are left; changes as they go on."""
         return [(self.start(rng), left) for rng, left in zip(self._streams, self.unlabelled, strict=True)]
 
@@ -237,23 +237,23 @@ class SeparateFutures(Futures):
             advance(1)
         return stacked(records)
 
-    def start(self, rng: np.random.Generator) -> State:
+    def start(self, rng: np.random.Generator) -> StateT:
         """Return what a future knows at first."""
         return self.state
 
     @abstractmethod
     def block(
-        self, rng: np.random.Generator, state: State, left: Int[np.ndarray, "K O"], n: int
-    ) -> tuple[State, Int[np.ndarray, "K O"]]:
+        self, rng: np.random.Generator, state: StateT, left: Int[np.ndarray, "K O"], n: int
+    ) -> tuple[StateT, Int[np.ndarray, "K O"]]:
         """Ask for `n` items and learn their labels, some of those left; return the labels, too."""
 
-    def record(self, state: State) -> Any:
+    def record(self, state: StateT) -> Any:
         """Return what is kept at a look."""
         return self.design.record(state)
 
 
 @dataclass(frozen=True, eq=False)
-class SessionFutures(SeparateFutures):
+class SessionFutures(SeparateFutures[StateT]):
     """Futures that are followed by the very steps of a session.
 
     They are for designs and beliefs of users, and for what is to be compared with blocks of labels.
@@ -276,8 +276,8 @@ class SessionFutures(SeparateFutures):
         return repeat(1, n_labels - n_told) if self.one_by_one else super().blocks(n_told, n_labels)
 
     def block(
-        self, rng: np.random.Generator, state: State, left: Int[np.ndarray, "K O"], n: int
-    ) -> tuple[State, Int[np.ndarray, "K O"]]:
+        self, rng: np.random.Generator, state: StateT, left: Int[np.ndarray, "K O"], n: int
+    ) -> tuple[StateT, Int[np.ndarray, "K O"]]:
         """Ask for `n` items as the design chooses them, and tell their labels."""
         words = rng.integers(2**32, size=2, dtype=np.uint32)
         first = int(np.asarray(state.counts).sum() - np.asarray(self.state.counts).sum())
