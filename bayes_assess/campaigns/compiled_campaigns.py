@@ -28,7 +28,7 @@ _LANE_CELLS = 8192
 _ONE_BY_ONE = 10  # campaigns of a call that runs them one after another: little is kept before it is digested
 
 
-class CompiledCampaigns(SimulatedCampaigns):
+class CompiledCampaigns(SimulatedCampaigns[Design]):
     """Campaigns whose labels come one by one, a few side by side in every thread."""
 
     n_threads: ClassVar[int] = os.cpu_count() or 2

@@ -142,7 +142,7 @@ class Present(NamedTuple):
         Labelled items, and with them those that may still be asked for.
     """
 
-    state: Any
+    state: State
     n_told: int
     n_items: int
 

@@ -15,12 +15,13 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.ranks import RankBook
 from bayes_assess.campaigns.simulated import SimulatedCampaigns
+from bayes_assess.designs.ranked import RankedDesign
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions.precision_curve import RankedRecord
 from bayes_assess.results.precision_curve import PrecisionCurveResult
 
 
-class RankedCampaigns(SimulatedCampaigns):
+class RankedCampaigns(SimulatedCampaigns[RankedDesign]):
     """Campaigns of a design of ranked lists, on the list by which scores rank the pool."""
 
     @cached_property
