@@ -123,15 +123,23 @@ class MultilabelCampaigns(CompiledCampaigns):
         for one in zip(*batches._replace(missed=looks[0], last=looks[1]), strict=True):
             drawn = Drawn(*one)
             items = _items_of(drawn.cells, self.plan.setting.cells, self._rng)
-            found.append(stacked([self._look(drawn, items, at, look) for at, look in enumerate(self.looks.tolist())]))
+            found.append(stacked([self._look(drawn, items, at) for at in range(len(self.looks))]))
         return stacked(found), None
 
-    def _look(self, drawn: Drawn, items: Int[np.ndarray, " N"], at: int, look: int) -> ItemsEstimate:
-        """Estimate from the first labels of a campaign."""
+    def _look(self, drawn: Drawn, items: Int[np.ndarray, " N"], at: int) -> ItemsEstimate:
+        """Estimate from the first labels of a campaign; of a batch some of which are missing they are random ones."""
         pool, cells = cast("tuple[Any, Any]", (self.pool, self.plan.setting.cells))
+        look, batch = int(self.looks[at]), min(self.batch, int(self.looks[-1]))
+        drawn_in = np.arange(look) // batch
+        told, starts = np.bincount(drawn_in), np.arange(drawn_in[-1] + 1) * batch
+        by_chance, inclusion = drawn.by_chance[: len(told)].copy(), drawn.inclusion[:look].copy()
+        share = told[-1] / min(batch, pool.n_items - starts[-1])
+        if share < 1:
+            by_chance[-1] = drawn.possible[len(told) - 1]
+            inclusion[starts[-1] :] *= share
+        weights = item_weights(Rounds(pool.n_items - starts, told, by_chance), drawn_in, inclusion, drawn_in + 1)
         items, complete = items[:look], look == pool.n_items
         unlabelled = cells.sizes - np.bincount(drawn.cells[:look], minlength=cells.n_cells)
-        weights, share = _weights(drawn, look, min(self.batch, int(self.looks[-1])), pool.n_items)
         return weighted_items_estimate(
             self.spec,
             self.spec.losses(pool.indicators[items], self.labels[items]),
@@ -154,24 +162,3 @@ def _items_of(drawn: Int[np.ndarray, " N"], cells: Cells, rng: np.random.Generat
     items = np.empty(len(drawn), np.int64)
     items[by_cell] = order[starts[ordered] + np.arange(len(drawn)) - np.searchsorted(ordered, ordered)]
     return items
-
-
-def _weights(drawn: Drawn, look: int, batch: int, n_items: int) -> tuple[ItemWeights, float]:
-    """Weigh the first items of a campaign; a batch of which some labels are missing is one of random items of it.
-
-    Returns
-    -------
-    weights : ItemWeights
-    share : float
-        Of the last batch that is labelled.
-    """
-    drawn_in = np.arange(look) // batch
-    n_rounds = int(drawn_in[-1]) + 1
-    told = np.bincount(drawn_in)
-    asked = min(batch, n_items - (n_rounds - 1) * batch)
-    by_chance, inclusion, share = drawn.by_chance[:n_rounds].copy(), drawn.inclusion[:look].copy(), told[-1] / asked
-    if told[-1] < asked:
-        by_chance[-1] = drawn.possible[n_rounds - 1]
-        inclusion[drawn_in == n_rounds - 1] *= share
-    rounds = Rounds(n_items - np.arange(n_rounds) * batch, told, by_chance)
-    return item_weights(rounds, drawn_in, inclusion, drawn_in + 1), share
