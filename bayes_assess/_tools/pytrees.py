@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 C = TypeVar("C", bound=type)
 
 _FIELDS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}  # those with arrays, and the others
@@ -90,6 +92,17 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     children, together = apart
     rest = [found[0] for found in map(_taken_apart, others) if found is not None]
     return together([tree_map(function, *nodes) for nodes in zip(children, *rest, strict=True)])
+
+
+def stacked(trees: Sequence[Any]) -> Any:
+    """Return a tree whose arrays have those of trees of one shape along a first axis.
+
+    Examples
+    --------
+    >>> stacked([{"a": np.zeros(2)}, {"a": np.ones(2)}])["a"].tolist()
+    [[0.0, 0.0], [1.0, 1.0]]
+    """
+    return tree_map(lambda *parts: np.stack(parts), *trees)
 
 
 def leaves(tree: Any) -> Iterator[Any]:
