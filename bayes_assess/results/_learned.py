@@ -23,13 +23,14 @@ _WAY_OUT = "Do not trust these intervals; the prior 'learned' finds out from the
 
 
 def what_was_learned(
-    posterior: Any, draws: Float[np.ndarray, "S G"], sizes: Int[np.ndarray, " G"], mean_score: Any, tails: list[float]
+    belief: Any, draws: Float[np.ndarray, "S G"], sizes: Int[np.ndarray, " G"], mean_score: Any, tails: list[float]
 ) -> str | None:
     """Say how much groups differ and how far the scores can be trusted; None where the prior learns nothing.
 
     Parameters
     ----------
-    posterior : Belief
+    belief : Belief
+        The prior or the posterior.
     draws : (S, G)
         Posterior draws of the groups' accuracies.
     sizes : (G,) integers
@@ -40,11 +41,11 @@ def what_was_learned(
 
     Examples
     --------
-    >>> posterior = HierarchicalAccuracy.from_prior(mean_score=[0.9, 0.9])
-    >>> what_was_learned(posterior, np.tile([0.6, 0.7], (9, 1)), np.array([5, 5]), np.array([0.9, 0.9]), [0.025, 0.975])
+    >>> belief = HierarchicalAccuracy.from_prior(mean_score=[0.9, 0.9])
+    >>> what_was_learned(belief, np.tile([0.6, 0.7], (9, 1)), np.array([5, 5]), np.array([0.9, 0.9]), [0.025, 0.975])
     'Learned from all labels: groups differ by about 5 points; the scores are over-confident by about 25 (25 to 25).'
     """
-    if not is_mixture(posterior):
+    if not is_mixture(belief):
         return None
     share = sizes / sizes.sum()
     overall = draws @ share

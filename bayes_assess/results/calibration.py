@@ -285,8 +285,7 @@ class CalibrationResult(GroupwiseResult):
         found = contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), score)
         sizes = by_group(self.cells, self.cells.sizes).sum(-1)
         by_size = self.question.group_accuracy(self.cells, score)
-        learned = super().posterior
-        return found or what_was_learned(learned, self._drawn.accuracy, sizes, by_size, self._tails())
+        return found or what_was_learned(self.prior, self._drawn.accuracy, sizes, by_size, self._tails())
 
     def _overall_maximum(self) -> tuple[float, Float[np.ndarray, " 2"]]:
         worst = self._drawn.maximum.max(-1)

@@ -48,6 +48,18 @@ def test_the_summary_says_how_far_scores_and_groups_are_apart():
     assert 1 <= differ <= 12
 
 
+@pytest.mark.parametrize("question", [ba.Calibration(bins=3, by="half"), ba.LeastCalibrated(bins=3, by="half")])
+def test_calibration_of_groups_that_may_be_apart_says_it_too(question):
+    rng = np.random.default_rng(0)
+    pool = ba.Pool(predictions=np.zeros(400, int), classes=[0, 1], confidence=np.full(400, 0.95),
+                   groups={"half": np.arange(400) % 2})  # fmt: skip
+    labels = (rng.random(400) > 0.7).astype(int)
+    a = ba.assess(pool, question, design="random", seed=0)
+    a.tell(np.arange(120), labels[:120])
+    said = r"Learned from all labels: groups differ by .*; the scores are over-confident"
+    assert re.search(said, a.result().summary())
+
+
 def test_a_fixed_prior_that_labels_contradict_is_named_and_the_way_out_too():
     summary = told("informative", 150).summary()
     assert "times as probable where groups learn from each other" in summary
