@@ -25,7 +25,7 @@ from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.seeds import checked_seed, jax_key
-from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int, Key
 from bayes_assess.acquisition import poisson
 from bayes_assess.acquisition._checked_draws import CheckedDraws, checked_draws, of_outcome, shares
 from bayes_assess.acquisition._measure_draws import believed_measure, expected_norms, measure_reduction
@@ -233,7 +233,7 @@ def thompson(
     draws: Any,
     n: int = 1,
     *,
-    key: PRNGKey | int,
+    key: Key[jax.Array, ""] | int,
     goal: Goal = "low",
     outcome: Any = None,
     sizes: Any = None,
@@ -290,8 +290,9 @@ def thompson(
     if isinstance(goal, str) and goal not in ("low", "high", "variance"):
         raise DesignError(f"The goal is 'low', 'high', 'variance' or a function of a draw; found {show(goal)}.")
     theta, w = checked_draws(draws, site, weights)
-    key = key if isinstance(key, jax.Array) else jax_key(checked_seed(key), "thompson")
-    key_draw, key_ties = jax.random.split(key)
+    key_draw, key_ties = engine.random.split(
+        key if isinstance(key, jax.Array) else jax_key(checked_seed(key), "thompson")
+    )
     place = np.searchsorted(np.cumsum(w), np.asarray(jax.random.uniform(key_draw, (int(n),))) * w.sum(), side="right")
     place = np.minimum(place, np.flatnonzero(w)[-1])  # rounding
     value = _rewards(CheckedDraws(theta, w), place, goal, outcome, sizes)

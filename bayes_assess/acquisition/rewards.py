@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.axes import Scalar, any_engine
+from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
@@ -278,7 +278,7 @@ class ExpectedLambda(Reward):
     """
 
     arms: Int[Array, " 2"] | Int[np.ndarray, " 2"]
-    rope: Scalar
+    rope: float
     masses: Float[Array, " 3"] | Float[np.ndarray, " 3"] | None
     m: int = 1
     n_outcomes: int = 2
@@ -329,7 +329,7 @@ class PairwiseLambda(Reward):
     say where to look, and G^2 numbers instead of as many quadratures.
     """
 
-    rope: Scalar
+    rope: float
     m: int = 1
     n_outcomes: int = 2
 

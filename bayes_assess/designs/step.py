@@ -193,12 +193,13 @@ def update_batch(
     """Learn the outcomes of `n` pending items, and count the steps that they settle, if any."""
     if design.one_by_one:
         for piece in _pieces(design, len(cells)):
-            state = _update(design, state, *_padded(cells[piece], outcomes[piece]), len(cells[piece]))
+            told, found = _padded(cells[piece], outcomes[piece])
+            state = _update(design, state, told, found, len(cells[piece]))
         return state if settled is None or not len(settled.cell) else settle_batch(design, state, settled)
-    told = *_padded(cells, outcomes), len(cells)
+    told, found = _padded(cells, outcomes)
     if settled is None or not len(settled.cell):
-        return _update(design, state, *told)
-    return _update_and_settle(design, state, *told, _padded_steps(settled))
+        return _update(design, state, told, found, len(cells))
+    return _update_and_settle(design, state, told, found, len(cells), _padded_steps(settled))
 
 
 @_on_its_engine
@@ -214,7 +215,7 @@ def settle_batch(design: Design, state: State, steps: Steps, last: bool = True) 
 @x64
 def reserve_batch(design: Design, state: State, cells: Int[np.ndarray, " n"]) -> State:
     """Mark one item of each of these cells as handed out, a cell as often as it occurs."""
-    return _reserve(design, state, *_padded(cells), len(cells))
+    return _reserve(design, state, _padded(cells)[0], len(cells))
 
 
 def _pieces(design: Design, n: int) -> list[slice]:
@@ -231,10 +232,10 @@ def _padded_length(n: int) -> int:
     return length
 
 
-def _padded(*arrays: np.ndarray) -> tuple[Any, ...]:
+def _padded(*arrays: np.ndarray) -> list[np.ndarray]:
     """Pad arrays of one length with zeros."""
     n = len(arrays[0])
-    return tuple(np.pad(array, (0, _padded_length(n) - n)) for array in arrays)
+    return [np.pad(array, (0, _padded_length(n) - n)) for array in arrays]
 
 
 def _padded_steps(steps: Steps) -> Steps:

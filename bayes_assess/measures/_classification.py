@@ -162,7 +162,7 @@ def _balanced(name: str, n_classes: int) -> Measure:
     def pair(risk: Risk) -> Value:
         recall, known = divide(*xp.split(risk, 2))
         mean, _ = divide(recall.sum(0), known.sum(0).astype(xp.float64))
-        return mean, known.all(0)
+        return mean, xp.all(known, 0)
 
     def derivative(risk: Risk) -> Float[Array, "k D"]:
         hits, labels = xp.split(risk, 2)

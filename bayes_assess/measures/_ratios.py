@@ -138,7 +138,7 @@ def _averaged(name: str, kind: str, average: str, weight: float, n_classes: int)
         if average == "per_class":
             return ratios, known
         if average == "macro":
-            return ratios.mean(0), known.all(0)
+            return ratios.mean(0), xp.all(known, 0)
         mean, some = divide((labels[0] * ratios).sum(0), labels[0].sum(0))
         return mean, some & (known | (labels[0] <= 0)).all(0)
 

@@ -90,7 +90,7 @@ def value(parts: tuple[Part, ...], risk: Float[Array, "*batch D"]) -> Float[Arra
 @partial(engine.jit, static_argnums=0)
 def defined(parts: tuple[Part, ...], risk: Float[Array, "*batch D"]) -> Bool[Array, "*batch K"]:
     """Tell which outputs have a value; see `value`."""
-    blocks = [_averaged(part, _by_copy(part, part.defined, risk)).all(-2) for part in parts]
+    blocks = [xp.all(_averaged(part, _by_copy(part, part.defined, risk)), -2) for part in parts]
     return xp.concatenate([_flat(block) for block in blocks], axis=-1)
 
 

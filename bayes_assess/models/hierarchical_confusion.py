@@ -96,7 +96,8 @@ def program(
     own, told, even = (xp.asarray(x) for x in (own, told, even))
     expected, strength = regression(covariates, location, scale)
     kappa = xp.exp(numpyro.sample("log_kappa", dist.Normal(*CONCENTRATION)))
-    mix = engine.sigmoid(numpyro.sample("logit_mix", dist.Normal(*MIX)))
+    logit_mix: Any = numpyro.sample("logit_mix", dist.Normal(*MIX))
+    mix = engine.sigmoid(logit_mix)
     n_rows, n_outcomes = told.shape
     place = (own[:, None] + 1 + xp.arange(n_outcomes - 1)) % n_outcomes  # columns of the errors
     q = xp.take_along_axis((1 - mix) * told + mix * even, place, axis=1)

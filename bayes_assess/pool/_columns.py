@@ -9,10 +9,10 @@ import numpy as np
 
 from bayes_assess._tools.arrays import (
     ODD_LETTER,
+    dataframe_of,
     first_missing,
     first_nested,
     first_odd_letter,
-    frame_of,
     frozen,
     listing,
     show,
@@ -85,7 +85,7 @@ def _named_columns(columns: Any, what: str, example: str, one: str) -> dict[str,
     """Return columns by name from a mapping or a frame, none of them called like the pool's own predictions."""
     if columns is None:
         return {}
-    frame = frame_of(columns) if not isinstance(columns, Mapping) else None
+    frame = None if isinstance(columns, Mapping) else dataframe_of(columns)
     if frame is not None:
         columns = {name: frame[name] for name in frame.columns}
     if not isinstance(columns, Mapping):

@@ -127,7 +127,7 @@ def _ready(prior: DirichletTree | LatentPrior, point: Point) -> LatentPrior:
 @engine.jit
 def _latent_prior(prior: DirichletTree, less: float) -> LatentPrior:
     tree, alpha = prior.tree, xp.asarray(prior.alpha)
-    counts = [(alpha - less)[..., None], *(xp.asarray(beta) - less for beta in prior.beta)]
+    counts: list[Array] = [(alpha - less)[..., None], *(xp.asarray(beta) - less for beta in prior.beta)]
     # An only child has all of its parent's mass: giving it the parent's pseudo-count, its family cancels.
     inner = []
     for level in range(1, tree.n_levels + 1):

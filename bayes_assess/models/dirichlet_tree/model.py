@@ -83,7 +83,7 @@ def program(
         if labels is None and blocks is not None:
             numpyro.sample("block", dist.CategoricalProbs(theta @ psi), obs=blocks)
             return
-        label = numpyro.sample("label", dist.CategoricalProbs(theta), obs=labels)
+        label: Any = numpyro.sample("label", dist.CategoricalProbs(theta), obs=labels)
         numpyro.sample("block", dist.CategoricalProbs(psi[label]), obs=blocks)
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpyro import handlers
 from numpyro.infer import init_to_uniform
 
-from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess._tools.shapes import Key
 from bayes_assess._tools.to_arviz import check_shapes
 from bayes_assess.errors import InferenceError
 
@@ -90,7 +90,7 @@ def _is_structure(value: list[Any] | tuple[Any, ...]) -> bool:
     return False
 
 
-def trace_sites(model: Callable[[], Any], key: PRNGKey) -> Trace:
+def trace_sites(model: Callable[[], Any], key: Key[jax.Array, ""]) -> Trace:
     """Run the program once and return its sites by name."""
     # Improper priors cannot be drawn from, so latent sites get values as NUTS starts from.
     started = handlers.substitute(handlers.seed(model, key), substitute_fn=init_to_uniform)
@@ -189,7 +189,7 @@ def _axes_from_plates(name: str, site: Mapping[str, Any]) -> list[str]:
 
 
 def without_observations(
-    program: Callable[..., Any], arguments: Mapping[str, Any], trace: Trace, key: PRNGKey
+    program: Callable[..., Any], arguments: Mapping[str, Any], trace: Trace, key: Key[jax.Array, ""]
 ) -> Callable[[], Any]:
     """Return the program without its observations; it must draw outcomes of the shapes that were observed."""
     shapes = {name: np.shape(site["value"]) for name, site in trace.items() if _is_observed(site)}
