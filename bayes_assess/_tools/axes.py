@@ -19,7 +19,8 @@ from bayes_assess._tools.engine._arrays import is_traced
 from bayes_assess._tools.engine._current import eager, is_chosen, is_eager
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.pytrees import leaves
-from bayes_assess._tools.shapes import Array, Float, Int, Key
+from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import PRNGKey as PRNGKey
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -27,7 +28,6 @@ T = TypeVar("T")
 # Public entry points take whatever NumPy takes; inside, arrays are JAX's.
 FloatGroups = Float[Array, "*batch G"] | Float[ndarray, "*batch G"]
 IntGroups = Int[Array, "*batch G"] | Int[ndarray, "*batch G"]
-PRNGKey = Key[Array, ""]
 
 
 def x64(function: Callable[P, T]) -> Callable[P, T]:

@@ -1,9 +1,9 @@
 """Types of arrays with their shapes, from jaxtyping, and of plain values, which only type checkers and readers need.
 
-`Array` is an array of either engine, JAX's or NumPy's; what is one of NumPy always says so. `Scalar` is a single number,
-of Python, of NumPy or an array without axes. `ArrayLike` is what people pass for an array: lists, in which values may
-be missing, arrays and columns of data frames. `Json` is what strict JSON can hold, `Frame` a data frame of any library
-that narwhals knows.
+`Array` is an array of either engine, JAX's or NumPy's; what is one of NumPy always says so. `Scalar` is a single
+number, of Python, of NumPy or an array without axes. `ArrayLike` is what people pass for an array: lists, in which
+values may be missing, arrays and columns of data frames. `Json` is what strict JSON can hold, `Frame` a data frame of
+any library that narwhals knows.
 
 At run time nothing stands behind them: importing jaxtyping's arrays imports JAX, half a second that a session on NumPy
 would pay before its first answer.
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from numpy import typing
 
     Array: TypeAlias = jax.Array | np.ndarray
+    PRNGKey: TypeAlias = Key[Array, ""]
     Scalar: TypeAlias = Array | np.bool | float
     ArrayLike: TypeAlias = typing.ArrayLike | Collection[object]
-    Json: TypeAlias = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+    Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
     Frame: TypeAlias = IntoFrame
 else:
 
@@ -45,4 +46,4 @@ else:
 
         __ror__ = __or__
 
-    Array = ArrayLike = Bool = Float = Frame = Int = Json = Key = Scalar = Shaped = UInt = _Unchecked()
+    Array = ArrayLike = Bool = Float = Frame = Int = Json = Key = PRNGKey = Scalar = Shaped = UInt = _Unchecked()

@@ -59,5 +59,5 @@ class NumericCampaigns(CompiledCampaigns):
 
 def _stacked(rows: list[Estimate]) -> Estimate:
     """Stack what estimates have."""
-    columns = zip(*rows, strict=True)
-    return Estimate(*(None if column[0] is None else np.stack(column) for column in columns))
+    columns: list[Any] = [None if column[0] is None else np.stack(column) for column in zip(*rows, strict=True)]
+    return Estimate(*columns)

@@ -239,7 +239,7 @@ def _padded(*arrays: np.ndarray) -> list[np.ndarray]:
 
 
 def _padded_steps(steps: Steps) -> Steps:
-    cell, outcome, weight, p_new = _padded(*steps)
+    cell, outcome, weight, p_new = _padded(*map(np.asarray, steps))
     outcome[len(steps.cell) :] = -1
     return Steps(cell, outcome, weight, p_new)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import any_engine, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Bool, Float, Int, Scalar
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._ratios import divide
 from bayes_assess.measures._shapes import as_cells, as_risk
@@ -44,7 +44,7 @@ class PRCurve:
     ranking: ClassVar[None] = None
 
 
-def pr_curve(thresholds: Any = None, *, n: int = 1024) -> PRCurve:
+def pr_curve(thresholds: int | ArrayLike | None = None, *, n: int = 1024) -> PRCurve:
     """Ask for precision and recall of the rule "positive if P(positive) >= t" at many thresholds t.
 
     Parameters
@@ -216,7 +216,7 @@ class PRCurveTable:
 
     @x64
     def covariance(
-        self, risk: Float[Array, " D"], mass: FloatCells, n: float = 1, centres: Float[Array, "H D"] | None = None
+        self, risk: Float[Array, " D"], mass: FloatCells, n: Scalar = 1, centres: Float[Array, "H D"] | None = None
     ) -> Float[Array, "K K"]:
         """Compute the covariance of an estimate from `n` draws, (K, K), as `LossTable.covariance`; O(L^2) numbers."""
         precision, recall, inverse, whole = self._curves(risk)
@@ -224,17 +224,17 @@ class PRCurveTable:
         size = len(self.thresholds)
         later = xp.maximum(xp.arange(size)[:, None], xp.arange(size)[None])  # the rarer of two events
         both, miss = positive[later], 1 - precision
-        precisions = both * xp.outer(miss, miss) + negative[later] * xp.outer(precision, precision)
-        hit = xp.outer(positive, recall)  # sums of y over the items above a threshold, times the other's recall
+        precisions = both * (miss[:, None] * miss) + negative[later] * (precision[:, None] * precision)
+        hit = positive[:, None] * recall  # sums of y over the items above a threshold, times the other's recall
         crossed = (miss * inverse)[:, None] * (both - hit) * whole[None]
-        recalls = both - hit - hit.T + total * xp.outer(recall, recall)
-        blocks = [[precisions * xp.outer(inverse, inverse), crossed], [crossed.T, recalls * whole[None] ** 2]]
+        recalls = both - hit - hit.T + total * (recall[:, None] * recall)
+        blocks = [[precisions * (inverse[:, None] * inverse), crossed], [crossed.T, recalls * whole[None] ** 2]]
         centre = self._centres(risk, centres)
         return (xp.block(blocks) - centre.T @ centre) / n
 
     @x64
     def variances(
-        self, risk: Float[Array, " D"], mass: FloatCells, n: float = 1, centres: Float[Array, "H D"] | None = None
+        self, risk: Float[Array, " D"], mass: FloatCells, n: Scalar = 1, centres: Float[Array, "H D"] | None = None
     ) -> Float[Array, " K"]:
         """Compute the diagonal of `covariance` alone, (K,), in O(L)."""
         precision, recall, inverse, whole = self._curves(risk)
@@ -266,18 +266,18 @@ class PRCurveTable:
         """Return True, (K,): ratios are undefined where no draw has a say."""
         return xp.ones(self.n_outputs, bool)
 
-    def _split(self, risk: FloatRisk) -> tuple[Any, Any, Any]:
+    def _split(self, risk: FloatRisk) -> tuple[Array, Array, Array]:
         """Return A and B, (..., L), and P, (..., 1)."""
         values, size = as_risk(risk, self.n_losses), len(self.thresholds)
         return values[..., :size], values[..., size : 2 * size], values[..., 2 * size :]
 
-    def _curves(self, risk: FloatRisk) -> tuple[Any, Any, Any, Any]:
+    def _curves(self, risk: FloatRisk) -> tuple[Array, Array, Array, Array]:
         """Precision and recall, and 1 / A and 1 / P; all 0 where a denominator is."""
         predicted, hits, positive = self._split(risk)
         inverse, whole = divide(xp.ones_like(predicted), predicted)[0], divide(xp.ones_like(positive), positive)[0]
         return hits * inverse, hits * whole, inverse, whole
 
-    def _masses(self, mass: FloatCells) -> tuple[Any, Any, Any]:
+    def _masses(self, mass: FloatCells) -> tuple[Array, Array, Array]:
         """Mass of positive and of other labels above every threshold, (L,), and of all positive labels."""
         cells = as_cells(mass, self.n_attributes, self.n_classes)
         positive = cells[..., self.positive]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,17 +19,20 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
+if TYPE_CHECKING:
+    from bayes_assess.measures._measure import Risk
+
 
 @dataclass(frozen=True)
 class Part:
     """One measure g for every system and sub-population; hashable, so that equal measures share one trace."""
 
-    g: Callable[[Any], Any]
-    is_defined: Callable[[Any], Any] | None
+    g: Callable[[Risk], Array]
+    is_defined: Callable[[Risk], Array] | None
     size: int  # number of losses of g
     starts: tuple[int, ...]  # where the losses of each copy begin in the common risk
     averaged: int = 1  # so many consecutive copies become one, their mean
-    derivative: Callable[[Any], Any] | None = None  # Dg, in closed form
+    derivative: Callable[[Risk], Array] | None = None  # Dg, in closed form
     elementwise: bool = False  # whether g and is_defined take arrays of risks, whose losses come first
 
     @property
@@ -60,7 +63,7 @@ class Part:
             matrix = _differentiated(self, risk)
         return xp.where(xp.isfinite(matrix), matrix, 0.0)
 
-    def _exactly(self) -> AbstractContextManager[Any]:
+    def _exactly(self) -> AbstractContextManager[None]:
         """Give functions of users 64 bits, which may be written for JAX."""
         return in_64_bits() if self.derivative is None and engine.is_eager() else nullcontext()
 
@@ -117,7 +120,9 @@ def touched(parts: tuple[Part, ...], losses: Bool[Array, " D"]) -> Bool[Array, "
     return xp.concatenate([xp.repeat(one, n) for one, n in zip(some, n_outputs, strict=True)])
 
 
-def _by_copy(part: Part, function: Callable[[Any], Any], risk: Float[Array, "*batch D"]) -> Float[Array, "*batch N K"]:
+def _by_copy(
+    part: Part, function: Callable[[Risk], Array], risk: Float[Array, "*batch D"]
+) -> Float[Array, "*batch N K"]:
     """Apply a function of the risk of one copy to all copies."""
     if not part.elementwise:
         return engine.vmap(function)(risk[part.places])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.designs.adaptive import LabelTree
@@ -96,7 +96,8 @@ class MetricResult(Ordered):
         return drawn
 
     def _of_random_size(self) -> str:
-        biases = zip(self.groups, self.answer.sample.biases(), strict=True)
+        sample = self.answer.sample
+        biases = zip(self.groups, [] if sample is None else sample.biases(), strict=True)
         named = ", ".join(f"{name} by about {bias:+.3f}" for name, bias in biases)
         return f"Batches were of random size, and with so many labels ratios of their sums are biased: {named}."
 
@@ -318,7 +319,7 @@ class MetricResult(Ordered):
     def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
         return measure_interval(self.answer, cells_table(self.cells).ranges, self.level)
 
-    def _shaped(self, values: np.ndarray) -> Any:
+    def _shaped(self, values: Array) -> Any:
         scalar = len(values) == 1 and not isinstance(self.question.measure, list | tuple)
         return values[0] if scalar else values
 

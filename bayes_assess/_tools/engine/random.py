@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine._arrays import xp
 from bayes_assess._tools.engine._current import is_eager
 from bayes_assess._tools.lazy import jax, jnp
-from bayes_assess._tools.shapes import Array, Float, Int, Key, Scalar, UInt
+from bayes_assess._tools.shapes import Array, Float, Int, Key, PRNGKey, Scalar, UInt
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
