@@ -7,19 +7,17 @@ agree K times, K ~ BetaBinomial(R, a, b) under the posterior Beta(a, b), and the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy import special
 
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.estimators.horvitz_thompson import beta_interval as of_beta
 
 if TYPE_CHECKING:
-    from bayes_assess.estimators.drawn_items import ItemsEstimate
     from bayes_assess.estimators.ratio_interval import Ranges
-    from bayes_assess.estimators.weighted import Estimate
 
 
 # Counts spread over more than this many standard deviations' worth of integers are treated as continuous.
@@ -198,9 +196,28 @@ def _summed_interval(
     return np.stack([lower, upper], axis=-1).astype(np.float64)
 
 
-def measure_interval(
-    estimate: Estimate | ItemsEstimate, ranges: Ranges, level: float = 0.95
-) -> Float[np.ndarray, "*shape k 2"]:
+class _Estimated(Protocol):
+    """What intervals look at: an `Estimate`, or an `ItemsEstimate` of items with several labels, (..., k)."""
+
+    @property
+    def value(self) -> Float[Array, "*shape k"]: ...
+    @property
+    def variance(self) -> Float[Array, "*shape k"]: ...
+    @property
+    def rise(self) -> Float[Array, "*shape k"]: ...
+    @property
+    def fall(self) -> Float[Array, "*shape k"]: ...
+    @property
+    def defined(self) -> Bool[Array, "*shape k"]: ...
+    @property
+    def n_draws(self) -> Scalar: ...
+    @property
+    def exact(self) -> Scalar: ...
+    @property
+    def sample(self) -> Any: ...
+
+
+def measure_interval(estimate: _Estimated, ranges: Ranges, level: float = 0.95) -> Float[np.ndarray, "*shape k 2"]:
     """Asymptotic interval of measures from weighted draws, for few draws too.
 
     Let m be the estimate as a share of the range of the measure, v its variance, and d the most that one more draw
@@ -265,7 +282,7 @@ def measure_interval(
     return np.where(exact[..., None] > 0, value[..., None], ends)
 
 
-def effective_draws(estimate: Estimate | ItemsEstimate, ranges: Ranges) -> Float[np.ndarray, "*shape k"]:
+def effective_draws(estimate: _Estimated, ranges: Ranges) -> Float[np.ndarray, "*shape k"]:
     """Count the uniform draws of a share that would tell as much as the draws that inform each measure.
 
     Every draw counts that could have changed the estimate, also one that shows no error: draws of the greatest

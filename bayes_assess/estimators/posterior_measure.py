@@ -186,7 +186,7 @@ def measure_draws(
     measure: CellMeasure,
     curves: Float[np.ndarray, "n K"],
     strength: Float[np.ndarray, "n K"],
-    counts: Int[np.ndarray, "K 2"],
+    counts: Int[Array, "K 2"],
     completion: Completion | None = None,
     supposed: Int[np.ndarray, "K 2"] | int = 0,
     order: ScoreOrder | None = None,
@@ -235,7 +235,7 @@ def outcome_draws(
     size: Int[np.ndarray, " K"],
     curves: Float[np.ndarray, "n K"],
     strength: Float[np.ndarray, "n K"],
-    counts: Int[np.ndarray, "K 2"],
+    counts: Int[Array, "K 2"],
     completion: Completion,
 ) -> Int[np.ndarray, "n K O"]:
     """Draw the outcomes of the unlabelled items of every cell, for every curve.
@@ -267,7 +267,7 @@ def _event_draws(
     rest: Int[np.ndarray, " K"],
     curves: Float[np.ndarray, "n K"],
     strength: Float[np.ndarray, "n K"],
-    counts: Int[np.ndarray, "K 2"],
+    counts: Int[Array, "K 2"],
 ) -> Int[np.ndarray, "n K"]:
     """Draw how many of the unlabelled items of every cell, `rest`, show the event."""
     curves, nu = np.asarray(curves, np.float64), np.asarray(strength, np.float64)

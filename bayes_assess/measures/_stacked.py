@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,20 +18,17 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 
-if TYPE_CHECKING:
-    from bayes_assess.measures._measure import Risk
-
 
 @dataclass(frozen=True)
 class Part:
     """One measure g for every system and sub-population; hashable, so that equal measures share one trace."""
 
-    g: Callable[[Risk], Array]
-    is_defined: Callable[[Risk], Array] | None
+    g: Callable[[Float[Array, " D"]], Array]
+    is_defined: Callable[[Float[Array, " D"]], Array] | None
     size: int  # number of losses of g
     starts: tuple[int, ...]  # where the losses of each copy begin in the common risk
     averaged: int = 1  # so many consecutive copies become one, their mean
-    derivative: Callable[[Risk], Array] | None = None  # Dg, in closed form
+    derivative: Callable[[Float[Array, " D"]], Array] | None = None  # Dg, in closed form
     elementwise: bool = False  # whether g and is_defined take arrays of risks, whose losses come first
 
     @property
@@ -121,7 +117,7 @@ def touched(parts: tuple[Part, ...], losses: Bool[Array, " D"]) -> Bool[Array, "
 
 
 def _by_copy(
-    part: Part, function: Callable[[Risk], Array], risk: Float[Array, "*batch D"]
+    part: Part, function: Callable[[Float[Array, " D"]], Array], risk: Float[Array, "*batch D"]
 ) -> Float[Array, "*batch N K"]:
     """Apply a function of the risk of one copy to all copies."""
     if not part.elementwise:

@@ -190,12 +190,13 @@ class GroupRecall(Question):
         marginals = beta_marginals(posterior.rate)
         if marginals is None:
             return super().plan_intervals(campaigns, level)
+        a, b = map(np.asarray, marginals)
         if self.target == "population":
-            return beta_interval(*marginals, level)
+            return beta_interval(a, b, level)
         labelled = counts[..., FOUND] + counts[..., MISSED]
         rest = (campaigns.cells.sizes - counts.sum(-1)) * np.asarray(posterior.share.mean)
         size = labelled + np.ceil(rest).astype(np.int64)
-        return pool_interval(counts[..., FOUND], labelled, size, *marginals, level)
+        return pool_interval(counts[..., FOUND], labelled, size, a, b, level)
 
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score estimates against the truth: RMSE weighted by the groups' shares of the positive items."""
