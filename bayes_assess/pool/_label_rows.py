@@ -86,7 +86,7 @@ def read_rows(values: ArrayLike, classes: np.ndarray, remedy: str) -> LabelRows:
     return LabelRows(indicators, known)
 
 
-def names_in(values: ArrayLike) -> np.ndarray:
+def names_in(values: ArrayLike | None) -> np.ndarray:
     """Return the sorted distinct names in rows of names, for classes that are not declared; 0..C-1 of indicators."""
     array = to_numpy(values)
     if array.ndim == 2 and array.dtype.kind in "biuf" and array.shape[1]:
@@ -102,7 +102,7 @@ def names_in(values: ArrayLike) -> np.ndarray:
     return np.array(sorted(names))
 
 
-def frame_columns(values: ArrayLike) -> list[str] | None:
+def frame_columns(values: ArrayLike | None) -> list[str] | None:
     """Return the column names of a frame, or None of anything else."""
     frame = dataframe_of(values)
     return None if frame is None else list(frame.columns)
@@ -139,7 +139,7 @@ def _read_matrix(array: np.ndarray, classes: np.ndarray) -> LabelRows:
 
 
 def _read_row(
-    at: int, row: Any, classes: np.ndarray, lookup: dict[str, int], remedy: str
+    at: int, row: object, classes: np.ndarray, lookup: dict[str, int], remedy: str
 ) -> Bool[np.ndarray, " C"] | None:
     """Return the indicators of one row, or None where nothing is known."""
     if isinstance(row, str):
@@ -178,7 +178,7 @@ def _read_names(
     return row
 
 
-def _read_indicators(at: int, values: list[Any], classes: np.ndarray) -> Bool[np.ndarray, " C"] | None:
+def _read_indicators(at: int, values: list[object], classes: np.ndarray) -> Bool[np.ndarray, " C"] | None:
     if len(values) != len(classes):
         raise UnreadableRow(at, _wrong_width(len(values), classes))
     missing = missing_mask(objects(values))
