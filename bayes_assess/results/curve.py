@@ -33,6 +33,16 @@ _ROUNDING = 1e-9
 class CurveResult(Result):
     """A precision-recall curve, and its points."""
 
+    if TYPE_CHECKING:  # what the results have whose mixin this is
+
+        @cached_property
+        def _design_ends(self) -> Float[np.ndarray, "k 2"] | None: ...
+
+        @property
+        def _joint(self) -> Float[np.ndarray, "S k"]: ...
+
+        def _ends_of_all(self) -> Float[np.ndarray, "k 2"]: ...
+
     @abstractmethod
     def _f1(self, places: Any) -> tuple[np.ndarray, np.ndarray]:
         """Estimate F1 at some thresholds, with intervals, (n,) and (n, 2)."""
@@ -143,7 +153,7 @@ F1 [0.667, 0.667].
         return f"The {which} threshold where the {name} is {wanted:g} or more{least}: {point}"
 
     def _sought(
-        self: Any, precision: float | None, recall: float | None, probability: float | None
+        self, precision: float | None, recall: float | None, probability: float | None
     ) -> tuple[bool, CurvePoint]:
         """Return whether something is reached, and the point where it is or comes closest."""
         if (precision is None) == (recall is None):
@@ -192,7 +202,7 @@ F1 [0.667, 0.667].
             raise QuestionError(f"The best threshold is that of the greatest 'f1'; found {show(measure)}.")
         return self._point(int(np.argmax(self._f1(slice(None))[0])))
 
-    def table(self: Any, rows: int | None = _ROWS) -> Table:
+    def table(self, rows: int | None = _ROWS) -> Table:
         """Tabulate precision and recall with their intervals, a row per threshold.
 
         Parameters
@@ -216,7 +226,7 @@ F1 [0.667, 0.667].
         """Tabulate the curve at all thresholds."""
         return self.table(None)
 
-    def plot(self: Any, *, truth: Any = None, ax: Axes | None = None) -> Axes:
+    def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
         """Draw the precision-recall curve, with the intervals of both.
 
         Parameters
@@ -259,7 +269,7 @@ F1 [0.667, 0.667].
         n = len(self._thresholds)
         return slice(0, n) if name == "precision" else slice(n, 2 * n)
 
-    def _point(self: Any, at: int) -> CurvePoint:
+    def _point(self, at: int) -> CurvePoint:
         value, ends, design = np.atleast_1d(self.estimate), self._ends_of_all(), self._design_ends
         places = {name: at + self._part(name).start for name in ("precision", "recall")}
         parts = {
@@ -324,7 +334,7 @@ class BeliefCurveResult(CurveResult, BeliefMetricResult):
 class WeightedCurveResult(CurveResult, MetricResult):
     """A precision-recall curve from weighted draws; see `MetricResult`."""
 
-    @property
+    @cached_property
     def _design_ends(self) -> None:
         return None
 
