@@ -240,7 +240,7 @@ def mean_absolute_gap(
 
 
 def extended(
-    interval: Float[np.ndarray, "*shape 2"], estimate: Float[np.ndarray, "*shape"]
+    interval: Float[np.ndarray, "*shape 2"], estimate: Float[np.ndarray, "*shape"] | float
 ) -> Float[np.ndarray, "*shape 2"]:
     """Extend equal-tailed intervals to the posterior means that lie outside of them.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import getattr_static
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -110,6 +110,8 @@ class HasProgram(Protocol):
         """
         ...
 
+
+GivenPrior: TypeAlias = "str | Belief | None"  # as people say it: by name, by a belief, or nothing
 
 _MEMBERS = ("mean", "variance", "update_counts", "update_at_mean", "quantile", "sample", "pool_draws")
 

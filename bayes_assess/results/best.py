@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
@@ -132,7 +132,7 @@ class BestResult(Ordered):
         found = self._pairs(self.question.rope if rope is None else rope)
         return pairs_table(self.ordered_names, found, self._pairs_title)
 
-    def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
+    def plot(self, *, truth: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
         """Draw the leads with their intervals.
 
         Parameters

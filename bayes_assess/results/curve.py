@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
@@ -44,7 +44,7 @@ class CurveResult(Result):
         def _ends_of_all(self) -> Float[np.ndarray, "k 2"]: ...
 
     @abstractmethod
-    def _f1(self, places: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _f1(self, places: Int[np.ndarray, " P"] | slice) -> tuple[np.ndarray, np.ndarray]:
         """Estimate F1 at some thresholds, with intervals, (n,) and (n, 2)."""
 
     def at(self, threshold: float) -> CurvePoint:
@@ -226,7 +226,7 @@ F1 [0.667, 0.667].
         """Tabulate the curve at all thresholds."""
         return self.table(None)
 
-    def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
+    def plot(self, *, truth: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
         """Draw the precision-recall curve, with the intervals of both.
 
         Parameters
@@ -288,7 +288,7 @@ F1 [0.667, 0.667].
 class BeliefCurveResult(CurveResult, BeliefMetricResult):
     """A precision-recall curve from a belief that learns what the scores mean; see `BeliefMetricResult`."""
 
-    def _f1(self, places: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _f1(self, places: Int[np.ndarray, " P"] | slice) -> tuple[np.ndarray, np.ndarray]:
         parts = (self.found.draws[:, self._part(name)][:, places] for name in ("precision", "recall"))
         found = posterior_measure(_f1_of(*parts), self.found.exact, self.found.cautious)
         return found.value, found.interval(self.level)
@@ -324,7 +324,7 @@ class BeliefCurveResult(CurveResult, BeliefMetricResult):
         said = ", ".join(f"{name} [{two[0]:.3f}, {two[1]:.3f}]" for name, two in ends.items() if two is not None)
         return f"Without trusting the scores, at threshold {middle.threshold:.4g}: {said}"
 
-    def _for_arviz(self) -> dict[str, Any]:
+    def _for_arviz(self) -> dict[str, object]:
         parts = {name: self.found.draws[:, self._part(name)] for name in ("precision", "recall")}
         dims = {name: ["threshold"] for name in parts}
         return {"posterior": parts, "dims": dims, "coords": {"threshold": self._thresholds}}
@@ -338,7 +338,7 @@ class WeightedCurveResult(CurveResult, MetricResult):
     def _design_ends(self) -> None:
         return None
 
-    def _f1(self, places: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _f1(self, places: Int[np.ndarray, " P"] | slice) -> tuple[np.ndarray, np.ndarray]:
         names = ("precision", "recall")
         value = _f1_of(*(np.atleast_1d(self.estimate)[self._part(name)][places] for name in names))
         if self.answer.exact:
@@ -354,7 +354,7 @@ class WeightedCurveResult(CurveResult, MetricResult):
         return lines if exact else [*lines, self.assumption]
 
 
-def _f1_of(precision: Any, recall: Any) -> np.ndarray:
+def _f1_of(precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
     """Compute F1, 0 where both are 0."""
     total = np.asarray(precision + recall, np.float64)
     return np.where(total > 0, 2 * precision * recall / np.where(total > 0, total, 1), 0.0)

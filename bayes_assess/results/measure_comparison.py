@@ -100,7 +100,7 @@ class BeliefComparisonResult(MeasureVerdict, BeliefMetricResult):
     def _quantiles(self) -> Float[np.ndarray, " Q"]:
         return self.found.draws[:, 0]
 
-    def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
+    def plot(self, *, truth: float | None = None, ax: Axes | None = None) -> Axes:
         """Draw the posterior density of the difference, with the region of practical equivalence marked."""
         first, second = self.names
         return plots.rope_density(

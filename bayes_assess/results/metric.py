@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.shapes import Array, ArrayLike, Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.designs.adaptive import LabelTree
@@ -142,7 +142,7 @@ class MetricResult(Ordered):
             raise self._no_posterior()
         return self.tree.posterior
 
-    def in_ellipsoid(self, values: Any) -> bool:
+    def in_ellipsoid(self, values: ArrayLike) -> bool:
         """Whether the confidence ellipsoid of all measures holds these values, (k,) ([NH] sec. 3.3.2).
 
         Parameters
@@ -324,7 +324,7 @@ class MetricResult(Ordered):
         return values[0] if scalar else values
 
 
-def _range_text(values: Any) -> str:
+def _range_text(values: np.ndarray) -> str:
     """Say one number, or the least and the greatest of several."""
     least, most = (f"{end:,.0f}" if end >= 10 else f"{end:.2g}" for end in (np.min(values), np.max(values)))
     return least if least == most else f"{least} to {most}"
