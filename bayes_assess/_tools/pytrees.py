@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 C = TypeVar("C", bound=type)
 T = TypeVar("T")
 
@@ -91,6 +93,17 @@ def tree_map(function: Callable[..., Any], tree: T, *others: T) -> T:
     children, together = apart
     rest = [found[0] for found in map(_taken_apart, others) if found is not None]
     return together([tree_map(function, *nodes) for nodes in zip(children, *rest, strict=True)])
+
+
+def stacked(trees: Sequence[T]) -> T:
+    """Return a tree whose arrays have those of trees of one shape along a first axis.
+
+    Examples
+    --------
+    >>> stacked([{"a": np.zeros(2)}, {"a": np.ones(2)}])["a"].tolist()
+    [[0.0, 0.0], [1.0, 1.0]]
+    """
+    return tree_map(lambda *parts: np.stack(parts), *trees)
 
 
 def leaves(tree: object) -> Iterator[Any]:

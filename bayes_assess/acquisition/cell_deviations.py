@@ -47,7 +47,7 @@ class CellDeviations:
     n_outcomes: ClassVar[int] = 1
     stochastic: ClassVar[bool] = False
     has_losses: ClassVar[bool] = False
-    asked_only: ClassVar[bool] = False
+    asked_only: ClassVar[bool] = True
 
     def risk(self, mass: Float[Array, "K 1"]) -> Float[Array, " 1"]:
         """Return the sum of the masses, the one thing that is known of labels here."""

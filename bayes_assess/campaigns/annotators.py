@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -254,13 +254,11 @@ class AnnotatorBook:
         return (f"{said}, who differ on {differing:,}, {rest}.",)
 
 
-class OneAnnotator:
-    """Sessions that keep one label of every item, and answer their own question alone."""
+class NoDisagreements:
+    """Sessions that have no use for whether annotators agree, and say why."""
 
-    one_annotator = True
-    repeats_items = False
+    why_not: ClassVar[str]
     n_disagreements = 0
-    answers_others = False  # other questions from the same labels
 
     @property
     def n_told(self) -> int:
@@ -269,35 +267,43 @@ class OneAnnotator:
         return session.labels_used
 
     def disagreements(self, **options: Any) -> NoReturn:
-        """Refuse: these sessions keep one label of every item."""
-        _refuse()
+        """Refuse, and say why."""
+        self._refuse()
 
     def agreement(self) -> NoReturn:
-        """Refuse: these sessions keep one label of every item."""
-        _refuse()
+        """Refuse, and say why."""
+        self._refuse()
 
     def labelling_error(self, level: float = 0.95) -> NoReturn:
-        """Refuse: these sessions keep one label of every item."""
-        _refuse()
+        """Refuse, and say why."""
+        self._refuse()
 
     def resolve(
         self, ids: ArrayLike | None = None, labels: ArrayLike | None = None, *, rule: str | None = None
     ) -> NoReturn:
-        """Refuse: these sessions keep one label of every item."""
-        _refuse()
+        """Refuse, and say why."""
+        self._refuse()
 
-    def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: Any) -> NoReturn:
-        _refuse()
-
-    def _revise(self, ids: ArrayLike, labels: ArrayLike, annotator: str) -> NoReturn:
-        _refuse()
+    def _refuse(self) -> NoReturn:
+        raise LabelError(self.why_not)
 
 
-def _refuse() -> NoReturn:
-    raise LabelError(
+class OneAnnotator(NoDisagreements):
+    """Sessions that keep one label of every item, and answer their own question alone."""
+
+    one_annotator = True
+    repeats_items = False
+    answers_others = False  # other questions from the same labels
+    why_not: ClassVar[str] = (
         "Ranked lists and comparisons of pairs keep one label of every item, not those of several annotators: let "
         "these agree first, and tell what they agreed on, without annotators."
     )
+
+    def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: Any) -> NoReturn:
+        self._refuse()
+
+    def _revise(self, ids: ArrayLike, labels: ArrayLike, annotator: str) -> NoReturn:
+        self._refuse()
 
 
 def for_whom(annotator: str | None) -> dict[str, str]:

@@ -193,7 +193,7 @@ class Assessment(Planning, Exporting, Adjudication):
 
     def _weighed_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return labelled items, codes of their labels, and how many items of the pool each stands for."""
-        items, codes = self._labelled
+        items, codes = self._items.told
         return items, codes, item_weights(self, items, codes)
 
     def _asked(self, question: Question | None) -> Any:
@@ -208,7 +208,7 @@ class Assessment(Planning, Exporting, Adjudication):
         own: Any = self.cells
         cells = replace(own, measure=replace(own.measure, table=asked.spec))
         assert self._rounds is not None
-        items, labels = self._labelled
+        items, labels = self._items.told
         drawn = self._rounds.weights(items, self._items.cells_of(items)) if self._rounds.n_told else None
         inclusion = self._rounds.inclusion()
         pool: Any = self.pool
@@ -223,7 +223,7 @@ class Assessment(Planning, Exporting, Adjudication):
         nothing = np.zeros((own.n_cells, 2, asked.spec.n_losses))
         measure = replace(own.measure, table=asked.spec, mean=nothing)
         cells, state = replace(own, measure=measure), replace(self._state, measure=measure)
-        items, codes = self._labelled
+        items, codes = self._items.told
         labels = self.pool.label_space.names(codes)
         pool, design = cast("tuple[Any, Any]", (self.pool, self.design))
         volunteered = self._items.volunteered(items)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,6 +28,33 @@ class Book(Protocol):
     @property
     def n_skipped(self) -> int:
         """Units set aside."""
+        ...
+
+    @property
+    def awaited(self) -> Units:
+        """Units handed out and not labelled yet, in their order, as are the next two."""
+        ...
+
+    @property
+    def aside(self) -> Units:
+        """Units set aside."""
+        ...
+
+    @property
+    def told(self) -> tuple[Units, Codes]:
+        """Units with a label, and the codes of these."""
+        ...
+
+    def codes_of(self, units: Units, /) -> Codes:
+        """Return the codes of the labels of units, negative where there is none."""
+        ...
+
+    def skip(self, units: Units, /) -> Any:
+        """Set units aside that are pending or unseen."""
+        ...
+
+    def put_back(self, units: Units, /) -> Any:
+        """Let units be handed out again that are pending or set aside."""
         ...
 
     def unseen(self, units: Units, /) -> Bool[np.ndarray, " n"]:

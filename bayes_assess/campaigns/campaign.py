@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from bayes_assess.campaigns.counted import check_counts
 from bayes_assess.campaigns.course import Course, put_right
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.open_steps import OpenSteps
-from bayes_assess.campaigns.runs import PIECE, Run, between_refreshes, pieces, read_run, runs_of
+from bayes_assess.campaigns.runs import PIECE, Run, between_refreshes, pieces, read_run
 from bayes_assess.designs import (
     Draw,
     refreshed,
@@ -66,26 +66,23 @@ class Campaign(Course):
 
         `right` are the codes of labels that these and later events put right.
         """
-        right = self._corrections(events) if right is None else right
-        for run in runs_of(events, self._followed_at_once):
-            for part in between_refreshes(run, self.design, self._state) if len(run) > 1 else [run]:
-                if len(part) == 1 or not self._follow_at_once(part, right):
-                    for event in part:
-                        self._follow_one(event, name, right)
+        super()._follow(events, name, self._corrections(events) if right is None else right)
         self._check_agreement(name)
+
+    def _parts(self, events: Sequence[Event]) -> Iterator[Sequence[Event]]:
+        for run in super()._parts(events):
+            yield from between_refreshes(run, self.design, self._state) if len(run) > 1 else [run]
 
     def _check_agreement(self, name: str) -> None:
         check_counts(self, name)
 
     @property
     def _followed_at_once(self) -> tuple[str, ...]:
-        """Kinds of events that lead to the same one by one and together."""
         if self._rounds is not None or self.repeats_items:
             return ()
         return ("ask", "tell") if self.design.asks_commute else ("tell",)
 
     def _follow_at_once(self, events: Sequence[Event], right: Mapping[int, int]) -> bool:
-        """Follow some asks and labels together; tell whether they could be, and change nothing if not."""
         try:
             run = read_run(events, self._units_named, self._codes_in)
         except (BayesAssessError, LookupError, TypeError, ValueError):  # found again, and named, one by one
@@ -210,7 +207,7 @@ class Campaign(Course):
         (0, 1)
         """
         with self._turn:
-            pending = self._pending[:1]
+            pending = self._items.awaited[:1]
             events = list(self._events)
         if not len(pending):
             return

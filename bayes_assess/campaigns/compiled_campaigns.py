@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
-from bayes_assess._tools.shapes import Array, Int
+from bayes_assess._tools.shapes import Array, Int, Key
 from bayes_assess.campaigns.simulated import SimulatedCampaigns
 from bayes_assess.campaigns.study import Campaigns
-from bayes_assess.designs import Design, State
+from bayes_assess.designs import Design, State, WeightedState
 from bayes_assess.designs.step import RandomRounds, looked_at, one_label, one_random_round, start_campaign
 from bayes_assess.questions._scoring import proposal_divergence
 
@@ -27,10 +28,11 @@ _LANE_CELLS = 8192
 _ONE_BY_ONE = 10  # campaigns of a call that runs them one after another: little is kept before it is digested
 
 
-class CompiledCampaigns(SimulatedCampaigns):
+class CompiledCampaigns(SimulatedCampaigns[Design]):
     """Campaigns whose labels come one by one, a few side by side in every thread."""
 
     n_threads: ClassVar[int] = os.cpu_count() or 2
+    after_batch: ClassVar[Callable[..., Any] | None] = None  # what is kept of batches, see `one_label`
 
     def lots(self, repeats: int) -> Sequence[Any]:
         """Return keys of the campaigns of every lot, and the state that all start from."""
@@ -39,35 +41,62 @@ class CompiledCampaigns(SimulatedCampaigns):
         most = _ONE_BY_ONE if one_by_one else int(np.clip(2 * _LANE_CELLS // size, 4, 256))
         n_lots = n_threads * -(-repeats // (n_threads * most))  # as many for every thread
         lanes = -(-repeats // n_lots)
-        keys = jax.random.split(jax.random.key(self.seed), n_lots * lanes).reshape(n_lots, lanes)
+        keys = self.keys(n_lots * lanes).reshape(n_lots, lanes, 2)
         with jax.enable_x64(True):
             start = self.plan.design.init(*self.plan.setting)
         return [(lane, start) for lane in keys]
 
+    def keys(self, n: int) -> Key[Array, "n 2"]:
+        """Return keys of campaigns: of choices, and of outcomes."""
+        return jax.vmap(jax.random.split)(jax.random.split(jax.random.key(self.seed), n))
+
     def played(self, lot: Any, advance: Callable[[int], None]) -> Any:
-        """Run a campaign per key; see `_kept` for what is recorded."""
+        """Run a campaign per pair of keys."""
         (keys, start), design, batch = lot, self.plan.design, min(self.batch, int(self.looks[-1]))
         with jax.enable_x64(True):
             counts, looks = jnp.asarray(self.plan.counts), jnp.asarray(self.looks)
-            record, far = jax.device_get(_campaigns(design, batch, keys, start, counts, looks))
-        record = design.digest(record, self.plan.setting, self.seed, self.level)
+            kept = self.before_batches(batch, start)
+            found = jax.device_get(_campaigns(type(self), design, batch, keys, start, counts, kept, looks))
+        found = self.digested(*found)
         advance(len(keys))
-        return record, far
+        return found
+
+    def before_batches(self, batch: int, state: State) -> Any:
+        """Return what is kept of the batches of a campaign before there are any."""
+        return ()
+
+    @staticmethod
+    def at_look(design: Design, state: State, campaign: Any) -> Any:
+        """Return what is kept at a look: what the design records, and how far its proposal is from the best one."""
+        far = proposal_divergence(cast("WeightedState", state), campaign.left) if design.weighs else None
+        return design.record(state), far
+
+    def digested(self, looks: Any, batches: Any) -> Any:
+        """Reduce what was kept of some campaigns, (campaigns, looks, ...) and (campaigns, ...)."""
+        record, far = looks
+        return self.plan.design.digest(record, self.plan.setting, self.seed, self.level), far
 
     def campaigns(self, record: Any) -> Campaigns:
         """Return what is kept of all campaigns."""
         found, far = record
-        return Campaigns(found, self.plan.setting.prior, self.plan.setting.cells, self.plan.counts, far)
+        return replace(super().campaigns(found), divergence=far)
 
 
-@partial(jit, static_argnums=(0, 1))
+@partial(jit, static_argnums=(0, 1, 2))
 def _campaigns(
-    design: Design, batch: int, keys: Array, state: State, counts: Int[Array, "K O"], looks: Int[Array, " B"]
+    kind: type[CompiledCampaigns],
+    design: Design,
+    batch: int,
+    keys: Key[Array, "n 2"],
+    state: State,
+    counts: Int[Array, "K O"],
+    kept: Any,
+    looks: Int[Array, " B"],
 ) -> Any:
-    """Run one campaign per key; what `_kept` returns has leading axes (campaigns, looks)."""
+    """Run one campaign per pair of keys; return what is kept at looks, (campaigns, looks, ...), and of batches."""
 
-    def of_random_rounds(key):
-        keys, length = jax.random.split(key), design.longest(batch)
+    def of_random_rounds(keys):
+        length = design.longest(batch)
 
         def round_(look, carry):
             n = jnp.minimum(jnp.minimum(batch, look - carry.planned), carry.state.remaining.sum())
@@ -78,24 +107,20 @@ def _campaigns(
                 return (one.planned < look) & (one.state.remaining.sum() > 0)
 
             carry = lax.while_loop(open_, partial(round_, look), carry)._replace(planned=look)
-            return carry, _kept(design, carry.state, carry.left)
+            return carry, kind.at_look(design, carry.state, carry)
 
         nothing = jnp.zeros((), jnp.int64)
-        return lax.scan(until, RandomRounds(nothing, nothing, state, counts), looks)[1]
+        return lax.scan(until, RandomRounds(nothing, nothing, state, counts), looks)[1], kept
 
-    def campaign(key):
-        start = start_campaign(batch, jax.random.split(key), state, counts)
+    def campaign(keys):
+        start = start_campaign(batch, keys, state, counts)._replace(kept=kept)
 
         def until(carry, look):
-            carry = lax.fori_loop(carry.t, look, lambda _, carry: one_label(design, carry), carry)
-            return carry, _kept(design, looked_at(design, carry), carry.left)
+            carry = lax.fori_loop(carry.t, look, lambda _, carry: one_label(design, carry, kind.after_batch), carry)
+            return carry, kind.at_look(design, looked_at(design, carry), carry)
 
-        return lax.scan(until, start, looks)[1]
+        last, found = lax.scan(until, start, looks)
+        return found, last.kept
 
     run = of_random_rounds if design.random_size else campaign
     return lax.map(run, keys) if design.one_by_one else jax.vmap(run)(keys)
-
-
-def _kept(design: Design, state: State, left: Int[Array, "K O"]) -> tuple[Any, Array | None]:
-    """Return what is kept of a campaign at a look, and how far its proposal is from the best one if it has any."""
-    return design.record(state), proposal_divergence(state, left) if design.weighs else None

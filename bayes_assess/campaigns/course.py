@@ -96,26 +96,11 @@ class Course(Session[ItemBook]):
         """
         return np.asarray(self._state.counts)
 
-    @property
-    def _pending(self) -> Int[np.ndarray, " n"]:
-        return self._items.out[0]
-
-    @property
-    def _skipped(self) -> Int[np.ndarray, " n"]:
-        return np.flatnonzero(self._items.skipped)
-
-    @property
-    def _labelled(self) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
-        return self._items.told
-
     def _find(self, ids: ArrayLike) -> Int[np.ndarray, " n"]:
         return self.pool.positions(ids)
 
     def _ids_of(self, units: Int[np.ndarray, " n"]) -> np.ndarray:
         return self.pool.ids[units]
-
-    def _codes_of(self, units: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-        return self._items.label[units]
 
     def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw, state: State) -> None:
         """Take over items drawn, and the state after that."""
@@ -154,7 +139,7 @@ class Course(Session[ItemBook]):
     ) -> None:
         names = np.full(len(units), UNNAMED) if annotators is None else np.asarray(annotators, object)
         # Of several labels of an item the first one: where there are more none is put right.
-        now = np.where(self._codes_of(units) < 0, put_right(units, codes, right), codes)
+        now = np.where(self._items.codes_of(units) < 0, put_right(units, codes, right), codes)
         self._annotate(Told(units, codes, names), None, now)
 
     def _learn(self, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
@@ -204,7 +189,7 @@ class Course(Session[ItemBook]):
 
     def _withdraw(self, drawn: Int[np.ndarray, " n"]) -> None:
         """Count anew which items are out, and let these draws not have been made."""
-        pending = self._items.cells_of(self._pending)
+        pending = self._items.cells_of(self._items.awaited)
         self._state = replace(
             self._state,
             pending=np.bincount(pending, minlength=self.cells.n_cells),

@@ -61,12 +61,22 @@ class DrawBook:
     @property
     def skipped_by_cell(self) -> Int[np.ndarray, " K"]:
         """Items of every cell that were set aside."""
-        return np.bincount(self.cells_of(np.flatnonzero(self.skipped)), minlength=self.cells.n_cells)
+        return np.bincount(self.cells_of(self.aside), minlength=self.cells.n_cells)
 
     @property
     def out(self) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Items of the draws without a label, in pool order, and importance weights of these."""
         return self._of_draws(self._out, self._weights)
+
+    @property
+    def awaited(self) -> Int[np.ndarray, " n"]:
+        """Items of the draws without a label, in pool order."""
+        return self.out[0]
+
+    @property
+    def aside(self) -> Int[np.ndarray, " n"]:
+        """Items set aside, in pool order."""
+        return np.flatnonzero(self.skipped)
 
     @property
     def told(self) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
@@ -91,6 +101,10 @@ class DrawBook:
         """Return the items of these draws, which are by item, in pool order, and what belongs to every draw."""
         chosen = [draw for item in sorted(draws) for draw in draws[item]]
         return np.array([self._items[i] for i in chosen], np.intp), np.array([values[i] for i in chosen], np.float64)
+
+    def codes_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Return the code of the first label of every one of these items, negative where there is none."""
+        return self.label[items]
 
     def cells_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the cell of every one of these items."""

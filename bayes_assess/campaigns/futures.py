@@ -1,39 +1,44 @@
-"""Futures of a campaign: it goes on by its own steps, on pools that its belief draws.
+"""Futures of a campaign: it goes on on pools that its belief draws.
 
 A future is a pool whose labelled items are as they are and whose other labels are drawn from the posterior, joint over
 all cells, and a campaign on it that starts from the present state. Campaigns go on a few labels at a time, so that
-they end when enough is known of them.
+they end when enough is known of them; what a block of labels is to them, each kind of futures says.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import repeat
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import in_64_bits, x64
 from bayes_assess._tools.progress import progress
-from bayes_assess._tools.pytrees import tree_map
+from bayes_assess._tools.pytrees import stacked, tree_map
 from bayes_assess._tools.seeds import generator, jax_key, sequence
 from bayes_assess._tools.shapes import Int
-from bayes_assess.campaigns.arm_futures import PART, with_counts
 from bayes_assess.campaigns.study import Campaigns
-from bayes_assess.designs import Design, State, choose_batch, settle_batch, update_batch
+from bayes_assess.designs import Design, State, StateT, choose_batch, settle_batch, update_batch
 from bayes_assess.designs._belief_state import BeliefState
 from bayes_assess.designs._blocks import drawn_without_replacement
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.posterior_measure import Completion, outcome_draws
 from bayes_assess.estimators.weighted import Steps
-from bayes_assess.models.belief import runs_on_numpy
+from bayes_assess.models.belief import Posterior, draws_on_host, is_mixture, runs_on_numpy
 from bayes_assess.models.calibration_curve import drawn
 from bayes_assess.models.true_positive_rate import TruePositiveRate
 from bayes_assess.questions import Setting
 
 _CURVES = 64  # drawn for every future that takes one
+_PART = 12  # of all labels is a block
 
 
-def without_pending(design: Design, state: State, later: Steps | None) -> State:
+def without_pending(design: Design[StateT], state: StateT, later: Steps | None) -> StateT:
     """Return the state as if items without a label had never been asked for.
 
     Parameters
@@ -115,11 +120,33 @@ def _by_curves(state: BeliefState, n: int, seed: int) -> Int[np.ndarray, "n K O"
     return outcome_draws(rng, np.asarray(state.measure.size), share[chosen], strength[chosen], events, completion)
 
 
-class SessionFutures:
-    """Futures that a campaign may have, each followed by the very steps of a session.
+def with_counts(
+    setting: Setting, counts: Int[np.ndarray, "f K O"], unlabelled: Int[np.ndarray, "K O"], matched: bool
+) -> Campaigns:
+    """Return campaigns with these labels at their only look.
 
-    They are for designs and beliefs of users, and for what is to be compared with blocks of labels. Blocks that are
-    asked for at a time are as long as those of `ArmFutures`, or of one label.
+    Parameters
+    ----------
+    setting : Setting
+    counts : (f, K, O) integers
+    unlabelled : (K, O) integers
+        Of any pool.
+    matched : bool
+        Whether values of cells that learn from each other are taken for independent Beta variables.
+    """
+    prior: Any = setting.prior
+    if matched and is_mixture(prior) and draws_on_host(prior):
+        with engine.eager():
+            posterior = prior.update_counts(counts).matched()
+            prior = Posterior(engine.tree_map(lambda leaf: np.asarray(leaf)[:, None], posterior))
+    return Campaigns(counts[:, None], prior, setting.cells, unlabelled)
+
+
+@dataclass(frozen=True, eq=False)
+class Futures(ABC, Generic[StateT]):
+    """Campaigns that go on from where a session stands, by blocks of labels that are learned when they are complete.
+
+    A block is a twelfth of all labels. Kinds of futures differ in how its items are chosen and its labels learned.
 
     Parameters
     ----------
@@ -131,29 +158,27 @@ class SessionFutures:
     setting : Setting
         Of the campaign.
     seed : int
-    one_by_one : bool
-        Whether labels come one by one.
-    matched, smooth : bool
-        As for `ArmFutures`.
+    matched : bool
+        Whether answers take values of cells for independent Beta variables with the means and variances that a
+        belief gives them in which cells learn from each other.
+    smooth : bool
+        Whether widths are those of few draws.
     """
 
-    enough_at_once = False
+    design: Design[StateT]
+    state: StateT
+    unlabelled: Int[np.ndarray, "n K O"]
+    setting: Setting
+    seed: int
+    matched: bool = True
+    smooth: bool = False
 
-    def __init__(
-        self,
-        design: Design,
-        state: State,
-        unlabelled: Int[np.ndarray, "n K O"],
-        setting: Setting,
-        seed: int,
-        one_by_one: bool = False,
-        matched: bool = False,
-        smooth: bool = False,
-    ):
-        self.setting, self.unlabelled, self.smooth = setting, unlabelled, smooth
-        self._design, self._seed, self._one_by_one, self._matched = design, seed, one_by_one, matched
-        self._streams = [generator(seed, f"future {number}") for number in range(len(unlabelled))]
-        self._campaigns = [(state, left, 0) for left in unlabelled]
+    enough_at_once: ClassVar[bool] = False  # whether most of them are enough at any look, not at the end of a stage
+
+    @property
+    def on_numpy(self) -> bool:
+        """Whether they are followed on NumPy, so that nothing is compiled for one plan."""
+        return True
 
     def campaigns(self, which: Int[np.ndarray, " f"], n_labels: int, level: float) -> Campaigns:
         """Go on to a number of labels in all, and return what answers are taken from, of arrays (f, 1, ...).
@@ -166,36 +191,101 @@ class SessionFutures:
         level : float
             Of the intervals.
         """
-        records, on_numpy = [], self._design.is_eager(self._campaigns[0][0])
-        with progress(f"Following futures to {n_labels:,} labels", len(which)) as advance:
-            for number in which.tolist():
-                state = self._until(number, n_labels)
-                with engine.eager(on_numpy), in_64_bits():
-                    records.append(tree_map(np.asarray, engine.fetched(self._design.record(state))))
-                advance(1)
-            joined = tree_map(lambda *parts: np.stack(parts)[:, None], *records)
-            stream = sequence(self._seed, f"futures at {n_labels}").generate_state(1)[0].item()
-            with engine.eager(on_numpy), in_64_bits():
-                record = self._design.digest(joined, self.setting, stream, level)
-        if self._design.plays_arms:
-            return with_counts(self.setting, np.asarray(record, np.int64)[:, 0], self.unlabelled[0], self._matched)
+        doing = progress(f"Following futures to {n_labels:,} labels", len(which))
+        with doing as advance, engine.eager(self.on_numpy), in_64_bits():
+            record = tree_map(lambda part: part[:, None], self.followed(which, n_labels, advance))
+            stream = sequence(self.seed, f"futures at {n_labels}").generate_state(1)[0].item()
+            record = self.design.digest(record, self.setting, stream, level)
+        if self.design.plays_arms:
+            return with_counts(self.setting, np.asarray(record, np.int64)[:, 0], self.unlabelled[0], self.matched)
         return Campaigns(record, self.setting.prior, self.setting.cells, self.unlabelled[0])
 
-    def _until(self, number: int, n_labels: int) -> State:
-        """Let a future go on to a number of labels."""
-        design, rng = self._design, self._streams[number]
-        state, left, first = self._campaigns[number]
-        while (n := n_labels - int(np.asarray(state.counts).sum())) > 0:
-            size = 1 if self._one_by_one else min(n, 1 + (n_labels - n) // PART)
-            words = rng.integers(2**32, size=2, dtype=np.uint32)
-            cells, draws, state = choose_batch(design, words, state, first, size)
-            asked = np.bincount(cells, minlength=len(left))
-            labels = drawn_without_replacement(rng, left, asked)
-            outcomes = _in_places(rng, cells, labels)
-            state = update_batch(design, state, cells, outcomes, Steps(cells, outcomes, draws.weight, draws.p_new))
-            left, first = left - labels, first + size
-        self._campaigns[number] = state, left, first
-        return state
+    @abstractmethod
+    def followed(self, which: Int[np.ndarray, " f"], n_labels: int, advance: Callable[[int], None]) -> Any:
+        """Go on to a number of labels; return what the design records, arrays (f, ...)."""
+
+    def blocks(self, n_told: int, n_labels: int) -> Iterator[int]:
+        """Yield the sizes of blocks from one number of labels to another."""
+        while n_told < n_labels:
+            size = min(n_labels - n_told, 1 + n_told // _PART)
+            yield size
+            n_told += size
+
+
+class SeparateFutures(Futures[StateT]):
+    """Futures that are followed one after the other, each by random numbers of its own."""
+
+    @cached_property
+    def _streams(self) -> list[np.random.Generator]:
+        return [generator(self.seed, f"future {number}") for number in range(len(self.unlabelled))]
+
+    @cached_property
+    def _campaigns(self) -> list[tuple[StateT, Int[np.ndarray, "K O"]]]:
+        """What every future knows, and its labels that are left; changes as they go on."""
+        return [(self.start(rng), left) for rng, left in zip(self._streams, self.unlabelled, strict=True)]
+
+    def followed(self, which: Int[np.ndarray, " f"], n_labels: int, advance: Callable[[int], None]) -> Any:
+        """Go on to a number of labels; return what the design records, arrays (f, ...)."""
+        records = []
+        for number in which.tolist():
+            state, left = self._campaigns[number]
+            for n in self.blocks(int(np.asarray(state.counts).sum()), n_labels):
+                state, labels = self.block(self._streams[number], state, left, n)
+                left = left - labels
+            self._campaigns[number] = state, left
+            records.append(tree_map(np.asarray, engine.fetched(self.record(state))))
+            advance(1)
+        return stacked(records)
+
+    def start(self, rng: np.random.Generator) -> StateT:
+        """Return what a future knows at first."""
+        return self.state
+
+    @abstractmethod
+    def block(
+        self, rng: np.random.Generator, state: StateT, left: Int[np.ndarray, "K O"], n: int
+    ) -> tuple[StateT, Int[np.ndarray, "K O"]]:
+        """Ask for `n` items and learn their labels, some of those left; return the labels, too."""
+
+    def record(self, state: StateT) -> Any:
+        """Return what is kept at a look."""
+        return self.design.record(state)
+
+
+@dataclass(frozen=True, eq=False)
+class SessionFutures(SeparateFutures[StateT]):
+    """Futures that are followed by the very steps of a session.
+
+    They are for designs and beliefs of users, and for what is to be compared with blocks of labels.
+
+    Parameters
+    ----------
+    one_by_one : bool
+        Whether a block has one label; all others are as for `Futures`.
+    """
+
+    one_by_one: bool = False
+
+    @property
+    def on_numpy(self) -> bool:
+        """Whether they are followed on NumPy: where the session is."""
+        return self.design.is_eager(self.state)
+
+    def blocks(self, n_told: int, n_labels: int) -> Iterator[int]:
+        """Yield the sizes of blocks from one number of labels to another."""
+        return repeat(1, n_labels - n_told) if self.one_by_one else super().blocks(n_told, n_labels)
+
+    def block(
+        self, rng: np.random.Generator, state: StateT, left: Int[np.ndarray, "K O"], n: int
+    ) -> tuple[StateT, Int[np.ndarray, "K O"]]:
+        """Ask for `n` items as the design chooses them, and tell their labels."""
+        words = rng.integers(2**32, size=2, dtype=np.uint32)
+        first = int(np.asarray(state.counts).sum() - np.asarray(self.state.counts).sum())
+        cells, draws, state = choose_batch(self.design, words, state, first, n)
+        labels = drawn_without_replacement(rng, left, np.bincount(cells, minlength=len(left)))
+        outcomes = _in_places(rng, cells, labels)
+        steps = Steps(cells, outcomes, draws.weight, draws.p_new)
+        return update_batch(self.design, state, cells, outcomes, steps), labels
 
 
 def _in_places(

@@ -73,7 +73,7 @@ class ItemBook:
         """Items of every cell that were set aside."""
         if not self.n_skipped:
             return np.zeros(self.cells.n_cells, np.int64)
-        return np.bincount(self.cells_of(np.flatnonzero(self.skipped)), minlength=self.cells.n_cells)
+        return np.bincount(self.cells_of(self.aside), minlength=self.cells.n_cells)
 
     @property
     def remaining(self) -> Int[np.ndarray, " K"]:
@@ -103,14 +103,28 @@ class ItemBook:
     @property
     def out(self) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Items handed out and not labelled yet, in pool order, and their importance weights."""
-        items = np.flatnonzero(self.pending)
+        items = self.awaited
         return items, np.ones(len(items)) if self._weight is None else self._weight[items]
+
+    @property
+    def awaited(self) -> Int[np.ndarray, " n"]:
+        """Items handed out and not labelled yet, in pool order."""
+        return np.flatnonzero(self.pending)
+
+    @property
+    def aside(self) -> Int[np.ndarray, " n"]:
+        """Items set aside, in pool order."""
+        return np.flatnonzero(self.skipped)
 
     @property
     def told(self) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
         """Items with a label, in pool order, and its codes."""
         items = np.flatnonzero(self.label >= 0)
         return items, self.label[items]
+
+    def codes_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Return the code of the label of every one of these items, negative where there is none."""
+        return self.label[items]
 
     def cells_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the cell of every one of these items."""

@@ -222,7 +222,7 @@ def labelling_error(campaign: Any, level: float) -> LabellingError:
         differing += float((codes[:, None] != codes).sum() / pairs)
     kinds: Counter[tuple[int, int]] = Counter()
     shared = set(book.shared.tolist())
-    for item, code in zip(*(column.tolist() for column in campaign._labelled), strict=True):
+    for item, code in zip(*(column.tolist() for column in campaign._items.told), strict=True):
         if item in book.settled:
             kinds[0, 0] += 1
         elif item not in shared:

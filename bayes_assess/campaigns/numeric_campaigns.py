@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.lazy import jax
+from bayes_assess._tools.pytrees import stacked
 from bayes_assess._tools.seeds import generator
 from bayes_assess.campaigns.compiled_campaigns import CompiledCampaigns
 from bayes_assess.campaigns.study import Campaigns
-from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.estimators.weighted_numbers import weighted_numbers
 from bayes_assess.questions.numeric_metric import believed_losses
 from bayes_assess.results.numeric import possible_losses
@@ -53,11 +53,5 @@ class NumericCampaigns(CompiledCampaigns):
                     design, state, question.spec, losses[items], cell[items], asked, believed, extremes
                 )
                 row.append(one)
-            found.append(_stacked(row))
-        return replace(drawn, record=_stacked(found), full=losses.mean(0), divergence=None)
-
-
-def _stacked(rows: list[Estimate]) -> Estimate:
-    """Stack what estimates have."""
-    columns: list[Any] = [None if column[0] is None else np.stack(column) for column in zip(*rows, strict=True)]
-    return Estimate(*columns)
+            found.append(stacked(row))
+        return replace(drawn, record=stacked(found), full=losses.mean(0), divergence=None)

@@ -54,7 +54,7 @@ class PairedAssessment(NotExporting, OneAnnotator, Assessment):
     @property
     def labelled(self) -> tuple[np.ndarray, np.ndarray]:
         """Ids and labels of the items that are labelled, in pool order."""
-        pairs, codes = self._labelled
+        pairs, codes = self._items.told
         items, both = self._halves[pairs].ravel(), self._both(codes).ravel()
         order = np.argsort(items)
         return self.pool.ids[items[order]], self.pool.label_space.names(both[order])
@@ -171,7 +171,7 @@ class PairedAssessment(NotExporting, OneAnnotator, Assessment):
         space, unknown = self.pool.label_space, lambda items: np.full(len(items), -1)
         items, codes = read_labels(space, ids, labels, self.pool.positions, unknown)
         pairs, place = np.unique(self._pairs_of(items), return_inverse=True)
-        before = self._codes_of(pairs)
+        before = self._items.codes_of(pairs)
         if correcting:
             check_labelled(before[place], self.pool.ids[items])
         both = self._both(before) if correcting else np.full((len(pairs), 2), -1)

@@ -15,7 +15,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.campaigns.arm_futures import ArmFutures, follows_at_once
 from bayes_assess.campaigns.book import Book
 from bayes_assess.campaigns.curve_futures import CurveFutures
-from bayes_assess.campaigns.futures import SessionFutures, imagined_labels, without_pending
+from bayes_assess.campaigns.futures import Futures, SessionFutures, imagined_labels, without_pending
 from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.designs import ArmDesign, Design, State
@@ -142,7 +142,7 @@ class Present(NamedTuple):
         Labelled items, and with them those that may still be asked for.
     """
 
-    state: Any
+    state: State
     n_told: int
     n_items: int
 
@@ -212,7 +212,7 @@ def followed(
 
 def _futures_of(
     session: Planned, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool
-) -> CurveFutures | ArmFutures | SessionFutures:
+) -> Futures:
     """Return futures that are followed in the way that is there soonest for the session's design and belief."""
     design, question = session.design, session.question
     start: Any = design, present.state, unlabelled, session._setting, session._seed

@@ -1,39 +1,75 @@
-"""The interactive session on a ranked list."""
+"""The session on a ranked list."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.arrays import is_whole, show
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.arrays import is_whole, show, values_of
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.campaigns.annotators import OneAnnotator, for_whom
+from bayes_assess.campaigns.book import Codes, Units
 from bayes_assess.campaigns.export import NotExporting
+from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.planning import Planning
 from bayes_assess.campaigns.queries import RankedQueries as RankedQueries
-from bayes_assess.campaigns.ranked_campaign import RankedCampaign
+from bayes_assess.campaigns.ranks import RankBook
+from bayes_assess.campaigns.session import Session
 from bayes_assess.campaigns.turns import in_turn
-from bayes_assess.errors import BudgetError, QuestionError
+from bayes_assess.designs.ranked import RankedDesign, check_budget
+from bayes_assess.errors import BayesAssessError, BudgetError, PoolError, QuestionError, UnknownIdError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results.precision_curve import PrecisionCurveResult
 
 
-class RankedAssessment(Planning, NotExporting, OneAnnotator, RankedCampaign):
+class RankedAssessment(Planning, NotExporting, OneAnnotator, Session[RankBook]):
     """A campaign on one ranked list, made by `assess` or `resume`.
 
     Attributes
     ----------
     pool : RankedList
     question, design : what was given
+
+    Raises
+    ------
+    BudgetError
+        If the design cannot keep the question's promise within its budget.
     """
+
+    question: PrecisionCurve
+
+    def __init__(self, pool: RankedList, question: PrecisionCurve, design: RankedDesign, seed: int):
+        super().__init__()
+        self.pool, self.question, self.design = pool, question, design
+        self._seed = seed
+        if question.budget is not None:
+            check_budget(design, question.promise, pool.n_items, question.budget)
+        self._begin()
+
+    @property
+    def n_remaining(self) -> int:
+        """Items that the design wants next, as far as it can tell before their labels are known."""
+        return int(self._items.lacking.sum())
+
+    @property
+    def done(self) -> bool:
+        """Whether the design needs no more labels; `ask` then returns no items."""
+        return self._items.done
+
+    @property
+    def handed_out(self) -> Pool:
+        """The items asked for so far, in the order of the list, as a pool; their predictions mean nothing."""
+        ids, classes = self.pool.ids_at(self._items.taken), self.pool.label_space.classes
+        return Pool(predictions=np.full(len(ids), classes[0]), ids=ids, classes=classes)
 
     @property
     def pending_queries(self) -> RankedQueries:
         """The items handed out and not labelled yet, in the order of the list."""
-        return self._queries(self._pending)
+        return self._queries(self._items.awaited)
 
     @in_turn
     def ask(self, n: int = 1, *, annotator: str | None = None) -> RankedQueries:
@@ -123,6 +159,88 @@ class RankedAssessment(Planning, NotExporting, OneAnnotator, RankedCampaign):
         space = self.pool.label_space
         ids, shown = self.pool.ids_at(ranks), self.pool.shown_at(ranks)
         return RankedQueries(ids, ranks, shown, tuple(space.classes.tolist()), space)
+
+    def _begin(self) -> None:
+        """Start without events."""
+        of = self.question.promise, self.pool.n_items, self._seed, self.pool.positive
+        self._items = RankBook(self.design, *of)
+        self._ranks: dict[Any, int] = {}  # of ids handed out, where the list cannot find them
+
+    def _find(self, ids: ArrayLike) -> Units:
+        ids = np.atleast_1d(values_of(ids))
+        ranks = self.pool.ranks_of(ids)
+        if ranks is None:
+            ranks = np.array([self._ranks.get(name, 0) for name in self.pool.names_of(ids)], np.int64)
+        unasked = np.flatnonzero(self._items.unseen(ranks))
+        if len(unasked):
+            raise UnknownIdError(
+                f"Item {show(ids[unasked[0]])} was not asked for; a ranked list takes labels of items that it drew at "
+                "random, and of no others."
+            )
+        return ranks
+
+    def _ids_of(self, units: Units) -> np.ndarray:
+        return self.pool.ids_at(units)
+
+    def _take_labels(self, units: Units, codes: Codes, right: Mapping[int, int], annotators: Any = None) -> None:
+        self._items.tell(units, codes)
+
+    def _decide(self, kind: str, units: Units, codes: Codes) -> None:
+        self._write(kind, self._labelling(units, codes))
+        self._items.correct(units, codes)
+
+    def _hand_out(self, ids: np.ndarray, ranks: Int[np.ndarray, " n"]) -> None:
+        self._items.hand_out(ranks)
+        if self.pool.id_at is not None:
+            new = dict(zip(ids.tolist(), ranks.tolist(), strict=True))
+            if len(new) < len(ids) or any(self._ranks.get(name, rank) != rank for name, rank in new.items()):
+                raise PoolError("id_at gave one id to several ranks; ids must be distinct.")
+            self._ranks |= new
+
+    def _follow_others(self, events: Sequence[Event]) -> None:
+        self._follow(events, self._record, {})
+        self._events.extend(events)
+
+    def _restart(self, events: Sequence[Event]) -> None:
+        self._begin()
+        self._follow(events, self._record, {})
+
+    def _follow_at_once(self, events: Sequence[Event], right: Mapping[int, int]) -> bool:
+        ids = [name for event in events for name in event.payload["ids"]]
+        try:
+            ranks, codes = self._find(ids), self._codes_in([event.payload for event in events])
+        except (BayesAssessError, LookupError, TypeError, ValueError):  # found again, and named, one by one
+            return False
+        if len(np.unique(ranks)) < len(ranks) or (self._items.codes_of(ranks) >= 0).any():
+            return False
+        start = 0
+        while start < len(ranks):  # the plan is refined at the label that it had lacked, not later
+            end = start + max(self._items.n_wanted, 1)
+            self._take_labels(ranks[start:end], codes[start:end], {})
+            start = end
+        return True
+
+    def _units_in(self, event: Event) -> Units:
+        if event.kind == "ask":
+            return np.asarray(event.payload["ranks"], np.int64)
+        if event.kind == "note":  # which may be on any item
+            return np.zeros(0, np.int64)
+        return self._find(event.payload["ids"])
+
+    def _follow_ask(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+        """Hand out items; tell whether the design wanted them."""
+        if not self._items.unseen(units).all():
+            return False
+        lacking = self._items.lacking
+        self._hand_out(self.pool.ids_at(units), units)
+        return bool((self._items.lacking <= lacking).all())
+
+    def _follow_correct(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+        """Put labels right; tell whether there were any."""
+        if (self._items.codes_of(units) < 0).any():
+            return False
+        self._items.correct(units, self._codes_in([entry]))
+        return True
 
 
 def ranked_list(pool: Any, question: PrecisionCurve, seed: int) -> RankedList:

@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import Bool, Int
+from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.ranks import RankBook
 from bayes_assess.campaigns.simulated import SimulatedCampaigns
+from bayes_assess.designs.ranked import RankedDesign
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions.precision_curve import RankedRecord
 from bayes_assess.results.precision_curve import PrecisionCurveResult
 
 
-class RankedCampaigns(SimulatedCampaigns):
+class RankedCampaigns(SimulatedCampaigns[RankedDesign]):
     """Campaigns of a design of ranked lists, on the list by which scores rank the pool."""
 
     @cached_property
@@ -29,10 +30,9 @@ class RankedCampaigns(SimulatedCampaigns):
         return RankedList.from_pool(self.pool, self.question.positive, self.seed)
 
     @cached_property
-    def positive(self) -> Bool[np.ndarray, " N"]:
-        """Whether the item of every rank is positive."""
-        ids = self.ranked.ids_at(np.arange(1, self.ranked.n_items + 1))
-        return self.codes[self.pool.positions(ids)] == self.ranked.positive
+    def codes_by_rank(self) -> Int[np.ndarray, " N"]:
+        """The code of the label of every rank."""
+        return self.codes[self.pool.positions(self.ranked.ids_at(np.arange(1, self.ranked.n_items + 1)))]
 
     @cached_property
     def ranks(self) -> Int[np.ndarray, " T"]:
@@ -46,21 +46,16 @@ class RankedCampaigns(SimulatedCampaigns):
     def played(self, lot: int, advance: Callable[[int], None]) -> Any:
         """Run one campaign; return a RankedRecord."""
         question, design = self.question, self.plan.design
-        book = RankBook(design, question.promise, self.ranked.n_items, lot)
+        book = RankBook(design, question.promise, self.ranked.n_items, lot, self.ranked.positive)
         found, labels = [], []
         for look in self.looks.tolist():
-            _label(book, self.positive, look)
+            while book.n_labelled < look and not book.done:
+                ranks = book.draw(look - book.n_labelled)
+                book.hand_out(ranks)
+                book.tell(ranks, self.codes_by_rank[ranks - 1])
             answer = PrecisionCurveResult.of(question, design, self.ranked, book.labels, book.plan, self.level)
             found.append(answer.at(self.ranks))
             labels.append(answer.labels_used)
         advance(1)
         estimate, lower, upper = (np.stack(column)[None] for column in zip(*found, strict=True))
         return RankedRecord(estimate, lower, upper, np.array(labels)[None])
-
-
-def _label(book: RankBook, positive: Bool[np.ndarray, " N"], n: int) -> None:
-    """Go on until `n` items are labelled, or the design is done."""
-    while book.labels.n_labelled < n and not book.done:
-        ranks = book.draw(n - book.labels.n_labelled)
-        book.hand_out(ranks)
-        book.tell(ranks, positive[ranks - 1])

@@ -22,6 +22,8 @@ class RankBook:
     n_items : int
         N.
     seed : int
+    positive : int
+        Code of the label of positive items.
 
     Examples
     --------
@@ -29,17 +31,17 @@ class RankBook:
     >>> book = RankBook(AdaStrat(), Promise(0.1, 1.2, 0.05, 1, 20, 0.5, 0.0), n_items=100_000, seed=0)
     >>> ranks = book.draw(3)
     >>> book.hand_out(ranks)
-    >>> book.tell(ranks, np.array([True, True, False]))
+    >>> book.tell(ranks, np.array([1, 1, 0]))
     >>> book.labels.n_labelled, book.n_pending, book.done
     (3, 0, False)
     """
 
-    def __init__(self, design: RankedDesign, promise: Promise, n_items: int, seed: int):
+    def __init__(self, design: RankedDesign, promise: Promise, n_items: int, seed: int, positive: int = 1):
         self.design, self.promise, self.n_items = design, promise, n_items
-        self._seed = seed
+        self._seed, self._positive = seed, positive
         self._taken = np.empty(0, np.int64)  # ranks handed out, labelled or set aside or neither, sorted
         self._skipped = np.empty(0, np.int64)  # those set aside, sorted
-        self._ranks, self._positive = np.empty(0, np.int64), np.empty(0, bool)  # labelled ones, sorted by rank
+        self._ranks, self._codes = np.empty((2, 0), np.int64)  # labelled ones, sorted by rank
         self.n_asked = 0
         self.plan = design.start(promise, n_items)  # that the labels have led to
         self._advance()
@@ -47,7 +49,7 @@ class RankBook:
     @property
     def labels(self) -> RankedLabels:
         """All labels told."""
-        return RankedLabels(self._ranks, self._positive, self.n_items)
+        return RankedLabels(self._ranks, self._codes == self._positive, self.n_items)
 
     @property
     def n_labelled(self) -> int:
@@ -70,14 +72,19 @@ class RankBook:
         return self._taken
 
     @property
-    def pending(self) -> Int[np.ndarray, " n"]:
+    def awaited(self) -> Int[np.ndarray, " n"]:
         """Ranks handed out and not labelled yet, in their order."""
         return np.setdiff1d(self._taken, np.append(self._ranks, self._skipped), assume_unique=True)
 
     @property
-    def skipped(self) -> Int[np.ndarray, " n"]:
+    def aside(self) -> Int[np.ndarray, " n"]:
         """Ranks set aside, in their order."""
         return self._skipped
+
+    @property
+    def told(self) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+        """Labelled ranks, in their order, and the codes of their labels."""
+        return self._ranks, self._codes
 
     @property
     def done(self) -> bool:
@@ -113,18 +120,18 @@ class RankBook:
         self._taken = np.union1d(self._taken, ranks)
         self.n_asked += len(ranks)
 
-    def tell(self, ranks: Int[np.ndarray, " n"], positive: Bool[np.ndarray, " n"]) -> None:
+    def tell(self, ranks: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         """Learn the labels of ranks that were handed out, each once."""
-        ranks, positive = np.append(self._ranks, ranks), np.append(self._positive, positive)
+        ranks, codes = np.append(self._ranks, ranks), np.append(self._codes, codes)
         order = np.argsort(ranks)
-        self._ranks, self._positive = ranks[order], positive[order]
+        self._ranks, self._codes = ranks[order], codes[order]
         self._skipped = np.setdiff1d(self._skipped, ranks, assume_unique=True)
         self._advance()
 
-    def correct(self, ranks: Int[np.ndarray, " n"], positive: Bool[np.ndarray, " n"]) -> None:
+    def correct(self, ranks: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:
         """Put labels right that were told; what they led to asking for stays asked for."""
-        self._positive = self._positive.copy()
-        self._positive[np.searchsorted(self._ranks, ranks)] = positive
+        self._codes = self._codes.copy()
+        self._codes[np.searchsorted(self._ranks, ranks)] = codes
 
     def skip(self, ranks: Int[np.ndarray, " n"]) -> None:
         """Set ranks aside that were handed out and nobody can label; others of their strata take their places."""
@@ -144,12 +151,12 @@ class RankBook:
         """Whether ranks were set aside."""
         return np.isin(ranks, self._skipped)
 
-    def codes(self, ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-        """Return 1 for positive ranks, 0 for negative ones, and -1 for those without a label."""
+    def codes_of(self, ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Return the codes of the labels of ranks, -1 for those without one."""
         if not len(self._ranks):
             return np.full(len(ranks), -1)
         at = np.minimum(np.searchsorted(self._ranks, ranks), len(self._ranks) - 1)
-        return np.where(self._ranks[at] == ranks, self._positive[at].astype(np.int64), -1)
+        return np.where(self._ranks[at] == ranks, self._codes[at], -1)
 
     @property
     def _wanted(self) -> Int[np.ndarray, " k"]:

@@ -7,7 +7,7 @@ ids, in what is kept of them, and in what labels change; that events follow from
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -16,6 +16,7 @@ import numpy as np
 from bayes_assess._tools.shapes import ArrayLike, Bool
 from bayes_assess.campaigns.book import Book, Codes, Units
 from bayes_assess.campaigns.journal import Event
+from bayes_assess.campaigns.runs import runs_of
 from bayes_assess.campaigns.turns import TakesTurns, in_turn, readable
 from bayes_assess.errors import JournalError
 from bayes_assess.pool.labels import check_unlabelled, read_labels
@@ -55,17 +56,17 @@ class Session(TakesTurns, ABC, Generic[BookT]):
     @property
     def pending(self) -> np.ndarray:
         """Ids of the items handed out and not labelled yet, in the order of the pool."""
-        return self._ids_of(self._pending)
+        return self._ids_of(self._items.awaited)
 
     @property
     def skipped(self) -> np.ndarray:
         """Ids of the items set aside, in the order of the pool."""
-        return self._ids_of(self._skipped)
+        return self._ids_of(self._items.aside)
 
     @property
     def labelled(self) -> tuple[np.ndarray, np.ndarray]:
         """Ids and labels of the items that are labelled, in the order of the pool."""
-        units, codes = self._labelled
+        units, codes = self._items.told
         return self._ids_of(units), self.pool.label_space.names(codes)
 
     @in_turn
@@ -234,7 +235,7 @@ class Session(TakesTurns, ABC, Generic[BookT]):
     def _correct(self, ids: ArrayLike, labels: ArrayLike) -> int:
         """Put labels right, whoever told them; say how many changed."""
         units, codes = self._read(ids, labels, correcting=True)
-        before = self._codes_of(units)
+        before = self._items.codes_of(units)
         wrong = before != codes
         if wrong.any():
             self._decide("correct", units[wrong], codes[wrong])
@@ -242,17 +243,17 @@ class Session(TakesTurns, ABC, Generic[BookT]):
 
     def _read(self, ids: Any, labels: Any, *, correcting: bool = False) -> tuple[Units, Codes]:
         """Return the units with labels, each once, and codes of these, see `read_labels`."""
-        return read_labels(self.pool.label_space, ids, labels, self._find, self._codes_of, correcting=correcting)
+        return read_labels(self.pool.label_space, ids, labels, self._find, self._items.codes_of, correcting=correcting)
 
     def _unlabelled(self, ids: ArrayLike, done: str) -> Units:
         """Return the units with these ids, each once; `done` says what is done to them, which labels rule out."""
         units = np.unique(self._find(ids))
-        check_unlabelled(self._codes_of(units), self._names_of(units), done)
+        check_unlabelled(self._items.codes_of(units), self._names_of(units), done)
         return units
 
     def _untold(self, units: Units) -> Bool[np.ndarray, " n"]:
         """Whether there is a label to be told of units."""
-        return self._codes_of(units) < 0
+        return self._items.codes_of(units) < 0
 
     def _n_differing(self, codes: Codes, others: Codes) -> int:
         """Count the labels that differ."""
@@ -282,21 +283,6 @@ class Session(TakesTurns, ABC, Generic[BookT]):
         labels = list(chain.from_iterable(entry["labels"] for entry in entries))
         return self.pool.label_space.codes(labels) if labels else np.zeros(0, np.int64)
 
-    @property
-    @abstractmethod
-    def _pending(self) -> Units:
-        """Units handed out and not labelled yet, in their order, as are the next two."""
-
-    @property
-    @abstractmethod
-    def _skipped(self) -> Units:
-        """Units set aside."""
-
-    @property
-    @abstractmethod
-    def _labelled(self) -> tuple[Units, Codes]:
-        """Units with a label, and the codes of these."""
-
     @abstractmethod
     def _find(self, ids: ArrayLike) -> Units:
         """Return units by ids; raise `UnknownIdError` at the first that labels cannot be of."""
@@ -306,20 +292,16 @@ class Session(TakesTurns, ABC, Generic[BookT]):
         """Return the ids of units."""
 
     @abstractmethod
-    def _codes_of(self, units: Units) -> Codes:
-        """Return the codes of the labels of units, negative where there is none."""
-
-    @abstractmethod
     def _take_labels(self, units: Units, codes: Codes, right: Mapping[int, int], annotators: Any = None) -> None:
         """Learn labels that are untold; `right` are codes that later events put right, by unit."""
 
-    @abstractmethod
     def _set_aside(self, units: Units) -> None:
         """Ask no more for units that are pending or unseen."""
+        self._items.skip(units)
 
-    @abstractmethod
     def _put_back(self, units: Units) -> None:
         """Let units be asked for again that are pending or set aside."""
+        self._items.put_back(units)
 
     # What changes labels that were told, which campaigns that only look at another question's labels never do.
 
@@ -334,6 +316,26 @@ class Session(TakesTurns, ABC, Generic[BookT]):
     def _revise(self, ids: ArrayLike, labels: ArrayLike, annotator: str) -> int:
         """Put an annotator's own labels right; say how many changed."""
         raise NotImplementedError
+
+    @property
+    def _followed_at_once(self) -> tuple[str, ...]:
+        """Kinds of events that lead to the same one by one and together."""
+        return ("tell",)
+
+    def _parts(self, events: Sequence[Event]) -> Iterator[Sequence[Event]]:
+        """Yield events in turn, those together that may be followed at once from where the session is by then."""
+        return runs_of(events, self._followed_at_once)
+
+    def _follow(self, events: Sequence[Event], name: str, right: Mapping[int, int]) -> None:
+        """Apply events that were recorded; `name` says where, `right` are codes that later events put right."""
+        for part in self._parts(events):
+            if len(part) == 1 or not self._follow_at_once(part, right):
+                for event in part:
+                    self._follow_one(event, name, right)
+
+    @abstractmethod
+    def _follow_at_once(self, events: Sequence[Event], right: Mapping[int, int]) -> bool:
+        """Follow some events together; tell whether they could be, and change nothing if not."""
 
     def _follow_one(self, event: Event, name: str, right: Mapping[int, int]) -> None:
         """Apply an event that was recorded; `name` says where, `right` are codes that later events put right."""
@@ -362,14 +364,14 @@ class Session(TakesTurns, ABC, Generic[BookT]):
 
     def _follow_skip(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Set units aside; tell whether they could be."""
-        if (self._codes_of(units) >= 0).any() or self._items.is_skipped(units).any():
+        if (self._items.codes_of(units) >= 0).any() or self._items.is_skipped(units).any():
             return False
         self._set_aside(units)
         return True
 
     def _follow_release(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
         """Let units be asked for again; tell whether they were pending or set aside."""
-        labelled = not self.repeats_items and (self._codes_of(units) >= 0).any()
+        labelled = not self.repeats_items and (self._items.codes_of(units) >= 0).any()
         if labelled or self._items.unseen(units).any():
             return False
         self._put_back(units)

@@ -10,20 +10,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.study import Campaigns
+from bayes_assess.designs import Design
+from bayes_assess.designs.ranked import RankedDesign
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Setting
 from bayes_assess.questions._measures_answered import cells_table
 
+DesignT = TypeVar("DesignT", bound=Design | RankedDesign)
+
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Generic[DesignT]):
     """A design in its setting.
 
     Attributes
@@ -34,7 +38,7 @@ class Plan:
         Items of every cell by outcome.
     """
 
-    design: Any
+    design: DesignT
     setting: Setting
     full: Int[np.ndarray, "K O"]
 
@@ -42,7 +46,7 @@ class Plan:
     def counts(self) -> Int[np.ndarray, "K O"]:
         """Items that campaigns draw from, by outcome."""
         if self.setting.reward.asked_only:  # which knows of labels only that there are any
-            return np.stack([self.setting.cells.sizes, 0 * self.setting.cells.sizes], axis=-1)
+            return np.pad(self.setting.cells.sizes[:, None], [(0, 0), (0, self.setting.n_outcomes - 1)])
         return self.full
 
     @property
@@ -58,7 +62,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class SimulatedCampaigns(ABC):
+class SimulatedCampaigns(ABC, Generic[DesignT]):
     """Campaigns of one design on a pool whose labels are all known.
 
     Attributes
@@ -75,7 +79,7 @@ class SimulatedCampaigns(ABC):
         As of `simulate`.
     """
 
-    plan: Plan
+    plan: Plan[DesignT]
     pool: Pool
     codes: Int[np.ndarray, " M"]
     question: Any

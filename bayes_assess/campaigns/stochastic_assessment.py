@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from bayes_assess._tools.arrays import first_true, is_whole, missing_mask, show,
 from bayes_assess._tools.engine import eager
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess._tools.text import plural
-from bayes_assess.campaigns.annotators import annotator_names
+from bayes_assess.campaigns.annotators import NoDisagreements, annotator_names
 from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.book import Codes, Units
 from bayes_assess.campaigns.drawn_labels import AnswersBy, DrawBook, said_of_labels
@@ -22,7 +22,7 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
 
 
-class StochasticAssessment(Assessment):
+class StochasticAssessment(NoDisagreements, Assessment):
     """A campaign whose labels are draws, made by `assess(..., oracle="stochastic")` or `resume`: as `Assessment`.
 
     Every item that `ask` hands out is a draw of its own, of an item that may be out or have labels already; every label
@@ -38,6 +38,10 @@ class StochasticAssessment(Assessment):
 
     repeats_items = True
     unknown_kinds = ("annotate", "resolve")
+    why_not: ClassVar[str] = (
+        "With a stochastic oracle labels of an item may differ, whoever gives them, and all of them count: there is "
+        "nothing to decide on."
+    )
 
     def __init__(self, pool: Pool, question: Question, design: Design, setting: Setting, seed: int, engine: str):
         super().__init__(pool, question, design, setting, seed, engine)
@@ -52,21 +56,11 @@ class StochasticAssessment(Assessment):
     @property
     def label_counts(self) -> tuple[np.ndarray, Int[np.ndarray, "n C"]]:
         """Ids of the items with labels, in pool order, and how often each has every label, (n, C)."""
-        labelled, codes = self._labelled
+        labelled, codes = self._items.told
         items, place = np.unique(labelled, return_inverse=True)
         counts = np.zeros((len(items), self.pool.n_classes), np.int64)
         np.add.at(counts, (place, codes), 1)
         return self.pool.ids[items], counts
-
-    @property
-    def n_disagreements(self) -> int:
-        """None: labels of an item may differ."""
-        return 0
-
-    @property
-    def n_told(self) -> int:
-        """Labels told so far."""
-        return self.labels_used
 
     @in_turn
     def ask(self, n: int = 1, *, posterior: Any = None, annotator: str | None = None) -> Queries:
@@ -104,24 +98,6 @@ class StochasticAssessment(Assessment):
             raise BudgetError("All items that can matter were set aside; release some of them to ask again.")
         return self._choose(int(n), posterior, annotator)
 
-    def disagreements(self, **options: Any) -> NoReturn:
-        """Refuse: labels of an item may differ."""
-        raise self._may_differ()
-
-    def agreement(self) -> NoReturn:
-        """Refuse: labels of an item may differ."""
-        raise self._may_differ()
-
-    def labelling_error(self, level: float = 0.95) -> NoReturn:
-        """Refuse: labels of an item may differ."""
-        raise self._may_differ()
-
-    def resolve(
-        self, ids: ArrayLike | None = None, labels: ArrayLike | None = None, *, rule: str | None = None
-    ) -> NoReturn:
-        """Refuse: labels of an item may differ."""
-        raise self._may_differ()
-
     def __repr__(self) -> str:
         n_items = len(self.label_counts[0])
         return (
@@ -129,19 +105,12 @@ class StochasticAssessment(Assessment):
             f"{said_of_labels(self.labels_used, n_items)} of {self.pool.n_items:,}, {self.n_pending:,} pending)"
         )
 
-    @staticmethod
-    def _may_differ() -> LabelError:
-        return LabelError(
-            "With a stochastic oracle labels of an item may differ, whoever gives them, and all of them count: there "
-            "is nothing to decide on."
-        )
-
     def _weighed_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the items of draws with a label, its codes, and how many items of the pool each stands for."""
         design: Any = self.design  # which weighs draws
         with eager(design.is_eager(self._state)):
             total = design.weighed(self._state)[0]
-        return *self._labelled, self._items.told_weights * self.pool.n_items / max(float(total.n), 1.0)
+        return *self._items.told, self._items.told_weights * self.pool.n_items / max(float(total.n), 1.0)
 
     def _read(self, ids: Any, labels: Any, *, correcting: bool = False) -> tuple[Units, Codes]:
         """Return the items of labels, each as often as it has one, and codes of these."""

@@ -6,6 +6,7 @@ from bayes_assess.designs._arms import carried as carried
 from bayes_assess.designs._base import Design as Design
 from bayes_assess.designs._base import Draw as Draw
 from bayes_assess.designs._base import State as State
+from bayes_assess.designs._base import StateT as StateT
 from bayes_assess.designs._base import many_skipped as many_skipped
 from bayes_assess.designs._base import reserve as reserve
 from bayes_assess.designs._registry import ARMS as ARMS

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.rewards import Reward
-from bayes_assess.designs._base import Design, Draw, reserve
+from bayes_assess.designs._base import Design, Draw, MemoryT, reserve
 from bayes_assess.designs._blocks import SideBySide, block
 from bayes_assess.models.belief import Belief, is_mixture, jax_ready, runs_on_numpy
 from bayes_assess.pool.cells import Cells
@@ -78,10 +78,9 @@ class Carried(NamedTuple):
 
 @partial(register_dataclass, data_fields=_DATA, meta_fields=["prior_class", "eager"])
 @dataclass(frozen=True)
-class CellState:
+class CellState(Generic[MemoryT]):
     """Everything a campaign knows, cell by cell; 64-bit, of fixed shape."""
 
-    endless: ClassVar[bool] = False  # as of `WeightedState`
     prior: Belief  # one distribution per cell
     counts: Int[Array, "K O"]  # labels of every cell by outcome
     pending: Int[Array, " K"]  # items handed out and not labelled yet
@@ -90,11 +89,16 @@ class CellState:
     weight: Float[Array, " K"]  # share of the pool
     playable: Int[Array, " P"]  # cells with items that this campaign may ask for
     queue: Int[Array, " m"]  # arms chosen in this round and still to be served, -1 where served
-    memory: Any  # what the design alone carries
+    memory: MemoryT  # what the design alone carries
     reward: Reward  # what a label is worth
     carried: Carried | None = None  # the posterior, where it is a mixture
     prior_class: type = object  # tells beliefs apart that users registered; see `register_dataclass`
     eager: bool = False  # whether steps run on NumPy
+
+    @property
+    def endless(self) -> bool:
+        """No: labels are none that may be asked for again and again."""
+        return False
 
     @property
     def posterior(self) -> Belief:
@@ -123,7 +127,7 @@ def carried(posterior: Belief) -> Carried | None:
 
 
 @dataclass(frozen=True)
-class ArmDesign(Design):
+class ArmDesign(Design[CellState]):
     """Base of all designs that play arms: subclasses say which arms the next round plays.
 
     What `update_memory` carries may depend on labels, not on which items are pending.
@@ -135,7 +139,7 @@ class ArmDesign(Design):
     plays_arms: ClassVar[bool] = True
     always_plays_best: ClassVar[bool] = False  # whether all items of a round are of one cell, by no draw
 
-    def can_be_eager(self, prior: Any) -> bool:
+    def can_be_eager(self, prior: object) -> bool:
         """Whether steps on a belief can run on NumPy."""
         return runs_on_numpy(prior)
 

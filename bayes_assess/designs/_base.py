@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -28,7 +28,36 @@ from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 
 _MANY_SKIPPED = 0.02  # items set aside per label, above which answers say what they could be
-State = Any  # a pytree of 64-bit arrays of fixed shapes
+
+
+class State(Protocol):
+    """What every state of a campaign knows: a frozen dataclass that is a pytree of 64-bit arrays of fixed shapes."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def counts(self) -> Int[Array, "K O"]:
+        """Labels told of every cell by outcome."""
+        ...
+
+    @property
+    def pending(self) -> Int[Array, " K"]:
+        """Items handed out and not labelled yet."""
+        ...
+
+    @property
+    def remaining(self) -> Int[Array, " K"]:
+        """Items that may be asked for."""
+        ...
+
+    @property
+    def endless(self) -> bool:
+        """Whether labels are draws from p(y | x), so that an item may be asked for again and again."""
+        ...
+
+
+StateT = TypeVar("StateT", bound=State)
+MemoryT = TypeVar("MemoryT")  # of what a design alone carries in its state
 
 
 class Draw(NamedTuple):
@@ -50,7 +79,7 @@ class Draw(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Design(ABC):
+class Design(ABC, Generic[StateT]):
     """The interface of designs: frozen dataclasses whose fields are their options, static in compiled functions."""
 
     name: ClassVar[str]
@@ -88,19 +117,19 @@ class Design(ABC):
         """Return the most items that a batch of `n` can have: as many, unless sizes are random."""
         return n
 
-    def can_be_eager(self, prior: Any) -> bool:
+    def can_be_eager(self, prior: object) -> bool:
         """Whether steps on what is believed before any label can run on NumPy, where those of the design can."""
         return True
 
-    def is_eager(self, state: State) -> bool:
+    def is_eager(self, state: StateT) -> bool:
         """Whether steps of a state run on NumPy, as `init` started it within `engine.eager`."""
         return False
 
-    def compiled_state(self, state: State) -> State:
+    def compiled_state(self, state: StateT) -> StateT:
         """Return the state as compiled steps take it, whichever engine it was started on."""
         return state
 
-    def eager_state(self, state: State) -> State:
+    def eager_state(self, state: StateT) -> StateT:
         """Return the state as steps on NumPy take it, whichever engine it was started on."""
         return state
 
@@ -109,7 +138,7 @@ class Design(ABC):
         return None
 
     @abstractmethod
-    def init(self, cells: Cells, prior: Any, reward: Any, playable: Bool[np.ndarray, " K"] | None = None) -> State:
+    def init(self, cells: Cells, prior: Any, reward: Any, playable: Bool[np.ndarray, " K"] | None = None) -> StateT:
         """Start a campaign.
 
         Parameters
@@ -129,7 +158,7 @@ class Design(ABC):
         """
 
     @abstractmethod
-    def choose(self, key: PRNGKey, state: State) -> tuple[Int[Array, ""], Draw, State]:
+    def choose(self, key: PRNGKey, state: StateT) -> tuple[Int[Array, ""], Draw, StateT]:
         """Choose the cell of the next item; some cell must have one left.
 
         Returns
@@ -141,8 +170,8 @@ class Design(ABC):
         """
 
     def draw(
-        self, key: PRNGKey, state: State, first: Int[Array, ""] | int, n: Int[Array, ""] | int, length: int
-    ) -> tuple[Int[Array, " L"], Draw, State]:
+        self, key: PRNGKey, state: StateT, first: Int[Array, ""] | int, n: Int[Array, ""] | int, length: int
+    ) -> tuple[Int[Array, " L"], Draw, StateT]:
         """Choose a batch: one item after the other, unless the design chooses batches as a whole.
 
         Parameters
@@ -173,10 +202,10 @@ class Design(ABC):
         return engine.fori_loop(0, n, one, (xp.zeros(length, xp.int64), draws, state))
 
     @abstractmethod
-    def update(self, state: State, cell: Int[Array, ""], outcome: Int[Array, ""]) -> State:
+    def update(self, state: StateT, cell: Int[Array, ""], outcome: Int[Array, ""]) -> StateT:
         """Learn the outcome of one pending item of a cell."""
 
-    def settle(self, state: State, steps: Steps, last: bool = True) -> State:
+    def settle(self, state: StateT, steps: Steps, last: bool = True) -> StateT:
         """Count steps whose labels are learned; nothing to do for designs that do not weigh what they draw.
 
         Parameters
@@ -193,7 +222,7 @@ class Design(ABC):
         """Whether steps are counted when their labels are known: whether the design has a `settle` of its own."""
         return type(self).settle is not Design.settle
 
-    def believing(self, state: State, labels: Any) -> State:
+    def believing(self, state: StateT, labels: Any) -> StateT:
         """Return the state with another model's draws of labels in the place of what the design believes, to choose by.
 
         What labels will be weighed by follows from how items are drawn, so that answers are as valid. Designs that play
@@ -206,35 +235,35 @@ class Design(ABC):
         """
         raise DesignError(f"Design {self.name!r} chooses by no belief on labels: leave out the posterior.")
 
-    def own_again(self, own: State, chosen: State) -> State:
+    def own_again(self, own: StateT, chosen: StateT) -> StateT:
         """Return the state after items were chosen by another posterior, with the belief of the state `own`."""
         return chosen
 
-    def due(self, state: State) -> Bool[Array, ""] | bool:
+    def due(self, state: StateT) -> Bool[Array, ""] | bool:
         """Whether the state is to be refreshed before items are asked for; never for most designs."""
         return False
 
-    def dues(self, state: State, n_told: Sequence[int]) -> list[bool]:
+    def dues(self, state: StateT, n_told: Sequence[int]) -> list[bool]:
         """Whether the state is due at each of some asks to come, before which so many labels will have been told."""
         return [False] * len(n_told)
 
-    def refreshed(self, state: State) -> State:
+    def refreshed(self, state: StateT) -> StateT:
         """Compute anew what has only been carried along from label to label."""
         return state
 
-    def reserve(self, state: State, cell: Int[Array, ""]) -> State:
+    def reserve(self, state: StateT, cell: Int[Array, ""]) -> StateT:
         """Mark one item of a cell as handed out."""
         return reserve(state, cell)
 
     @abstractmethod
-    def journal_entry(self, state: State) -> Mapping[str, Array]:
+    def journal_entry(self, state: StateT) -> Mapping[str, Array]:
         """Return what a choice has changed besides handing out items, for a journal."""
 
     @abstractmethod
-    def restore(self, state: State, entry: Mapping[str, np.ndarray]) -> State:
+    def restore(self, state: StateT, entry: Mapping[str, np.ndarray]) -> StateT:
         """Put back what `journal_entry` returned; the state is that before the items were handed out."""
 
-    def inclusion(self, state: State, frame: Any, asked: Any) -> Float[Array, " K"]:
+    def inclusion(self, state: StateT, frame: Any, asked: Any) -> Float[Array, " K"]:
         """Return the probability that an item was drawn in the open round, of designs that serve multi-label pools.
 
         A round begins when items are asked for while none is pending.
@@ -251,7 +280,7 @@ class Design(ABC):
         raise DesignError(f"Design {self.name!r} does not know the probabilities with which it has drawn items.")
 
     def evidence(
-        self, state: State, seed: int, level: float, skipped: Int[np.ndarray, " K"], order: ScoreOrder | None = None
+        self, state: StateT, seed: int, level: float, skipped: Int[np.ndarray, " K"], order: ScoreOrder | None = None
     ) -> dict[str, Any]:
         """Return what labels say of a measure, fields of its result; nothing of designs that play arms.
 
@@ -268,7 +297,7 @@ class Design(ABC):
         """
         return {}
 
-    def measuring(self, state: State, measure: CellMeasure, name: str) -> State:
+    def measuring(self, state: StateT, measure: CellMeasure, name: str) -> StateT:
         """Return the state with another measure in the place of its own.
 
         Raises
@@ -278,7 +307,7 @@ class Design(ABC):
         """
         raise DesignError(f"Design {self.name!r} measures nothing.")
 
-    def record(self, state: State) -> Any:
+    def record(self, state: StateT) -> Any:
         """Return what a simulated campaign keeps at a look."""
         return state.counts.astype(np.int32)
 
@@ -287,7 +316,7 @@ class Design(ABC):
         return record
 
 
-def reserve(state: State, cell: Int[Array, ""]) -> State:
+def reserve(state: StateT, cell: Int[Array, ""]) -> StateT:
     """Mark one item of a cell as handed out.
 
     Examples

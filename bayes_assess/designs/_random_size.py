@@ -20,7 +20,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._rounds import Rounds
-from bayes_assess.designs._weighted import WeightedDesign, WeightedState, check_interval
+from bayes_assess.designs._weighted import LabelPrior, WeightedDesign, WeightedState, check_interval
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.ratio_interval import RatioSample, ratios_of
 from bayes_assess.estimators.weighted import Draws, Estimate, Steps
@@ -61,8 +61,8 @@ class RandomSize(WeightedDesign):
 
     @x64
     def init(
-        self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
-    ) -> WeightedState:
+        self, cells: Cells, prior: LabelPrior, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
+    ) -> WeightedState[Rounds]:
         """Start a campaign; see `WeightedDesign.init`."""
         if self.random_size and reward.asked_only:
             raise DesignError("Batches of random size are of labels that are classes; leave out size='random'.")
@@ -85,7 +85,7 @@ class RandomSize(WeightedDesign):
             start = engine.random.fold_in(start, (rounds.weight + rounds.planned).astype(xp.int64))
         return start, order
 
-    def settle(self, state: WeightedState, steps: Steps, last: bool = True) -> WeightedState:
+    def settle(self, state: WeightedState[Rounds], steps: Steps, last: bool = True) -> WeightedState[Rounds]:
         """Count labels of the open round, and close it when all have come."""
         if not self.in_rounds:
             return super().settle(state, steps, last)
@@ -113,7 +113,7 @@ class RandomSize(WeightedDesign):
     def _with_open(self, rounds: Rounds, closes: Any) -> Rounds:
         return rounds.with_open_of_random_size(closes) if self.random_size else rounds.with_open()
 
-    def _draws(self, state: WeightedState, rounds: Rounds) -> Draws:
+    def _draws(self, state: WeightedState[Rounds], rounds: Rounds) -> Draws:
         """Write sums over rounds as those of weighted draws: as many as labels, with the same estimate and variance."""
         # Means are ratios of sums: weights are scaled to the number of items that can matter.
         n, matter = rounds.drawn.sum(), state.matters[:, None]
@@ -121,7 +121,7 @@ class RandomSize(WeightedDesign):
         unit = unit * xp.maximum(n, 1) / state.n_items
         return self.as_draws(state, rounds, rounds.totals * unit, rounds.variances * unit**2)
 
-    def as_draws(self, state: WeightedState, rounds: Rounds, weights: Any, squares: Any) -> Draws:
+    def as_draws(self, state: WeightedState[Rounds], rounds: Rounds, weights: Any, squares: Any) -> Draws:
         """Return weighted draws, as many as labels were drawn, with these sums of weights and their squares."""
         n = rounds.drawn.sum()
         included = (rounds.included / xp.maximum(n, 1))[:, None]
@@ -135,13 +135,13 @@ class RandomSize(WeightedDesign):
             new=state.draws.new,
         )
 
-    def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "1 D"]]:
+    def weighed(self, state: WeightedState[Rounds]) -> tuple[Draws, Float[Array, "1 D"]]:
         """Return the draws; nothing is taken from the second moments of what is a sum over independent items."""
         if not self.random_size:
             return super().weighed(state)
         return state.draws, 0 * state.measure.risk(state.draws.squares)[None]
 
-    def answer(self, state: WeightedState) -> Estimate:
+    def answer(self, state: WeightedState[Rounds]) -> Estimate:
         """Estimate the measure, and how well it is known."""
         found = super().answer(state)
         if not self.random_size:
@@ -156,7 +156,7 @@ class RandomSize(WeightedDesign):
         spread = xp.diag(_of_means(state))
         return found._replace(variance=xp.maximum(found.variance + spread, 0), by_ratio=by_ratio, sample=sample)
 
-    def covariance(self, state: WeightedState) -> Float[Array, "k k"]:
+    def covariance(self, state: WeightedState[Rounds]) -> Float[Array, "k k"]:
         """Estimate the covariance of the estimates, (k, k)."""
         return super().covariance(state) + (_of_means(state) if self.random_size else 0.0)
 
@@ -171,7 +171,7 @@ class RandomSize(WeightedDesign):
                 raise
             return answer._replace(sample=None)
 
-    def check_believing(self, state: WeightedState) -> None:
+    def check_believing(self, state: WeightedState[Rounds]) -> None:
         """Raise DesignError if some labels of the open round have come, and others not.
 
         What is drawn in a round must depend on no label of it, else its inclusion probabilities would not be those of
@@ -184,13 +184,13 @@ class RandomSize(WeightedDesign):
                 "others may not add to it; tell or release what is out first, or ask without a posterior."
             )
 
-    def own_again(self, own: WeightedState, chosen: WeightedState) -> WeightedState:
+    def own_again(self, own: WeightedState[Rounds], chosen: WeightedState[Rounds]) -> WeightedState[Rounds]:
         """Return the state after items were chosen by another posterior, with the design's own model or proposal."""
         if not self.in_rounds:
             return super().own_again(own, chosen)
         return replace(chosen, memory=chosen.memory._replace(model=own.memory.model))
 
-    def journal_entry(self, state: WeightedState) -> Mapping[str, Array]:
+    def journal_entry(self, state: WeightedState[Rounds]) -> Mapping[str, Array]:
         """Return the open round."""
         entry = super().journal_entry(state)
         if not self.in_rounds:
@@ -202,7 +202,7 @@ class RandomSize(WeightedDesign):
     def _of_open_round(self) -> tuple[str, ...]:
         return ("frame", "inclusion", "asked") + (("planned",) if self.random_size else ())
 
-    def restore(self, state: WeightedState, entry: Mapping[str, np.ndarray]) -> WeightedState:
+    def restore(self, state: WeightedState[Rounds], entry: Mapping[str, np.ndarray]) -> WeightedState[Rounds]:
         """Put back the open round."""
         state = super().restore(state, entry)
         if not self.in_rounds:
@@ -214,7 +214,7 @@ class RandomSize(WeightedDesign):
         return replace(state, memory=state.memory._replace(**kept))
 
 
-def _of_means(state: WeightedState) -> Float[Array, "k k"]:
+def _of_means(state: WeightedState[Rounds]) -> Float[Array, "k k"]:
     """Return what squared losses l have too much, as losses count less their mean R: sum s (l - R) (l - R)'.
 
     Nothing where a measure does not change with the scale of R, as of a ratio. Tables of curves, which are all of that

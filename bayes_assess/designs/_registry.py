@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.suggestions import did_you_mean
@@ -78,7 +77,7 @@ def find_design(design: str | Design, m: int = 1, serving: Sequence[str] | None 
 EAGER, COMPILED = "eager", "compiled"
 
 
-def find_engine(engine: str | None, design: Design, n_cells: int, prior: Any = None) -> str:
+def find_engine(engine: str | None, design: Design, n_cells: int, prior: object = None) -> str:
     """Return what runs the steps of a session: what was asked for, or what answers soonest.
 
     Raises

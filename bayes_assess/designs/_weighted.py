@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Protocol
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
-from bayes_assess.designs._base import Design
+from bayes_assess.designs._base import Design, MemoryT
 from bayes_assess.errors import DesignError, QuestionError
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import (
@@ -39,9 +39,18 @@ _COVARIANCE_UP_TO = 100  # measures
 _DATA = ["measure", "prior", "counts", "pending", "remaining", "covered", "settled", "draws", "memory"]
 
 
+class LabelPrior(Protocol):
+    """What is believed of labels before any, as scores have it."""
+
+    @property
+    def mean(self) -> Float[Array, "K C"] | Float[np.ndarray, "K C"]:
+        """Probability of every label of an item of every cell."""
+        ...
+
+
 @partial(register_dataclass, data_fields=_DATA, meta_fields=["eager"])
 @dataclass(frozen=True)
-class WeightedState:
+class WeightedState(Generic[MemoryT]):
     """Everything a campaign knows, cell by cell; 64-bit, of fixed shape."""
 
     measure: CellMeasure
@@ -52,7 +61,7 @@ class WeightedState:
     covered: Bool[Array, " K"]  # whether every step so far could draw unlabelled items of the cell
     settled: Sums  # over the steps before the first whose label is missing
     draws: Draws  # of all steps whose labels are known
-    memory: Any  # what the design alone carries
+    memory: MemoryT  # what the design alone carries
     eager: bool = False  # whether steps run on NumPy
 
     @property
@@ -106,7 +115,7 @@ class WeightedState:
 
 
 @dataclass(frozen=True)
-class WeightedDesign(Design):
+class WeightedDesign(Design[WeightedState]):
     """Base of designs that draw items with known probabilities: subclasses say how, and how labels are weighed."""
 
     needs_f_measure: ClassVar[bool] = False
@@ -127,7 +136,7 @@ class WeightedDesign(Design):
 
     @x64
     def init(
-        self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
+        self, cells: Cells, prior: LabelPrior, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
     ) -> WeightedState:
         """Start a campaign; `prior` is what scores say of every label, (K, C), and `reward` the `CellMeasure`."""
         size = xp.asarray(cells.sizes, xp.int64)

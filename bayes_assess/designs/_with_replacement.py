@@ -26,7 +26,7 @@ from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import floored, normalised
 from bayes_assess.designs._base import Draw
 from bayes_assess.designs._label_models import LabelDraws
-from bayes_assess.designs._weighted import WeightedDesign, WeightedState, covering, draw_cell
+from bayes_assess.designs._weighted import LabelPrior, WeightedDesign, WeightedState, covering, draw_cell
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import Draws, Steps
 from bayes_assess.pool.cells import Cells
@@ -58,7 +58,7 @@ class WithReplacement(WeightedDesign):
 
     @x64
     def init(
-        self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
+        self, cells: Cells, prior: LabelPrior, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
     ) -> WeightedState:
         """Start a campaign, with the memory of the design and the first proposal; see `WeightedDesign.init`."""
         return _begun(self, super().init(cells, prior, reward, playable))

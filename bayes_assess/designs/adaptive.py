@@ -162,14 +162,14 @@ class Adaptive(Stratifying, WithReplacement):
         return self.oracle == "stochastic"
 
     @x64
-    def oracle_prior(self, state: WeightedState) -> DirichletTree:
+    def oracle_prior(self, state: WeightedState[_Oracle]) -> DirichletTree:
         """Build the prior from the mean scores of the blocks ([NH] sec. 5.2)."""
         measure = state.measure
         size = measure.by_block(measure.size)[:, None]
         scores: Any = measure.by_block(state.prior * measure.size[:, None]) / xp.maximum(size, 1)
         return DirichletTree.from_prior(mean_scores=scores, tree=self.tree(measure.n_blocks))
 
-    def init_memory(self, state: WeightedState) -> _Oracle:
+    def init_memory(self, state: WeightedState[_Oracle]) -> _Oracle:
         """Fit the model to the pool without labels."""
         measure = state.measure
         prior = self.oracle_prior(state)
@@ -180,37 +180,37 @@ class Adaptive(Stratifying, WithReplacement):
         latent = fit_latent(prior, counts, measure.by_block(measure.size))
         return _Oracle(prior, ready, counts, latent, xp.asarray(latent.pi))
 
-    def update_memory(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Oracle:
+    def update_memory(self, state: WeightedState[_Oracle], cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Oracle:
         """Refresh the model after a label, at the end of a stage."""
-        memory: _Oracle = state.memory
+        memory = state.memory
         measure = state.measure
         memory = memory._replace(counts=engine.at(memory.counts)[measure.block[cell], outcome].add(1))
         return memory if self._draws_labels(state) else self._by_stage(self._fitted, memory, state)
 
-    def update_memory_from_draws(self, state: WeightedState) -> _Oracle:
+    def update_memory_from_draws(self, state: WeightedState[_Oracle]) -> _Oracle:
         """Refresh the model of a stochastic oracle, which counts draws by their weights ([NH] app. H)."""
-        memory: _Oracle = state.memory
+        memory = state.memory
         return self._by_stage(self._predictive, memory, state) if self._draws_labels(state) else memory
 
     @x64
-    def label_tree(self, state: WeightedState) -> LabelTree:
+    def label_tree(self, state: WeightedState[_Oracle]) -> LabelTree:
         """Return the tree that has learned the labelled items, those without a label left out.
 
         What is asked for depends on blocks, not on labels, so that P(label | block) is that of the block's items.
         """
-        memory: _Oracle = state.memory
+        memory = state.memory
         labels = state.measure.by_block(state.draws.weights) if self._draws_labels(state) else memory.counts
         return LabelTree(memory.prior, labels)
 
-    def belief(self, state: WeightedState) -> Float[Array, "K C"]:
+    def belief(self, state: WeightedState[_Oracle]) -> Float[Array, "K C"]:
         """Return what the model says of the labels of every cell."""
         return state.memory.pi[state.measure.block]
 
-    def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
+    def propose(self, state: WeightedState[_Oracle]) -> Float[Array, "K C+1"]:
         """Propose by the norms of Dg l at the risk that the model expects."""
         return self.proposal_given(state, self.belief(state))
 
-    def proposal_given(self, state: WeightedState, pi: Float[Array, "K C"]) -> Float[Array, "K C+1"]:
+    def proposal_given(self, state: WeightedState[_Oracle], pi: Float[Array, "K C"]) -> Float[Array, "K C+1"]:
         """Return the best proposal, up to a factor, if labels of unlabelled items had these probabilities."""
         measure = state.measure
         norms = measure.norms(measure.risk(state.masses(pi)))
@@ -222,24 +222,24 @@ class Adaptive(Stratifying, WithReplacement):
         form = stochastic_proposal if self._draws_labels(state) else deterministic_proposal
         return form(norms, measure.nonzero, pi, floor)
 
-    def proposal_power(self, state: WeightedState) -> int:
+    def proposal_power(self, state: WeightedState[_Oracle]) -> int:
         """Return 2 where a proposal is the root of expected squares, else 1; see `believing`."""
         return 2 if self.level == "block" or self._draws_labels(state) else 1
 
-    def _draws_labels(self, state: WeightedState) -> bool:
+    def _draws_labels(self, state: WeightedState[_Oracle]) -> bool:
         """Whether labels are modelled as draws: where they are, or where the option says so."""
         return state.measure.stochastic or self.oracle == "stochastic"
 
-    def _by_stage(self, fit: Any, memory: _Oracle, state: WeightedState) -> _Oracle:
+    def _by_stage(self, fit: Any, memory: _Oracle, state: WeightedState[_Oracle]) -> _Oracle:
         if self.stage == 1:
             return fit(memory, state)
         return engine.cond(state.counts.sum() % self.stage == 0, lambda: fit(memory, state), lambda: memory)
 
-    def _predictive(self, memory: _Oracle, state: WeightedState) -> _Oracle:
+    def _predictive(self, memory: _Oracle, state: WeightedState[_Oracle]) -> _Oracle:
         posterior = memory.prior.update(state.measure.by_block(state.draws.weights))
         return memory._replace(pi=xp.asarray(posterior.predictive))
 
-    def _fitted(self, memory: _Oracle, state: WeightedState) -> _Oracle:
+    def _fitted(self, memory: _Oracle, state: WeightedState[_Oracle]) -> _Oracle:
         unlabelled = state.measure.by_block(state.unlabelled).astype(xp.float64)
         latent = refresh(memory.ready, memory.counts, unlabelled, memory.latent, _NEWTON_STEPS)
         return memory._replace(latent=latent, pi=xp.asarray(latent.pi))

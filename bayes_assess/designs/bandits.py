@@ -6,7 +6,7 @@ Each design plays `reward.m` groups in a round and hands out one item of each.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,8 @@ _GRID_MAX_CELLS = 20_000
 _DRAWS = 400  # of rewards, for a quantile of theirs
 _PARTS = 64  # of a mixture, that rewards are averaged over where campaigns stand side by side
 _AT_ONCE = 8  # of the redraws of top-two sampling
+_Grid: TypeAlias = Float[Array, "T K"] | tuple[()]  # posterior CDFs, where they serve and pay
+_Quantiles: TypeAlias = Float[Array, "2 K"] | tuple[()]  # a lower and an upper one of every group, where they decide
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,9 @@ class _PosteriorSampling(ArmDesign):
     distribution, much faster.
     """
 
-    def draw_winners(self, key: PRNGKey, state: CellState, available: Bool[Array, " K"], m: int) -> Int[Array, " m"]:
+    def draw_winners(
+        self, key: PRNGKey, state: CellState[_Grid], available: Bool[Array, " K"], m: int
+    ) -> Int[Array, " m"]:
         """Best m of the available groups under one posterior draw."""
         posterior = state.posterior
         marginals = beta_marginals(posterior)
@@ -63,7 +67,7 @@ class _PosteriorSampling(ArmDesign):
         belief = part.update_at_mean(campaigns.pending)
         return best_cells(rng, campaigns.reward(part.draw(rng, (n,)), belief, campaigns.weight), available)
 
-    def init_memory(self, state: CellState) -> Float[Array, "T K"] | tuple[()]:
+    def init_memory(self, state: CellState) -> _Grid:
         """Posterior CDFs on a grid, where they serve and pay."""
         marginals = beta_marginals(state.prior)
         if marginals is None or not state.reward.sign:
@@ -75,9 +79,7 @@ class _PosteriorSampling(ArmDesign):
         )
         return grid_cdf(a, b) if pays else ()
 
-    def update_memory(
-        self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]
-    ) -> Float[Array, "T K"] | tuple[()]:
+    def update_memory(self, state: CellState[_Grid], cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Grid:
         """Only the CDF of the group that was labelled has moved."""
         marginals = beta_marginals(state.posterior)
         if isinstance(state.memory, tuple) or marginals is None:
@@ -240,13 +242,11 @@ class BayesUCB(ArmDesign):
         optimistic = np.maximum(*(_mean_of_parts(value, campaigns.available) for value in values))
         return np.repeat(best_cells(rng, optimistic, campaigns.available)[None], n, axis=0)
 
-    def init_memory(self, state: CellState) -> Float[Array, "2 K"] | tuple[()]:
+    def init_memory(self, state: CellState) -> _Quantiles:
         """Lower and upper quantile of every group, where they decide."""
         return state.posterior.quantile(self._levels) if state.reward.of_each else ()
 
-    def update_memory(
-        self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]
-    ) -> Float[Array, "2 K"] | tuple[()]:
+    def update_memory(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Quantiles:
         """Only the quantiles of the group that was labelled have moved, where groups are independent."""
         if not state.reward.of_each:
             return ()

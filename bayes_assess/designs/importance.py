@@ -19,7 +19,7 @@ from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.designs._random_size import RandomSize
 from bayes_assess.designs._rounds import Rounds
 from bayes_assess.designs._stratifying import Stratifying
-from bayes_assess.designs._weighted import WeightedState, covering
+from bayes_assess.designs._weighted import LabelPrior, WeightedState, covering
 from bayes_assess.designs._with_replacement import WithReplacement
 from bayes_assess.errors import DesignError
 from bayes_assess.pool.cells import Cells
@@ -114,7 +114,7 @@ class Importance(RandomSize, Stratifying, WithReplacement):
 
     @x64
     def init(
-        self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
+        self, cells: Cells, prior: LabelPrior, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
     ) -> WeightedState:
         """Start a campaign; see `WeightedDesign.init`."""
         state = super().init(cells, prior, reward, playable)

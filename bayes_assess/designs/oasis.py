@@ -68,7 +68,7 @@ class Oasis(Stratifying, WithReplacement):
         if not self.strength > 0:
             raise DesignError(f"The strength of oasis is a positive number of labels; found {show(self.strength)}.")
 
-    def init_memory(self, state: WeightedState) -> _Strata:
+    def init_memory(self, state: WeightedState[_Strata]) -> _Strata:
         """Sum up the strata."""
         measure = state.measure
         size = measure.by_block(measure.size.astype(xp.float64))
@@ -82,9 +82,9 @@ class Oasis(Stratifying, WithReplacement):
             labelled=nothing,
         )
 
-    def update_memory(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Strata:
+    def update_memory(self, state: WeightedState[_Strata], cell: Int[Array, ""], outcome: Int[Array, ""]) -> _Strata:
         """Count a label."""
-        memory: _Strata = state.memory
+        memory = state.memory
         block = state.measure.block[cell]
         return memory._replace(
             positives=engine.at(memory.positives)[block].add(outcome == state.measure.positive),
@@ -96,7 +96,7 @@ class Oasis(Stratifying, WithReplacement):
         strength = self.strength / xp.maximum(memory.labelled, 1) if self.decay else self.strength
         return (strength * memory.theta + memory.positives) / (strength + memory.labelled)
 
-    def belief(self, state: WeightedState) -> Float[Array, "K C"]:
+    def belief(self, state: WeightedState[_Strata]) -> Float[Array, "K C"]:
         """Return the posterior mean of every stratum; what is not positive is shared out as the scores do."""
         measure: CellMeasure = state.measure
         theta = self.posterior_mean(state.memory)[measure.block][:, None]
@@ -106,7 +106,7 @@ class Oasis(Stratifying, WithReplacement):
         rest = xp.where(total > 0, rest / xp.where(total > 0, total, 1), ~positive / max(measure.n_outcomes - 1, 1))
         return xp.where(positive, theta, (1 - theta) * rest)
 
-    def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
+    def propose(self, state: WeightedState[_Strata]) -> Float[Array, "K C+1"]:
         """Propose the items of every stratum alike."""
         measure, memory = state.measure, state.memory
         assert measure.f_alpha is not None  # questions see to it

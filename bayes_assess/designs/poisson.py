@@ -32,7 +32,7 @@ from bayes_assess.designs._label_models import CurveLabels, LabelDraws, LabelMod
 from bayes_assess.designs._random_size import RandomSize
 from bayes_assess.designs._rounds import Rounds
 from bayes_assess.designs._stratifying import Stratifying
-from bayes_assess.designs._weighted import WeightedState, covering
+from bayes_assess.designs._weighted import LabelPrior, WeightedState, covering
 from bayes_assess.designs.variance_reduction import VarianceReduction
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.weighted import Draws
@@ -155,8 +155,8 @@ class Poisson(RandomSize, Stratifying):
 
     @x64
     def init(
-        self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
-    ) -> WeightedState:
+        self, cells: Cells, prior: LabelPrior, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
+    ) -> WeightedState[Rounds]:
         """Start a campaign; see `WeightedDesign.init`."""
         state = super().init(cells, prior, reward, playable)
         n_classes = state.counts.shape[1]
@@ -167,7 +167,7 @@ class Poisson(RandomSize, Stratifying):
         return replace(state, memory=Rounds.before_labels(state.counts.shape, model, self.random_size))
 
     @x64
-    def believing(self, state: WeightedState, labels: LabelDraws) -> WeightedState:
+    def believing(self, state: WeightedState[Rounds], labels: LabelDraws) -> WeightedState[Rounds]:
         """Return the state with draws of another model, to choose a batch by.
 
         Raises
@@ -180,11 +180,11 @@ class Poisson(RandomSize, Stratifying):
             model = engine.tree_map(xp.asarray, labels.positive())
         return replace(state, memory=state.memory._replace(model=model))
 
-    def belief(self, state: WeightedState) -> Float[Array, "K C"]:
+    def belief(self, state: WeightedState[Rounds]) -> Float[Array, "K C"]:
         """Return the probability of every label of unlabelled items, after the labels of complete rounds."""
         return state.memory.model.mean
 
-    def deviations(self, state: WeightedState) -> Float[Array, " K"]:
+    def deviations(self, state: WeightedState[Rounds]) -> Float[Array, " K"]:
         """Compute how far an item's label can be expected to move the measure, (K,)."""
         measure, model = state.measure, state.memory.model
         weights = model.weights.astype(xp.float64)
@@ -200,8 +200,8 @@ class Poisson(RandomSize, Stratifying):
         return xp.where(measure.nonzero.any(-1), h + self.floor * mean, 0.0)
 
     def draw(
-        self, key: PRNGKey, state: WeightedState, first: Any, n: Int[Array, ""] | int, length: int
-    ) -> tuple[Int[Array, " L"], Draw, WeightedState]:
+        self, key: PRNGKey, state: WeightedState[Rounds], first: Any, n: Int[Array, ""] | int, length: int
+    ) -> tuple[Int[Array, " L"], Draw, WeightedState[Rounds]]:
         """Draw a batch; see `Design.draw`."""
         rounds, size, undrawn = state.memory, state.remaining, state.undrawn
         start, order = self.keys_of_batch(key, first, rounds)
@@ -228,11 +228,11 @@ class Poisson(RandomSize, Stratifying):
         state = covering(state, (included > 0) & state.matters)
         return cells, draws, replace(state, pending=state.pending + counts, remaining=size - counts, memory=rounds)
 
-    def inclusion(self, state: WeightedState, frame: Any, asked: Any) -> Float[Array, " K"]:
+    def inclusion(self, state: WeightedState[Rounds], frame: Any, asked: Any) -> Float[Array, " K"]:
         """Return the probability that an item was drawn in the open round; see `WeightedDesign.inclusion`."""
         return xp.clip(state.memory.inclusion, 0.0, 1.0)
 
-    def choose(self, key: PRNGKey, state: WeightedState) -> tuple[Int[Array, ""], Draw, WeightedState]:
+    def choose(self, key: PRNGKey, state: WeightedState[Rounds]) -> tuple[Int[Array, ""], Draw, WeightedState[Rounds]]:
         """Draw a batch of one item."""
         cells, draws, state = self.draw(key, state, 0, 1, 1)
         return cells[0], engine.tree_map(lambda column: column[0], draws), state
@@ -247,7 +247,7 @@ class Poisson(RandomSize, Stratifying):
         rounds = super()._closed(rounds)
         return rounds._replace(model=rounds.model.learned(rounds.drawn))
 
-    def _draws(self, state: WeightedState, rounds: Rounds) -> Draws:
+    def _draws(self, state: WeightedState[Rounds], rounds: Rounds) -> Draws:
         """Write sums over rounds as those of weighted draws: as many as labels, with the same estimate and variance."""
         if self.random_size:
             return super()._draws(state, rounds)
@@ -256,7 +256,7 @@ class Poisson(RandomSize, Stratifying):
         totals, spread = rounds.estimate()
         return self.as_draws(state, rounds, totals / share * n / n_items, spread * few * (n / (share * n_items)) ** 2)
 
-    def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "1 D"]]:
+    def weighed(self, state: WeightedState[Rounds]) -> tuple[Draws, Float[Array, "1 D"]]:
         """Return the draws, centred by the mean of what their variance weighs where the size of a round is fixed."""
         if self.random_size:
             return super().weighed(state)

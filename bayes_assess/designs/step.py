@@ -6,30 +6,36 @@ batches of up to 64 items; simulated campaigns run whole batches inside their ow
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial, wraps
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.axes import P, PRNGKey, T, x64
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Bool, Int, Key
-from bayes_assess.designs._base import Design, Draw, State
+from bayes_assess._tools.shapes import Array, Bool, Int, Key, UInt
+from bayes_assess.designs._base import Design, Draw, StateT
 from bayes_assess.estimators.weighted import Steps
 
 
 def ask_items(
-    design: Design, length: int, key: PRNGKey, state: State, first: Int[Array, ""] | int, n: Int[Array, ""] | int
-) -> tuple[Int[Array, " L"], Draw, State]:
+    design: Design[StateT],
+    length: int,
+    key: PRNGKey,
+    state: StateT,
+    first: Int[Array, ""] | int,
+    n: Int[Array, ""] | int,
+) -> tuple[Int[Array, " L"], Draw, StateT]:
     """Choose `n` items, padded to `length`; see `Design.draw`."""
     return design.draw(key, state, first, n, length)
 
 
 def tell_items(
-    design: Design, state: State, cells: Int[Array, " L"], outcomes: Int[Array, " L"], n: Int[Array, ""] | int
-) -> State:
+    design: Design[StateT], state: StateT, cells: Int[Array, " L"], outcomes: Int[Array, " L"], n: Int[Array, ""] | int
+) -> StateT:
     """Learn the outcomes of the first `n` of these pending items; `Design.settle` is still to be called."""
     return engine.fori_loop(0, n, lambda i, state: design.update(state, cells[i], outcomes[i]), state)
 
@@ -37,21 +43,22 @@ def tell_items(
 _LENGTH = 64  # of the shortest arrays of items in compiled calls
 
 
-class Campaign(NamedTuple):
+class Campaign(NamedTuple, Generic[StateT]):
     """A simulated campaign between two labels."""
 
     keys: Key[Array, " 2"]  # of choices, as a session would make them, and of outcomes
     t: Int[Array, ""]  # labels told
-    state: State  # has learned them all, but counts batches when they are complete
+    state: StateT  # has learned them all, but counts batches when they are complete
     left: Array  # (K, O) outcomes of every cell's unlabelled items; shares of outcomes where labels are draws
     n_items: Int[Array, ""]  # that may be asked for in all
     steps: Steps  # of the last batch; (batch,)
+    kept: Any = ()  # of its batches
 
 
 ENDLESS = 2**62  # items that may be asked for where each of them may be again and again
 
 
-def start_campaign(batch: int, keys: Key[Array, " 2"], state: State, counts: Int[Array, "K O"]) -> Campaign:
+def start_campaign(batch: int, keys: Key[Array, " 2"], state: StateT, counts: Int[Array, "K O"]) -> Campaign[StateT]:
     """Return a campaign without labels on cells of so many items of every outcome, or of expected numbers of them."""
     nothing = xp.zeros(batch, xp.int64)
     steps = Steps(cell=nothing, outcome=nothing - 1, weight=xp.zeros(batch), p_new=xp.ones(batch))
@@ -59,40 +66,45 @@ def start_campaign(batch: int, keys: Key[Array, " 2"], state: State, counts: Int
     return Campaign(keys, xp.zeros((), xp.int64), state, counts, n_items, steps)
 
 
-def one_label(design: Design, campaign: Campaign) -> Campaign:
-    """Tell one label, whose item is drawn from its cell; first ask for the next batch where none is left."""
-    keys, t, state, left, n_items, steps = campaign
+def one_label(design: Design[StateT], campaign: Campaign[StateT], keep: Any = None) -> Campaign[StateT]:
+    """Tell one label, whose item is drawn from its cell; first ask for the next batch where none is left.
+
+    `keep`, if there is one, returns what is kept of batches after another one, from what was, and from the states
+    before and after it was asked for, its cells, the labels told before, and how many items it has.
+    """
+    keys, t, state, left, n_items, steps, kept = campaign
     batch = len(steps.cell)
     place = t % batch
 
-    def ask(state, steps):
-        due = design.due(state)
+    def ask(state, steps, kept):
+        due, n = design.due(state), xp.minimum(batch, n_items - t)
         state = state if due is False else engine.cond(due, design.refreshed, lambda same: same, state)
-        cells, draws, state = ask_items(design, batch, keys[0], state, t, xp.minimum(batch, n_items - t))
-        return state, Steps(cells, xp.full_like(steps.outcome, -1), draws.weight, draws.p_new)
+        cells, draws, asked = ask_items(design, batch, keys[0], state, t, n)
+        steps = Steps(cells, xp.full_like(steps.outcome, -1), draws.weight, draws.p_new)
+        return asked, steps, kept if keep is None else keep(design, kept, state, asked, cells, t, n)
 
-    state, steps = _if(place == 0, batch == 1, ask, state, steps)
+    state, steps, kept = _if(place == 0, batch == 1, ask, state, steps, kept)
     cell = steps.cell[place]
     outcome, left = _outcome(state.endless, engine.random.fold_in(keys[1], t), left, cell)
     state = design.update(state, cell, outcome)
     steps = steps._replace(outcome=engine.at(steps.outcome)[place].set(outcome))
     ends = (place == batch - 1) | (t + 1 == n_items)
     state, steps = _if(ends, batch == 1, lambda state, steps: (design.settle(state, steps), steps), state, steps)
-    return Campaign(keys, t + 1, state, left, n_items, steps)
+    return Campaign(keys, t + 1, state, left, n_items, steps, kept)
 
 
-class RandomRounds(NamedTuple):
+class RandomRounds(NamedTuple, Generic[StateT]):
     """A simulated campaign of batches of random size, between two of them."""
 
     planned: Int[Array, ""]  # items expected of all batches so far
     told: Int[Array, ""]
-    state: State
+    state: StateT
     left: Array  # (K, O)
 
 
 def one_random_round(
-    design: Design, length: int, keys: Key[Array, " 2"], campaign: RandomRounds, n: Int[Array, ""]
-) -> RandomRounds:
+    design: Design[StateT], length: int, keys: Key[Array, " 2"], campaign: RandomRounds[StateT], n: Int[Array, ""]
+) -> RandomRounds[StateT]:
     """Ask for a batch of `n` items on average, `length` at most, and tell all of its labels."""
     planned, told, state, left = campaign
     cells, draws, state = ask_items(design, length, keys[0], state, planned, n)
@@ -119,7 +131,7 @@ def _outcome(endless: bool, key: PRNGKey, left: Array, cell: Int[Array, ""]) -> 
     return outcome, engine.at(left)[cell, outcome].add(-1)
 
 
-def looked_at(design: Design, campaign: Campaign) -> State:
+def looked_at(design: Design[StateT], campaign: Campaign[StateT]) -> StateT:
     """Return the state with the labels of a batch that has come back in part."""
     batch = len(campaign.steps.cell)
     open_ = (campaign.t % batch != 0) & (campaign.t < campaign.n_items)
@@ -132,14 +144,15 @@ def _if(condition: Bool[Array, ""], always: bool, then: Any, *carry: Any) -> Any
     return then(*carry) if always else engine.cond(condition, then, lambda *carry: carry, *carry)
 
 
-def _on_its_engine(step: Any) -> Any:
+def _on_its_engine(step: Callable[P, T]) -> Callable[P, T]:
     """Run a step of (design, ..., state, ...) on the engine that the state was started on."""
     place = list(signature(step).parameters).index("state")
 
     @wraps(step)
-    def run(design: Design, *arguments: Any, **named: Any) -> Any:
-        with engine.eager(design.is_eager(arguments[place - 1])):
-            return step(design, *arguments, **named)
+    def run(*arguments: P.args, **named: P.kwargs) -> T:
+        design: Any = arguments[0]
+        with engine.eager(design.is_eager(arguments[place])):
+            return step(*arguments, **named)
 
     return run
 
@@ -147,8 +160,8 @@ def _on_its_engine(step: Any) -> Any:
 @_on_its_engine
 @x64
 def choose_batch(
-    design: Design, key: PRNGKey, state: State, first: int, n: int
-) -> tuple[Int[np.ndarray, " n"], Draw, State]:
+    design: Design[StateT], key: PRNGKey | UInt[np.ndarray, " 2"], state: StateT, first: int, n: int
+) -> tuple[Int[np.ndarray, " n"], Draw, StateT]:
     """Choose `n` items one after the other, on average where sizes are random; query t uses ``fold_in(key, t)``.
 
     Parameters
@@ -175,7 +188,7 @@ def choose_batch(
 
 @_on_its_engine
 @x64
-def refreshed(design: Design, state: State) -> State:
+def refreshed(design: Design[StateT], state: StateT) -> StateT:
     """Return the state as it is when items are asked for: what labels have carried along is computed anew if due."""
     # Not compiled into the step: it compiles by itself, and results do the same.
     return design.refreshed(state) if design.due(state) else state
@@ -184,12 +197,12 @@ def refreshed(design: Design, state: State) -> State:
 @_on_its_engine
 @x64
 def update_batch(
-    design: Design,
-    state: State,
+    design: Design[StateT],
+    state: StateT,
     cells: Int[np.ndarray, " n"],
     outcomes: Int[np.ndarray, " n"],
     settled: Steps | None = None,
-) -> State:
+) -> StateT:
     """Learn the outcomes of `n` pending items, and count the steps that they settle, if any."""
     if design.one_by_one:
         for piece in _pieces(design, len(cells)):
@@ -204,7 +217,7 @@ def update_batch(
 
 @_on_its_engine
 @x64
-def settle_batch(design: Design, state: State, steps: Steps, last: bool = True) -> State:
+def settle_batch(design: Design[StateT], state: StateT, steps: Steps, last: bool = True) -> StateT:
     """Count steps whose labels are learned, see `Design.settle`; without steps, that some were withdrawn."""
     for piece in _pieces(design, len(steps.cell)) or [slice(0, 0)]:
         state = _settle(design, last, state, _padded_steps(Steps(*(column[piece] for column in steps))))
@@ -213,12 +226,12 @@ def settle_batch(design: Design, state: State, steps: Steps, last: bool = True) 
 
 @_on_its_engine
 @x64
-def reserve_batch(design: Design, state: State, cells: Int[np.ndarray, " n"]) -> State:
+def reserve_batch(design: Design[StateT], state: StateT, cells: Int[np.ndarray, " n"]) -> StateT:
     """Mark one item of each of these cells as handed out, a cell as often as it occurs."""
     return _reserve(design, state, _padded(cells)[0], len(cells))
 
 
-def _pieces(design: Design, n: int) -> list[slice]:
+def _pieces(design: Design[StateT], n: int) -> list[slice]:
     """Return the items of every compiled call: steps that take long to compile are compiled for one length."""
     size = _LENGTH if design.one_by_one and not design.whole_batches else max(n, 1)
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
@@ -250,16 +263,16 @@ _update = engine.jit(tell_items, static_argnums=0)
 
 @partial(engine.jit, static_argnums=0)
 def _update_and_settle(
-    design: Design, state: State, cells: Int[Array, " L"], outcomes: Int[Array, " L"], n: int, steps: Steps
-) -> State:
+    design: Design[StateT], state: StateT, cells: Int[Array, " L"], outcomes: Int[Array, " L"], n: int, steps: Steps
+) -> StateT:
     return design.settle(tell_items(design, state, cells, outcomes, n), steps)
 
 
 @partial(engine.jit, static_argnums=(0, 1), compiler_options={"xla_backend_optimization_level": 0})
-def _settle(design: Design, last: bool, state: State, steps: Steps) -> State:
+def _settle(design: Design[StateT], last: bool, state: StateT, steps: Steps) -> StateT:
     return design.settle(state, steps, last)
 
 
 @partial(engine.jit, static_argnums=0)
-def _reserve(design: Design, state: State, cells: Int[Array, " n"], n: int) -> State:
+def _reserve(design: Design[StateT], state: StateT, cells: Int[Array, " n"], n: int) -> StateT:
     return engine.fori_loop(0, n, lambda i, state: design.reserve(state, cells[i]), state)

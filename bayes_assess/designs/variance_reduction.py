@@ -41,7 +41,7 @@ _RESULT_NUMBERS, _FEWEST_RESULT = 10_000_000, 1000
 
 
 @dataclass(frozen=True)
-class VarianceReduction(Design):
+class VarianceReduction(Design[BeliefState]):
     """Items whose labels are expected to reduce the posterior variance of a measure most (METHODS 12.2 to 12.4).
 
     The belief is a mixture of calibration curves that learns from all labels together, see
@@ -99,7 +99,7 @@ class VarianceReduction(Design):
 
     @x64
     def init(
-        self, cells: Cells, prior: Any, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
+        self, cells: Cells, prior: object, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
     ) -> BeliefState:
         """Start a campaign; `cells` know what the belief is about, and `reward` is the `CellMeasure`."""
         about: Any = cells  # of an event

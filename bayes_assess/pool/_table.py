@@ -40,6 +40,11 @@ class Columns(NamedTuple):
         return [*(name for name in (self.id, self.prediction if self.multilabel else None) if name), *shown]
 
     @property
+    def named(self) -> set[str]:
+        """The columns of names: classes, and values of groups."""
+        return {*self.all} - {*self.numbers, *self.texts, *self.show}
+
+    @property
     def all(self) -> list[str]:
         """Every column that is needed, once."""
         return list(dict.fromkeys([*self._read, *self.show]))

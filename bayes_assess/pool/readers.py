@@ -256,7 +256,7 @@ def _read_frame(frame: Any, columns: Columns, classes: ArrayLike | None) -> dict
 
 
 def _arrays(frame: Any, columns: Columns) -> dict[str, Any]:
-    frame, named = frame.select(*columns.all), {*columns.all} - {*columns.numbers, *columns.texts, *columns.show}
+    frame, named = frame.select(*columns.all), columns.named
     if hasattr(frame, "collect"):
         import narwhals as nw
 
@@ -285,7 +285,9 @@ def _read_parquet(path: Path, columns: Columns, classes: ArrayLike | None) -> di
     try:
         columns = resolve(parquet.read_schema(path).names, columns)
         check_fits(parquet.read_metadata(path).num_rows, f"The file {path.name!r}")
-        arrays = _arrays(frame_of(parquet.read_table(path, columns=columns.all)), columns)
+        # Names are kept once in most files, and texts of every row are never made of them.
+        table = parquet.read_table(path, columns=columns.all, read_dictionary=sorted(columns.named))
+        arrays = _arrays(frame_of(table), columns)
     except (ArrowException, OSError, UnicodeDecodeError) as error:  # damaged files give all of these
         raise PoolError(f"Cannot read {path.name!r} as Parquet: {_first_line(error)}.") from None
     return arguments(arrays, columns, classes)

@@ -65,6 +65,8 @@ class _CalibrationQuestion(Question):
 
     def posterior(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K 2"]) -> Belief:
         """Return what answers are taken from: what the prior has learned from the labels."""
+        if isinstance(prior, HierarchicalCalibration) and 1 < cells.parts[0].n_groups <= _MOST_APART:
+            return AlikeOrApart.of(prior, counts)
         return prior.update_counts(counts)
 
     def belief_of_accuracies(self, accuracy: Float[np.ndarray, "S K"], pooled: Belief, seed: int) -> SampledBelief:
@@ -288,12 +290,6 @@ class Calibration(_CalibrationQuestion):
         """Error of the plug-in ECE in percent, and RMSE of the bins' accuracies."""
         return ("ece_error", "rmse")
 
-    def posterior(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K 2"]) -> Belief:
-        """Return what answers are taken from."""
-        if isinstance(prior, HierarchicalCalibration) and 1 < cells.parts[0].n_groups <= _MOST_APART:
-            return AlikeOrApart.of(prior, counts)
-        return super().posterior(cells, prior, counts)
-
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a bin is worth: the variance that it takes away."""
         return VarianceReduction()
@@ -312,7 +308,7 @@ class LeastCalibrated(ExtremeQuestion, _CalibrationQuestion):
     Parameters
     ----------
     by : str, array or Partition
-        The groups, as for `GroupAccuracy`.
+        The groups, as for `Calibration`.
     bins : int or ScoreBins
         Bins of the confidence inside every group, as for `Calibration`.
     m : int

@@ -68,7 +68,7 @@ def test_a_thinned_belief_keeps_its_members_and_some_of_their_particles():
 def test_futures_that_are_labelled_in_full_are_exact(measure, classes):
     session = told(measure, classes=classes)
     futures = futures_of(session)
-    answers = futures.answers(np.arange(3), N, 0.95)
+    answers = futures.campaigns(np.arange(3), N, 0.95).record
     assert answers.exact.all()
     for left, value, ends in zip(futures.unlabelled, answers.value, answers.interval(0.95), strict=True):
         truth = session.question.truth_of_counts(session.cells, session.counts + left)
@@ -79,9 +79,9 @@ def test_futures_that_are_labelled_in_full_are_exact(measure, classes):
 def test_futures_go_on_from_where_they_are_and_each_by_itself():
     session = told()
     futures, others = futures_of(session), futures_of(session)
-    futures.answers(np.arange(3), 40, 0.95)
-    others.answers(np.array([2]), 40, 0.95)
-    found = [one.answers(np.array([2]), 50, 0.95).quantiles for one in (futures, others)]
+    futures.campaigns(np.arange(3), 40, 0.95)
+    others.campaigns(np.array([2]), 40, 0.95)
+    found = [one.campaigns(np.array([2]), 50, 0.95).record.quantiles for one in (futures, others)]
     np.testing.assert_array_equal(*found)
 
 

@@ -92,6 +92,18 @@ def test_campaigns_that_label_everything_are_exact():
         assert study.design_intervals[design] is None  # these designs keep none
 
 
+@pytest.mark.parametrize("design", MULTILABEL)
+def test_a_batch_that_the_last_budget_ends_is_a_whole_one(design):
+    """Its labels have all come, however many more a batch could have had."""
+    pool, labels = made("good")
+    whole, longer = (
+        ba.simulate(pool, labels, ba.Metric("f1_micro"), designs=design, budgets=[25, 50], repeats=5, batch=batch)
+        for batch in (50, 400)
+    )
+    np.testing.assert_array_equal(longer.estimates[design], whole.estimates[design])
+    np.testing.assert_array_equal(longer.intervals[design], whole.intervals[design])
+
+
 def test_a_seed_decides_a_study():
     pool, labels = made("good")
     options = {"designs": "passive", "budgets": [50], "repeats": REPEATS, "batch": 50}

@@ -9,7 +9,7 @@ import bayes_assess as ba
 from bayes_assess.campaigns import runs
 from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.journal import Journal
-from bayes_assess.campaigns.ranked_campaign import RankedCampaign
+from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from campaigns.courses import BINARY, CASES, N, assert_same, started
 from campaigns.test_interrupts import KINDS, LABELS, codes, pending, same
 from campaigns.test_interrupts import started as started_kind
@@ -21,7 +21,7 @@ def one_by_one(monkeypatch):
 
     def switch():
         monkeypatch.setattr(Campaign, "_followed_at_once", ())
-        monkeypatch.setattr(RankedCampaign, "_follow_tells", lambda self, run: False)
+        monkeypatch.setattr(RankedAssessment, "_followed_at_once", ())
 
     return switch
 
