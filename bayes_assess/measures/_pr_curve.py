@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -224,11 +224,11 @@ class PRCurveTable:
         size = len(self.thresholds)
         later = xp.maximum(xp.arange(size)[:, None], xp.arange(size)[None])  # the rarer of two events
         both, miss = positive[later], 1 - precision
-        precisions = both * (miss[:, None] * miss) + negative[later] * (precision[:, None] * precision)
-        hit = positive[:, None] * recall  # sums of y over the items above a threshold, times the other's recall
+        precisions = both * xp.outer(miss, miss) + negative[later] * xp.outer(precision, precision)
+        hit = xp.outer(positive, recall)  # sums of y over the items above a threshold, times the other's recall
         crossed = (miss * inverse)[:, None] * (both - hit) * whole[None]
-        recalls = both - hit - hit.T + total * (recall[:, None] * recall)
-        blocks = [[precisions * (inverse[:, None] * inverse), crossed], [crossed.T, recalls * whole[None] ** 2]]
+        recalls = both - hit - hit.T + total * xp.outer(recall, recall)
+        blocks = [[precisions * xp.outer(inverse, inverse), crossed], [crossed.T, recalls * whole[None] ** 2]]
         centre = self._centres(risk, centres)
         return (xp.block(blocks) - centre.T @ centre) / n
 
@@ -271,13 +271,13 @@ class PRCurveTable:
         values, size = as_risk(risk, self.n_losses), len(self.thresholds)
         return values[..., :size], values[..., size : 2 * size], values[..., 2 * size :]
 
-    def _curves(self, risk: FloatRisk) -> tuple[Array, Array, Array, Array]:
+    def _curves(self, risk: FloatRisk) -> tuple[Any, Any, Any, Any]:
         """Precision and recall, and 1 / A and 1 / P; all 0 where a denominator is."""
         predicted, hits, positive = self._split(risk)
         inverse, whole = divide(xp.ones_like(predicted), predicted)[0], divide(xp.ones_like(positive), positive)[0]
         return hits * inverse, hits * whole, inverse, whole
 
-    def _masses(self, mass: FloatCells) -> tuple[Array, Array, Array]:
+    def _masses(self, mass: FloatCells) -> tuple[Any, Any, Any]:
         """Mass of positive and of other labels above every threshold, (L,), and of all positive labels."""
         cells = as_cells(mass, self.n_attributes, self.n_classes)
         positive = cells[..., self.positive]
