@@ -10,10 +10,12 @@ probable the event is there, m_c, and cells scatter around it:
 
 x is a coordinate of the score, f a feature such as the prediction, z another coordinate in standard units, and h_j are
 smooth functions of x. Scores may mean different things in groups of items: u_c, v_c and l_c are the effects of a cell's
-group, or their means over its items. u may have heavy tails, u sinh(h r) / (h r) with the mean square r^2 of the
-effects of all groups, or a scale that labels tell, of which r stands for the size: no contrast of groups is preferred
-in either. With rho = 1 the log odds of all cells scatter alike, by about 2 / sqrt(nu), however improbable the event is;
-with rho = 0 their rates do, so that of a large cell of rare events anything is believed.
+group, or their means over its items. Where groups are measured one by one, u_c is added to logit m_c in the place of
+eta_c: what no score announces may then be frequent in one group alone. u may have heavy tails, u sinh(h r) / (h r) with
+the mean square r^2 of the effects of all groups, or a scale that labels tell, of which r stands for the size: no
+contrast of groups is preferred in either. With rho = 1 the log odds of all cells scatter alike, by about 2 / sqrt(nu),
+however improbable the event is; with rho = 0 their rates do, so that of a large cell of rare events anything is
+believed.
 
 gamma is the rate of events that no score announces: phi of them to one that is announced. As many items are announced
 as lie beyond tau, sigmoid(t - tau) of all, where x is the logit of the rank and t that of the share of predicted

@@ -38,6 +38,7 @@ class Members:
     strength, strength_sd : of log nu.
     relative : rho, 1 where cells scatter relative to their odds, 0 where they scatter alike in their rates.
     group_sd, group_slope_sd, group_lapse_sd : of u, v and l, the effects of groups.
+    group_odds : 1 where u is added to the log odds of the event itself, however it comes about, 0 where to eta.
     group_heavy : how heavy the tails of u are, as for `heavy`; of several groups those of the effects together.
     group_spread : standard deviation of the log of a scale of u that all groups share, and labels tell; 0: known.
     heavy : how heavy the tails of log b and delta are: sinh(heavy u) / heavy in the place of a normal u; 0: normal.
@@ -71,6 +72,7 @@ class Members:
     group_sd: Float[Array, " B"]
     group_slope_sd: Float[Array, " B"]
     group_lapse_sd: Float[Array, " B"]
+    group_odds: Float[Array, " B"]
     group_heavy: Float[Array, " B"]
     group_spread: Float[Array, " B"]
     heavy: Float[Array, " B"]
@@ -86,9 +88,13 @@ class Members:
         return cls(**table | {"coordinate": table["coordinate"].astype(np.int32)}, names=tuple(members))
 
     def apart(self) -> Members:
-        """Return members in which groups differ by as much as labels tell: by e^0.5 of the odds, or far more."""
+        """Return members in which groups differ by as much as labels tell: by e^0.7 of the odds, or far more.
+
+        They differ in the odds of the event itself, so that what no score announces may be frequent in one group alone,
+        and in what the score is worth.
+        """
         n = np.ones_like(self.prior)
-        return replace(self, group_sd=0.5 * n, group_spread=n, group_heavy=0 * n)
+        return replace(self, group_sd=0.7 * n, group_slope_sd=0.6 * n, group_odds=n, group_spread=n, group_heavy=0 * n)
 
     def anywhere(self) -> Members:
         """Return members for items that are all predicted alike, which tells neither the cut nor the level."""

@@ -24,6 +24,7 @@ PARAMETERS = ("shift", "slope", "prediction", "score", "unannounced", "lapse", "
 N_PARAMETERS = len(PARAMETERS) + N_SMOOTH  # before those of groups
 _LEAST, _LEAST_OTHER = 1e-9, 1e-6  # of the event and of its absence, at which 32 bits do not underflow
 _ROUNDING = 1e-12  # of a square whose root has a derivative
+_MOST_LOG_ODDS = 30.0  # by which those of groups differ
 _MOST_SPREAD = 4.0  # standard deviations of the log of a scale
 _BELOW_1 = 1 - 2.0**-20  # whose quantile has a derivative in 32 bits
 
@@ -207,8 +208,8 @@ def _share(curves: Curves, member: Members, cells: CellCoordinates) -> Float[Arr
     wave = _turned(curves.waves @ cells.smooth.T)
     intercept, slope, delta, zeta, gamma, kappa, _, lapse = (_turned(part) for part in curves[:8])
     x, size, z, feature = (_turned(part[None]) for part in (cells.x, cells.size, cells.z, cells.feature))
-    if len(effects) > 0:
-        wave = wave + member.group_sd * effects[0]
+    of_group = member.group_sd * effects[0] if len(effects) > 0 else xp.zeros((), wave.dtype)
+    wave = wave + (1 - member.group_odds) * of_group
     if len(effects) > 1:
         lapse = lapse + member.group_lapse_sd * effects[2]
     bent = engine.cond(
@@ -219,7 +220,11 @@ def _share(curves: Curves, member: Members, cells: CellCoordinates) -> Float[Arr
     if len(effects) > 1:
         bent = xp.exp(member.group_slope_sd * effects[1]) * bent
     eta = intercept + slope * bent + delta * feature + zeta * z + wave
-    return xp.clip(gamma + (1 - gamma) * (1 - _sigmoid(lapse)) * _sigmoid(eta), _LEAST, 1 - _LEAST_OTHER)
+    m = xp.clip(gamma + (1 - gamma) * (1 - _sigmoid(lapse)) * _sigmoid(eta), _LEAST, 1 - _LEAST_OTHER)
+    if len(effects) == 0:
+        return m
+    factor = xp.exp(xp.clip(member.group_odds * of_group, -_MOST_LOG_ODDS, _MOST_LOG_ODDS))
+    return xp.clip(m * factor / (1 - m + m * factor), _LEAST, 1 - _LEAST_OTHER)
 
 
 def _turned(part: Float[Array, "*shape"]) -> Float[Array, "*shape"]:

@@ -310,9 +310,10 @@ def test_effects_of_systems_have_heavy_tails_in_every_direction():
     np.testing.assert_allclose(shifts(effects @ turn, contrasts @ turn), shifts(effects, contrasts), atol=2e-3)
 
 
-def test_groups_that_are_measured_share_a_scale_of_any_size():
+@pytest.mark.parametrize("which", range(4))
+def test_groups_that_are_measured_share_a_scale_of_any_size(which):
     _, coordinates = made()
-    member, n_groups = POSITIVES.apart()[3], 6
+    member, n_groups = POSITIVES.apart()[which], 6  # log odds are shifted, whatever is unannounced or lapses
     groups = np.eye(n_groups, dtype=np.float32)[np.arange(K) % n_groups]
     u = np.random.default_rng(7).normal(size=(4000, n_groups))
     place = np.zeros((len(u), DIMENSION + 3 * n_groups), np.float32)
