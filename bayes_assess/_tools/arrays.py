@@ -5,9 +5,14 @@ After `values_of` an array has one of the kinds ``b i u f U M``, or stays ``O`` 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
 
 CHUNK = 1 << 16  # rows handled at a time: small enough to stay in cache
 MISSING_TYPES = {"NoneType", "NAType", "NaTType"}
@@ -41,7 +46,7 @@ def is_share(value: Any) -> bool:
         return False
 
 
-def frame_of(values: Any) -> Any:
+def frame_of(values: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | nw.Series[Any] | None:
     """Return ``values`` as a Narwhals frame (lazy or eager) or series, or None where it is neither."""
     if type(values).__module__.partition(".")[0] in ("builtins", "numpy", "bayes_assess"):
         return None
@@ -51,7 +56,17 @@ def frame_of(values: Any) -> Any:
     return native if isinstance(native, nw.DataFrame | nw.LazyFrame | nw.Series) else None
 
 
-def to_numpy(values: Any) -> np.ndarray:
+def dataframe_of(values: object) -> nw.DataFrame[Any] | None:
+    """Return ``values`` as an eager Narwhals frame, or None where it is none: a series has no columns."""
+    frame = frame_of(values)
+    if frame is None:
+        return None
+    import narwhals as nw
+
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def to_numpy(values: object) -> np.ndarray:
     """Return any array, series, frame or nested list as NumPy, without a copy where possible."""
     if isinstance(values, np.ma.MaskedArray):
         if not np.ma.is_masked(values):
@@ -99,12 +114,12 @@ def objects(values: Any) -> np.ndarray:
     return array
 
 
-def _mixed(values: Any) -> bool:
+def _mixed(values: object) -> bool:
     flat = np.asarray(values, dtype=object).ravel()
     return len({isinstance(value, str | bytes) for value in flat}) > 1
 
 
-def values_of(values: Any) -> np.ndarray:
+def values_of(values: object) -> np.ndarray:
     """Return `to_numpy` of ``values`` with text as ``U`` and objects of one type as that type."""
     array = to_numpy(values)
     kind = array.dtype.kind
@@ -194,7 +209,7 @@ def first_nested(array: np.ndarray) -> int | None:
     return next((i for i, value in enumerate(array) if isinstance(value, several)), None)
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     if type(value).__name__ in MISSING_TYPES or (isinstance(value, str) and value == ""):
         return True
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
@@ -227,7 +242,7 @@ def frozen(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def show(value: Any) -> str:
+def show(value: object) -> str:
     """Return a value as it should stand in a message, without NumPy's type: ``'cat'``, ``7``, ``[0.25, 0.5]``."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
@@ -236,7 +251,7 @@ def show(value: Any) -> str:
     return f"({listing(value)})" if type(value) is tuple and len(value) > 1 else repr(value)
 
 
-def listing(values: Any, limit: int = 8) -> str:
+def listing(values: Sequence[object] | np.ndarray, limit: int = 8) -> str:
     """Return the first values of a sequence for a message: ``'a', 'b', ... (12 in all)``."""
     shown = ", ".join(show(value) for value in list(values[:limit]))
     return shown if len(values) <= limit else f"{shown}, ... ({len(values):,} in all)"

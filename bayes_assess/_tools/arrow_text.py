@@ -6,14 +6,18 @@ Arrow's own conversion of columns of several parts imports pandas, which takes l
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 _ROWS = 1 << 18  # at a time, so that what is in between stays small
 
 
-def text_of(column: Any) -> np.ndarray:
+def text_of(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
     """Return a column of texts without nulls as an array of fixed width, ``U``.
 
     Parameters
@@ -48,7 +52,7 @@ def text_of(column: Any) -> np.ndarray:
     return found
 
 
-def numbers_of(column: Any) -> np.ndarray:
+def numbers_of(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
     """Return a column of 64-bit floats, NaN where there is none.
 
     Examples
@@ -66,14 +70,14 @@ def numbers_of(column: Any) -> np.ndarray:
     return found
 
 
-def is_double(column: Any) -> bool:
+def is_double(column: pa.ChunkedArray | pa.Array) -> bool:
     """Tell whether a column of Arrow holds 64-bit floats."""
     from pyarrow import types
 
     return types.is_float64(column.type)
 
 
-def is_text(column: Any) -> bool:
+def is_text(column: pa.ChunkedArray | pa.Array) -> bool:
     """Tell whether a column of Arrow holds texts, or a dictionary of them, and no nulls."""
     from pyarrow import types
 
@@ -81,7 +85,7 @@ def is_text(column: Any) -> bool:
     return (types.is_string(kind) or types.is_large_string(kind)) and not column.null_count
 
 
-def dictionary_of(column: Any) -> tuple[np.ndarray, np.ndarray]:
+def dictionary_of(column: pa.ChunkedArray | pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct texts of a column, in the order of their first rows, and the code of every row.
 
     Examples
@@ -102,14 +106,14 @@ def dictionary_of(column: Any) -> tuple[np.ndarray, np.ndarray]:
     return names, np.concatenate([_codes(chunk.indices) for chunk in column.chunks])
 
 
-def _codes(indices: Any) -> np.ndarray:
+def _codes(indices: pa.Array) -> np.ndarray:
     kind = np.dtype(str(indices.type))
     if not len(indices):
         return np.array([], kind)
     return np.frombuffer(indices.buffers()[1], kind, len(indices), indices.offset * kind.itemsize)
 
 
-def _fill(rows: np.ndarray, texts: Any, letters: int) -> None:
+def _fill(rows: np.ndarray, texts: pa.StringArray, letters: int) -> None:
     """Write some texts into rows of an array of this many letters."""
     import pyarrow as pa
 

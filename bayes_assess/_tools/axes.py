@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numpy import ndarray
@@ -19,7 +19,8 @@ from bayes_assess._tools.engine._arrays import is_traced
 from bayes_assess._tools.engine._current import eager, is_chosen, is_eager
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.pytrees import leaves
-from bayes_assess._tools.shapes import Array, Float, Int, Key
+from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import PRNGKey as PRNGKey
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -27,8 +28,6 @@ T = TypeVar("T")
 # Public entry points take whatever NumPy takes; inside, arrays are JAX's.
 FloatGroups = Float[Array, "*batch G"] | Float[ndarray, "*batch G"]
 IntGroups = Int[Array, "*batch G"] | Int[ndarray, "*batch G"]
-PRNGKey = Key[Array, ""]
-Scalar = Any
 
 
 def x64(function: Callable[P, T]) -> Callable[P, T]:
@@ -55,7 +54,7 @@ def x64(function: Callable[P, T]) -> Callable[P, T]:
     return scoped
 
 
-def in_64_bits() -> AbstractContextManager[Any]:
+def in_64_bits() -> AbstractContextManager[None]:
     """Give JAX's arrays 64 bits, where anybody has imported it: functions of users may be written for it.
 
     Examples
@@ -102,13 +101,14 @@ def _is_64_bit() -> bool:
     return _has_jax() and jax.config.read("jax_enable_x64")
 
 
-def _is_of_jax(leaf: Any) -> bool:
+def _is_of_jax(leaf: object) -> bool:
     """Whether a value is an array of JAX; keys are not, unless they are traced."""
     if not _has_jax() or not isinstance(leaf, jax.Array):
         return False
     return is_traced(leaf) or not jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
-def _to_numpy(leaf: Any) -> Any:
-    is_array = isinstance(leaf, jax.Array) and not is_traced(leaf)
-    return np.asarray(leaf) if is_array and leaf.dtype in (np.float64, np.int64) else leaf
+def _to_numpy(leaf: T) -> T | np.ndarray:
+    if not isinstance(leaf, jax.Array) or is_traced(leaf):
+        return leaf
+    return np.asarray(leaf) if leaf.dtype in (np.float64, np.int64) else leaf

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bayes_assess._tools.text import without_halves
 
@@ -212,16 +212,16 @@ def _long_fields() -> Iterator[None]:
             csv.field_size_limit(before)
 
 
-def csv_values(values: list[Any]) -> list[str]:
+def csv_values(values: Sequence[object]) -> list[str]:
     """Write the cells of a column; what is missing as nothing."""
     return ["" if _is_missing(value) else csv_cell(value) for value in values]
 
 
-def csv_cell(value: Any) -> str:
+def csv_cell(value: object) -> str:
     """Write a cell, in quotes if it has any letter that readers may take for the end of a cell or a row."""
     text = without_halves(str(value))
     return f'"{text.replace(_QUOTE, 2 * _QUOTE)}"' if _ENDS.search(text) else text
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))

@@ -11,7 +11,10 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial, update_wrapper
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     import jax as jax
@@ -29,7 +32,7 @@ else:
         def __init__(self, name: str):
             self._name = name
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             from bayes_assess._tools.pytrees import register_waiting
 
             found = getattr(import_module(self._name), name)
@@ -57,13 +60,17 @@ class _Compiled:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self._compiled(*arguments, **named)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self._compiled, name)
 
 
-def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+@overload
+def jit(function: Callable[P, T], **options: Any) -> Callable[P, T]: ...
+@overload
+def jit(function: None = None, **options: Any) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
+def jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
     """Compile a function at its first call, as `jax.jit` with these options does at each new shape.
 
     Examples
@@ -88,7 +95,7 @@ def names_of(
         Called after every import.
     """
 
-    def look_up(name: str) -> Any:
+    def look_up(name: str) -> object:
         if name not in owners:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(f"{package}.{owners[name]}"), name)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bayes_assess._tools.arrays import is_share, show
 from bayes_assess.errors import QuestionError
 
 
-def checked_level(level: Any, of: str = "an interval") -> float:
+def checked_level(level: float, of: str = "an interval") -> float:
     """Return the level of an interval, or of something else, in (0, 1).
 
     Raises

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 C = TypeVar("C", bound=type)
+T = TypeVar("T")
 
 _FIELDS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}  # those with arrays, and the others
 _WAITING: list[type] = []  # for JAX
@@ -78,7 +79,7 @@ def _register(cls: type) -> None:
     register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
 
 
-def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+def tree_map(function: Callable[..., Any], tree: T, *others: T) -> T:
     """Apply a function to the leaves of trees of one shape, without JAX: of our classes, tuples, lists and dicts.
 
     Examples
@@ -94,7 +95,7 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     return together([tree_map(function, *nodes) for nodes in zip(children, *rest, strict=True)])
 
 
-def stacked(trees: Sequence[Any]) -> Any:
+def stacked(trees: Sequence[T]) -> T:
     """Return a tree whose arrays have those of trees of one shape along a first axis.
 
     Examples
@@ -105,7 +106,7 @@ def stacked(trees: Sequence[Any]) -> Any:
     return tree_map(lambda *parts: np.stack(parts), *trees)
 
 
-def leaves(tree: Any) -> Iterator[Any]:
+def leaves(tree: object) -> Iterator[Any]:
     """Yield the leaves of a tree, as `tree_map` finds them.
 
     Examples
@@ -121,7 +122,7 @@ def leaves(tree: Any) -> Iterator[Any]:
         yield from leaves(child)
 
 
-def with_leaves(tree: Any, found: Sequence[Any]) -> Any:
+def with_leaves(tree: T, found: Sequence[object]) -> T:
     """Return a tree of this shape with other leaves.
 
     Examples
@@ -144,7 +145,7 @@ def structure(tree: Any) -> str:
     apart = _taken_apart(tree)
     if apart is None:
         return "*"
-    kind = type(tree)
+    kind: type = type(tree)
     if kind in _FIELDS:
         fixed = repr([getattr(tree, name) for name in _FIELDS[kind][1]])
     else:

@@ -6,7 +6,7 @@ start from the seed together with a name that nobody else spawns by, so that the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST = 2**63  # keys of JAX are made of signed numbers
 
 
-def checked_seed(seed: Any) -> int:
+def checked_seed(seed: int) -> int:
     """Return a seed as a whole number.
 
     Raises

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
+from bayes_assess._tools.shapes import Json
 from bayes_assess.errors import JournalError
 
 
-def dumps(value: Mapping[str, Any], what: str) -> str:
+def dumps(value: Mapping[str, object], what: str) -> str:
     """Write a mapping as strict JSON: no NaN, no keys but text; `what` names it in the error."""
     if not isinstance(value, Mapping):
         raise JournalError(f"{what} must be a mapping from names to values; found {type(value).__name__}.")
@@ -22,7 +23,11 @@ def dumps(value: Mapping[str, Any], what: str) -> str:
         raise JournalError(f"{what} cannot be written as JSON: {error}.") from error
 
 
-def plain(value: Any) -> Any:
+@overload
+def plain(value: Mapping[Any, object]) -> dict[str, Json]: ...
+@overload
+def plain(value: object) -> Json: ...
+def plain(value: object) -> Json:
     """Return values as Python's own that strict JSON can hold: None for what is no number or infinite, keys as text.
 
     Examples
@@ -44,7 +49,7 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int)) else str(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """NumPy and JAX values as Python values; text keys only, because JSON would turn others into text silently."""
     if value is None or isinstance(value, (str, int, float)):
         return value

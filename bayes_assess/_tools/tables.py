@@ -16,6 +16,7 @@ import numpy as np
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.csv_files import csv_cell, csv_values
 from bayes_assess._tools.files import written_whole
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.text import (
     View,
     as_text,
@@ -69,7 +70,7 @@ class Table:
 
     def __init__(
         self,
-        columns: Mapping[str, Any],
+        columns: Mapping[str, ArrayLike],
         *,
         title: str | None = None,
         formats: Mapping[str, str] | None = None,
@@ -98,7 +99,7 @@ class Table:
         """The line above the table, or None."""
         return self._title
 
-    def renamed(self, name_of: Callable[[str], str], **values: Any) -> Table:
+    def renamed(self, name_of: Callable[[str], str], **values: ArrayLike) -> Table:
         """Return the same table with other names of the columns, and other values of some.
 
         Examples

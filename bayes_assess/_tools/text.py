@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,7 @@ class View:
             return self, widths
         gap = next(place for place, column in enumerate(kept) if place != column)
 
-        def spliced(values: list, filler: Any) -> list:
+        def spliced(values: list, filler: object) -> list:
             shown = [values[i] for i in kept]
             return [*shown[:gap], filler, *shown[gap:]]
 
@@ -62,7 +61,7 @@ class View:
         return view, spliced(widths, 3)
 
 
-def plain_values(values: np.ndarray) -> list[Any]:
+def plain_values(values: np.ndarray) -> list[object]:
     """Python scalars; dates stay NumPy's, because Python's have no nanoseconds."""
     return list(values) if values.dtype.kind in "mM" else values.tolist()
 
@@ -82,7 +81,7 @@ def as_text(values: np.ndarray, spec: str | None) -> list[str]:
     return [_cell(value, spec, spec_of_floats) for value in plain]
 
 
-def _cell(value: Any, spec: str | None, spec_of_floats: str) -> str:
+def _cell(value: object, spec: str | None, spec_of_floats: str) -> str:
     if value is None:
         return "-"
     if spec is not None:

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import OutputError
 
-Arrays = Mapping[str, Any]
+Arrays = Mapping[str, ArrayLike]
 
 _CHAINS = 4  # of independent draws
 
@@ -27,7 +28,7 @@ def to_arviz(
     posterior: Arrays,
     *,
     dims: Mapping[str, Sequence[str]] | None = None,
-    coords: Mapping[str, Any] | None = None,
+    coords: Mapping[str, ArrayLike] | None = None,
     prior: Arrays | None = None,
     posterior_predictive: Arrays | None = None,
     log_likelihood: Arrays | None = None,
@@ -35,7 +36,7 @@ def to_arviz(
     sample_stats: Arrays | None = None,
     observed_data: Arrays | None = None,
     constant_data: Arrays | None = None,
-    attrs: Mapping[str, Any] | None = None,
+    attrs: Mapping[str, object] | None = None,
     chains: bool = False,
 ) -> Any:
     """Hand draws to ArviZ, with named dimensions.
@@ -141,7 +142,7 @@ def _with_chains(group: str, variables: Arrays, chains: bool) -> dict[str, np.nd
             array = array.reshape(1 if len(array) % _CHAINS else _CHAINS, -1, *array.shape[1:])
         if array.ndim < 2:
             expected = "(chains, draws, ...)" if chains else "(draws, ...)"
-            raise OutputError(f"{variable!r} in the {group} has shape {np.shape(values)}; expected {expected}.")
+            raise OutputError(f"{variable!r} in the {group} has shape {np.shape(array)}; expected {expected}.")
         arrays[variable] = array
     sizes = {variable: array.shape[:2] for variable, array in arrays.items()}
     if len(set(sizes.values())) > 1:

@@ -35,7 +35,9 @@ class CheckedDraws(NamedTuple):
         return np.tensordot(self.weights, self.theta, 1)
 
 
-def checked_draws(draws: Any, site: str = "theta", weights: Any = None, n_cells: int | None = None) -> CheckedDraws:
+def checked_draws(
+    draws: Any, site: str = "theta", weights: ArrayLike | None = None, n_cells: int | None = None
+) -> CheckedDraws:
     """Return draws of probabilities of cells as 64-bit arrays.
 
     Parameters
@@ -101,7 +103,7 @@ def checked_draws(draws: Any, site: str = "theta", weights: Any = None, n_cells:
     return CheckedDraws(theta, _checked_weights(weights, len(theta)))
 
 
-def of_outcome(theta: np.ndarray, outcome: Any) -> Float[np.ndarray, "S K"]:
+def of_outcome(theta: np.ndarray, outcome: ArrayLike | None) -> Float[np.ndarray, "S K"]:
     """Return the probability of one outcome of every cell, (S, K).
 
     Raises
@@ -135,7 +137,7 @@ def of_outcome(theta: np.ndarray, outcome: Any) -> Float[np.ndarray, "S K"]:
     return theta[:, np.arange(n_cells), which]
 
 
-def shares(sizes: ArrayLike, n_cells: int) -> Float[np.ndarray, " K"]:
+def shares(sizes: ArrayLike | None, n_cells: int) -> Float[np.ndarray, " K"]:
     """Return the share of every cell in all items; alike without sizes.
 
     Raises
@@ -156,7 +158,7 @@ def shares(sizes: ArrayLike, n_cells: int) -> Float[np.ndarray, " K"]:
     return found / found.sum()
 
 
-def _checked_weights(weights: ArrayLike, n_draws: int) -> Float[np.ndarray, " S"]:
+def _checked_weights(weights: ArrayLike | None, n_draws: int) -> Float[np.ndarray, " S"]:
     if weights is None:
         return np.full(n_draws, 1 / n_draws)
     found = np.asarray(weights, np.float64)

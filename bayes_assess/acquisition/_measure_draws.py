@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
-from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Bool, Float, Int
 from bayes_assess.acquisition._checked_draws import checked_draws
 from bayes_assess.acquisition.cell_measure import CellMeasure, measure_on_cells
 from bayes_assess.errors import BudgetError, InferenceError
+
+if TYPE_CHECKING:
+    from bayes_assess.measures._pool_losses import Measures
+    from bayes_assess.pool.cells import Cells
 
 
 class BelievedMeasure(NamedTuple):
@@ -34,9 +39,9 @@ class BelievedMeasure(NamedTuple):
     weights: Float[np.ndarray, " S"]
 
     @property
-    def matters(self) -> Any:
+    def matters(self) -> Bool[np.ndarray, " A"]:
         """Cells of which some label has a loss, (K,)."""
-        return np.asarray(self.on.nonzero).any(-1)
+        return np.any(np.asarray(self.on.nonzero), -1)
 
     @property
     def open(self) -> Int[np.ndarray, " K"]:
@@ -45,7 +50,13 @@ class BelievedMeasure(NamedTuple):
 
 
 def believed_measure(
-    draws: ArrayLike, measure: Any, cells: Any, counts: Any, positive: Any, weights: ArrayLike, site: str
+    draws: object,
+    measure: Measures | CellMeasure | None,
+    cells: Cells,
+    counts: ArrayLike | None,
+    positive: Hashable | None,
+    weights: ArrayLike | None,
+    site: str,
 ) -> BelievedMeasure:
     """Check draws, measure and labels against each other; see `from_draws.importance_proposal`."""
     on = measure if isinstance(measure, CellMeasure) else measure_on_cells(measure, cells, positive=positive)
@@ -106,7 +117,7 @@ def measure_reduction(found: BelievedMeasure) -> Float[Array, " K"]:
 @jit
 def _measure_reduction(found: BelievedMeasure) -> Float[Array, " K"]:
     pi, weights = found.pi, found.weights
-    value: Any = lax.map(lambda one: found.on.table.value(_risk(found, one)), pi)  # (S, J)
+    value: Array = lax.map(lambda one: found.on.table.value(_risk(found, one)), pi)  # (S, J)
     away = value - weights @ value
     chance = jnp.tensordot(weights, pi, 1)
     moved = jnp.einsum("s,sky,sj->kyj", weights, pi, away)

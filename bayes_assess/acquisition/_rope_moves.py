@@ -21,7 +21,7 @@ _NEWTON_STEPS = 8
 _CUT = 28.0  # exp(-28) is below 1e-12
 
 
-def rope_moves(a: Float[Array, " 2"], b: Float[Array, " 2"], eps: Float[Array, ""]) -> Float[Array, "2 2 3"]:
+def rope_moves(a: Float[Array, " 2"], b: Float[Array, " 2"], eps: Float[Array, ""] | float) -> Float[Array, "2 2 3"]:
     """Compute what one more label of either group adds to the masses of D = theta_1 - theta_2; under 64-bit types.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
+
+if TYPE_CHECKING:
+    from bayes_assess.measures import GroupedRealMeasures, MultiLabelMeasure, RealMeasures
+
 
 ASKED, VOLUNTEERED = 0, 1  # the outcomes of a label
 
@@ -56,7 +60,7 @@ class AskedDeviations:
     size: Int[Array, " K"] | Int[np.ndarray, " K"]
     block: Int[Array, " K"] | Int[np.ndarray, " K"]
     mean: Float[Array, "K 2 D"] | Float[np.ndarray, "K 2 D"]
-    table: Any
+    table: MultiLabelMeasure | RealMeasures | GroupedRealMeasures
     n_blocks: int
     n_outcomes: ClassVar[int] = 2
     stochastic: ClassVar[bool] = False
@@ -67,7 +71,7 @@ class AskedDeviations:
         """Compute the sum of mass times mean loss."""
         return xp.einsum("kc,kcd->d", xp.asarray(mass), xp.asarray(self.mean))
 
-    def risks(self, mass: Float[Array, "K 2"], group: Any, n_groups: int) -> Float[Array, "G D"]:
+    def risks(self, mass: Float[Array, "K 2"], group: Int[Array, " K"], n_groups: int) -> Float[Array, "G D"]:
         """Compute the same sums over the cells of every group."""
         per_cell = xp.einsum("kc,kcd->kd", xp.asarray(mass), xp.asarray(self.mean))
         return engine.at(xp.zeros((n_groups, per_cell.shape[1])))[group].add(per_cell)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
+
+if TYPE_CHECKING:
+    from bayes_assess.measures import GroupedRealMeasures, MultiLabelMeasure, RealMeasures
 
 
 @partial(register_dataclass, data_fields=["deviation", "size"], meta_fields=["table"])
@@ -40,7 +43,7 @@ class CellDeviations:
 
     deviation: Float[Array, " K"] | Float[np.ndarray, " K"]
     size: Int[Array, " K"] | Int[np.ndarray, " K"]
-    table: Any
+    table: MultiLabelMeasure | RealMeasures | GroupedRealMeasures
     n_outcomes: ClassVar[int] = 1
     stochastic: ClassVar[bool] = False
     has_losses: ClassVar[bool] = False

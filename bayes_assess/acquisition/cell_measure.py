@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,10 @@ from bayes_assess._tools.shapes import Array, Bool, Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import LossTable, PRCurveTable, table_for
 from bayes_assess.pool.cells import Cells
+
+if TYPE_CHECKING:
+    from bayes_assess.measures._pool_losses import Measures
+
 
 Integers = Any  # (K,), NumPy's on the host
 
@@ -134,11 +139,11 @@ class CellMeasure:
     @property
     def nonzero(self) -> Bool[Array, "K C"]:
         """Whether l != 0, by cell and label."""
-        nonzero: Any = self.table.nonzero
+        nonzero: Array = self.table.nonzero
         return nonzero[self.attribute]
 
 
-def measure_on_cells(measure: Any, cells: Cells, *, positive: Any = None) -> CellMeasure:
+def measure_on_cells(measure: Measures | None, cells: Cells, *, positive: Hashable | None = None) -> CellMeasure:
     """Put a measure on the cells of a pool.
 
     Parameters

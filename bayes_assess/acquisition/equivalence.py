@@ -16,9 +16,9 @@ import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.axes import Scalar, any_engine
+from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, Float, Int, Scalar
 from bayes_assess.acquisition._rope_quadrature import exceedance
 from bayes_assess.errors import QuestionError
 
@@ -66,7 +66,8 @@ def rope_masses_beta(
     >>> rope_masses_beta(280.0, 203.0, 351.0, 162.0).round(2).tolist()  # [ABA]: 96 % sure of a difference
     [0.96, 0.04, 0.0]
     """
-    return _masses(*_broadcast(a1, b1, a2, b2), checked_rope(rope))
+    a1, b1, a2, b2 = _broadcast(a1, b1, a2, b2)
+    return _masses(a1, b1, a2, b2, checked_rope(rope))
 
 
 @any_engine
@@ -182,7 +183,8 @@ def beta_expected_lambda(
     [0.42, 0.56]
     """
     theta, a, b = (xp.asarray(x, xp.float64) for x in (theta, a, b))
-    masses = _masses_after(*_broadcast(a[..., 0], b[..., 0], a[..., 1], b[..., 1]), checked_rope(rope))
+    a1, b1, a2, b2 = _broadcast(a[..., 0], b[..., 0], a[..., 1], b[..., 1])
+    masses = _masses_after(a1, b1, a2, b2, checked_rope(rope))
     return _expectation(theta, masses.max(-1))
 
 
@@ -228,7 +230,7 @@ def sample_expected_lambda(
     return _expectation(theta, xp.asarray(masses).reshape(2, 2, 3).max(-1))
 
 
-def checked_rope(rope: Scalar, below: float = 1.0) -> Scalar:
+def checked_rope(rope: float, below: float = 1.0) -> float:
     """Return the half-width `rope` if it is a number in [0, below), or stands for one inside compiled code.
 
     Raises

@@ -15,8 +15,8 @@ and its own derivative along.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.seeds import checked_seed, jax_key
-from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int, Key
 from bayes_assess.acquisition import poisson
 from bayes_assess.acquisition._checked_draws import CheckedDraws, checked_draws, of_outcome, shares
 from bayes_assess.acquisition._measure_draws import believed_measure, expected_norms, measure_reduction
@@ -37,20 +37,25 @@ from bayes_assess.acquisition.importance import floored, normalised
 from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.pool.cells import Cells
 
-Goal = Literal["low", "high", "variance"] | Callable[[np.ndarray], Any]
+if TYPE_CHECKING:
+    from bayes_assess.acquisition.cell_measure import CellMeasure
+    from bayes_assess.measures._pool_losses import Measures
+
+
+Goal = Literal["low", "high", "variance"] | Callable[[np.ndarray], ArrayLike]
 
 
 def importance_proposal(
-    draws: Any,
-    measure: Any,
+    draws: object,
+    measure: Measures | CellMeasure | None,
     cells: Cells,
     *,
-    counts: Any = None,
-    positive: Any = None,
+    counts: ArrayLike | None = None,
+    positive: Hashable | None = None,
     oracle: Literal["deterministic", "stochastic"] = "deterministic",
     epsilon: float = 1e-3,
     floor: float = 0.1,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     site: str = "theta",
 ) -> Float[np.ndarray, " K"]:
     r"""Propose how probable every item is to be drawn next, with replacement, so that a measure varies least ([NH]).
@@ -119,15 +124,15 @@ def importance_proposal(
 
 
 def inclusion_probabilities(
-    draws: Any,
-    measure: Any,
+    draws: object,
+    measure: Measures | CellMeasure | None,
     cells: Cells,
     n: float,
     *,
-    counts: Any = None,
-    positive: Any = None,
+    counts: ArrayLike | None = None,
+    positive: Hashable | None = None,
     floor: float = 0.1,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     site: str = "theta",
 ) -> Float[np.ndarray, " K"]:
     r"""Choose with what probability every item is in the next batch, so that a measure varies least ([SEME]).
@@ -177,14 +182,14 @@ def inclusion_probabilities(
 
 
 def variance_reduction(
-    draws: Any,
-    sizes: Any = None,
+    draws: object,
+    sizes: ArrayLike | None = None,
     *,
-    measure: Any = None,
+    measure: Measures | CellMeasure | None = None,
     cells: Cells | None = None,
-    counts: Any = None,
-    positive: Any = None,
-    weights: Any = None,
+    counts: ArrayLike | None = None,
+    positive: Hashable | None = None,
+    weights: ArrayLike | None = None,
     site: str = "theta",
 ) -> Float[np.ndarray, " K"]:
     """Compute by how much one label of every cell is expected to reduce the posterior variance ([ABA] Table 1).
@@ -222,7 +227,9 @@ def variance_reduction(
         theta, w = checked_draws(draws, site, weights)
         share = shares(sizes, theta.shape[1])
         mean = np.tensordot(w, theta, 1)
-        reduction: Any = sample_variance_reduction if theta.ndim == 2 else sample_dirichlet_variance_reduction
+        reduction: Callable[..., Array] = (
+            sample_variance_reduction if theta.ndim == 2 else sample_dirichlet_variance_reduction
+        )
         return np.maximum(np.asarray(reduction(mean, theta, share, w)), 0.0)
     if cells is None or sizes is not None:
         raise QuestionError("A measure comes with `cells`, which say how many items there are, and without `sizes`.")
@@ -230,15 +237,15 @@ def variance_reduction(
 
 
 def thompson(
-    draws: Any,
+    draws: object,
     n: int = 1,
     *,
-    key: PRNGKey | int,
+    key: Key[jax.Array, ""] | int,
     goal: Goal = "low",
-    outcome: Any = None,
-    sizes: Any = None,
-    remaining: Any = None,
-    weights: Any = None,
+    outcome: ArrayLike | None = None,
+    sizes: ArrayLike | None = None,
+    remaining: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     site: str = "theta",
 ) -> Int[np.ndarray, " n"]:
     """Choose cells by Thompson sampling: for each of `n` labels the best cell of another posterior draw ([ABA] Alg. 1).
@@ -290,8 +297,9 @@ def thompson(
     if isinstance(goal, str) and goal not in ("low", "high", "variance"):
         raise DesignError(f"The goal is 'low', 'high', 'variance' or a function of a draw; found {show(goal)}.")
     theta, w = checked_draws(draws, site, weights)
-    key = key if isinstance(key, jax.Array) else jax_key(checked_seed(key), "thompson")
-    key_draw, key_ties = jax.random.split(key)
+    key_draw, key_ties = engine.random.split(
+        key if isinstance(key, jax.Array) else jax_key(checked_seed(key), "thompson")
+    )
     place = np.searchsorted(np.cumsum(w), np.asarray(jax.random.uniform(key_draw, (int(n),))) * w.sum(), side="right")
     place = np.minimum(place, np.flatnonzero(w)[-1])  # rounding
     value = _rewards(CheckedDraws(theta, w), place, goal, outcome, sizes)
@@ -302,7 +310,12 @@ def thompson(
 
 
 def rope(
-    draws: ArrayLike, rope: float = 0.05, *, outcome: Any = None, weights: ArrayLike | None = None, site: str = "theta"
+    draws: object,
+    rope: float = 0.05,
+    *,
+    outcome: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    site: str = "theta",
 ) -> Float[np.ndarray, "K K 3"]:
     """Compute how probable it is that one cell is worse than, practically equal to, or better than another ([ABA]).
 
@@ -336,7 +349,7 @@ def rope(
     return np.asarray(all_pairs_rope(of_outcome(theta, outcome), rope, w))
 
 
-def _whole_items(remaining: Any, n_arms: int) -> Int[np.ndarray, " A"]:
+def _whole_items(remaining: ArrayLike, n_arms: int) -> Int[np.ndarray, " A"]:
     found = np.asarray(remaining)
     if found.shape != (n_arms,) or found.dtype.kind not in "iu" or (found < 0).any():
         raise BudgetError(f"What remains is a whole number of items of each of {n_arms:,} arms; found {show(found)}.")
@@ -344,13 +357,15 @@ def _whole_items(remaining: Any, n_arms: int) -> Int[np.ndarray, " A"]:
 
 
 def _rewards(
-    found: CheckedDraws, place: Int[np.ndarray, " n"], goal: Goal, outcome: Any, sizes: ArrayLike
+    found: CheckedDraws, place: Int[np.ndarray, " n"], goal: Goal, outcome: ArrayLike | None, sizes: ArrayLike | None
 ) -> Float[np.ndarray, "n A"]:
     """Compute the reward of every arm under each of the draws chosen."""
     theta, w = found
     if goal == "variance":
         share = shares(sizes, theta.shape[1])
-        reduction: Any = sample_variance_reduction if theta.ndim == 2 else sample_dirichlet_variance_reduction
+        reduction: Callable[..., Array] = (
+            sample_variance_reduction if theta.ndim == 2 else sample_dirichlet_variance_reduction
+        )
         return np.stack([np.asarray(reduction(one, theta, share, w)) for one in theta[place]])
     if isinstance(goal, str):
         value = of_outcome(theta, outcome)[place]
@@ -371,15 +386,15 @@ def _check_share(name: str, value: float) -> None:
 def _proposed(own: Float[np.ndarray, " K"], among: Int[np.ndarray, " K"], floor: float) -> Float[np.ndarray, " K"]:
     """Scale a proposal for the items `among` which it draws, with the floor."""
     labelled = np.zeros(len(own))  # of which none is drawn
-    table: Any = np.stack([labelled, own], axis=-1)
-    numbers: Any = np.stack([labelled, among], axis=-1)
+    table: Float[Array, "A 2"] = np.stack([labelled, own], axis=-1)
+    numbers: Float[Array, "A 2"] = np.stack([labelled, among], axis=-1)
     with engine.eager():
         proposal = floored(normalised(table, numbers), numbers[:, 1], floor)
     return np.where(among > 0, proposal[:, -1], 0.0)
 
 
 @x64
-def _best_arms_in_turn(key: PRNGKey, value: Any, remaining: Any) -> Int[Array, " n"]:
+def _best_arms_in_turn(key: PRNGKey, value: Array, remaining: Array) -> Int[Array, " n"]:
     return _best_arms_compiled(key, jnp.asarray(value), jnp.asarray(remaining))
 
 

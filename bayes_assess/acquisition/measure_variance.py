@@ -18,8 +18,6 @@ Draws of another model say all of it by themselves (`drawn_reduction`): labels a
 
 from __future__ import annotations
 
-from typing import Any
-
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
@@ -160,7 +158,7 @@ def _clipped(values: Float[Array, " S"], weight: Float[Array, " S"]) -> Float[Ar
     return clipped - weight @ clipped
 
 
-def _ends(values: Float[Array, " S"], weight: Float[Array, " S"]) -> tuple[Any, Any]:
+def _ends(values: Float[Array, " S"], weight: Float[Array, " S"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """Return the least values up to which there is as much weight as in the lower tail, and as beside the upper one."""
     if not engine.is_eager():  # without sorting, which takes longer there
         upto = xp.matmul((values[:, None] >= values).astype(weight.dtype), weight, precision="highest")
@@ -180,7 +178,9 @@ def _observed(
     return engine.cond((pending > 0).any(), lambda: _one_by_one(away, weight, spread, pending), lambda: away)
 
 
-def _one_by_one(away: Any, weight: Any, spread: Any, pending: Any) -> Any:
+def _one_by_one(
+    away: Float[Array, "S K"], weight: Float[Array, " S"], spread: Float[Array, " K"], pending: Int[Array, " K"]
+) -> Float[Array, "S K"]:
     order = xp.argsort(pending == 0, stable=True)
     # Variance of a label within a draw, which no observation of the draws changes.
     within = xp.maximum(spread - weight @ away**2, 1e-12)

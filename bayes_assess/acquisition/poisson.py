@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import CHUNK, show
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.lazy import jnp
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import stochastic_proposal
 from bayes_assess.acquisition.repeated_draws import distinct_of, draws_of, log_missed
@@ -272,9 +271,9 @@ def _check_deviations(h: Items) -> None:
         raise DesignError(f"Deviations are finite and at least 0; found {show(h[~good][0])}.")
 
 
-def _missed(proposal: Any, size: Sizes) -> tuple[Any, Items]:
+def _missed(proposal: ArrayLike, size: Sizes) -> tuple[Float[Array, " K"], Items]:
     """Return log(1 - q), finite, and the sizes as floats."""
-    q: Any = np.asarray(proposal, np.float64)
+    q: np.ndarray = np.asarray(proposal, np.float64)
     good = (q >= 0) & (q <= 1)
     if not good.all():
         raise DesignError(f"Probabilities of draws lie in [0, 1]; found {show(q[~good][0])}.")

@@ -5,12 +5,12 @@ Of items see `acquisition.poisson`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, Float, Int, Scalar
 
 _MOST_STEPS = 4096  # of Newton's method; a bound that no float64 reaches
 _CLOSE = 1e-14
@@ -30,9 +30,9 @@ class RepeatedDraws(NamedTuple):
         those drawn before it was enters at its expectation.
     """
 
-    cells: Any
-    counts: Any
-    times: Any
+    cells: Int[Array, " D"]
+    counts: Int[Array, " K"]
+    times: Float[Array, " K"]
 
 
 def log_missed(q: Float[Array, " K"]) -> Float[Array, " K"]:
@@ -40,12 +40,12 @@ def log_missed(q: Float[Array, " K"]) -> Float[Array, " K"]:
     return xp.log1p(-xp.minimum(q, 1 - xp.finfo(xp.float64).epsneg))
 
 
-def distinct_of(n_draws: Any, missed: Float[Array, " K"], size: Any) -> Any:
+def distinct_of(n_draws: Scalar, missed: Float[Array, " K"], size: Float[Array, " K"]) -> Float[Array, ""]:
     """Compute the expected number of distinct items in so many draws, sum n (1 - (1 - q)^N) ([SEME] (83))."""
     return -xp.expm1(n_draws * missed) @ size
 
 
-def draws_of(distinct: Any, missed: Float[Array, " K"], size: Any) -> Any:
+def draws_of(distinct: Scalar, missed: Float[Array, " K"], size: Float[Array, " K"]) -> Float[Array, ""]:
     """Compute how many draws expect so many distinct items, a real number; fewer than can be drawn at all.
 
     What is expected is concave in the draws, so that Newton's method comes from below.
@@ -71,7 +71,9 @@ def draws_of(distinct: Any, missed: Float[Array, " K"], size: Any) -> Any:
     return engine.while_loop(unlike, closer, (xp.zeros(()), xp.ones(()), 0))[0]
 
 
-def whole_draws(key: PRNGKey, distinct: Any, missed: Float[Array, " K"], size: Any) -> Float[Array, ""]:
+def whole_draws(
+    key: PRNGKey, distinct: Scalar, missed: Float[Array, " K"], size: Float[Array, " K"]
+) -> Float[Array, ""]:
     """Choose the number of draws that expect so many distinct items: one of two neighbours by chance, at least 1."""
     few = xp.maximum(xp.floor(draws_of(distinct, missed, size)), 1.0)
     at, above = distinct_of(few, missed, size), distinct_of(few + 1, missed, size)
@@ -147,7 +149,7 @@ def draw_repeatedly(
     return RepeatedDraws(cells, xp.asarray(fresh, xp.int64) - left, times)
 
 
-def _repeated(n: Any, q: Float[Array, " K"], drawn: Float[Array, " K"]) -> Float[Array, " K"]:
+def _repeated(n: Scalar, q: Float[Array, " K"], drawn: Float[Array, " K"]) -> Float[Array, " K"]:
     """Return how often the items of every cell are expected among draws of items drawn before."""
     mass = q * drawn
     total = mass.sum()

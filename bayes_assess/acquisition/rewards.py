@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -16,10 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.axes import Scalar, any_engine
+from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, Float, Int, Scalar
 from bayes_assess.acquisition._rope_moves import rope_moves
 from bayes_assess.acquisition.accuracy_variance import beta_variance_reduction, sample_variance_reduction
 from bayes_assess.acquisition.calibration import calibration_reward
@@ -133,7 +134,7 @@ class ScaledVarianceReduction(VarianceReduction):
         Weights of the cells in the sum, of either sign.
     """
 
-    scale: Any = 1.0
+    scale: Scalar = 1.0
 
     def __call__(self, theta, belief, weight):
         """Compute the expected variance reduction of every cell, times its squared scale."""
@@ -278,7 +279,7 @@ class ExpectedLambda(Reward):
     """
 
     arms: Int[Array, " 2"] | Int[np.ndarray, " 2"]
-    rope: Scalar
+    rope: float
     masses: Float[Array, " 3"] | Float[np.ndarray, " 3"] | None
     m: int = 1
     n_outcomes: int = 2
@@ -329,7 +330,7 @@ class PairwiseLambda(Reward):
     say where to look, and G^2 numbers instead of as many quadratures.
     """
 
-    rope: Scalar
+    rope: float
     m: int = 1
     n_outcomes: int = 2
 
@@ -369,7 +370,7 @@ def _verdict_probability(mean, variance, other_mean, other_variance, rope) -> Fl
     return xp.maximum(xp.maximum(below, above), 1 - below - above)
 
 
-def _after_label(belief: Belief) -> Any:
+def _after_label(belief: Belief) -> Sequence[tuple[Float[Array, "*batch K"], Float[Array, "*batch K"]]]:
     """Mean and variance of every group after one more label of it: if that disagrees, and if it agrees."""
     marginals = beta_marginals(belief)
     if marginals is not None:

@@ -117,8 +117,8 @@ def run(
     *,
     repeats: int = 500,
     seed: int = 0,
-    say: Callable[[str], Any] = print,
-    show: Callable[[Table], Any] = print,
+    say: Callable[[str], object] = print,
+    show: Callable[[Table], object] = print,
     progress: bool | None = None,
 ) -> Findings:
     """Run the demo and write what it finds.

@@ -110,7 +110,7 @@ def _reviews(rng: np.random.Generator, channels: Any) -> tuple[list[str], np.nda
 
 
 def run(
-    output: Path, *, seed: int = 0, say: Callable[[str], Any] = print, show: Callable[[Table], Any] = print
+    output: Path, *, seed: int = 0, say: Callable[[str], object] = print, show: Callable[[Table], object] = print
 ) -> BeliefRateResult:
     """Run the demo and write what it finds.
 
@@ -155,7 +155,7 @@ def run(
     return result
 
 
-def _say_all(say: Callable[[str], Any], result: Any) -> None:
+def _say_all(say: Callable[[str], object], result: Any) -> None:
     """Print a summary and an empty line."""
     for line in result.summary().splitlines():
         say(fill(line, 79))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
@@ -163,7 +164,7 @@ class BeliefState:
     @property
     def complete(self) -> Bool[Array, ""]:
         """Whether every item that can matter is labelled."""
-        return ~(self.measure.nonzero.any(-1) & (self.unlabelled > 0)).any()
+        return ~xp.any(xp.any(self.measure.nonzero, -1) & (self.unlabelled > 0))
 
     @property
     def settled_counts(self) -> Int[Array, "K O"]:

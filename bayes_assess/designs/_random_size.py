@@ -165,7 +165,7 @@ class RandomSize(WeightedDesign):
         if not self.random_size:
             return answer
         try:
-            return answer._replace(sample=answer.sample.of(measure))
+            return answer._replace(sample=None if answer.sample is None else answer.sample.of(measure))
         except DesignError:
             if self.interval_kind == "ratio":
                 raise

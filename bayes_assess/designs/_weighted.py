@@ -97,7 +97,7 @@ class WeightedState(Generic[MemoryT]):
     @property
     def matters(self) -> Bool[Array, " K"]:
         """Whether some label of the cell's items has a loss."""
-        return self.measure.nonzero.any(-1)
+        return xp.any(self.measure.nonzero, -1)
 
     @property
     def undrawn(self) -> Int[Array, " K"]:

@@ -206,12 +206,13 @@ def update_batch(
     """Learn the outcomes of `n` pending items, and count the steps that they settle, if any."""
     if design.one_by_one:
         for piece in _pieces(design, len(cells)):
-            state = _update(design, state, *_padded(cells[piece], outcomes[piece]), len(cells[piece]))
+            told, found = _padded(cells[piece], outcomes[piece])
+            state = _update(design, state, told, found, len(cells[piece]))
         return state if settled is None or not len(settled.cell) else settle_batch(design, state, settled)
-    told = *_padded(cells, outcomes), len(cells)
+    told, found = _padded(cells, outcomes)
     if settled is None or not len(settled.cell):
-        return _update(design, state, *told)
-    return _update_and_settle(design, state, *told, _padded_steps(settled))
+        return _update(design, state, told, found, len(cells))
+    return _update_and_settle(design, state, told, found, len(cells), _padded_steps(settled))
 
 
 @_on_its_engine
@@ -227,7 +228,7 @@ def settle_batch(design: Design[StateT], state: StateT, steps: Steps, last: bool
 @x64
 def reserve_batch(design: Design[StateT], state: StateT, cells: Int[np.ndarray, " n"]) -> StateT:
     """Mark one item of each of these cells as handed out, a cell as often as it occurs."""
-    return _reserve(design, state, *_padded(cells), len(cells))
+    return _reserve(design, state, _padded(cells)[0], len(cells))
 
 
 def _pieces(design: Design[StateT], n: int) -> list[slice]:
@@ -244,14 +245,14 @@ def _padded_length(n: int) -> int:
     return length
 
 
-def _padded(*arrays: np.ndarray) -> tuple[Any, ...]:
+def _padded(*arrays: np.ndarray) -> list[np.ndarray]:
     """Pad arrays of one length with zeros."""
     n = len(arrays[0])
-    return tuple(np.pad(array, (0, _padded_length(n) - n)) for array in arrays)
+    return [np.pad(array, (0, _padded_length(n) - n)) for array in arrays]
 
 
 def _padded_steps(steps: Steps) -> Steps:
-    cell, outcome, weight, p_new = _padded(*steps)
+    cell, outcome, weight, p_new = _padded(*map(np.asarray, steps))
     outcome[len(steps.cell) :] = -1
     return Steps(cell, outcome, weight, p_new)
 

@@ -60,7 +60,7 @@ class Stratified(Stratifying):
         """Draw a stratum that is behind its share, and an item of it uniformly."""
         cell = draw_cell(key, state.remaining * self.allocation(state))
         draw = Draw(weight=xp.ones(()), p_new=xp.ones(()), p_pending=xp.zeros(()))
-        return cell, draw, self.reserve(covering(state, state.measure.nonzero.any(-1)), cell)
+        return cell, draw, self.reserve(covering(state, state.matters), cell)
 
     def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "B D"]]:
         """Weigh all labels anew by the strata that they collapse, see `stratified_draws`."""

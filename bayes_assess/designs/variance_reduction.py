@@ -290,7 +290,7 @@ class VarianceReduction(Design[BeliefState]):
         hits = np.take_along_axis(audit.counts, np.asarray(state.event)[:, None], 1)[:, 0]
         rng = generator(seed, "posterior of a measure")
         share = _with_groups(rng, state.belief.coordinates, share, strength, events)
-        bets, settled = (engine.tree_map(lambda part: part[None], part) for part in (audit.bets, state.settled_counts))
+        bets, settled = engine.tree_map(lambda part: part[None], audit.bets), np.asarray(state.settled_counts)[None]
         return Posterior(
             draws=measure_draws(rng, state.measure, share, strength, events, completed, order=order),
             curves=share,

@@ -43,13 +43,13 @@ for mixtures of bets, which are averages of martingales, too. It holds for any n
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.estimators.certain_bounds import certain_bounds
 
 # Two fixed shares of the largest admissible bet, in both directions, without control variate: they win on rare labels
@@ -86,14 +86,14 @@ class Betting(NamedTuple):
         Sums over the audit draws of the two parts of X = A - theta B, with control variate.
     """
 
-    nodes: Any
-    capital: Any
-    best: Any
-    moments: Any
-    totals: Any
+    nodes: Float[Array, "*batch P n"]
+    capital: Float[Array, "*batch P n"]
+    best: Float[Array, "*batch P"]
+    moments: Float[Array, "*batch 5 5"]
+    totals: Float[Array, "*batch 2"]
 
     @property
-    def n_draws(self) -> Any:
+    def n_draws(self) -> Float[Array, "*batch"]:
         """Audit draws so far."""
         return self.moments[..., 0, 0]
 
@@ -127,8 +127,8 @@ def increments(
     counts: Int[Array, "K O"],
     unlabelled: Int[Array, " K"],
     believed: Float[Array, "K O"],
-    control: Any,
-    rates: Any = 1.0,
+    control: Scalar,
+    rates: Scalar = 1.0,
 ) -> tuple[Float[Array, "K O"], Float[Array, "K O"]]:
     """Compute A and B of X(theta) = A - theta B, for an audit item of every cell with every label.
 
@@ -175,7 +175,7 @@ def increments(
     return part(f), part(g)
 
 
-def item_weights(unlabelled: Int[Array, " K"], rates: Any) -> Float[Array, " K"]:
+def item_weights(unlabelled: Int[Array, " K"], rates: Scalar) -> Float[Array, " K"]:
     """Compute 1 / q of an unlabelled item of every cell: q is in proportion to the cell's rate."""
     unlabelled, rates = xp.asarray(unlabelled), xp.asarray(rates, xp.result_type(float))
     return (unlabelled * rates).sum() / xp.broadcast_to(rates, unlabelled.shape)
@@ -188,10 +188,10 @@ def update(
     counts: Int[Array, "K O"],
     unlabelled: Int[Array, " K"],
     believed: Float[Array, "K O"],
-    cell: Any,
-    outcome: Any,
-    is_audit: Any = True,
-    rates: Any = 1.0,
+    cell: int | Int[Array, ""],
+    outcome: int | Int[Array, ""],
+    is_audit: bool | Bool[Array, ""] = True,
+    rates: Scalar = 1.0,
 ) -> Betting:
     """Settle the bets on the next item in the order of asking; an item that is no audit changes nothing.
 
@@ -386,7 +386,7 @@ def _open_part(state: Betting, piece, enough) -> Float[Array, "2"]:
     ends = state.capital[:, :, piece]
     logs = xp.log(xp.where(ends > 0, ends, 1))
     within = xp.exp(logs[:, :1] * (1 - s) + logs[:, 1:] * s)
-    within = xp.where((ends > 0).all(1)[:, None], within, 0)
+    within = xp.where(xp.all(ends > 0, 1)[:, None], within, 0)
     kept = (xp.asarray(_WEIGHTS)[:, None] * within).sum(0) < enough
     first = xp.maximum(xp.argmax(kept) - 1, 0)
     last = xp.minimum(_SUBPIECES + 1 - xp.argmax(kept[::-1]), _SUBPIECES)

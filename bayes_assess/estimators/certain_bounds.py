@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, Float, Int, Scalar
 
 
 def certain_bounds(
@@ -14,8 +12,8 @@ def certain_bounds(
     g: Float[Array, "K O"],
     counts: Int[Array, "K O"],
     unlabelled: Int[Array, " K"],
-    low: Any = 0.0,
-    high: Any = 1.0,
+    low: Scalar = 0.0,
+    high: Scalar = 1.0,
 ) -> Float[Array, "2"]:
     """Compute the least and the greatest theta that the labels of the other items could make.
 

@@ -17,13 +17,16 @@ probabilities this is the mean of all items drawn, however they were cut into ro
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.measures import MultiLabelMeasure
+
+if TYPE_CHECKING:
+    from bayes_assess.estimators.ratio_interval import Ranges
 
 
 class Rounds(NamedTuple):
@@ -124,27 +127,27 @@ class ItemsEstimate(NamedTuple):
         As of `Estimate`: of batches of random size, which items with several labels have not.
     """
 
-    value: Any
-    variance: Any
-    rise: Any
-    fall: Any
-    defined: Any
-    n_draws: Any
-    exact: Any
-    unknown: Any
-    covariance: Any
-    beta: Any = False
-    by_ratio: Any = False
+    value: Float[Array, "*batch k"]
+    variance: Float[Array, "*batch k"]
+    rise: Float[Array, "*batch k"]
+    fall: Float[Array, "*batch k"]
+    defined: Bool[Array, "*batch k"]
+    n_draws: Scalar
+    exact: Scalar
+    unknown: Float[Array, "*batch 2 k"]
+    covariance: Float[Array, "*batch k k"]
+    beta: Scalar = False
+    by_ratio: Scalar = False
     sample: Any = None
 
     of_posterior = False  # as of `Estimate`, like the next two
     of_ranks = False
     design_interval = None
 
-    def interval(self, ranges: Any, level: float = 0.95) -> Float[np.ndarray, "*shape k 2"]:
+    def interval(self, ranges: Ranges, level: float = 0.95) -> Float[np.ndarray, "*shape k 2"]:
         """Compute the `measure_interval` of the classes that draws have shown, and add all that the others could be."""
         low, high = np.array(ranges, np.float64).T
-        rise, fall = np.moveaxis(self.unknown, -2, 0)
+        rise, fall = np.moveaxis(np.asarray(self.unknown), -2, 0)
         ends = measure_interval(self, ranges, level)
         return np.stack([np.maximum(ends[..., 0] - fall, low), np.minimum(ends[..., 1] + rise, high)], axis=-1)
 
@@ -242,6 +245,6 @@ def missing_items(
     >>> missing_items(np.array([0.1, 0.9, 0.5]), np.array([90, 1, 0])).round(6).tolist()
     [9.0, 1.0, 0.0]
     """
-    b: Any = np.asarray(inclusion, np.float64)
+    b: np.ndarray = np.asarray(inclusion, np.float64)
     stands = np.where(b > 0, (1 - b) / np.where(b > 0, b, 1), 1.0)
     return np.where(unlabelled > 0, np.maximum(stands, 1.0), 0.0)

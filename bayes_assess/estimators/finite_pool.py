@@ -30,7 +30,7 @@ _EXACT_UP_TO = 32  # unlabelled items of a cell, up to which their distribution 
 
 
 def value_draws(
-    posterior: Belief, counts: Int[np.ndarray, "*batch K O"], sizes: Sizes, seed: int, n: int
+    posterior: Any, counts: Int[np.ndarray, "*batch K O"], sizes: Sizes, seed: int, n: int
 ) -> Iterator[Float[np.ndarray, "S *batch K *O"]]:
     """Draw the values of cells, some draws at a time.
 
@@ -68,9 +68,7 @@ def value_draws(
         yield block[: rows.stop - rows.start]
 
 
-def value_mean(
-    posterior: Belief, counts: Int[np.ndarray, "*batch K O"], sizes: Sizes
-) -> Float[np.ndarray, "*batch K *O"]:
+def value_mean(posterior: Any, counts: Int[np.ndarray, "*batch K O"], sizes: Sizes) -> Float[np.ndarray, "*batch K *O"]:
     """Compute the posterior mean of every cell's value: labelled items as they are, the others at their mean.
 
     Examples
@@ -90,7 +88,7 @@ def value_mean(
 
 
 def value_interval(
-    posterior: Belief, counts: Int[np.ndarray, "*batch K O"], sizes: Sizes, level: float
+    posterior: Any, counts: Int[np.ndarray, "*batch K O"], sizes: Sizes, level: float
 ) -> Float[np.ndarray, "*batch K *O 2"]:
     """Compute the equal-tailed credible interval of every cell's value, in the pool or in the population.
 
@@ -116,7 +114,7 @@ def value_interval(
 
 
 def pair_masses(
-    posterior: Belief,
+    posterior: Any,
     counts: Int[np.ndarray, "*batch K 2"],
     sizes: Sizes,
     first: Int[np.ndarray, " P"],
@@ -198,7 +196,7 @@ def difference_in_halves(
 
 
 def mean_absolute_gap(
-    posterior: Belief, counts: Int[np.ndarray, "*batch K 2"], sizes: Sizes, score: Float[np.ndarray, " K"]
+    posterior: Any, counts: Int[np.ndarray, "*batch K 2"], sizes: Sizes, score: Float[np.ndarray, " K"]
 ) -> Float[np.ndarray, "*batch K"]:
     """Compute the posterior mean of |accuracy - score| of every cell.
 
@@ -242,7 +240,7 @@ def mean_absolute_gap(
 
 
 def extended(
-    interval: Float[np.ndarray, "*shape 2"], estimate: Float[np.ndarray, "*shape"]
+    interval: Float[np.ndarray, "*shape 2"], estimate: Float[np.ndarray, "*shape"] | float
 ) -> Float[np.ndarray, "*shape 2"]:
     """Extend equal-tailed intervals to the posterior means that lie outside of them.
 

@@ -12,13 +12,12 @@ spread evenly over the unlabelled items of the bulk: more are supposed than the 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy import special
 
 from bayes_assess._tools.axes import any_engine
-from bayes_assess._tools.shapes import Bool, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.posterior_measure import Completion, measure_values, outcome_draws
 from bayes_assess.models.error_labels import ErrorLabels
@@ -151,5 +150,5 @@ def most_positives(n_items: int, n_labels: int, n_found: int, level: float) -> i
     return low
 
 
-def _log_choose(n: Any, k: Any) -> Any:
+def _log_choose(n: int | Array, k: int | Array) -> Array:
     return special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)

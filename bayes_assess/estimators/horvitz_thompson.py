@@ -7,12 +7,10 @@ Item i is drawn with probability b_i; the totals of f and g are estimated by sum
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import special
 
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import ArrayLike, Float
 
 _ROUNDING = 1e-12  # within which a value is at an end of the range
 
@@ -47,7 +45,7 @@ def ratio_bias(total: Float[np.ndarray, " 2"], covariance: Float[np.ndarray, "2 
     return float((f / g * v[1, 1] - v[0, 1]) / g**2) if g else 0.0
 
 
-def beta_interval(value: Any, variance: Any, level: float = 0.95) -> Float[np.ndarray, "*shape 2"]:
+def beta_interval(value: ArrayLike, variance: ArrayLike, level: float = 0.95) -> Float[np.ndarray, "*shape 2"]:
     """Compute the interval of the Beta distribution with this mean and variance ([SEME] sec. 2.2).
 
     At an end of the range, where there is no such distribution, the interval is that of Beta(a, 1), or Beta(1, a),

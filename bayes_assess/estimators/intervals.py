@@ -7,14 +7,18 @@ agree K times, K ~ BetaBinomial(R, a, b) under the posterior Beta(a, b), and the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy import special
 
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.estimators.horvitz_thompson import beta_interval as of_beta
+
+if TYPE_CHECKING:
+    from bayes_assess.estimators.ratio_interval import Ranges
+
 
 # Counts spread over more than this many standard deviations' worth of integers are treated as continuous.
 _DISCRETE_BELOW_SD = 32.0
@@ -192,7 +196,28 @@ def _summed_interval(
     return np.stack([lower, upper], axis=-1).astype(np.float64)
 
 
-def measure_interval(estimate: Any, ranges: Any, level: float = 0.95) -> Float[np.ndarray, "*shape k 2"]:
+class _Estimated(Protocol):
+    """What intervals look at: an `Estimate`, or an `ItemsEstimate` of items with several labels, (..., k)."""
+
+    @property
+    def value(self) -> Float[Array, "*shape k"]: ...
+    @property
+    def variance(self) -> Float[Array, "*shape k"]: ...
+    @property
+    def rise(self) -> Float[Array, "*shape k"]: ...
+    @property
+    def fall(self) -> Float[Array, "*shape k"]: ...
+    @property
+    def defined(self) -> Bool[Array, "*shape k"]: ...
+    @property
+    def n_draws(self) -> Scalar: ...
+    @property
+    def exact(self) -> Scalar: ...
+    @property
+    def sample(self) -> Any: ...
+
+
+def measure_interval(estimate: _Estimated, ranges: Ranges, level: float = 0.95) -> Float[np.ndarray, "*shape k 2"]:
     """Asymptotic interval of measures from weighted draws, for few draws too.
 
     Let m be the estimate as a share of the range of the measure, v its variance, and d the most that one more draw
@@ -235,7 +260,7 @@ def measure_interval(estimate: Any, ranges: Any, level: float = 0.95) -> Float[n
     finite = np.isfinite(low) & np.isfinite(high)
     start, width = np.where(finite, low, 0), np.where(finite, high - low, 1)
     m = np.clip((value - start) / width, 0, 1)
-    v, rise, fall = variance / width**2, estimate.rise / width, estimate.fall / width
+    v, rise, fall = variance / width**2, np.asarray(estimate.rise) / width, np.asarray(estimate.fall) / width
     upper = _upper_end(m, v, rise, level)
     lower = 1 - _upper_end(1 - m, v, fall, level)
     published = np.asarray(getattr(estimate, "beta", False), bool)[..., None, None]
@@ -243,7 +268,7 @@ def measure_interval(estimate: Any, ranges: Any, level: float = 0.95) -> Float[n
     if published.any():
         share = np.where(published, of_beta(m, np.maximum(v, _LEAST_VARIANCE), level), share)
     ends = start[..., None] + width[..., None] * share
-    if np.any(getattr(estimate, "by_ratio", False)):
+    if estimate.sample is not None and np.any(getattr(estimate, "by_ratio", False)):
         ends = estimate.sample.intervals(ranges, level)
     t = special.stdtrit(np.maximum(n - 1, 1), (1 + level) / 2)
     least = value - estimate.fall - t * np.sqrt(variance + np.square(estimate.fall))
@@ -257,7 +282,7 @@ def measure_interval(estimate: Any, ranges: Any, level: float = 0.95) -> Float[n
     return np.where(exact[..., None] > 0, value[..., None], ends)
 
 
-def effective_draws(estimate: Any, ranges: Any) -> Float[np.ndarray, "*shape k"]:
+def effective_draws(estimate: _Estimated, ranges: Ranges) -> Float[np.ndarray, "*shape k"]:
     """Count the uniform draws of a share that would tell as much as the draws that inform each measure.
 
     Every draw counts that could have changed the estimate, also one that shows no error: draws of the greatest

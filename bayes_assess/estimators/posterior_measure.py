@@ -7,17 +7,21 @@ is Beta(nu m + k, nu (1 - m) + n - k), and the unlabelled items show the event a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
-from bayes_assess._tools.shapes import Bool, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.models.drawn_labels import DrawnLabels
 from bayes_assess.models.error_labels import ErrorLabels
+
+if TYPE_CHECKING:
+    from bayes_assess.measures import LossTable, PRCurveTable
+
 
 _N_QUANTILES, _OF_MANY = 400, 100  # of a measure, and of each of many
 _MANY = 64
@@ -43,11 +47,11 @@ class PosteriorMeasure(NamedTuple):
         Joint draws, where the measures are compared with each other.
     """
 
-    quantiles: Any
-    exact: Any
-    value: Any
-    design_interval: Any = None
-    draws: Any = None
+    quantiles: Float[np.ndarray, "*batch k Q"]
+    exact: Bool[np.ndarray, "*batch"]
+    value: Float[np.ndarray, "*batch k"]
+    design_interval: Float[np.ndarray, "*batch k 2"] | None = None
+    draws: Float[np.ndarray, "*batch n k"] | None = None
 
     of_posterior = True  # as of `Estimate`
     of_ranks = False
@@ -94,7 +98,7 @@ def widened(
 
 
 def posterior_measure(
-    draws: Float[np.ndarray, "n k"], exact: bool, cautious: Bool[np.ndarray, " n"] | None = None
+    draws: Float[np.ndarray, "n k"], exact: Scalar, cautious: Bool[np.ndarray, " n"] | None = None
 ) -> PosteriorMeasure:
     """Summarise posterior draws: their quantiles and medians.
 
@@ -171,10 +175,10 @@ class Completion(NamedTuple):
         Labelled items.
     """
 
-    event: Any
-    row: Any
+    event: Int[Array, " K"]
+    row: Int[Array, " K"]
     errors: ErrorLabels
-    counts: Any
+    counts: Int[Array, "K O"]
 
 
 def measure_draws(
@@ -182,7 +186,7 @@ def measure_draws(
     measure: CellMeasure,
     curves: Float[np.ndarray, "n K"],
     strength: Float[np.ndarray, "n K"],
-    counts: Int[np.ndarray, "K 2"],
+    counts: Int[Array, "K 2"],
     completion: Completion | None = None,
     supposed: Int[np.ndarray, "K 2"] | int = 0,
     order: ScoreOrder | None = None,
@@ -231,7 +235,7 @@ def outcome_draws(
     size: Int[np.ndarray, " K"],
     curves: Float[np.ndarray, "n K"],
     strength: Float[np.ndarray, "n K"],
-    counts: Int[np.ndarray, "K 2"],
+    counts: Int[Array, "K 2"],
     completion: Completion,
 ) -> Int[np.ndarray, "n K O"]:
     """Draw the outcomes of the unlabelled items of every cell, for every curve.
@@ -263,7 +267,7 @@ def _event_draws(
     rest: Int[np.ndarray, " K"],
     curves: Float[np.ndarray, "n K"],
     strength: Float[np.ndarray, "n K"],
-    counts: Int[np.ndarray, "K 2"],
+    counts: Int[Array, "K 2"],
 ) -> Int[np.ndarray, "n K"]:
     """Draw how many of the unlabelled items of every cell, `rest`, show the event."""
     curves, nu = np.asarray(curves, np.float64), np.asarray(strength, np.float64)
@@ -334,7 +338,7 @@ def _by_attribute(measure: CellMeasure, items: Float[np.ndarray, "n A O"]) -> Fl
 
 
 @engine.jit
-def _values(table: Any, share: Any) -> Any:
+def _values(table: LossTable | PRCurveTable, share: Float[Array, "n A C"]) -> Float[Array, "n k"]:
     return table.value(table.mean(share))
 
 

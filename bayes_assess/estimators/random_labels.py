@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -11,6 +11,10 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
+
+if TYPE_CHECKING:
+    from bayes_assess.measures import LossTable, PRCurveTable
+
 
 _ROUNDING = 1e-9  # of a number of labels that is whole
 
@@ -117,5 +121,5 @@ def item_variance(measure: CellMeasure, full: Int[np.ndarray, "K C"]) -> Float[n
 
 
 @engine.jit
-def _directions(table: Any, items: Float[Array, "A C"]) -> Float[Array, "A C k"]:
+def _directions(table: LossTable | PRCurveTable, items: Float[Array, "A C"]) -> Float[Array, "A C k"]:
     return table.directions(table.mean(items))

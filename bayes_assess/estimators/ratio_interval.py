@@ -14,7 +14,7 @@ those of [CLOPPER], Beta(x + 1, n - x) and Beta(x, n - x + 1). No end lies beyon
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,12 +22,13 @@ from scipy import special
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.lazy import optimize
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.horvitz_thompson import ratio_bias
 from bayes_assess.estimators.ratio_losses import ratio_losses
 
+Ranges = Sequence[tuple[float, float]] | Float[np.ndarray, "k 2"]  # where k measures lie
 Events = Float[np.ndarray, " n"]
 
 _LEAST_INCLUSION = 1e-9  # that an item counts as having had
@@ -197,13 +198,13 @@ class RatioSample(NamedTuple):
     unlabelled : (..., K) integers
     """
 
-    known: Any
-    total: Any
-    square: Any
-    log_inclusion: Any
-    attribute: Any
-    inclusion: Any
-    unlabelled: Any
+    known: Float[Array, "*batch A C"]
+    total: Float[Array, "*batch A C"]
+    square: Float[Array, "*batch A C"]
+    log_inclusion: Float[Array, "*batch A C"]
+    attribute: Int[Array, "*batch K"]
+    inclusion: Float[Array, "*batch K"]
+    unlabelled: Int[Array, "*batch K"]
     f: Any = None
     g: Any = None
 
@@ -212,7 +213,7 @@ class RatioSample(NamedTuple):
         f, g = (np.broadcast_to(x, (*np.shape(self.known)[:-2], *x.shape)) for x in ratios_of(measure))
         return self._replace(f=f, g=g)
 
-    def intervals(self, ranges: Any, level: float) -> Float[np.ndarray, "*batch k 2"]:
+    def intervals(self, ranges: Ranges, level: float) -> Float[np.ndarray, "*batch k 2"]:
         """Compute the `ratio_interval` of every ratio in every campaign."""
         batch, k = np.shape(self.f)[:-3], np.shape(self.f)[-3]
         ends = np.empty((*batch, k, 2))
@@ -220,7 +221,7 @@ class RatioSample(NamedTuple):
             one = RatioSample(*(np.asarray(column)[place] for column in self))
             for i in range(k):
                 drawn, unseen = one._ratio(i)
-                ends[place][i] = ratio_interval(drawn, unseen, level, tuple(ranges[i]))
+                ends[place][i] = ratio_interval(drawn, unseen, level, (ranges[i][0], ranges[i][1]))
         return ends
 
     def biases(self) -> Float[np.ndarray, " k"]:

@@ -6,14 +6,18 @@ Those are the measures that audits alone can answer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import in_64_bits
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.measures import Difference, LossTable, PRCurveTable, RankingTable, area
+
+if TYPE_CHECKING:
+    from bayes_assess.measures._stacked import Part
+
 
 _PLACES = np.array([0.31, 0.73, 0.12, 0.94, 0.55, 0.58, 0.02, 0.41, 0.27, 0.66, 0.83])  # where g is looked at
 _N_PLACES, _MOST_LOSSES = 12, 8
@@ -87,11 +91,11 @@ def _none(shape: tuple[int, ...]) -> Ratios:
     return Ratios(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2)), nothing, nothing)
 
 
-def _ratios(part: Any, losses: Float[np.ndarray, "A O D"], range: tuple[float, float]) -> list[tuple]:
+def _ratios(part: Part, losses: Float[np.ndarray, "A O D"], range: tuple[float, float]) -> list[tuple]:
     """Return sign, range, f and g of the ratios that make an output, none if it is no such thing."""
     pairs = [(1.0, range, _ratio(part.g, losses))]
     if pairs[0][2] is None and isinstance(part.g, Difference):
-        halves = part.g.halves(np.moveaxis(losses, -1, 0))
+        halves = map(np.asarray, part.g.halves(np.moveaxis(losses, -1, 0)))
         pairs = [
             (sign, part.g.range, _ratio(part.g.of, np.moveaxis(half, 0, -1)))
             for sign, half in zip((1.0, -1.0), halves, strict=True)
@@ -155,7 +159,7 @@ def area_from_ratios(
     return np.stack([some.min(-1), some.max(-1)], axis=-1)
 
 
-def _ratio(g: Any, losses: Float[np.ndarray, "A O D"]) -> tuple[np.ndarray, np.ndarray] | None:
+def _ratio(g: Callable[[Array], Array], losses: Float[np.ndarray, "A O D"]) -> tuple[np.ndarray, np.ndarray] | None:
     """Return f and g of a function that is affine or a ratio, found by looking at it."""
     size = losses.shape[-1]
     if size > _MOST_LOSSES:
@@ -171,7 +175,7 @@ def _ratio(g: Any, losses: Float[np.ndarray, "A O D"]) -> tuple[np.ndarray, np.n
     return None
 
 
-def _values(g: Any, risks: Float[np.ndarray, "N D"]) -> Float[np.ndarray, " N"]:
+def _values(g: Callable[[Array], Array], risks: Float[np.ndarray, "N D"]) -> Float[np.ndarray, " N"]:
     """Compute g at a few risks, without compiling it."""
     with engine.eager(), in_64_bits():
         values = np.array([np.ravel(g(risk))[0] for risk in risks], np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,10 +10,14 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.weighted import Estimate
 
+if TYPE_CHECKING:
+    from bayes_assess.estimators.ratio_interval import Ranges
+
+
 _LEVELS = np.linspace(0.005, 0.995, 100)  # of the intervals whose ends are quantiles
 
 
-def interval_quantiles(answer: Estimate, ranges: Any) -> Float[np.ndarray, "*batch k Q"]:
+def interval_quantiles(answer: Estimate, ranges: Ranges) -> Float[np.ndarray, "*batch k Q"]:
     """Take the ends of intervals of all levels for quantiles at (i + 1/2) / Q: what estimates say, as intervals do.
 
     Parameters

@@ -6,14 +6,17 @@ Rhat = (1/N) sum_j w_j l_j, and the measure by g(Rhat).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.acquisition.cell_measure import CellMeasure
+
+if TYPE_CHECKING:
+    from bayes_assess.estimators.ratio_interval import RatioSample
 
 
 class Sums(NamedTuple):
@@ -35,12 +38,12 @@ class Sums(NamedTuple):
         Labelled items, those that nobody asked for included; none where labels are draws from p(y | x).
     """
 
-    n: Any
-    n_new: Any
-    weights: Any
-    new: Any
-    squares: Any
-    counts: Any
+    n: Float[Array, ""]
+    n_new: Float[Array, ""]
+    weights: Float[Array, "K C"]
+    new: Float[Array, "K C"]
+    squares: Float[Array, "K C"]
+    counts: Float[Array, "K C"]
 
     @classmethod
     def zeros(cls, shape: tuple[int, int]) -> Sums:
@@ -62,10 +65,10 @@ class Steps(NamedTuple):
         Probability that a draw of the step was none of the known items asked for before.
     """
 
-    cell: Any
-    outcome: Any
-    weight: Any
-    p_new: Any
+    cell: Int[Array, " L"]
+    outcome: Int[Array, " L"]
+    weight: Float[Array, " L"]
+    p_new: Float[Array, " L"]
 
 
 class Draws(NamedTuple):
@@ -90,12 +93,12 @@ class Draws(NamedTuple):
         Sum of the weights of new items alone.
     """
 
-    n: Any
-    weights: Any
-    squares: Any
-    proposal: Any
-    covered: Any
-    n_new: Any = 0.0
+    n: Scalar
+    weights: Float[Array, "K C"]
+    squares: Float[Array, "K C"]
+    proposal: Float[Array, "K C1"]
+    covered: Bool[Array, " K"]
+    n_new: Scalar = 0.0
     new: Any = 0.0
 
 
@@ -127,24 +130,24 @@ class Estimate(NamedTuple):
         Of batches of random size: what that needs.
     """
 
-    value: Any
-    variance: Any
-    variance_of_last: Any
-    rise: Any
-    fall: Any
-    defined: Any
-    n_draws: Any
-    exact: Any
-    beta: Any = False
-    by_ratio: Any = False
-    sample: Any = None
+    value: Float[Array, "*batch k"]
+    variance: Float[Array, "*batch k"]
+    variance_of_last: Float[Array, "*batch k"] | None
+    rise: Float[Array, "*batch k"]
+    fall: Float[Array, "*batch k"]
+    defined: Bool[Array, "*batch k"]
+    n_draws: Scalar
+    exact: Scalar
+    beta: Scalar = False
+    by_ratio: Scalar = False
+    sample: RatioSample | None = None
 
     of_posterior = False  # whether it is a posterior, which has quantiles of its own
     of_ranks = False  # whether it is of a ranked list
     design_interval = None  # besides this one, which leans on random items alone
 
 
-def add_steps(sums: Sums, steps: Steps, n_items: Any, stochastic: bool = False) -> Sums:
+def add_steps(sums: Sums, steps: Steps, n_items: Scalar, stochastic: bool = False) -> Sums:
     r"""Add steps to sums: their repeated draws enter at their expectation.
 
     A step draws from q until an item is new. With p_t the probability of that, the step makes 1 / p_t draws in the
@@ -207,7 +210,7 @@ def second_moments(draws: Draws) -> Float[Array, "K C"]:
     return draws.squares / xp.maximum(draws.n, 1)
 
 
-def last_second_moments(draws: Draws, n_items: Any) -> Float[Array, "K C"]:
+def last_second_moments(draws: Draws, n_items: Scalar) -> Float[Array, "K C"]:
     """Compute the masses m of sum m l l' = (1/N) sum_j p^2 / (q_N q_{j-1}) l l' ([NH] sec. 3.3.2).
 
     Less Rhat Rhat' it estimates the variance under the last proposal q_N alone: less than that of the estimate, unless
@@ -271,7 +274,7 @@ def weighted_estimate(
         What second moments are centred by; by default Rhat, times the square root of N.
     """
     value, risk, defined = weighted_value(measure, draws, counts, believed, complete)
-    n: Any = xp.maximum(draws.n, 1)
+    n: Array = xp.maximum(draws.n, 1)
     n_items = measure.size.sum()
     last = last_second_moments(draws, n_items)
     new = measure.new_weights(measure.unlabelled(counts), draws.proposal[:, -1])
@@ -298,9 +301,9 @@ def weighted_covariance(
     """Estimate the covariance of measures from weighted draws, (k, k) ([NH] sec. 3.3.2); arguments as above."""
     risk = xp.where(complete, measure.risk(counts / measure.size.sum()), estimated_risk(measure, draws))
     mass = measure.by_attribute(second_moments(draws))
-    n: Any = xp.maximum(draws.n, 1)
+    n: Array = xp.maximum(draws.n, 1)
     return measure.table.covariance(risk, mass, n, _per_draw(centres, n))
 
 
-def _per_draw(centres: Float[Array, "H D"] | None, n: Any) -> Float[Array, "H D"] | None:
+def _per_draw(centres: Float[Array, "H D"] | None, n: Scalar) -> Float[Array, "H D"] | None:
     return None if centres is None else centres / xp.sqrt(n)

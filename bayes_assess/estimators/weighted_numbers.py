@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
@@ -17,6 +17,10 @@ from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.measures import GroupedRealMeasures, RealMeasures
+
+if TYPE_CHECKING:
+    from bayes_assess.estimators.ratio_interval import Ranges
+
 
 _LONGEST = 30.0  # natural logarithm of a factor, beyond which nothing is known anyway
 
@@ -105,7 +109,7 @@ def weighted_numbers(
     return estimate, covariance
 
 
-def numbers_interval(estimate: Any, ranges: Any, level: float = 0.95) -> Float[np.ndarray, "*shape k 2"]:
+def numbers_interval(estimate: Estimate, ranges: Ranges, level: float = 0.95) -> Float[np.ndarray, "*shape k 2"]:
     r"""Compute the asymptotic interval of measures of numbers: `measure_interval`, longer where the range is open.
 
     Errors have long tails, and a mean of squares is above its estimate by factors more often than below. On the open
@@ -150,7 +154,9 @@ def numbers_interval(estimate: Any, ranges: Any, level: float = 0.95) -> Float[n
 
 @x64
 @partial(engine.jit, static_argnums=0)
-def _moments(design: Any, state: Any, mean: Float[Array, "K 2 D"], square: Float[Array, "K 2 D D"]) -> Any:
+def _moments(
+    design: Any, state: Any, mean: Float[Array, "K 2 D"], square: Float[Array, "K 2 D D"]
+) -> tuple[Array, Array, Array, Array]:
     """Return Rhat, the covariance of it, the share of every cell and outcome in it, and the number of draws."""
     measure = replace(state.measure, mean=mean)
     draws, centres = design.weighed(replace(state, measure=measure))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class _Multiple:
 
     factor: float
 
-    def __call__(self, risk: Float[Array, " D"]) -> Any:
+    def __call__(self, risk: Float[Array, " D"]) -> Float[Array, " D"]:
         return self.factor * risk[0]
 
 
@@ -77,7 +76,7 @@ def centred_table(table: LossTable) -> LossTable:
 
 def _factor(table: LossTable) -> float | None:
     """Return b where every output is a + b R of one loss R, else None."""
-    part: Any
+    part: Part
     part, *more = table.parts
     if more or part.size != 1 or part.averaged != 1 or not table.losses.is_dense:
         return None

@@ -7,6 +7,7 @@ of more classes use scikit-learn's definitions with the indicators of all classe
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -145,7 +146,7 @@ def log_loss() -> Measure:
     return Measure(name="log_loss", build=partial(_log_loss, "log_loss"))
 
 
-def _mean_loss(loss: Any, **fields: Any) -> Measure:
+def _mean_loss(loss: Callable[..., Array], **fields: Any) -> Measure:
     return in_two(mean_loss, loss=loss, **fields)
 
 
@@ -162,7 +163,7 @@ def _balanced(name: str, n_classes: int) -> Measure:
     def pair(risk: Risk) -> Value:
         recall, known = divide(*xp.split(risk, 2))
         mean, _ = divide(recall.sum(0), known.sum(0).astype(xp.float64))
-        return mean, known.all(0)
+        return mean, xp.all(known, 0)
 
     def derivative(risk: Risk) -> Float[Array, "k D"]:
         hits, labels = xp.split(risk, 2)
@@ -249,7 +250,7 @@ def _kappa(name: str, weights: str | None, n_classes: int) -> Measure:
         fields = {"elementwise": True, "derivative": _derivative_of_kappa_of_two}
         return in_two(_kappa_of_two, loss=_error_and_margins, name=name, binary=True, range=_CORRELATION, **fields)
 
-    def cost(y: Label, f: Label) -> Any:
+    def cost(y: Label, f: Label) -> Float[Array, ""]:
         if weights is None:
             return (y != f).astype(xp.float64)
         distance = xp.abs(y - f).astype(xp.float64)
@@ -298,7 +299,7 @@ def _brier(name: str, n_classes: int) -> Measure:
     if n_classes == 2:
         return _mean_loss(lambda y, f, s: ((s - y) ** 2)[None], name=name, binary=True, bounded=True)
 
-    def of_all(y: Label, f: Label, s: Any) -> Any:
+    def of_all(y: Label, f: Label, s: Float[Array, " C"]) -> Float[Array, ""]:
         return ((s - indicators(y, n_classes)) ** 2).sum()[None]
 
     return _mean_loss(of_all, name=name, score_rows=True, range=(0.0, 2.0))
@@ -306,10 +307,10 @@ def _brier(name: str, n_classes: int) -> Measure:
 
 @cache
 def _log_loss(name: str, n_classes: int) -> Measure:
-    def clipped(s: Any) -> Any:
+    def clipped(s: Float[Array, "*k"]) -> Float[Array, "*k"]:
         return xp.clip(s, _EPS, 1 - _EPS)
 
-    def of_two(y: Label, f: Label, s: Any) -> Any:
+    def of_two(y: Label, f: Label, s: Float[Array, ""]) -> Float[Array, ""]:
         return -(engine.xlogy(y, clipped(s)) + engine.xlogy(1 - y, clipped(1 - s)))[None]
 
     if n_classes == 2:

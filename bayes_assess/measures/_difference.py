@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._loss_table import LossTable
 from bayes_assess.measures._stacked import Part
+
+if TYPE_CHECKING:
+    from bayes_assess.measures._measure import Risk
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Difference:
         Where g lies.
     """
 
-    of: Callable[[Any], Any]
+    of: Callable[[Risk], Array]
     size: int
     range: tuple[float, float]
 
@@ -36,7 +39,7 @@ class Difference:
         first, second = (xp.asarray(self.of(half)).reshape(risk.shape[1:]) for half in self.halves(risk))
         return xp.where(xp.isfinite(first), first, 0.0) - xp.where(xp.isfinite(second), second, 0.0)
 
-    def halves(self, risk: Any) -> tuple[Any, Any]:
+    def halves(self, risk: Risk) -> tuple[Risk, Risk]:
         """Return the risk of the first and that of the second, (D, ...)."""
         return risk[: self.size], risk[self.size :]
 
@@ -45,21 +48,21 @@ class Difference:
 class _BothDefined:
     part: Part
 
-    def __call__(self, risk: Any) -> Any:
+    def __call__(self, risk: Risk) -> Array:
         size = self.part.size
         return _all(self.part, risk[:size]) & _all(self.part, risk[size:])
 
 
-def _all(part: Part, risk: Any) -> Any:
-    known = part.defined(risk)
-    return known if part.elementwise else known.all()
+def _all(part: Part, risk: Risk) -> Array:
+    known: Array = part.defined(risk)
+    return known if part.elementwise else xp.all(known)
 
 
 @dataclass(frozen=True)
 class _DifferenceDerivative:
     part: Part
 
-    def __call__(self, risk: Any) -> Any:
+    def __call__(self, risk: Risk) -> Array:
         size = self.part.size
         return xp.concatenate([self.part.jacobian(risk[:size]), -self.part.jacobian(risk[size:])], axis=1)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,12 @@ from bayes_assess.pool.pool import Pool
 
 def value_of(
     measure: Measures,
-    labels: Any,
-    predictions: Any = None,
-    scores: Any = None,
+    labels: ArrayLike,
+    predictions: ArrayLike | None = None,
+    scores: ArrayLike | None = None,
     *,
-    classes: Any = None,
-    positive: Any = None,
+    classes: ArrayLike | None = None,
+    positive: Hashable | None = None,
 ) -> float | Float[np.ndarray, " K"]:
     """Compute a measure exactly from all labels; equal to scikit-learn where it has the name.
 
@@ -81,7 +81,7 @@ def pool_value(
     pool: Pool,
     labels: ArrayLike,
     *,
-    positive: Any = None,
+    positive: Hashable | None = None,
     systems: Sequence[str] = (),
     by: str | None = None,
     average: str | None = None,
@@ -130,7 +130,7 @@ def item_losses(measure: Measures, labels: ArrayLike, predictions: ArrayLike) ->
 
 
 @x64
-def _map(one: Measure, labels: Any, predictions: Any) -> Float[Array, "M D"]:
+def _map(one: Measure, labels: np.ndarray, predictions: np.ndarray) -> Float[Array, "M D"]:
     if len(labels) != len(predictions):
         raise QuestionError(f"There are {len(labels):,} labels for {len(predictions):,} predictions.")
     sizes(one, 2)  # checks the shapes of what its functions return
@@ -138,7 +138,7 @@ def _map(one: Measure, labels: Any, predictions: Any) -> Float[Array, "M D"]:
     return jax.vmap(one.loss)(jnp.asarray(labels), jnp.asarray(predictions)).astype(jnp.float64)
 
 
-def _real_value(one: Measure, labels: ArrayLike, predictions: ArrayLike) -> Float[np.ndarray, " K"]:
+def _real_value(one: Measure, labels: ArrayLike, predictions: ArrayLike | None) -> Float[np.ndarray, " K"]:
     y, f = _numbers("labels", labels), _numbers("predictions", predictions)
     if one.shift_invariant:
         centre = y.mean()
@@ -149,7 +149,7 @@ def _real_value(one: Measure, labels: ArrayLike, predictions: ArrayLike) -> Floa
     return np.asarray(one.value_at(risk))
 
 
-def _numbers(what: str, values: ArrayLike) -> Float[np.ndarray, " M"]:
+def _numbers(what: str, values: ArrayLike | None) -> Float[np.ndarray, " M"]:
     try:
         numbers = np.asarray(values_of(values), np.float64)
     except (TypeError, ValueError):
@@ -162,7 +162,7 @@ def _numbers(what: str, values: ArrayLike) -> Float[np.ndarray, " M"]:
     return numbers
 
 
-def _classes(labels: ArrayLike, predictions: ArrayLike, scores: ArrayLike) -> Any:
+def _classes(labels: ArrayLike, predictions: ArrayLike | None, scores: ArrayLike | None) -> Any:
     """Classes that occur, sorted; None where the pool should number them by the columns of the scores."""
     given = [whole(np.atleast_1d(values_of(some))) for some in (labels, predictions) if some is not None]
     if len({some.dtype.kind == "U" for some in given}) > 1:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import QuestionError
 
 
-def checked(predicted: Any, probabilities: Any) -> tuple[np.ndarray, np.ndarray]:
+def checked(predicted: ArrayLike, probabilities: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return indicators of predictions, and probabilities of labels, as arrays of one shape."""
     f, p = indicators("predictions", predicted), np.asarray(probabilities)
     if p.ndim != 2 or p.dtype.kind not in "biuf" or not ((p >= 0) & (p <= 1)).all():

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Bool, Float
+from bayes_assess._tools.shapes import Array, Bool, Float, Scalar
 from bayes_assess.measures._losses import DenseLosses, SparseLosses
 from bayes_assess.measures._shapes import as_cells, as_risk
 from bayes_assess.measures._stacked import Part, defined, jacobian, touched, value
@@ -118,7 +119,7 @@ class LossTable:
         """Tell which measures have a value at R, (..., K): False where a denominator is 0."""
         return self._every(defined, risk)
 
-    def _every(self, function: Any, risk: FloatRisk) -> Any:
+    def _every(self, function: Callable[[tuple[Part, ...], Array], Array], risk: FloatRisk) -> Array:
         if all(part.elementwise for part in self.parts):
             return function(self.parts, self._risk(risk))
         return xp.vectorize(partial(function, self.parts), signature="(d)->(k)")(self._risk(risk))
@@ -140,7 +141,7 @@ class LossTable:
 
     @x64
     def covariance(
-        self, risk: Float[Array, " D"], mass: FloatCells, n: float = 1, centres: Float[Array, "H D"] | None = None
+        self, risk: Float[Array, " D"], mass: FloatCells, n: Scalar = 1, centres: Float[Array, "H D"] | None = None
     ) -> Float[Array, "K K"]:
         """Compute the covariance of an estimate from `n` draws, (K, K) ([NH] section 3.3.2).
 
@@ -165,14 +166,16 @@ class LossTable:
 
     @x64
     def variances(
-        self, risk: Float[Array, " D"], mass: FloatCells, n: float = 1, centres: Float[Array, "H D"] | None = None
+        self, risk: Float[Array, " D"], mass: FloatCells, n: Scalar = 1, centres: Float[Array, "H D"] | None = None
     ) -> Float[Array, " K"]:
         """Compute the diagonal of `covariance` alone, (K,); never below 0, where rounding would carry it."""
         matrix, weights = xp.asarray(self.jacobian(risk)), self._cells(mass)
         centre = self._centres(matrix, risk, centres)
         return xp.maximum(self.losses.weighted_squares(matrix, weights) - (centre**2).sum(0), 0.0) / n
 
-    def _centres(self, matrix: Float[Array, "K D"], risk: FloatRisk, centres: Any) -> Float[Array, "H K"]:
+    def _centres(
+        self, matrix: Float[Array, "K D"], risk: FloatRisk, centres: Float[Array, "H D"] | None
+    ) -> Float[Array, "H K"]:
         return (self._risk(risk)[None] if centres is None else xp.asarray(centres)) @ matrix.T
 
     @x64

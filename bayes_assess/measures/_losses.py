@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
 
 LARGEST_DENSE = 2**22  # numbers; beyond that the sparse form
 _LARGE, _FEW = 1e8, 0.05  # multiplications that are worth leaving out those with 0, where few losses are not
@@ -52,7 +56,7 @@ class DenseLosses:
         return np.count_nonzero(self.values) / np.size(self.values)
 
     @cached_property
-    def _sparse(self) -> Any:
+    def _sparse(self) -> sparse.csr_array:
         """The losses as a sparse matrix (A C, D)."""
         from scipy import sparse  # takes long to import
 

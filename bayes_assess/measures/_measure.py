@@ -85,8 +85,8 @@ class Measure:
     0.25
     """
 
-    loss: Callable[..., Any] | None = None
-    g: Callable[[Any], Any] | None = None
+    loss: Callable[..., Array] | None = None
+    g: Callable[[Risk], Array] | None = None
     name: str
     binary: bool = False
     score_rows: bool = False
@@ -96,12 +96,12 @@ class Measure:
     per_class: bool = False
     bounded: bool = False
     range: tuple[float, float] = (-math.inf, math.inf)
-    defined: Callable[[Any], Any] | None = None
-    derivative: Callable[[Any], Any] | None = None
+    defined: Callable[[Risk], Array] | None = None
+    derivative: Callable[[Risk], Array] | None = None
     elementwise: bool = False
     made_by: tuple[str, tuple[tuple[str, Any], ...]] | None = None
     build: Callable[[int], Measure] | None = None
-    ranking: Callable[..., Any] | None = None
+    ranking: Callable[..., Array] | None = None
     is_curve: ClassVar[bool] = False  # True of a `PRCurve`
 
     def __post_init__(self) -> None:
@@ -222,7 +222,7 @@ def _arity(function: Any) -> int:
     return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
 
 
-def _shape(what: str, measure: Measure, function: Any, *arguments: np.ndarray) -> Any:
+def _shape(what: str, measure: Measure, function: Any, *arguments: np.ndarray) -> Array:
     """Return what has the shape and the type of a function's values."""
     if measure.derivative is not None:  # written for either engine
         with engine.eager():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -350,7 +350,7 @@ def multilabel_measure(names: str | Iterable[str]) -> MultiLabelMeasure:
     return MultiLabelMeasure(outputs)
 
 
-def _known_name(name: Any) -> str:
+def _known_name(name: object) -> str:
     text = str(name)
     known = next((one for one in (text, text.removesuffix("_score")) if one in MULTILABEL_MEASURES), None)
     if known is None:
@@ -381,5 +381,5 @@ def _all() -> Mapping[str, _Output]:
     return MappingProxyType(outputs)
 
 
-MULTILABEL_MEASURES: Mapping[str, Any] = _all()
+MULTILABEL_MEASURES: Mapping[str, _Output] = _all()
 """Measures of several labels per item by name; call `multilabel_measure` rather than these."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import jax
-from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._item_attributes import OWN, Attributes, describe, item_scores, positive_code
 from bayes_assess.measures._loss_table import LossTable
@@ -26,6 +26,10 @@ from bayes_assess.measures._ratios import slopes_of_ratio
 from bayes_assess.measures._registry import measure
 from bayes_assess.measures._stacked import Part
 from bayes_assess.pool.pool import Pool
+
+if TYPE_CHECKING:
+    from bayes_assess.measures._measure import Risk
+
 
 MeasureLike = str | Measure | PRCurve
 Measures = MeasureLike | Iterable[MeasureLike]
@@ -73,7 +77,7 @@ def table_for(
     measures: Measures,
     pool: Pool,
     *,
-    positive: Any = None,
+    positive: Hashable | None = None,
     systems: Sequence[str] = (),
     by: str | None = None,
     average: str | None = None,
@@ -147,7 +151,13 @@ def table_for(
 
 
 def exact_table_for(
-    measures: Measures, pool: Pool, *, positive: Any = None, systems: Sequence[str] = (), by: str | None = None, **more
+    measures: Measures,
+    pool: Pool,
+    *,
+    positive: Hashable | None = None,
+    systems: Sequence[str] = (),
+    by: str | None = None,
+    **more,
 ) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
     """Return what `table_for` does, with an attribute for every score where the order of all scores matters."""
     specs = combine(measures)
@@ -158,7 +168,12 @@ def exact_table_for(
 
 
 def _of_ranking(
-    specs: tuple[Any, ...], pool: Pool, positive: Any, systems: list[str], by: str | None, n_levels: int | None
+    specs: tuple[Any, ...],
+    pool: Pool,
+    positive: Hashable | None,
+    systems: list[str],
+    by: str | None,
+    n_levels: int | None,
 ) -> tuple[Int[np.ndarray, " M"], RankingTable]:
     name = specs[0].name
     if by is not None or any(system != OWN for system in systems):
@@ -170,7 +185,9 @@ def _of_ranking(
     return ranking_table(specs, scores, pool.n_classes, code, n_levels)
 
 
-def curve_scores(pool: Pool, positive: Any = None, name: str = "pr_curve") -> tuple[Float[np.ndarray, " M"], int]:
+def curve_scores(
+    pool: Pool, positive: Hashable | None = None, name: str = "pr_curve"
+) -> tuple[Float[np.ndarray, " M"], int]:
     """Return the score of every item, most often P(positive), and the code of the positive class.
 
     Raises
@@ -190,7 +207,7 @@ def _check_single(pool: Pool) -> None:
         raise QuestionError("A table of losses is of items with one label each; use multilabel_measure on this pool.")
 
 
-def _each(given: Any) -> list[Measure | PRCurve]:
+def _each(given: object) -> list[Measure | PRCurve]:
     if isinstance(given, str):
         return [measure(given)]
     if isinstance(given, Measure | PRCurve):
@@ -234,7 +251,7 @@ class _Builder:
 
     def table(self, measures: Sequence[Measure]) -> LossTable:
         n_groups = len(self.attributes.group_names)
-        blocks: dict[Any, int] = {}  # where the losses of a system begin in the common risk
+        blocks: dict[object, int] = {}  # where the losses of a system begin in the common risk
         columns: list[tuple[np.ndarray, np.ndarray]] = []
         parts, outputs, ranges, width = [], [], [], 0
         for one in measures:
@@ -300,9 +317,9 @@ class _WithinGroup:
         g, of one loss.
     """
 
-    of: Any
+    of: Callable[[Array], Array]
 
-    def __call__(self, risk: Float[Array, "2"]) -> Any:
+    def __call__(self, risk: Float[Array, "2"]) -> Array:
         return self.of(risk[:1] / risk[1])
 
 
@@ -310,18 +327,18 @@ class _WithinGroup:
 class _SlopeWithinGroup:
     """The derivative of `_WithinGroup`; `of` is that of g."""
 
-    of: Any
+    of: Callable[[Array], Array]
 
     def __call__(self, risk: Float[Array, "2"]) -> Float[Array, "K 2"]:
         one, slope = slopes_of_ratio(risk[0], risk[1])
         return self.of(risk[:1] * one) * xp.stack([one, slope])
 
 
-def _is_drawn(risk: Float[Array, "2"]) -> Any:
+def _is_drawn(risk: Float[Array, "2"]) -> Bool[Array, ""]:
     return risk[1] > 0
 
 
-def _function(one: Measure) -> Any:
+def _function(one: Measure) -> Callable[[Risk], Array]:
     assert one.g is not None
     return one.g
 
@@ -359,7 +376,9 @@ def _evaluate(
     return index, values
 
 
-def _cells(one: Measure, n_classes: int, positive: int | None, predicted: Any, scores: Any) -> Any:
+def _cells(
+    one: Measure, n_classes: int, positive: int | None, predicted: Int[np.ndarray, " U"], scores: np.ndarray | None
+) -> Float[Array, "U C D"]:
     """Losses (U, C, D)."""
     if one.derivative is not None and len(predicted) * n_classes <= _ONE_BY_ONE:  # written for either engine
         with engine.eager():
@@ -370,7 +389,11 @@ def _cells(one: Measure, n_classes: int, positive: int | None, predicted: Any, s
 
 @partial(engine.jit, static_argnums=(0, 1, 2))
 def _all_cells(
-    loss: Any, n_classes: int, positive: int | None, predicted: Any, scores: ArrayLike
+    loss: Any,
+    n_classes: int,
+    positive: int | None,
+    predicted: Int[Array, " U"],
+    scores: Array | None,
 ) -> Float[Array, "U C D"]:
     labels, f = xp.arange(n_classes), xp.asarray(predicted, xp.int64)
     if positive is not None:

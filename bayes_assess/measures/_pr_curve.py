@@ -18,7 +18,7 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import any_engine, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Bool, Float, Int, Scalar
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures._ratios import divide
 from bayes_assess.measures._shapes import as_cells, as_risk
@@ -44,7 +44,7 @@ class PRCurve:
     ranking: ClassVar[None] = None
 
 
-def pr_curve(thresholds: Any = None, *, n: int = 1024) -> PRCurve:
+def pr_curve(thresholds: int | ArrayLike | None = None, *, n: int = 1024) -> PRCurve:
     """Ask for precision and recall of the rule "positive if P(positive) >= t" at many thresholds t.
 
     Parameters
@@ -216,7 +216,7 @@ class PRCurveTable:
 
     @x64
     def covariance(
-        self, risk: Float[Array, " D"], mass: FloatCells, n: float = 1, centres: Float[Array, "H D"] | None = None
+        self, risk: Float[Array, " D"], mass: FloatCells, n: Scalar = 1, centres: Float[Array, "H D"] | None = None
     ) -> Float[Array, "K K"]:
         """Compute the covariance of an estimate from `n` draws, (K, K), as `LossTable.covariance`; O(L^2) numbers."""
         precision, recall, inverse, whole = self._curves(risk)
@@ -234,7 +234,7 @@ class PRCurveTable:
 
     @x64
     def variances(
-        self, risk: Float[Array, " D"], mass: FloatCells, n: float = 1, centres: Float[Array, "H D"] | None = None
+        self, risk: Float[Array, " D"], mass: FloatCells, n: Scalar = 1, centres: Float[Array, "H D"] | None = None
     ) -> Float[Array, " K"]:
         """Compute the diagonal of `covariance` alone, (K,), in O(L)."""
         precision, recall, inverse, whole = self._curves(risk)
@@ -266,7 +266,7 @@ class PRCurveTable:
         """Return True, (K,): ratios are undefined where no draw has a say."""
         return xp.ones(self.n_outputs, bool)
 
-    def _split(self, risk: FloatRisk) -> tuple[Any, Any, Any]:
+    def _split(self, risk: FloatRisk) -> tuple[Array, Array, Array]:
         """Return A and B, (..., L), and P, (..., 1)."""
         values, size = as_risk(risk, self.n_losses), len(self.thresholds)
         return values[..., :size], values[..., size : 2 * size], values[..., 2 * size :]

@@ -18,7 +18,7 @@ at a positive of it. Below n items, k of them positive, that is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple
@@ -55,10 +55,10 @@ class Levels(NamedTuple):
         psi(n + m + 1) - psi(n + 1), for m items below n others.
     """
 
-    size: Any
-    above: Any
-    tied: Any
-    steps: Any
+    size: Int[Array, " L"]
+    above: Int[Array, " L"]
+    tied: Bool[Array, " L"]
+    steps: Int[Array, " L"]
 
     @classmethod
     def of(cls, size: Int[np.ndarray, " L"], tied: Bool[np.ndarray, " L"]) -> Levels:
@@ -74,18 +74,24 @@ class Levels(NamedTuple):
         return cls(size, above, np.asarray(tied, bool), digamma(above + size + 1) - digamma(above + 1))
 
 
-def area(positive: Float[Array, "*batch L"], negative: Float[Array, "*batch L"], levels: Levels) -> Any:
+def area(
+    positive: Float[Array, "*batch L"], negative: Float[Array, "*batch L"], levels: Levels
+) -> Float[Array, "*batch"]:
     """Compute the area under the ROC curve; NaN where all labels are alike."""
     below = xp.cumsum(negative, -1) - negative / 2
     return (positive * below).sum(-1) / (positive.sum(-1) * negative.sum(-1))
 
 
-def mean_precision(positive: Float[Array, "*batch L"], negative: Float[Array, "*batch L"], levels: Levels) -> Any:
+def mean_precision(
+    positive: Float[Array, "*batch L"], negative: Float[Array, "*batch L"], levels: Levels
+) -> Float[Array, "*batch"]:
     """Compute the average precision; NaN where no label is positive."""
     return (positive * _precision(positive, negative, levels)).sum(-1) / positive.sum(-1)
 
 
-def _precision(positive: Float[Array, "*batch L"], negative: Float[Array, "*batch L"], levels: Levels) -> Any:
+def _precision(
+    positive: Float[Array, "*batch L"], negative: Float[Array, "*batch L"], levels: Levels
+) -> Float[Array, "*batch L"]:
     """Compute pi, the mean precision at a positive of every level."""
     items = positive + negative
     hits, reached = (xp.cumsum(x[..., ::-1], -1)[..., ::-1] for x in (positive, items))
@@ -172,7 +178,7 @@ class LevelLosses:
         """Compute the least and the greatest of weight times `project`."""
         return ends_of(self.project(jacobian), weight)
 
-    def weighted_squares(self, jacobian: Float[Array, "K D"], mass: Any) -> Float[Array, " K"]:
+    def weighted_squares(self, jacobian: Float[Array, "K D"], mass: Float[Array, "L C"]) -> Float[Array, " K"]:
         """Compute the sum of mass times the squares of `project`."""
         return xp.einsum("ack,ac->k", self.project(jacobian) ** 2, mass, precision="highest")
 
@@ -197,23 +203,23 @@ class RankingTable(LossTable):
     """
 
     levels: Levels
-    rankings: tuple[Callable[..., Any], ...]
+    rankings: tuple[Callable[..., Array], ...]
     is_of_scores: ClassVar[bool] = True
     is_ranking: ClassVar[bool] = True
 
     @x64
-    def value(self, risk: Any) -> Float[Array, "*batch K"]:
+    def value(self, risk: Float[Array, "*batch D"]) -> Float[Array, "*batch K"]:
         """Compute the measures g(R), (..., K); 0 where a measure has no value."""
         values = self._g(self._risk(risk))
         return xp.where(xp.isfinite(values), xp.clip(values, 0.0, 1.0), 0.0)  # sums are rounded
 
     @x64
-    def defined(self, risk: Any) -> Bool[Array, "*batch K"]:
+    def defined(self, risk: Float[Array, "*batch D"]) -> Bool[Array, "*batch K"]:
         """Tell which measures have a value at R, (..., K)."""
         return xp.isfinite(self._g(self._risk(risk)))
 
     @x64
-    def jacobian(self, risk: Any) -> Float[Array, "K D"]:
+    def jacobian(self, risk: Float[Array, "*batch D"]) -> Float[Array, "K D"]:
         """Compute Dg(R), (K, D); 0 where a measure has no derivative."""
         risk, n = self._risk(risk), len(self.levels.size)
         matrix = xp.stack([_SLOPES.get(g, _differentiated(g))(risk[:n], risk[n:], self.levels) for g in self.rankings])
@@ -250,20 +256,30 @@ class RankingTable(LossTable):
         return _g(self.rankings, risk[..., :n], risk[..., n:], self.levels)
 
 
-def _g(rankings: Any, positive: Any, negative: Any, levels: Levels) -> Float[Array, "*batch K"]:
+def _g(
+    rankings: Sequence[Callable[..., Array]],
+    positive: Float[Array, "*batch L"],
+    negative: Float[Array, "*batch L"],
+    levels: Levels,
+) -> Float[Array, "*batch K"]:
     return xp.stack([g(positive, negative, levels) for g in rankings], axis=-1)
 
 
 @partial(engine.jit, static_argnums=0)
-def _values_of(rankings: Any, positive: Any, negative: Any, levels: Levels) -> Float[Array, "n K"]:
+def _values_of(
+    rankings: Sequence[Callable[..., Array]],
+    positive: Float[Array, "n L"],
+    negative: Float[Array, "n L"],
+    levels: Levels,
+) -> Float[Array, "n K"]:
     values = _g(rankings, positive, negative, levels)
     return xp.where(xp.isfinite(values), xp.clip(values, 0.0, 1.0), 0.0)
 
 
-_SLOPES: dict[Any, Callable[..., Any]] = {area: area_slopes, mean_precision: precision_slopes}
+_SLOPES: dict[object, Callable[..., Array]] = {area: area_slopes, mean_precision: precision_slopes}
 
 
-def _differentiated(ranking: Callable[..., Any]) -> Callable[..., Any]:
+def _differentiated(ranking: Callable[..., Array]) -> Callable[..., Array]:
     """Return what computes the derivatives of another measure of the order of all scores: JAX."""
 
     def slopes(positive, negative, levels):
@@ -276,7 +292,9 @@ def _differentiated(ranking: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @partial(engine.jit, static_argnums=0)
-def _by_jax(ranking: Callable[..., Any], positive: Any, negative: Any, levels: Levels) -> Float[Array, " D"]:
+def _by_jax(
+    ranking: Callable[..., Array], positive: Float[Array, " L"], negative: Float[Array, " L"], levels: Levels
+) -> Float[Array, " D"]:
     return xp.concatenate(jax.jacrev(ranking, argnums=(0, 1))(positive, negative, levels))
 
 

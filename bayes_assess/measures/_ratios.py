@@ -7,11 +7,12 @@ the pool, also those that are neither predicted nor labelled (scikit-learn with 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Bool, Float, Shaped
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar, Shaped
 from bayes_assess.measures._measure import Measure
 
 Label = Shaped[Array, ""]  # or prediction: a code, an indicator or a number
@@ -20,7 +21,7 @@ Value = tuple[Array, Array]  # a function of them, and where it is defined
 
 
 def divide(
-    numerator: Float[Array, "*k"], denominator: Float[Array, "*k"], floor: Any = 0.0
+    numerator: Float[Array, "*k"], denominator: Float[Array, "*k"], floor: Scalar = 0.0
 ) -> tuple[Float[Array, "*k"], Bool[Array, "*k"]]:
     """Divide where the denominator exceeds `floor`; elsewhere the value and its derivatives are 0.
 
@@ -33,12 +34,12 @@ def divide(
     return xp.where(known, numerator / xp.where(known, denominator, 1.0), 0.0), known
 
 
-def indicators(code: Any, n_classes: int) -> Float[Array, " C"]:
+def indicators(code: int | Int[Array, ""], n_classes: int) -> Float[Array, " C"]:
     """Return the indicators of all classes: 1 at the code, else 0."""
     return (xp.arange(n_classes) == code).astype(xp.float64)
 
 
-def in_two(pair: Any, **fields: Any) -> Measure:
+def in_two(pair: Callable[[Risk], Value], **fields: Any) -> Measure:
     """Make a measure of one function that returns the value and whether it is defined."""
     if pair in _DERIVATIVES:
         fields = {"derivative": _DERIVATIVES[pair], "elementwise": True, **fields}
@@ -46,7 +47,13 @@ def in_two(pair: Any, **fields: Any) -> Measure:
 
 
 @cache
-def ratio(name: str, kind: str, average: str = "binary", weight: float = 0.5, made_by: Any = None) -> Measure:
+def ratio(
+    name: str,
+    kind: str,
+    average: str = "binary",
+    weight: float = 0.5,
+    made_by: tuple[str, tuple[tuple[str, Any], ...]] | None = None,
+) -> Measure:
     """Make a ratio measure; `kind` names its two losses, `weight` is beta^2 / (1 + beta^2) of an F-measure.
 
     `average` is "binary" (the positive class), "per_class", "macro", "weighted" or "micro".
@@ -109,7 +116,7 @@ def _jaccard_of_errors(risk: Risk) -> Value:
     return divide(1 - risk[0], 1 + risk[0])
 
 
-def slopes_of_ratio(numerator: Any, denominator: Any, floor: Any = 0.0) -> Value:
+def slopes_of_ratio(numerator: Float[Array, "*k"], denominator: Float[Array, "*k"], floor: Scalar = 0.0) -> Value:
     """Return the derivatives of n / d in n and in d, 0 where `divide` has no ratio."""
     one, known = divide(xp.ones_like(denominator), denominator, floor)
     return one, -xp.where(known, numerator * one, 0.0) * one
@@ -120,7 +127,7 @@ def derivative_of_ratio(risk: Risk) -> Float[Array, "k D"]:
     return xp.stack(slopes_of_ratio(risk[0], risk[1]))[None]
 
 
-_DERIVATIVES = {
+_DERIVATIVES: dict[Callable[..., Value], Callable[..., Array]] = {
     one_ratio: derivative_of_ratio,
     share_right: lambda risk: -xp.ones((1, 1)),
     mean_loss: lambda risk: xp.ones((1, 1)),
@@ -138,7 +145,7 @@ def _averaged(name: str, kind: str, average: str, weight: float, n_classes: int)
         if average == "per_class":
             return ratios, known
         if average == "macro":
-            return ratios.mean(0), known.all(0)
+            return ratios.mean(0), xp.all(known, 0)
         mean, some = divide((labels[0] * ratios).sum(0), labels[0].sum(0))
         return mean, some & (known | (labels[0] <= 0)).all(0)
 
@@ -158,7 +165,7 @@ def _averaged(name: str, kind: str, average: str, weight: float, n_classes: int)
 
 
 @cache
-def class_loss(kind: str, weight: float, n_classes: int, *, with_labels: bool = False) -> Any:
+def class_loss(kind: str, weight: float, n_classes: int, *, with_labels: bool = False) -> Callable[..., Array]:
     """Return the loss (2C,) or (3C,): numerators, denominators and, if asked for, labels of every class."""
 
     def loss(y: Label, f: Label) -> Float[Array, " D"]:

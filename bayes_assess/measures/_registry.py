@@ -22,7 +22,7 @@ _SHORT = {"mae": "mean_absolute_error", "mse": "mean_squared_error", "rmse": "ro
 _AVERAGES = ("binary", "per_class", "macro", "micro", "weighted")
 
 
-def measure(name: str, **options: Any) -> Measure:
+def measure(name: str, **options: object) -> Measure:
     """Return a measure by its name, scikit-learn's with or without the ending ``_score``.
 
     Parameters
@@ -82,7 +82,7 @@ def measure(name: str, **options: Any) -> Measure:
     return make(**options)
 
 
-def describe_measure(one: Any) -> str | dict[str, Any]:
+def describe_measure(one: object) -> str | dict[str, Any]:
     """Say in plain values which of `MEASURES` this is: its name, or a dictionary of name and options.
 
     Raises
@@ -99,7 +99,7 @@ def describe_measure(one: Any) -> str | dict[str, Any]:
     {'measure': 'fbeta_macro', 'beta': 2.0}
     """
     called = getattr(one, "name", one)
-    name, options = getattr(one, "made_by", None) or (called, ())
+    name, options = getattr(one, "made_by", None) or (str(called), ())
     if one is classification.mean_of():  # of which only comparisons are told by name, with the values beside it
         return "mean"
     try:
@@ -114,7 +114,7 @@ def describe_measure(one: Any) -> str | dict[str, Any]:
     return {"measure": name, **plain} if options else name
 
 
-def described_measure(description: Mapping[str, Any]) -> Measure:
+def described_measure(description: Mapping[str, object]) -> Measure:
     """Make the measure of a dictionary, see `describe_measure`.
 
     Examples

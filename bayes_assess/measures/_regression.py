@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
 
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float
@@ -50,7 +49,7 @@ def mean_squared_error() -> Measure:
 def root_mean_squared_error() -> Measure:
     """Make the square root of E(y - f)^2."""
 
-    def root(risk: Risk) -> Any:
+    def root(risk: Risk) -> Float[Array, ""]:
         return xp.sqrt(xp.maximum(risk[0], 0.0))
 
     return in_two(

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -24,12 +23,12 @@ from bayes_assess._tools.shapes import Array, Bool, Float, Int
 class Part:
     """One measure g for every system and sub-population; hashable, so that equal measures share one trace."""
 
-    g: Callable[[Any], Any]
-    is_defined: Callable[[Any], Any] | None
+    g: Callable[[Float[Array, " D"]], Array]
+    is_defined: Callable[[Float[Array, " D"]], Array] | None
     size: int  # number of losses of g
     starts: tuple[int, ...]  # where the losses of each copy begin in the common risk
     averaged: int = 1  # so many consecutive copies become one, their mean
-    derivative: Callable[[Any], Any] | None = None  # Dg, in closed form
+    derivative: Callable[[Float[Array, " D"]], Array] | None = None  # Dg, in closed form
     elementwise: bool = False  # whether g and is_defined take arrays of risks, whose losses come first
 
     @property
@@ -60,7 +59,7 @@ class Part:
             matrix = _differentiated(self, risk)
         return xp.where(xp.isfinite(matrix), matrix, 0.0)
 
-    def _exactly(self) -> AbstractContextManager[Any]:
+    def _exactly(self) -> AbstractContextManager[None]:
         """Give functions of users 64 bits, which may be written for JAX."""
         return in_64_bits() if self.derivative is None and engine.is_eager() else nullcontext()
 
@@ -90,7 +89,7 @@ def value(parts: tuple[Part, ...], risk: Float[Array, "*batch D"]) -> Float[Arra
 @partial(engine.jit, static_argnums=0)
 def defined(parts: tuple[Part, ...], risk: Float[Array, "*batch D"]) -> Bool[Array, "*batch K"]:
     """Tell which outputs have a value; see `value`."""
-    blocks = [_averaged(part, _by_copy(part, part.defined, risk)).all(-2) for part in parts]
+    blocks = [xp.all(_averaged(part, _by_copy(part, part.defined, risk)), -2) for part in parts]
     return xp.concatenate([_flat(block) for block in blocks], axis=-1)
 
 
@@ -117,7 +116,9 @@ def touched(parts: tuple[Part, ...], losses: Bool[Array, " D"]) -> Bool[Array, "
     return xp.concatenate([xp.repeat(one, n) for one, n in zip(some, n_outputs, strict=True)])
 
 
-def _by_copy(part: Part, function: Callable[[Any], Any], risk: Float[Array, "*batch D"]) -> Float[Array, "*batch N K"]:
+def _by_copy(
+    part: Part, function: Callable[[Float[Array, " D"]], Array], risk: Float[Array, "*batch D"]
+) -> Float[Array, "*batch N K"]:
     """Apply a function of the risk of one copy to all copies."""
     if not part.elementwise:
         return engine.vmap(function)(risk[part.places])

@@ -15,7 +15,7 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.models._numerics.dirichlet_sampling import (
     dirichlet_draw,
     log_multivariate_beta,
@@ -31,7 +31,7 @@ Counts = Int[Array, "*batch K O"] | Int[np.ndarray, "*batch K O"]
 
 
 class _Samples(Protocol):
-    def sample(self, key: PRNGKey, n: int) -> Any: ...
+    def sample(self, key: PRNGKey, n: int) -> Array: ...
 
 
 class Sampled:
@@ -111,7 +111,9 @@ class Dirichlet(Sampled):
         return alpha, others(alpha)
 
     @any_engine
-    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch O"]:
+    def sample(
+        self, key: PRNGKey, n: int, *, dtype: type[np.floating] | np.dtype = np.float64
+    ) -> Float[Array, "S *batch O"]:
         """Draw `n` times from all distributions, shape (n, ..., O).
 
         Draws of `dtype` 32-bit floats cost less than half, and do for ranking rows (see `BetaBernoulli.sample`).
@@ -173,7 +175,9 @@ class Compiled(Sampled):
         return self._moments()[1]
 
     @any_engine
-    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *shape"]:
+    def sample(
+        self, key: PRNGKey, n: int, *, dtype: type[np.floating] | np.dtype = np.float64
+    ) -> Float[Array, "S *shape"]:
         """Draw `n` joint values of all cells, (n, ...): hyperparameters for each draw, if there are any, then the rest.
 
         Examples
@@ -186,7 +190,7 @@ class Compiled(Sampled):
         return self._draws(key, n, np.dtype(dtype).name)
 
     @any_engine
-    def quantile(self, level: Any) -> Float[Array, "*levels_shape"]:
+    def quantile(self, level: ArrayLike) -> Float[Array, "*levels_shape"]:
         """Quantile of every value at one level, or at (L,) of them, (L, ...).
 
         Where no distribution function can be inverted it is that of some thousands of draws, always the same ones; of
@@ -208,7 +212,7 @@ class Points(Compiled):
     log_weight: Float[Array, "*batch H"] | Float[np.ndarray, "*batch H"]
     on_host: ClassVar[bool] = True
 
-    def drawn_points(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Any:
+    def drawn_points(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Int[np.ndarray, "*shape"]:
         """Draw points by their weights, (*shape, ...), on the host."""
         return drawn_places(rng, np.asarray(self.weight), shape)
 
@@ -278,13 +282,15 @@ class Agreements(Points):
         return added(np.stack([labels - agreements, agreements], axis=-1), counts)
 
 
-def drawn_places(rng: np.random.Generator, weight: Float[np.ndarray, "*batch H"], shape: tuple[int, ...] = ()) -> Any:
+def drawn_places(
+    rng: np.random.Generator, weight: Float[np.ndarray, "*batch H"], shape: tuple[int, ...] = ()
+) -> Int[np.ndarray, "*shape"]:
     """Draw places on the last axis by their weights, (*shape, ...)."""
     upto = np.cumsum(weight, axis=-1)
     place = (rng.random((*shape, *upto.shape[:-1], 1)) > upto / upto[..., -1:]).sum(-1)
     return np.minimum(place, upto.shape[-1] - 1)
 
 
-def floats(counts: Any) -> Float[Array, "*shape"]:
+def floats(counts: ArrayLike) -> Float[Array, "*shape"]:
     """Convert counts to 64-bit floats on the engine in use."""
     return xp.asarray(counts).astype(xp.float64)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import special
 
@@ -30,7 +28,9 @@ def mean_scores(score: ArrayLike, what: str = "group") -> Float[np.ndarray, "*sh
     return score
 
 
-def binned_scores(score: ArrayLike, size: Any) -> tuple[Float[np.ndarray, "*groups B"], Int[np.ndarray, "*groups B"]]:
+def binned_scores(
+    score: ArrayLike, size: ArrayLike
+) -> tuple[Float[np.ndarray, "*groups B"], Int[np.ndarray, "*groups B"]]:
     """Take mean scores and sizes of bins, (G, B) or (B,), if they fit together; a bin without items needs no score.
 
     Examples

@@ -6,7 +6,7 @@ and their places, then variances given means, then means given variances, with t
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, gammaln
@@ -186,7 +186,9 @@ class Gibbs:
         return mean, variance, rate / rng.standard_gamma((TAILS + 1) / 2, rate.shape)
 
 
-def _new_draws(rng: np.random.Generator, times: Int[np.ndarray, "S ..."], mass: Float[np.ndarray, "S ..."]) -> Any:
+def _new_draws(
+    rng: np.random.Generator, times: Int[np.ndarray, "S ..."], mass: Float[np.ndarray, "S ..."]
+) -> Int[np.ndarray, "S ..."]:
     """Draw how many of as many equal values are new draws, where the distribution that they come from has `mass`.
 
     That is the number of tables at which so many customers sit, the mean measure of whose Chinese restaurant is `mass`.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.shapes import ArrayLike, Float, Int
+from bayes_assess._tools.shapes import Array, Float, Int
 
 _TAU = (0.01, 0.03, 0.08, 0.2)
 _PHI = (0.01, 0.06, 0.2)
@@ -73,34 +73,38 @@ def rarities(
     return found
 
 
-def outlying_shares(share: Any, rarity: Any, xp: Any) -> Any:
+def outlying_shares(
+    share: Float[Array, "*shape K"] | float, rarity: Float[Array, " K"], xp: Any
+) -> Float[Array, "*shape K"]:
     """Return the share of outliers in cells, of which `share` is the mean were the judge's numbers spread evenly."""
     return xp.minimum(share * (1 + rarity) / 2, 0.9)
 
 
-def at_loss(rarity: Any, xp: Any) -> Any:
+def at_loss(rarity: Float[Array, " K"], xp: Any) -> Float[Array, " K"]:
     """Return the probability that the judge is at a loss in a cell."""
     return xp.minimum(_AT_LOSS * (1 + rarity) / 2, _MOST_AT_LOSS)
 
 
-def parts_of(values: Any, xp: Any) -> Any:
+def parts_of(values: Float[Array, " C"], xp: Any) -> Int[Array, " C"]:
     """Return the part of the range, 0..B-1, in which every class lies."""
     return xp.clip(((values - values.min()) / xp.ptp(values) * PARTS).astype(int), 0, PARTS - 1)
 
 
-def spread_out(part: Any, values: ArrayLike, xp: Any) -> Any:
+def spread_out(part: Float[Array, "*shape B"], values: Float[Array, " C"], xp: Any) -> Float[Array, "*shape C"]:
     """Return the probabilities of classes, (..., C), that of a part of the range shared by its classes alike."""
     at = parts_of(values, xp)
     found = part[..., at] / (at[:, None] == at).sum(1)
     return found / found.sum(-1, keepdims=True)  # a part may be without classes
 
 
-def grain(values: Any, xp: Any) -> Any:
+def grain(values: Float[Array, " C"], xp: Any) -> Float[Array, ""]:
     """Return the variance that rounding to the classes takes from labels or adds, in units of the range."""
     return (xp.ptp(values) / (len(values) - 1)) ** 2 / 12
 
 
-def within(values: Any, mean: Any, spread: Any, xp: Any) -> Any:
+def within(
+    values: Float[Array, " C"], mean: Float[Array, "*shape"], spread: Float[Array, "*shape"], xp: Any
+) -> Float[Array, "*shape C"]:
     """Return distributions over the classes of given means and, where there is room, given variances.
 
     Half of the mass is at either side of the mean, between the classes next to that place.

@@ -15,8 +15,6 @@ BB being the beta-binomial probability. The integral is a sum over a grid of m. 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import special
 
@@ -91,7 +89,13 @@ def _prior_on_grid(a: Float[np.ndarray, " K"], b: Float[np.ndarray, " K"]) -> Fl
     return density + np.log(_LOGIT[1] - _LOGIT[0])
 
 
-def _labels_on_grid(s: float, group: Any, agreements: Any, labels: Any, n_groups: int) -> Float[np.ndarray, "K grid"]:
+def _labels_on_grid(
+    s: float,
+    group: Int[np.ndarray, " C"],
+    agreements: Float[np.ndarray, " C"],
+    labels: Float[np.ndarray, " C"],
+    n_groups: int,
+) -> Float[np.ndarray, "K grid"]:
     """Log probability of every group's labels by its m, where s is known."""
     found = np.zeros((n_groups, len(_M)))
     some = np.flatnonzero(labels)

@@ -10,17 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.models._numerics.calibration_points import DEPARTURES
 from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 from bayes_assess.models.separate_curves import SampledOnHost, SeparateCurves
+
+if TYPE_CHECKING:
+    from bayes_assess.models.belief import Belief
+
 
 _DRAWS = 4_000  # that quantiles are taken from
 _HALF = np.log(0.5)
@@ -53,7 +57,7 @@ class AlikeOrApart(SampledOnHost):
     probability_apart: Float[np.ndarray, "*batch"]
 
     @classmethod
-    def of(cls, prior: HierarchicalCalibration, counts: Int[np.ndarray, "*batch K 2"]) -> AlikeOrApart:
+    def of(cls, prior: HierarchicalCalibration, counts: Int[Array, "*batch K 2"]) -> AlikeOrApart:
         """Learn counts (..., K, 2) of outcomes of all groups."""
         apart = SeparateCurves.of(prior, counts, range(len(np.asarray(prior.logit_score))))
         alike = prior.update_counts(np.asarray(counts))
@@ -70,19 +74,19 @@ class AlikeOrApart(SampledOnHost):
         """Posterior variance of every cell, (..., K)."""
         return self._mixed(lambda belief: np.asarray(belief.variance) + np.asarray(belief.mean) ** 2) - self.mean**2
 
-    def update_counts(self, counts: Int[np.ndarray, "*batch K 2"]) -> AlikeOrApart:
+    def update_counts(self, counts: Int[Array, "*batch K 2"]) -> AlikeOrApart:
         """Add counts (..., K, 2) of outcomes."""
         return AlikeOrApart.of(self.apart.prior, self.apart.counts + np.asarray(counts))
 
-    def update_at_mean(self, n: Int[np.ndarray, "*batch K"]) -> AlikeOrApart:
+    def update_at_mean(self, n: Int[Array, "*batch K"]) -> AlikeOrApart:
         """Imagine `n` more labels of every cell, (..., K), that come back at the posterior mean of that cell."""
         n, mean = np.asarray(n), self.mean
         return self.update_counts(np.stack([n * (1 - mean), n * mean], axis=-1))
 
-    def quantile(self, level: Any) -> Float[np.ndarray, "*levels_batch K"]:
+    def quantile(self, level: ArrayLike) -> Float[np.ndarray, "*levels_batch K"]:
         """Quantile of every accuracy at one level, (..., K), or at (L,) of them, (L, ..., K): those of draws."""
         with engine.eager():
-            return np.quantile(self.sample(engine.random.key(0), _DRAWS), level, axis=0)
+            return np.quantile(self.sample(engine.random.key(0), _DRAWS), np.asarray(level), axis=0)
 
     def sample(self, key: PRNGKey, n: int) -> Float[np.ndarray, "S *batch K"]:
         """Draw `n` vectors of accuracies, (n, ..., K)."""
@@ -107,6 +111,6 @@ class AlikeOrApart(SampledOnHost):
         gains = [np.asarray(one.uncalibrated().log_evidence()) - np.asarray(one.log_evidence()) for one in own]
         return np.stack(gains, axis=-1) + np.log(len(DEPARTURES)) > _HALF  # one of so many, and alone
 
-    def _mixed(self, of: Callable[[Any], Any]) -> np.ndarray:
+    def _mixed(self, of: Callable[[Belief], Array]) -> np.ndarray:
         p = np.asarray(self.probability_apart)[..., None]
         return p * np.asarray(of(self.apart)) + (1 - p) * np.asarray(of(self.alike))

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import getattr_static
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.lazy import jax, jnp
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int, Scalar
 from bayes_assess.errors import PriorError
 
 
@@ -33,32 +33,34 @@ class Belief(Protocol):
     """
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Float[Array, "..."]:
         """Posterior mean of every cell."""
         ...
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Float[Array, "..."]:
         """Posterior variance of every cell."""
         ...
 
-    def update_counts(self, counts: Any) -> Any:
+    def update_counts(self, counts: Int[Array, "*batch K O"]) -> Belief:
         """Learn labels, counts of outcomes (..., K, O); the order and the batches in which they come make no odds."""
         ...
 
-    def update_at_mean(self, n: Any) -> Any:
+    def update_at_mean(self, n: Int[Array, "*batch K"]) -> Belief:
         """Imagine `n` more labels of every cell, (..., K), that come back at the posterior mean."""
         ...
 
-    def quantile(self, level: Any) -> Any:
+    def quantile(self, level: ArrayLike) -> Float[Array, "..."]:
         """Quantile of every cell's probability at one level, as `mean`, or at L of them, (L, ...)."""
         ...
 
-    def sample(self, key: PRNGKey, n: int) -> Any:
+    def sample(self, key: PRNGKey, n: int) -> Float[Array, "S ..."]:
         """Draw `n` joint values of all cells, (n, ...)."""
         ...
 
-    def pool_draws(self, key: PRNGKey, n: int, counts: Any, sizes: Any) -> np.ndarray:
+    def pool_draws(
+        self, key: PRNGKey, n: int, counts: Int[Array, "*batch K O"], sizes: Int[np.ndarray, " K"]
+    ) -> np.ndarray:
         """Draw `n` joint values of all cells of a finite pool, (n, ...), on the host.
 
         Labelled items, `counts`, are as they are; what the others of the `sizes` items show is drawn. A cell without
@@ -74,11 +76,11 @@ class Mixture(Belief, Protocol):
     Campaigns carry it from label to label: a label moves weights, and points are placed anew now and then.
     """
 
-    def observe(self, cell: Any, outcome: Any) -> Any:
+    def observe(self, cell: Scalar, outcome: Scalar) -> Mixture:
         """Learn one label; points stay, their weights move."""
         ...
 
-    def refreshed(self) -> Any:
+    def refreshed(self) -> Mixture:
         """Place the points anew where the labels have carried the hyperposterior."""
         ...
 
@@ -100,7 +102,7 @@ class HasProgram(Protocol):
     (True, ['a', 'agreements', 'b', 'groups'])
     """
 
-    def program_arguments(self, counts: Any = None) -> dict[str, Any]:
+    def program_arguments(self, counts: Int[Array, "K O"] | None = None) -> dict[str, Any]:
         """Return arguments of the program under which its posterior is this belief after `counts`.
 
         Counts of labels are as `Belief.update_counts` takes them, (K, O); none, if left out. Labels that the belief has
@@ -108,6 +110,8 @@ class HasProgram(Protocol):
         """
         ...
 
+
+GivenPrior: TypeAlias = "str | Belief | None"  # as people say it: by name, by a belief, or nothing
 
 _MEMBERS = ("mean", "variance", "update_counts", "update_at_mean", "quantile", "sample", "pool_draws")
 
@@ -132,12 +136,12 @@ class Posterior:
         """Whether the belief runs on NumPy, too."""
         return runs_on_numpy(self.belief)
 
-    def update_counts(self, counts: Any) -> Belief:
+    def update_counts(self, counts: Int[Array, "*batch K O"]) -> Belief:
         """Return the belief as it is: it knows these labels."""
         return self.belief
 
 
-def beta_marginals(belief: Any) -> tuple[Any, Any] | None:
+def beta_marginals(belief: object) -> tuple[Float[Array, "..."], Float[Array, "..."]] | None:
     """Return the parameters (a, b) of every value's Beta distribution, None where it has no such.
 
     Cells are independent then, and the O outcomes of one cell are of the Dirichlet distribution with parameters a.
@@ -154,7 +158,7 @@ def beta_marginals(belief: Any) -> tuple[Any, Any] | None:
     return None if closed is None else closed()
 
 
-def is_mixture(belief: Any) -> bool:
+def is_mixture(belief: object) -> bool:
     """Say whether a belief is a `Mixture`, computing nothing.
 
     Examples
@@ -175,7 +179,7 @@ def drawn_component(key: PRNGKey, belief: Belief) -> Belief:
     return belief
 
 
-def runs_on_numpy(belief: Any) -> bool:
+def runs_on_numpy(belief: object) -> bool:
     """Say whether a belief is written for either engine, as ours are; others are for JAX.
 
     Examples
@@ -188,7 +192,7 @@ def runs_on_numpy(belief: Any) -> bool:
     return getattr(belief, "on_any_engine", False)
 
 
-def draws_on_host(belief: Any) -> bool:
+def draws_on_host(belief: object) -> bool:
     """Say whether a belief hands out its draws by NumPy's generator, many campaigns at once.
 
     Such a belief has `draw`, one value of every distribution, or if it is a mixture `components`, parts drawn by their
@@ -205,7 +209,7 @@ def draws_on_host(belief: Any) -> bool:
     return getattr(belief, "on_host", False)
 
 
-def is_belief(value: Any) -> bool:
+def is_belief(value: object) -> bool:
     """Say whether a value has all members of a `Belief`, computing none of them.
 
     Examples
@@ -217,7 +221,7 @@ def is_belief(value: Any) -> bool:
     return all(getattr_static(value, member, nothing) is not nothing for member in _MEMBERS)
 
 
-def check_belief(prior: Any, shape: tuple[int, ...], what: str, possible: Any = True) -> Belief:
+def check_belief(prior: Belief, shape: tuple[int, ...], what: str, possible: ArrayLike = True) -> Belief:
     """Return a belief on cells of that shape with probabilities for means.
 
     Parameters
@@ -261,8 +265,8 @@ def host_generator(key: PRNGKey) -> np.random.Generator:
 def pool_shares(
     key: PRNGKey,
     theta: Float[np.ndarray, "S *shape"],
-    counts: Any,
-    sizes: Any,
+    counts: Int[Array, "*batch K O"],
+    sizes: Int[Array, " K"],
 ) -> Float[np.ndarray, "S *shape"]:
     """Turn draws of the population into draws of a finite pool; see `Belief.pool_draws`.
 

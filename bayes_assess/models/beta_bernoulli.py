@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._mean_scores import mean_scores
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
@@ -165,7 +165,7 @@ class BetaBernoulli:
         counts = _floats(counts)
         return replace(self, a=self.a + counts[..., 1], b=self.b + counts[..., 0])
 
-    def program_arguments(self, counts: IntGroups | None = None) -> dict[str, Any]:
+    def program_arguments(self, counts: IntGroups | None = None) -> dict[str, object]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
 
         Parameters
@@ -208,7 +208,7 @@ class BetaBernoulli:
         return (self.a / total) * (self.b / total) / (total + 1)
 
     @any_engine
-    def quantile(self, level: Any) -> FloatGroups:
+    def quantile(self, level: ArrayLike) -> FloatGroups:
         """Quantile of every accuracy at one level, (..., G), or at (L,) of them, (L, ..., G).
 
         Examples
@@ -233,7 +233,9 @@ class BetaBernoulli:
         return pool_shares(key_rest, host_generator(key_theta).beta(a, b, (n, *a.shape)), counts, sizes)
 
     @any_engine
-    def sample(self, key: PRNGKey, n: int, *, dtype: Any = np.float64) -> Float[Array, "S *batch G"]:
+    def sample(
+        self, key: PRNGKey, n: int, *, dtype: type[np.floating] | np.dtype = np.float64
+    ) -> Float[Array, "S *batch G"]:
         """Draw `n` independent vectors of accuracies, shape (n, ..., G).
 
         Draws of `dtype` 32-bit floats cost less than half. They do for ranking groups: accuracies are told apart by

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.models import beta_bernoulli
 from bayes_assess.models._mean_scores import binned_scores
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
@@ -142,7 +141,7 @@ class CalibrationBins:
         """
         return replace(self, accuracy=self.accuracy.update(successes, trials))
 
-    def program_arguments(self, counts: Any = None) -> dict[str, Any]:
+    def program_arguments(self, counts: ArrayLike | None = None) -> dict[str, object]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
 
         Parameters

@@ -44,7 +44,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.seeds import generator, jax_key
-from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, PRNGKey
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics import particles as smc
 from bayes_assess.models._numerics.beta_binomial import N_FACTORS, log_likelihood
@@ -115,9 +115,9 @@ class Deciding(NamedTuple):
     log_weight : (S,)
     """
 
-    share: Any
-    strength: Any
-    log_weight: Any
+    share: Float[Array, "S K"]
+    strength: Float[Array, "S K"]
+    log_weight: Float[Array, " S"]
 
 
 @partial(
@@ -149,12 +149,12 @@ class CurveState:
 
     members: Members
     coordinates: Coordinates
-    key: Any
-    n_moved: Any
-    counts: Any
+    key: PRNGKey
+    n_moved: Int[Array, ""]
+    counts: Int[Array, "K 2"]
     particles: Particles
-    share: Any
-    strength: Any
+    share: Float[Array, "B S K"]
+    strength: Float[Array, "B S K"]
     deciding: Deciding
 
     @property
@@ -168,7 +168,7 @@ class CurveState:
         prior, evidence = (np.asarray(x, np.float64) for x in (self.members.prior, self.particles.log_evidence))
         return special.softmax(np.log(prior) + evidence)
 
-    def program_arguments(self, counts: Any = None, member: int = 0) -> dict[str, Any]:
+    def program_arguments(self, counts: Int[Array, "K 2"] | None = None, member: int = 0) -> dict[str, object]:
         """Return the arguments of `program` under which its posterior is that of one member after `counts`.
 
         Parameters
@@ -268,7 +268,7 @@ def drawn(
     return _flat(share)[chosen], _flat(strength)[chosen], cautious.ravel()[chosen]
 
 
-def _flat(values: Any) -> Any:
+def _flat(values: Float[Array, "B S K"]) -> Any:
     """Put the particles of all members into one row: (B, S, K) to (B S, K)."""
     return values.reshape(-1, values.shape[-1])
 

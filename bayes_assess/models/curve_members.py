@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 
 from bayes_assess._tools.pytrees import register_dataclass, tree_map
+from bayes_assess._tools.shapes import Array, Float, Int
 
 _NEVER = -30.0  # log odds of a share that is 0
 _ANYWHERE = np.float32(2.0)  # times as far from the cut as where predictions tell where positives begin
@@ -45,37 +45,37 @@ class Members:
     names : what the members are called.
     """
 
-    prior: Any
-    coordinate: Any
-    intercept: Any
-    intercept_sd: Any
-    from_log_odds: Any
-    shift_sd: Any
-    slope: Any
-    slope_sd: Any
-    either_slope: Any
-    bend: Any
-    bend_sd: Any
-    prediction: Any
-    prediction_sd: Any
-    score_sd: Any
-    unannounced: Any
-    unannounced_sd: Any
-    spike: Any
-    lapse: Any
-    lapse_sd: Any
-    roughness: Any
-    roughness_sd: Any
-    strength: Any
-    strength_sd: Any
-    relative: Any
-    group_sd: Any
-    group_slope_sd: Any
-    group_lapse_sd: Any
-    group_odds: Any
-    group_heavy: Any
-    group_spread: Any
-    heavy: Any
+    prior: Float[Array, " B"]
+    coordinate: Int[Array, " B"]
+    intercept: Float[Array, " B"]
+    intercept_sd: Float[Array, " B"]
+    from_log_odds: Float[Array, " B"]
+    shift_sd: Float[Array, " B"]
+    slope: Float[Array, " B"]
+    slope_sd: Float[Array, " B"]
+    either_slope: Float[Array, " B"]
+    bend: Float[Array, " B"]
+    bend_sd: Float[Array, " B"]
+    prediction: Float[Array, " B"]
+    prediction_sd: Float[Array, " B"]
+    score_sd: Float[Array, " B"]
+    unannounced: Float[Array, " B"]
+    unannounced_sd: Float[Array, " B"]
+    spike: Float[Array, " B"]
+    lapse: Float[Array, " B"]
+    lapse_sd: Float[Array, " B"]
+    roughness: Float[Array, " B"]
+    roughness_sd: Float[Array, " B"]
+    strength: Float[Array, " B"]
+    strength_sd: Float[Array, " B"]
+    relative: Float[Array, " B"]
+    group_sd: Float[Array, " B"]
+    group_slope_sd: Float[Array, " B"]
+    group_lapse_sd: Float[Array, " B"]
+    group_odds: Float[Array, " B"]
+    group_heavy: Float[Array, " B"]
+    group_spread: Float[Array, " B"]
+    heavy: Float[Array, " B"]
     names: tuple[str, ...] = ()
 
     @classmethod
@@ -100,7 +100,7 @@ class Members:
         """Return members for items that are all predicted alike, which tells neither the cut nor the level."""
         return replace(self, shift_sd=_ANYWHERE * self.shift_sd, intercept_sd=_ANYWHERE * self.intercept_sd)
 
-    def __getitem__(self, which: Any) -> Members:
+    def __getitem__(self, which: int | slice | Array) -> Members:
         """Return one member, or some."""
         return tree_map(lambda column: column[which], self)
 

@@ -8,13 +8,13 @@ Shapes: particles S, cells K, groups G, parameters D, effects E, smooth function
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.models.curve_members import Members
 
 N_SMOOTH = 8  # smooth functions
@@ -45,11 +45,11 @@ class TiedCells(NamedTuple):
         Shares of the cell's items about them.
     """
 
-    which: Any
-    cell: Any
-    place: Any
-    smooth: Any
-    mass: Any
+    which: Int[Array, " K"]
+    cell: Int[Array, " W"]
+    place: Float[Array, "X W Q"]
+    smooth: Float[Array, "X W Q J"]
+    mass: Float[Array, "W Q"]
 
 
 class Coordinates(NamedTuple):
@@ -78,42 +78,42 @@ class Coordinates(NamedTuple):
         Where there are such cells.
     """
 
-    place: Any
-    standard: Any
-    smooth: Any
-    feature: Any
-    unit: Any
-    log_odds: Any
-    groups: Any
-    many: Any = np.zeros(0, np.int32)
+    place: Float[Array, "X K"]
+    standard: Float[Array, "X K"]
+    smooth: Float[Array, "X K J"]
+    feature: Float[Array, " K"]
+    unit: Float[Array, " X"]
+    log_odds: Float[Array, ""]
+    groups: Float[Array, "K G"]
+    many: Int[Array, " K"] = np.zeros(0, np.int32)
     tied: TiedCells | None = None
 
 
 class Curves(NamedTuple):
     """What the parameters of every particle say of its curve; arrays (S, 1), unless noted."""
 
-    intercept: Any
-    slope: Any
-    delta: Any
-    zeta: Any
-    gamma: Any
-    kappa: Any
-    nu: Any
-    lapse: Any
-    waves: Any  # (S, J): s e_j
-    effects: Any  # (S, E, G)
+    intercept: Float[Array, "S 1"]
+    slope: Float[Array, "S 1"]
+    delta: Float[Array, "S 1"]
+    zeta: Float[Array, "S 1"]
+    gamma: Float[Array, "S 1"]
+    kappa: Float[Array, "S 1"]
+    nu: Float[Array, "S 1"]
+    lapse: Float[Array, "S 1"]
+    waves: Float[Array, "S J"]  # (S, J): s e_j
+    effects: Float[Array, "S E G"]  # (S, E, G)
 
 
 class CellCoordinates(NamedTuple):
     """What a member knows of cells; arrays (K,), unless noted."""
 
-    x: Any
-    size: Any  # log (1 + |x|)
-    z: Any
-    smooth: Any  # (K, J)
-    feature: Any
-    groups: Any  # (K, G)
-    tied: Any = None  # number of the tied cell, or -1
+    x: Float[Array, " K"]
+    size: Float[Array, " K"]  # log (1 + |x|)
+    z: Float[Array, " K"]
+    smooth: Float[Array, "K J"]  # (K, J)
+    feature: Float[Array, " K"]
+    groups: Float[Array, "K G"]  # (K, G)
+    tied: Int[Array, " K"] | None = None  # number of the tied cell, or -1
 
     @classmethod
     def of(cls, member: Members, coordinates: Coordinates) -> CellCoordinates:
@@ -134,7 +134,7 @@ def rates(
     return at_cells(curves, member, cells, tied)
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: Array) -> Array:
     return 1 / (1 + xp.exp(-xp.clip(x, -80.0, 80.0)))  # to full relative precision where it is small
 
 
@@ -195,7 +195,7 @@ def at_cells(
 ) -> tuple[Float[Array, "S K"], Float[Array, "S K"]]:
     """Compute the curve m and the strength nu_c at cells, of which those that tie have the shares given."""
     m = _share(curves, member, cells)
-    if tied is not None:
+    if tied is not None and cells.tied is not None:
         m = xp.where(_turned(cells.tied[None] >= 0), _turned(tied[:, xp.maximum(cells.tied, 0)]), m)
     nu = _turned(curves.nu)
     return _turned(m), _turned(nu * engine.power(4 * m * (1 - m), -member.relative))
@@ -227,7 +227,7 @@ def _share(curves: Curves, member: Members, cells: CellCoordinates) -> Float[Arr
     return xp.clip(m * factor / (1 - m + m * factor), _LEAST, 1 - _LEAST_OTHER)
 
 
-def _turned(part: Any) -> Any:
+def _turned(part: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """Compiled, put cells first, as `log_likelihood` does; on NumPy, leave (S, K) as it is."""
     return part if engine.is_eager() else part.T
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import LabelError, PriorError
 from bayes_assess.models._bases import Dirichlet
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
@@ -133,7 +132,7 @@ class DirichletConfusion(Dirichlet):
             return cls(xp.full(sizes, strength / sizes[1], xp.float64))
         return cls(xp.asarray(strength * row_shares(mean_scores)))
 
-    def program_arguments(self, counts: IntMatrix | None = None) -> dict[str, Any]:
+    def program_arguments(self, counts: IntMatrix | None = None) -> dict[str, object]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
 
         Parameters
@@ -157,7 +156,7 @@ class DirichletConfusion(Dirichlet):
         return {"predictions": predictions, "labels": labels, "alpha": alpha}
 
     @any_engine
-    def quantile(self, level: Any) -> FloatMatrix:
+    def quantile(self, level: ArrayLike) -> FloatMatrix:
         """Quantile of every probability at one level, (..., K, C), or at (L,) of them, (L, ..., K, C).
 
         Each probability is of a Beta distribution, with parameters alpha_j and the sum of the others.
@@ -215,7 +214,7 @@ def statistics(
     return cells.reshape(n_predictions, n_classes)
 
 
-def row_shares(mean_scores: Float[np.ndarray, "K C"]) -> Float[np.ndarray, "K C"]:
+def row_shares(mean_scores: ArrayLike) -> Float[np.ndarray, "K C"]:
     """Scores as positive rows that sum to 1; a row of zeros becomes uniform."""
     scores = np.asarray(mean_scores, np.float64)
     if scores.ndim != 2:

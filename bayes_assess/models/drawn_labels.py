@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, Float, Int
 
 
 class DrawnLabels(ABC):
     """A belief on labels whose distributions can be drawn, those of all R rows at a time."""
 
     of_all: ClassVar[bool] = False  # whether it is about all labels, not about those of items without an event alone
-    counts: Any  # (R, C)
+    counts: Float[Array, "R C"]  # (R, C)
 
     @abstractmethod
     def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n R C"]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -85,9 +84,9 @@ class ErrorLabels(DrawnLabels):
     [0.0, 0.62, 0.38]
     """
 
-    base: Any
-    counts: Any
-    log_weight: Any
+    base: Float[Array, "H R C"]
+    counts: Float[Array, "R C"]
+    log_weight: Float[Array, " H"]
 
     @classmethod
     def none(cls) -> ErrorLabels:
@@ -121,7 +120,7 @@ class ErrorLabels(DrawnLabels):
         base = np.stack([strength * share for share in shares for strength in _STRENGTHS]).astype(np.float32)
         return cls(base, np.zeros((size, size), np.float32), np.zeros(len(base), np.float32))
 
-    def program_arguments(self, counts: Any = None) -> dict[str, Any]:
+    def program_arguments(self, counts: Int[Array, "R C"] | None = None) -> dict[str, object]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
 
         Parameters
@@ -148,7 +147,7 @@ class ErrorLabels(DrawnLabels):
         return replace(self, counts=counts, log_weight=self.log_weight + gained)
 
     @property
-    def learned(self) -> dict[str, Any]:
+    def learned(self) -> dict[str, Float[Array, "..."]]:
         """What labels change, by field."""
         return {"counts": self.counts, "log_weight": self.log_weight}
 

@@ -25,7 +25,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -158,10 +157,10 @@ class HierarchicalAccuracy(Agreements):
     def from_prior(
         cls,
         *,
-        mean_score: Any = None,
+        mean_score: ArrayLike | None = None,
         n_groups: int | None = None,
         sizes: ArrayLike | None = None,
-        covariates: Mapping[str, Any] | None = None,
+        covariates: Mapping[str, ArrayLike] | None = None,
     ) -> HierarchicalAccuracy:
         """Build the prior; it has no strength to choose, since that is learned.
 
@@ -215,7 +214,7 @@ class HierarchicalAccuracy(Agreements):
         nothing = np.zeros(len(design))
         return cls(design, location, scale, nothing, nothing, points[:, 1:], points[:, 0], np.zeros(N_POINTS))
 
-    def program_arguments(self, counts: IntGroups | None = None) -> dict[str, Any]:
+    def program_arguments(self, counts: IntGroups | None = None) -> dict[str, object]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
 
         Parameters

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -53,6 +53,9 @@ from bayes_assess.models._numerics.calibration_points import (
 )
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.program_items import counts_of, items_of
+
+T = TypeVar("T")
+
 
 _MOST_DRAWS, _FEWEST_DRAWS, _NUMBERS = 10_000, 1_000, 4_000_000  # for quantiles: as many as fit in some numbers
 
@@ -104,7 +107,9 @@ def program(cells: Int[Array, " N"], agreements: Int[Array, " N"] | None = None,
         numpyro.sample("agreement", dist.Bernoulli(logits=xp.ravel(logit)[cells]), obs=agreements)
 
 
-def _shift_by_labels(told: Any, curve: Any, strength: Any) -> tuple[Any, Any]:
+def _shift_by_labels(
+    told: Float[Array, "G B 2"], curve: Float[Array, "G B"], strength: Float[Array, ""]
+) -> tuple[Float[Array, "G 1"], Float[Array, "G 1"]]:
     """Estimate by how much the curve of every group is shifted, (G, 1), and the information of its labels on that."""
     r, n = told[..., 0], told.sum(-1)
     share = (r + 1) / (n + 2)
@@ -162,7 +167,7 @@ class HierarchicalCalibration(Agreements):
 
     @classmethod
     @any_engine
-    def from_prior(cls, *, score: ArrayLike, size: Any) -> HierarchicalCalibration:
+    def from_prior(cls, *, score: ArrayLike, size: ArrayLike) -> HierarchicalCalibration:
         """Build the prior; it has no strength to choose, since that is learned.
 
         Parameters
@@ -188,7 +193,7 @@ class HierarchicalCalibration(Agreements):
 
     @classmethod
     @any_engine
-    def fit(cls, logit_score: Any, agreements: Any, labels: ArrayLike) -> HierarchicalCalibration:
+    def fit(cls, logit_score: ArrayLike, agreements: ArrayLike, labels: ArrayLike) -> HierarchicalCalibration:
         """Place points and nodes for these agreements and labels, (..., K) each: the same ones for the same counts.
 
         Examples
@@ -202,7 +207,7 @@ class HierarchicalCalibration(Agreements):
         batch = agreements.shape[:-1]
         return cls(x, agreements, labels, *(leaf.reshape(*batch, *leaf.shape[1:]) for leaf in points))
 
-    def program_arguments(self, counts: IntGroups | None = None) -> dict[str, Any]:
+    def program_arguments(self, counts: IntGroups | None = None) -> dict[str, object]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
 
         Parameters
@@ -291,7 +296,7 @@ class HierarchicalCalibration(Agreements):
         return _quantile(self, level.ravel()).reshape(*level.shape, *xp.shape(self.agreements))
 
 
-def _each(function: Callable[[Any], Any], belief: HierarchicalCalibration) -> Any:
+def _each(function: Callable[[HierarchicalCalibration], T], belief: HierarchicalCalibration) -> T:
     """Apply a function of one campaign to all of them, one after the other, so that memory stays that of one."""
     batch = xp.shape(belief.log_weight)[:-1]
     if not batch:
@@ -353,7 +358,7 @@ def _components(key: PRNGKey, n: int, belief: HierarchicalCalibration):
     return _at_nodes(belief, point, engine.random.categorical(key_node, _of_points(belief, belief.log_node, point)))
 
 
-def _of_points(belief: HierarchicalCalibration, values: Any, point: Int[Array, "*shape"]) -> Float[Array, "..."]:
+def _of_points(belief: HierarchicalCalibration, values: Array, point: Int[Array, "*shape"]) -> Float[Array, "..."]:
     """Values (..., H, *more) at points (*shape, ...)."""
     batch = xp.indices(point.shape, sparse=True)[point.ndim - np.ndim(belief.log_weight) + 1 :]
     return xp.asarray(values)[(*batch, point)]

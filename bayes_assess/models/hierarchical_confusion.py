@@ -35,7 +35,7 @@ from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._bases import Points
 from bayes_assess.models._numerics.dirichlet_points import CONCENTRATION, MIX, weighted_points
@@ -96,7 +96,8 @@ def program(
     own, told, even = (xp.asarray(x) for x in (own, told, even))
     expected, strength = regression(covariates, location, scale)
     kappa = xp.exp(numpyro.sample("log_kappa", dist.Normal(*CONCENTRATION)))
-    mix = engine.sigmoid(numpyro.sample("logit_mix", dist.Normal(*MIX)))
+    logit_mix: Any = numpyro.sample("logit_mix", dist.Normal(*MIX))
+    mix = engine.sigmoid(logit_mix)
     n_rows, n_outcomes = told.shape
     place = (own[:, None] + 1 + xp.arange(n_outcomes - 1)) % n_outcomes  # columns of the errors
     q = xp.take_along_axis((1 - mix) * told + mix * even, place, axis=1)
@@ -160,7 +161,7 @@ class HierarchicalConfusion(Points):
 
     @classmethod
     @any_engine
-    def from_prior(cls, *, mean_scores: Any = None, n_classes: int | None = None) -> HierarchicalConfusion:
+    def from_prior(cls, *, mean_scores: ArrayLike | None = None, n_classes: int | None = None) -> HierarchicalConfusion:
         """Build the prior; it has no strength to choose, since that is learned.
 
         Parameters
@@ -214,7 +215,7 @@ class HierarchicalConfusion(Points):
         """Place the points anew, after `observe` or `update_at_mean` has moved their weights or the counts alone."""
         return self.update_counts(xp.zeros_like(self.counts))
 
-    def program_arguments(self, counts: IntMatrix | None = None) -> dict[str, Any]:
+    def program_arguments(self, counts: IntMatrix | None = None) -> dict[str, object]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
 
         Parameters
@@ -338,7 +339,7 @@ class HierarchicalConfusion(Points):
     def _draws(self, key: PRNGKey, n: int, dtype: str):
         key_agreement, key_point, key_errors = engine.random.split(key, 3)
         point = engine.random.categorical(key_point, self.log_weight, shape=(n, *self.log_weight.shape[:-1]))
-        agreement = self.agreement.sample(key_agreement, n, dtype=dtype)
+        agreement = self.agreement.sample(key_agreement, n, dtype=np.dtype(dtype))
         return joined_draws(key_errors, xp.asarray(agreement), _parameters(self, point).astype(dtype), self.own)
 
     @engine.jit
@@ -378,7 +379,7 @@ def _parameters(belief: HierarchicalConfusion, point: Int[Array, "*S *batch"]) -
     return kappa * ((1 - mix) * xp.asarray(belief.told) + mix * xp.asarray(belief.even)) + errors
 
 
-def _taken(values: Any, point: Int[Array, "*S *batch"]) -> Float[Array, "*S *batch"]:
+def _taken(values: Array, point: Int[Array, "*S *batch"]) -> Float[Array, "*S *batch"]:
     """Values (..., J) at one point for every draw of every batch."""
     values = xp.broadcast_to(values, (*point.shape, np.shape(values)[-1]))
     return xp.take_along_axis(values, point[..., None], axis=-1)[..., 0]

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -195,7 +195,7 @@ def n_quantile_draws(shape: tuple[int, ...]) -> int:
 
 
 def row_quantiles(
-    level: Float[Array, "*levels"], n_rows: int, draw: Callable[[Any], Float[Array, "S O"]]
+    level: Float[Array, "*levels"], n_rows: int, draw: Callable[[Int[Array, " S"]], Float[Array, "S O"]]
 ) -> Float[Array, "*levels R O"]:
     """Quantiles of every row's draws, row after row so that memory holds those of one."""
     found = engine.mapped(lambda row: xp.quantile(draw(row), level, axis=0), xp.arange(n_rows))

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import PriorError
 from bayes_assess.models._bases import Dirichlet
 from bayes_assess.models._numerics.beta_quantile import beta_quantile
@@ -131,7 +130,7 @@ class PairedOutcomes(Dirichlet):
         alpha = np.asarray(self.alpha)
         return PairedOutcomes(alpha.sum() * possible * alpha / (possible * alpha).sum(-1, keepdims=True))
 
-    def program_arguments(self, counts: IntOutcomes | None = None) -> dict[str, Any]:
+    def program_arguments(self, counts: IntOutcomes | None = None) -> dict[str, object]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
 
         Parameters
@@ -161,7 +160,7 @@ class PairedOutcomes(Dirichlet):
         return {"groups": groups, "outcomes": outcomes, "alpha": alpha}
 
     @any_engine
-    def quantile(self, level: Any) -> FloatOutcomes:
+    def quantile(self, level: ArrayLike) -> FloatOutcomes:
         """Quantile of every probability at one level, (..., 4), or at (L,) of them, (L, ..., 4).
 
         Each probability is of a Beta distribution, with parameters alpha_j and the sum of the others.

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.lazy import jnp
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import LabelError
 
 
-def items_of(counts: Any, shape: tuple[int, ...]) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " N"]]:
+def items_of(counts: ArrayLike | None, shape: tuple[int, ...]) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " N"]]:
     """List labelled items by their counts.
 
     Parameters
@@ -47,7 +45,7 @@ def items_of(counts: Any, shape: tuple[int, ...]) -> tuple[Int[np.ndarray, " N"]
     return np.repeat(cells, n), np.repeat(outcomes, n)
 
 
-def added(learned: Any, counts: Any) -> np.ndarray:
+def added(learned: ArrayLike, counts: ArrayLike | None) -> np.ndarray:
     """Add further labels to those that a belief has learned, where they are of the same cells and outcomes.
 
     Raises
@@ -63,14 +61,13 @@ def added(learned: Any, counts: Any) -> np.ndarray:
     learned = np.asarray(learned)
     if counts is None:
         return learned
-    if np.shape(counts) != learned.shape:
-        raise LabelError(
-            f"Counts have a row per cell and a column per outcome, {learned.shape}; found {np.shape(counts)}."
-        )
-    return learned + np.asarray(counts)
+    told = np.asarray(counts)
+    if told.shape != learned.shape:
+        raise LabelError(f"Counts have a row per cell and a column per outcome, {learned.shape}; found {told.shape}.")
+    return learned + told
 
 
-def counts_of(cells: Any, outcomes: Any, n_cells: int, n_outcomes: int) -> Float[Array, "K O"]:
+def counts_of(cells: ArrayLike, outcomes: ArrayLike | None, n_cells: int, n_outcomes: int) -> Float[Array, "K O"]:
     """Count labels inside a program, (K, O); none where outcomes are to be simulated.
 
     Examples

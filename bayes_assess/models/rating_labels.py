@@ -39,7 +39,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.errors import PriorError
 from bayes_assess.models.drawn_labels import DrawnLabels
 from bayes_assess.models.program_items import added, counts_of, items_of
@@ -73,10 +73,17 @@ def lines(x: Float[np.ndarray, "*J K"], n_classes: int) -> Float[np.ndarray, "K 
     if x.ndim > 1:
         return np.concatenate([lines(opinion, n_classes) for opinion in x], axis=2)
     slope, scatter = np.array(list(itertools.product(_SLOPES, _SCATTERS))).T
-    return _distribution(x[:, None, None], n_classes, _LEVELS[:, None], slope, scatter, np)
+    return np.asarray(_distribution(x[:, None, None], n_classes, _LEVELS[:, None], slope, scatter, np))
 
 
-def _distribution(x: Any, n_classes: int, level: Any, slope: Any, scatter: Any, module: Any) -> Any:
+def _distribution(
+    x: Float[Array, "..."],
+    n_classes: int,
+    level: Float[Array, "..."],
+    slope: Float[Array, "..."],
+    scatter: Float[Array, "..."],
+    module: Any,
+) -> Float[Array, "... C"]:
     """Compute q of a rating, a level, a slope and a scatter, arrays of one shape, with a last axis of classes."""
     scale, middle = (n_classes - 1) / 4, (n_classes - 1) / 2
     mu = middle + scale * level + slope * (x - middle)
@@ -151,7 +158,13 @@ def program(
 
 
 def _told_of_levels(
-    x: Any, group: Any, n_groups: int, counts: Any, slope: Any, strength: Any, variance: Any
+    x: Float[Array, " K"],
+    group: Int[Array, " K"],
+    n_groups: int,
+    counts: Float[Array, "K C"],
+    slope: Scalar,
+    strength: Scalar,
+    variance: Scalar,
 ) -> tuple[Float[Array, " G"], Float[Array, " G"]]:
     """Estimate a_g from labels as if they were not cut, and its precision, for the sampler's coordinates."""
     n_classes = counts.shape[1]
@@ -192,11 +205,11 @@ class RatingLabels(DrawnLabels):
 
     of_all: ClassVar[bool] = True
 
-    x: Any
-    line: Any
-    group: Any
-    counts: Any
-    log_weight: Any
+    x: Float[Array, "J K"]
+    line: Float[Array, "K A B C"]
+    group: Int[Array, " K"]
+    counts: Float[Array, "K C"]
+    log_weight: Float[Array, "G A H"]
     is_trivial: bool = False
 
     @classmethod
@@ -220,7 +233,7 @@ class RatingLabels(DrawnLabels):
         weight = np.zeros((int(group.max()) + 1, len(_LEVELS), line.shape[2] * len(_STRENGTHS)), np.float32)
         return cls(x, line, group, np.zeros((len(line), n_classes), np.float32), weight)
 
-    def program_arguments(self, counts: Any = None, opinion: int = 0) -> dict[str, Any]:
+    def program_arguments(self, counts: Int[Array, "K C"] | None = None, opinion: int = 0) -> dict[str, object]:
         """Return the arguments of `program` of one opinion, of which this is the posterior after `counts`.
 
         With several opinions it is the mixture of their posteriors.
@@ -275,7 +288,7 @@ class RatingLabels(DrawnLabels):
         return engine.logsumexp(self._log_joint()[0]) - xp.log(float(self.log_weight.shape[-1]))
 
     @property
-    def learned(self) -> dict[str, Any]:
+    def learned(self) -> dict[str, Float[Array, "..."]]:
         """What labels change, by field."""
         return {"counts": self.counts, "log_weight": self.log_weight}
 

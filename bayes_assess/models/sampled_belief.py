@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.models._bases import Sampled
 from bayes_assess.models.belief import Belief, merge_columns
 
@@ -88,7 +87,7 @@ class SampledBelief(Sampled):
         return self.update_counts(n[..., None] * mean)
 
     @any_engine
-    def quantile(self, level: Any) -> Float[Array, "*levels_batch K *O"]:
+    def quantile(self, level: ArrayLike) -> Float[Array, "*levels_batch K *O"]:
         """Quantile of every cell's draws by their weights, at one level or at (L,) of them."""
         level, draws = xp.asarray(level, xp.float64), xp.asarray(self.draws)
         axis = -draws.ndim  # that of the draws, before the cells

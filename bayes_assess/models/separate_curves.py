@@ -12,13 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.models.belief import pool_shares
 from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 
@@ -33,7 +33,7 @@ class SampledOnHost(ABC):
         """Draw `n` vectors of accuracies, (n, ..., K)."""
 
     def pool_draws(
-        self, key: PRNGKey, n: int, counts: Int[np.ndarray, "*batch K 2"], sizes: Int[np.ndarray, " K"]
+        self, key: PRNGKey, n: int, counts: Int[Array, "*batch K 2"], sizes: Int[np.ndarray, " K"]
     ) -> Float[np.ndarray, "S *batch K"]:
         """Draw `n` vectors of the accuracies in a pool of `sizes` items, of which `counts` are labelled."""
         with engine.eager():
@@ -64,12 +64,12 @@ class SeparateCurves(SampledOnHost):
     """
 
     prior: HierarchicalCalibration
-    counts: Int[np.ndarray, "*batch K 2"]
+    counts: Int[Array, "*batch K 2"]
     own: Mapping[int, HierarchicalCalibration]
 
     @classmethod
     def of(
-        cls, prior: HierarchicalCalibration, counts: Int[np.ndarray, "*batch K 2"], groups: Sequence[int]
+        cls, prior: HierarchicalCalibration, counts: Int[Array, "*batch K 2"], groups: Sequence[int]
     ) -> SeparateCurves:
         """Let these groups learn from their labels alone, and the others from all of them."""
         x, counts = np.asarray(prior.logit_score), np.asarray(counts)
@@ -95,16 +95,16 @@ class SeparateCurves(SampledOnHost):
         """Posterior variance of every cell, (..., K)."""
         return self._joined(lambda belief, _: belief.variance)
 
-    def update_counts(self, counts: Int[np.ndarray, "*batch K 2"]) -> SeparateCurves:
+    def update_counts(self, counts: Int[Array, "*batch K 2"]) -> SeparateCurves:
         """Add counts (..., K, 2) of outcomes."""
         return SeparateCurves.of(self.prior, self.counts + np.asarray(counts), list(self.own))
 
-    def update_at_mean(self, n: Int[np.ndarray, "*batch K"]) -> SeparateCurves:
+    def update_at_mean(self, n: Int[Array, "*batch K"]) -> SeparateCurves:
         """Imagine `n` more labels of every cell, (..., K), that come back at the posterior mean of that cell."""
         n, mean = np.asarray(n), self.mean
         return self.update_counts(np.stack([n * (1 - mean), n * mean], axis=-1))
 
-    def quantile(self, level: Any) -> Float[np.ndarray, "*levels_batch K"]:
+    def quantile(self, level: ArrayLike) -> Float[np.ndarray, "*levels_batch K"]:
         """Quantile of every accuracy at one level, (..., K), or at (L,) of them, (L, ..., K)."""
         return self._joined(lambda belief, _: belief.quantile(level))
 
@@ -125,7 +125,7 @@ class SeparateCurves(SampledOnHost):
         """Return the posterior under a prior that does not take groups to be about calibrated."""
         return replace(self, own={g: belief.uncalibrated() for g, belief in self.own.items()})
 
-    def _joined(self, of: Callable[[HierarchicalCalibration, int], Any]) -> np.ndarray:
+    def _joined(self, of: Callable[[HierarchicalCalibration, int], Array]) -> np.ndarray:
         """Put together values of groups with a belief of their own, and those of all for the others."""
         found = {g: np.asarray(of(belief, i)) for i, (g, belief) in enumerate(self.own.items(), 1)}
         n_groups = np.shape(self.prior.logit_score)[0]

@@ -26,7 +26,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.models.belief import (
     Belief,
     drawn_component,
@@ -79,7 +79,7 @@ class TruePositiveRate:
         return self.rate.draw(rng, shape)
 
     @any_engine
-    def update_counts(self, counts: Any) -> TruePositiveRate:
+    def update_counts(self, counts: Int[Array, "*batch G 3"]) -> TruePositiveRate:
         """Add counts (..., G, 3) of outcomes: missed, found, negative."""
         of_rate, of_share = split_outcomes(counts)
         return replace(self, rate=self.rate.update_counts(of_rate), share=self.share.update_counts(of_share))
@@ -100,7 +100,7 @@ class TruePositiveRate:
         """Posterior variance of every rate, (..., G)."""
         return self.rate.variance
 
-    def quantile(self, level: Any) -> Float[Array, "*levels_batch G"]:
+    def quantile(self, level: ArrayLike) -> Float[Array, "*levels_batch G"]:
         """Quantile of every rate at one level, (..., G), or at (L,) of them, (L, ..., G)."""
         return self.rate.quantile(level)
 
@@ -110,7 +110,7 @@ class TruePositiveRate:
 
     @any_engine
     def pool_draws(
-        self, key: PRNGKey, n: int, counts: Any, sizes: Int[np.ndarray, " G"]
+        self, key: PRNGKey, n: int, counts: Int[Array, "*batch G 3"], sizes: Int[np.ndarray, " G"]
     ) -> Float[np.ndarray, "S *batch G"]:
         """Draw `n` vectors of the rates in a pool of `sizes` items, of which `counts` (..., G, 3) are labelled.
 
@@ -122,7 +122,7 @@ class TruePositiveRate:
 
     @any_engine
     def outcome_draws(
-        self, key: PRNGKey, n: int, counts: Any, sizes: Int[np.ndarray, " G"]
+        self, key: PRNGKey, n: int, counts: Int[Array, "*batch G 3"], sizes: Int[np.ndarray, " G"]
     ) -> tuple[Float[np.ndarray, "S *batch G"], Int[np.ndarray, "S *batch G 3"]]:
         """Draw rates of the population, and how many items of a pool have which outcome, labelled ones as they are.
 
@@ -193,7 +193,7 @@ def true_positive_rate(rate: Belief, share: Belief) -> TruePositiveRate:
     return (LearnedTruePositiveRate if is_mixture(rate) else TruePositiveRate)(rate, share)
 
 
-def split_outcomes(counts: Any) -> tuple[Any, Any]:
+def split_outcomes(counts: Int[Array, "*batch G 3"]) -> tuple[Int[Array, "*batch G 2"], Int[Array, "*batch G 2"]]:
     """Split counts of outcomes (..., G, 3) into those of the rate and those of the share, (..., G, 2) each.
 
     Missed and found count for the rate, negative and positive for the share.

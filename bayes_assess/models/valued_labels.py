@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -163,12 +163,12 @@ class ValuedLabels(DrawnLabels):
 
     of_all: ClassVar[bool] = True
 
-    x: Any
-    group: Any
-    rarity: Any
-    values: Any
-    counts: Any
-    apart: Any
+    x: Float[Array, " K"]
+    group: Int[Array, " K"]
+    rarity: Float[Array, " K"]
+    values: Float[Array, " C"]
+    counts: Float[Array, "K C"]
+    apart: Float[Array, "J K"]
     is_trivial: bool = False
 
     @classmethod
@@ -202,7 +202,9 @@ class ValuedLabels(DrawnLabels):
         rarity, numbers = rarity.astype(np.float32), ((values - least) / span).astype(np.float32)
         return cls(x.astype(np.float32), group, rarity, numbers, counts, apart.astype(np.float32))
 
-    def program_arguments(self, counts: Any = None, level: int = 0, share: float = SHARES[4]) -> dict[str, Any]:
+    def program_arguments(
+        self, counts: Int[Array, "K C"] | None = None, level: int = 0, share: float = SHARES[4]
+    ) -> dict[str, object]:
         """Return the arguments of `program` at one level of (tau, phi, omega) and one pi, after `counts`.
 
         Parameters
@@ -243,7 +245,7 @@ class ValuedLabels(DrawnLabels):
         return replace(self, counts=engine.at(xp.asarray(self.counts))[cell, label].add(one))
 
     @property
-    def learned(self) -> dict[str, Any]:
+    def learned(self) -> dict[str, Float[Array, "..."]]:
         """What labels change, by field."""
         return {"counts": self.counts}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -173,7 +172,7 @@ def code_predictions(values: Predictions, classes: np.ndarray) -> np.ndarray:
     )
 
 
-def score_classes(scores: np.ndarray, columns: list[Any] | None, names: np.ndarray | None) -> np.ndarray:
+def score_classes(scores: np.ndarray, columns: list[str] | None, names: np.ndarray | None) -> np.ndarray:
     """Return the class names of scores: those given, those of a frame's columns, or 0..C-1."""
     width = 2 if scores.ndim == 1 else scores.shape[1]
     if names is None:

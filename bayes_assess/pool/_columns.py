@@ -9,10 +9,10 @@ import numpy as np
 
 from bayes_assess._tools.arrays import (
     ODD_LETTER,
+    dataframe_of,
     first_missing,
     first_nested,
     first_odd_letter,
-    frame_of,
     frozen,
     listing,
     show,
@@ -21,6 +21,7 @@ from bayes_assess._tools.arrays import (
 )
 from bayes_assess._tools.coded import CodedColumn, distinct, spelled_out
 from bayes_assess._tools.row_numbers import row_no
+from bayes_assess._tools.shapes import ArrayLike, Frame
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import Predictions, check_predictions, code_predictions
 from bayes_assess.pool._scores import check_unit
@@ -29,7 +30,7 @@ RESERVED = "prediction"  # `by="prediction"` means the predicted class
 SHEET_COLUMNS = ("id", "label", RESERVED, "score")  # of sheets for annotators, beside what is shown
 
 
-def check_confidence(confidence: Any, n_items: int, *, scored: bool) -> np.ndarray | None:
+def check_confidence(confidence: ArrayLike | None, n_items: int, *, scored: bool) -> np.ndarray | None:
     """Return confidences as float64 (M,), or None where none are given; see `Pool`."""
     if confidence is None:
         return None
@@ -44,7 +45,7 @@ def check_confidence(confidence: Any, n_items: int, *, scored: bool) -> np.ndarr
     return frozen(values.astype(np.float64, copy=False))
 
 
-def check_systems(systems: Any, n_items: int) -> dict[str, tuple[Predictions, bool]]:
+def check_systems(systems: Mapping[str, ArrayLike] | Frame | None, n_items: int) -> dict[str, tuple[Predictions, bool]]:
     """Return predictions of other systems by name, and whether they were booleans, each (M,); see `Pool`."""
     checked = {}
     for name, column in _named_columns(systems, "Systems", '{"new": predictions}', "system").items():
@@ -85,7 +86,7 @@ def _named_columns(columns: Any, what: str, example: str, one: str) -> dict[str,
     """Return columns by name from a mapping or a frame, none of them called like the pool's own predictions."""
     if columns is None:
         return {}
-    frame = frame_of(columns) if not isinstance(columns, Mapping) else None
+    frame = None if isinstance(columns, Mapping) else dataframe_of(columns)
     if frame is not None:
         columns = {name: frame[name] for name in frame.columns}
     if not isinstance(columns, Mapping):
@@ -98,7 +99,7 @@ def _named_columns(columns: Any, what: str, example: str, one: str) -> dict[str,
     return dict(columns)
 
 
-def check_show(show_columns: Any, n_items: int) -> dict[str, np.ndarray]:
+def check_show(show_columns: Mapping[str, ArrayLike] | Frame | None, n_items: int) -> dict[str, np.ndarray]:
     """Return columns that annotators see by name, each (M,); see `Pool`."""
     checked = {}
     for name, column in _named_columns(show_columns, "Columns to show", '{"text": text}', "column to show").items():
@@ -126,7 +127,7 @@ class GroupColumns(Mapping[str, np.ndarray]):
     (['south', 'north', 'south'], [0, 1, 0])
     """
 
-    def __init__(self, columns: Mapping[str, Any]) -> None:
+    def __init__(self, columns: Mapping[str, np.ndarray | CodedColumn]) -> None:
         self._columns = columns
         self._spelled_out: dict[str, np.ndarray] = {}
 
@@ -146,7 +147,7 @@ class GroupColumns(Mapping[str, np.ndarray]):
         return self._columns[name]
 
 
-def check_groups(groups: Any, n_items: int) -> dict[str, np.ndarray | CodedColumn]:
+def check_groups(groups: Mapping[str, ArrayLike] | Frame | None, n_items: int) -> dict[str, np.ndarray | CodedColumn]:
     """Return group columns by name, each of M rows and complete; see `Pool`."""
     checked = {}
     for name, column in _named_columns(groups, "Groups", '{"site": site}', "group column").items():

@@ -99,7 +99,7 @@ class _Held:
         self._blank = False
         self._lengths: set[int] = set()
         self._longer: dict[int, int] = {}  # lengths beyond that of the header, and the first such row
-        self._parts: dict[str, list[Any]] = {name: [] for name in columns.all}
+        self._parts: dict[str, list[np.ndarray | list[str]]] = {name: [] for name in columns.all}
         self._texts: dict[str, defaultdict[str, int]] = {
             name: defaultdict(count().__next__)
             for name in columns.all
@@ -158,7 +158,7 @@ class _Held:
             f"around texts that contain the delimiter {self._file.delimiter!r}, or values move to other columns."
         )
 
-    def _part(self, name: str, cells: list[str]) -> Any:
+    def _part(self, name: str, cells: list[str]) -> np.ndarray | list[str]:
         if name in self._texts:
             return np.fromiter(map(self._texts[name].__getitem__, cells), np.int64, len(cells))
         return self._floats(cells) if name in self._columns.numbers else cells

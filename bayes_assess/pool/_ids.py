@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -165,7 +164,7 @@ class IdIndex:
         return found
 
 
-def find_ids(wanted: Any, index: IdIndex | None, n_items: int) -> np.ndarray:
+def find_ids(wanted: ArrayLike, index: IdIndex | None, n_items: int) -> np.ndarray:
     """Return the positions of ids; ``index`` is None for the row numbers 0..M-1. See `Pool.positions`."""
     array = np.atleast_1d(values_of(wanted))
     if array.ndim != 1:
@@ -216,7 +215,7 @@ def _without_blanks(unknown: np.ndarray, index: IdIndex) -> np.ndarray:
     return index.find(stripped) if (stripped != unknown).any() else np.full(len(unknown), -1, np.intp)
 
 
-def _find_one(value: Any, index: IdIndex | None, n_items: int) -> int:
+def _find_one(value: object, index: IdIndex | None, n_items: int) -> int:
     """Look up one id of a mixed list, -1 where it has no clean conversion."""
     single = np.asarray([value])
     numeric = index is None or index.ids.dtype.kind in "iu"

@@ -10,7 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.arrays import first_true, frame_of, listing, missing_mask, objects, show, to_numpy, values_of
+from bayes_assess._tools.arrays import (
+    dataframe_of,
+    first_true,
+    listing,
+    missing_mask,
+    objects,
+    show,
+    to_numpy,
+    values_of,
+)
 from bayes_assess._tools.shapes import ArrayLike, Bool
 from bayes_assess.errors import PoolError
 
@@ -77,7 +86,7 @@ def read_rows(values: ArrayLike, classes: np.ndarray, remedy: str) -> LabelRows:
     return LabelRows(indicators, known)
 
 
-def names_in(values: ArrayLike) -> np.ndarray:
+def names_in(values: ArrayLike | None) -> np.ndarray:
     """Return the sorted distinct names in rows of names, for classes that are not declared; 0..C-1 of indicators."""
     array = to_numpy(values)
     if array.ndim == 2 and array.dtype.kind in "biuf" and array.shape[1]:
@@ -93,19 +102,19 @@ def names_in(values: ArrayLike) -> np.ndarray:
     return np.array(sorted(names))
 
 
-def frame_columns(values: ArrayLike) -> list[Any] | None:
+def frame_columns(values: ArrayLike | None) -> list[str] | None:
     """Return the column names of a frame, or None of anything else."""
-    frame = frame_of(values)
-    return list(frame.columns) if hasattr(frame, "columns") else None
+    frame = dataframe_of(values)
+    return None if frame is None else list(frame.columns)
 
 
 def _in_order(values: ArrayLike, classes: np.ndarray) -> np.ndarray:
     """Return values as an array, the columns of a frame in the order of the classes if it names them."""
-    columns = {str(name): name for name in frame_columns(values) or ()}
+    frame = dataframe_of(values)
+    columns = () if frame is None else frame.columns
     names = [str(name) for name in classes.tolist()]
-    if columns and set(columns) == set(names):
-        frame = frame_of(values)
-        return np.column_stack([values_of(frame[columns[name]]) for name in names])
+    if frame is not None and columns and set(columns) == set(names):
+        return np.column_stack([values_of(frame[name]) for name in names])
     if not set(columns).isdisjoint(names):
         problem = f"have the columns {listing(list(columns))}, and the classes are {listing(classes)}"
         raise UnreadableRow(0, f"{problem}; name one column after each class")
@@ -130,7 +139,7 @@ def _read_matrix(array: np.ndarray, classes: np.ndarray) -> LabelRows:
 
 
 def _read_row(
-    at: int, row: Any, classes: np.ndarray, lookup: dict[str, int], remedy: str
+    at: int, row: object, classes: np.ndarray, lookup: dict[str, int], remedy: str
 ) -> Bool[np.ndarray, " C"] | None:
     """Return the indicators of one row, or None where nothing is known."""
     if isinstance(row, str):
@@ -169,7 +178,7 @@ def _read_names(
     return row
 
 
-def _read_indicators(at: int, values: list[Any], classes: np.ndarray) -> Bool[np.ndarray, " C"] | None:
+def _read_indicators(at: int, values: list[object], classes: np.ndarray) -> Bool[np.ndarray, " C"] | None:
     if len(values) != len(classes):
         raise UnreadableRow(at, _wrong_width(len(values), classes))
     missing = missing_mask(objects(values))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from bayes_assess._tools.arrays import frame_of
 from bayes_assess.errors import PoolError
@@ -37,7 +36,7 @@ def check_fits(n_items: int, what: str = "The pool") -> None:
         )
 
 
-def check_in_memory(**given: Any) -> None:
+def check_in_memory(**given: object) -> None:
     """Raise PoolError if an argument is a table of an engine, whose rows are not in memory."""
     for name, value in given.items():
         if hasattr(frame_of(value), "collect"):  # of Narwhals' lazy frames alone

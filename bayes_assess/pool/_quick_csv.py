@@ -6,13 +6,17 @@ writes alike. Others are read row by row, which is also what finds the words for
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools.arrow_text import dictionary_of, numbers_of, text_of
 from bayes_assess._tools.csv_files import CsvFile
 from bayes_assess.pool._table import Columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 _BLOCK = 1 << 24  # bytes
 _PART = 1 << 18  # bytes that are looked through at a time: few enough to stay in cache
@@ -93,7 +97,7 @@ def read_plain(file: CsvFile, columns: Columns, missing: set[str]) -> PlainColum
     return None if _has_empty_row(found) else found
 
 
-def _texts(column: Any, short: bool) -> np.ndarray:
+def _texts(column: pa.ChunkedArray, short: bool) -> np.ndarray:
     """Return texts as an array of fixed width where they are short, else as objects."""
     return text_of(column) if short else column.to_numpy()
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from bayes_assess._tools.arrays import CHUNK, first_nested, first_true, frame_of, listing, values_of
+from bayes_assess._tools.arrays import CHUNK, dataframe_of, first_nested, first_true, listing, values_of
 from bayes_assess._tools.row_numbers import row_no, score_column
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
@@ -14,12 +12,12 @@ from bayes_assess.errors import PoolError
 ROW_SUM_TOLERANCE = 1e-3
 
 
-def read_scores(scores: ArrayLike) -> tuple[np.ndarray, list[Any] | None]:
+def read_scores(scores: ArrayLike) -> tuple[np.ndarray, list[str] | None]:
     """Return scores as a floating array, and the column names where they came as a frame."""
     names = None
     try:
-        frame = frame_of(scores)
-        if frame is not None and hasattr(frame, "columns"):
+        frame = dataframe_of(scores)
+        if frame is not None:
             names = list(frame.columns)
         array = values_of(scores)
     except (TypeError, ValueError) as error:

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import listing, text_as_int, values_of
 from bayes_assess._tools.coded import spelled_out
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
 
 SCORE_PREFIXES = ("p_", "score_")
@@ -110,7 +111,7 @@ def listed(names: Iterable[str]) -> str:
     return listing(list(names), 30)
 
 
-def arguments(arrays: dict[str, Any], columns: Columns, classes: Any) -> dict[str, Any]:
+def arguments(arrays: dict[str, Any], columns: Columns, classes: ArrayLike | None) -> dict[str, Any]:
     """Return the keyword arguments of `Pool`; predictions, groups and systems may be coded, see `uncoded`."""
     scores = None
     if isinstance(columns.scores, str):
@@ -144,7 +145,7 @@ def _stack(columns: list[np.ndarray], names: list[str]) -> np.ndarray:
     return np.column_stack(columns)
 
 
-def class_names(columns: list[str]) -> list[Any]:
+def class_names(columns: list[str]) -> list[str]:
     """Return the class names that score columns stand for: a common first word dropped, numbers as integers."""
     names = [str(name) for name in columns]
     first = {name.partition("_")[0] for name in names}

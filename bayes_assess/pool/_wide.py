@@ -9,12 +9,13 @@ import numpy as np
 
 from bayes_assess._tools.arrays import first_missing, listing, show, values_of
 from bayes_assess._tools.row_numbers import row_no
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
 
 SYSTEM = "system"  # the group column that says whose answer an item is
 
 
-def long_form(arguments: Mapping[str, Any], answers: Mapping[str, Any], id_column: str | None) -> dict[str, Any]:
+def long_form(arguments: Mapping[str, Any], answers: Mapping[str, ArrayLike], id_column: str | None) -> dict[str, Any]:
     """Return the arguments of a `Pool` whose items are the answers of all rows by all systems.
 
     Parameters

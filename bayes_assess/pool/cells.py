@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from bayes_assess.pool.counting import add_up, count, mean
 from bayes_assess.pool.groups import Groups, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.source import ItemSource
+
+if TYPE_CHECKING:
+    from bayes_assess.pool.groups import By
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,7 +164,7 @@ class Cells:
             found[:, column] = np.where(self.sizes > 0, total, whole) / np.maximum(self.sizes, 1)
         return found.reshape(self.n_cells, *given.shape[1:])
 
-    def split(self, cell: int, items: Any, name: str) -> Cells:
+    def split(self, cell: int, items: Int[np.ndarray, " n"], name: str) -> Cells:
         """Cut a cell in two; the others stay what they are, and so do their numbers.
 
         Parameters
@@ -212,7 +215,7 @@ class Cells:
         return Cells(frozen(sizes), mean_score, frozen(names), description, parts, source)
 
 
-def cells(pool: Pool, by: Any = RESERVED, *, seed: int = 0) -> Cells:
+def cells(pool: Pool, by: By = RESERVED, *, seed: int = 0) -> Cells:
     """Collapse a pool into cells, each in a random order.
 
     Parameters
@@ -259,7 +262,7 @@ def cells(pool: Pool, by: Any = RESERVED, *, seed: int = 0) -> Cells:
     )
 
 
-def label_counts(cells: Cells, outcomes: Any, n_outcomes: int) -> np.ndarray:
+def label_counts(cells: Cells, outcomes: ArrayLike, n_outcomes: int) -> np.ndarray:
     """Count outcomes per cell.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -154,7 +154,10 @@ class Partition:
         return repr(self.groups).replace("Groups", "Partition", 1)
 
 
-def partition(pool: Pool, by: Any = RESERVED) -> Partition:
+By: TypeAlias = "str | Cut | Partition | ArrayLike"  # what a pool is cut by, see `partition`
+
+
+def partition(pool: Pool, by: By = RESERVED) -> Partition:
     """Cut a pool into groups.
 
     Parameters

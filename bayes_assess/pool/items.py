@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from bayes_assess._tools.arrays import frozen, listing
 from bayes_assess._tools.coded import CodedColumn
-from bayes_assess._tools.shapes import ArrayLike
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._columns import RESERVED, GroupColumns
@@ -19,6 +19,12 @@ from bayes_assess.pool._ids import IdIndex, find_ids, known_ids
 from bayes_assess.pool._scores import predicted_scores
 from bayes_assess.pool.labels import LabelSpace
 from bayes_assess.pool.source import ArraySource
+
+if TYPE_CHECKING:
+    from bayes_assess.pool.source import ItemSource
+
+
+Rows: TypeAlias = "Int[np.ndarray, ' n'] | slice"
 
 
 class Items:
@@ -43,10 +49,10 @@ class Items:
     _systems: dict[str, np.ndarray]
     _show: dict[str, np.ndarray]
 
-    def _fill(self, **fields: Any) -> None:
+    def _fill(self, **fields: object) -> None:
         self.__dict__.update(fields)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A Pool never changes; make a new one instead of setting {name!r}.")
 
     def __delattr__(self, name: str) -> None:
@@ -81,14 +87,14 @@ class Items:
         """Number of rows of scores, predictions, confidence, groups and systems: M, unless they have a multiplicity."""
         return self.n_items
 
-    def rows_of(self, items: Any) -> Any:
+    def rows_of(self, items: Rows) -> Rows:
         """Return the rows of scores, predictions, confidence, groups and systems that hold what is known of items."""
         return items
 
     def check_in_memory(self, what: str) -> None:
         """Raise PoolError if the items are not in memory; `what` needs them, the beginning of a sentence."""
 
-    def source_of(self, codes: np.ndarray, sizes: np.ndarray, seed: int) -> Any:
+    def source_of(self, codes: np.ndarray, sizes: np.ndarray, seed: int) -> ItemSource:
         """Return where the items of cells are, see `ItemSource`: those of the rows with these codes, (R,)."""
         return ArraySource.shuffled(self, codes, sizes, seed)
 
@@ -171,7 +177,7 @@ class Items:
         """The labels that items can have, and their codes."""
         return LabelSpace(self.classes, self.classes_declared)
 
-    def prediction_names(self, items: Any) -> np.ndarray:
+    def prediction_names(self, items: Rows) -> np.ndarray:
         """Return the names of what is predicted of items, (n,)."""
         return self.classes[self.predictions[self.rows_of(items)]]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class MultiLabelSpace(LabelSpace):
         """Distinct label sets told so far."""
         return len(self._codes)
 
-    def indicators(self, codes: Any) -> Bool[np.ndarray, "*n C"]:
+    def indicators(self, codes: Int[np.ndarray, "*n"]) -> Bool[np.ndarray, "*n C"]:
         """Return which classes apply where these codes stand.
 
         Raises
@@ -91,11 +92,11 @@ class MultiLabelSpace(LabelSpace):
         return True
 
     @property
-    def choices(self) -> tuple[Any, ...]:
+    def choices(self) -> tuple[np.ndarray, ...]:
         """None: an item may have several labels."""
         return ()
 
-    def names(self, codes: Any) -> np.ndarray:
+    def names(self, codes: Int[np.ndarray, "*n"] | Sequence[int]) -> np.ndarray:
         """Return the sets that codes stand for as texts, such as ``"cat;dog"`` or ``"-"``, which `codes` reads."""
         distinct, places = np.unique(codes, return_inverse=True)
         return self.texts(self.indicators(distinct))[places.reshape(np.shape(codes))]
@@ -181,7 +182,7 @@ class MultiLabelSpace(LabelSpace):
         """Raise PoolError: the classes of a multi-label pool are declared when it is made."""
         raise PoolError("The classes of a multi-label pool are fixed; pass every class as classes=[...] to the pool.")
 
-    def _read(self, labels: Any, ids: np.ndarray | None) -> LabelRows:
+    def _read(self, labels: ArrayLike, ids: np.ndarray | None) -> LabelRows:
         remedy = f"label with these names, or '{NO_LABEL}' where none applies"
         if not self.declared:
             remedy = "pass every class as classes=[...] to the pool"

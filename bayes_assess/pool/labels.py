@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -56,11 +56,11 @@ class LabelSpace:
         return None
 
     @property
-    def choices(self) -> tuple[Any, ...]:
+    def choices(self) -> tuple[object, ...]:
         """The labels among which annotators choose one, where they do."""
         return tuple(self.classes.tolist())
 
-    def names(self, codes: Any) -> np.ndarray:
+    def names(self, codes: Int[np.ndarray, "*n"] | Sequence[int]) -> np.ndarray:
         """Return the labels that codes stand for."""
         return self.classes[codes]
 
@@ -113,7 +113,7 @@ only these are predicted: pass every class as classes=[1, 2, 3, 4, 5] to the poo
         problem = f"is {show(values[at])}, which is not one of the classes ({listing(self.classes)})"
         raise LabelError(f"The label {where(at, names)} {problem}; {self._remedy(values[at])}.")
 
-    def _remedy(self, value: Any) -> str:
+    def _remedy(self, value: object) -> str:
         if isinstance(value, list | tuple | set | frozenset | np.ndarray):
             return "an item has exactly one label here"
         if self.classes.dtype.kind == "U" and not isinstance(value, str):
@@ -244,9 +244,9 @@ def check_unlabelled(known: Int[np.ndarray, " n"], ids: np.ndarray, done: str) -
 
 
 def read_labels(
-    space: Any,
-    ids: Any,
-    labels: Any,
+    space: LabelSpace,
+    ids: ArrayLike,
+    labels: ArrayLike,
     find: Callable[[np.ndarray], Int[np.ndarray, " n"]],
     known: Callable[[Int[np.ndarray, " n"]], Int[np.ndarray, " n"]],
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -28,6 +28,10 @@ from bayes_assess.pool._label_rows import (
 from bayes_assess.pool._scores import ROW_SUM_TOLERANCE, read_scores
 from bayes_assess.pool.label_sets import MultiLabelSpace
 from bayes_assess.pool.pool import Pool
+
+if TYPE_CHECKING:
+    from bayes_assess.pool.items import Rows
+
 
 _REMEDY = f"pass every class that can be predicted as classes=[...]; '{NO_LABEL}' stands for no class"
 
@@ -85,21 +89,21 @@ class MultiLabelPool(Pool):
     indicators: Bool[np.ndarray, "M C"]
 
     @staticmethod
-    def is_asked_for(*, multilabel: bool = False, bounds: Any = None, **options: Any) -> bool:
+    def is_asked_for(*, multilabel: bool = False, bounds: object = None, **options: object) -> bool:
         """Whether items may have several labels."""
         return multilabel and bounds is None
 
     def __init__(
         self,
-        scores: Any = None,
-        predictions: Any = None,
+        scores: ArrayLike | None = None,
+        predictions: ArrayLike | None = None,
         *,
-        confidence: Any = None,
-        ids: Any = None,
-        classes: Any = None,
-        groups: Mapping[str, Any] | None = None,
-        systems: Mapping[str, Any] | None = None,
-        show: Mapping[str, Any] | None = None,
+        confidence: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        groups: Mapping[str, ArrayLike] | None = None,
+        systems: Mapping[str, ArrayLike] | None = None,
+        show: Mapping[str, ArrayLike] | None = None,
         multilabel: bool = True,
         bounds: None = None,
         step: None = None,
@@ -165,7 +169,7 @@ class MultiLabelPool(Pool):
         """No confidence in a single prediction: raises PoolError, which names `scores`."""
         self._refuse("confidence per item", "the probabilities of its classes are pool.scores, (items, classes)")
 
-    def prediction_names(self, items: Any) -> np.ndarray:
+    def prediction_names(self, items: Rows) -> np.ndarray:
         """Return the classes predicted of items as texts such as ``"cat;dog"``, (n,)."""
         return self.label_space.texts(self.indicators[items])
 
@@ -192,7 +196,7 @@ class MultiLabelPool(Pool):
         return {"indicators": self.indicators}
 
 
-def _score_classes(scores: np.ndarray, columns: list[Any] | None, names: np.ndarray | None) -> np.ndarray:
+def _score_classes(scores: np.ndarray, columns: list[str] | None, names: np.ndarray | None) -> np.ndarray:
     if scores.ndim != 2:
         raise PoolError(
             f"Scores of a multi-label pool have one column per class, (items, classes); found shape {scores.shape}."
@@ -225,7 +229,7 @@ def _check_scores(scores: np.ndarray, classes: np.ndarray) -> None:
         )
 
 
-def _read_predictions(predictions: ArrayLike, classes: np.ndarray) -> Bool[np.ndarray, "M C"]:
+def _read_predictions(predictions: Any, classes: np.ndarray) -> Bool[np.ndarray, "M C"]:
     try:
         rows = read_rows(predictions, classes, _REMEDY)
     except UnreadableRow as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -45,7 +46,7 @@ class NumericLabels(LabelSpace):
         return self.lowest, self.highest
 
     @property
-    def choices(self) -> tuple[Any, ...]:
+    def choices(self) -> tuple[float, ...]:
         """None: annotators write numbers."""
         return ()
 
@@ -116,7 +117,7 @@ class NumberLabels(NumericLabels):
 
     _codes: dict[float, int] = field(default_factory=dict, init=False, repr=False)
 
-    def names(self, codes: Any) -> Float[np.ndarray, "*n"]:
+    def names(self, codes: Int[np.ndarray, "*n"] | Sequence[int]) -> Float[np.ndarray, "*n"]:
         """Return the numbers that codes stand for."""
         return self.told()[codes]
 

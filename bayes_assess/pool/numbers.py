@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from bayes_assess.pool._columns import check_groups, check_show
 from bayes_assess.pool._ids import check_ids
 from bayes_assess.pool.number_labels import NumberLabels, are_finite, as_numbers, number_end
 from bayes_assess.pool.pool import Pool
+
+if TYPE_CHECKING:
+    from bayes_assess.pool.items import Rows
+
 
 _NO_CLASSES = np.zeros(0)
 
@@ -73,23 +77,23 @@ class NumberPool(Pool):
     bounds: tuple[float, float]
 
     @staticmethod
-    def is_asked_for(*, multilabel: bool = False, bounds: Any = None, **options: Any) -> bool:
+    def is_asked_for(*, multilabel: bool = False, bounds: object = None, **options: object) -> bool:
         """Whether labels are numbers that are not bounded on both sides."""
         return bounds is not None and not are_finite(bounds)
 
     def __init__(
         self,
-        scores: Any = None,
-        predictions: Any = None,
+        scores: ArrayLike | None = None,
+        predictions: ArrayLike | None = None,
         *,
-        bounds: Any,
+        bounds: tuple[float, float],
         step: float | None = None,
-        ids: Any = None,
-        groups: Mapping[str, Any] | None = None,
-        systems: Mapping[str, Any] | None = None,
-        show: Mapping[str, Any] | None = None,
-        confidence: Any = None,
-        classes: Any = None,
+        ids: ArrayLike | None = None,
+        groups: Mapping[str, ArrayLike] | None = None,
+        systems: Mapping[str, ArrayLike] | None = None,
+        show: Mapping[str, ArrayLike] | None = None,
+        confidence: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
         multilabel: bool = False,
     ) -> None:
         refuse_unfit(confidence=confidence, classes=classes, multilabel=multilabel or None)
@@ -151,7 +155,7 @@ class NumberPool(Pool):
             "Metric('mae'), 'mse' or 'r2' of it, or give it finite bounds, such as bounds=(0, 100), to ask Mean()."
         )
 
-    def prediction_names(self, items: Any) -> np.ndarray:
+    def prediction_names(self, items: Rows) -> np.ndarray:
         """Return what is predicted of items as texts."""
         return np.array([f"{number:.12g}" for number in self.numbers[items]], dtype=str)
 
@@ -182,7 +186,7 @@ class NumberPool(Pool):
         return {"numbers": self.numbers, **given, "bounds": np.array(self.bounds)}
 
 
-def refuse_unfit(**unfit: Any) -> None:
+def refuse_unfit(**unfit: object) -> None:
     """Raise PoolError if something was given that pools of numbers do not have.
 
     Examples
@@ -194,7 +198,7 @@ def refuse_unfit(**unfit: Any) -> None:
             raise PoolError(f"Items that are labelled with numbers have no {name}; leave out bounds, or {name}.")
 
 
-def checked_numbers(values: ArrayLike, what: str, lowest: float, highest: float) -> Float[np.ndarray, " M"]:
+def checked_numbers(values: ArrayLike | None, what: str, lowest: float, highest: float) -> Float[np.ndarray, " M"]:
     """Return finite numbers within bounds, or raise PoolError; `what` names one of them.
 
     Examples
@@ -221,7 +225,7 @@ def checked_numbers(values: ArrayLike, what: str, lowest: float, highest: float)
     return numbers
 
 
-def checked_spread(scores: ArrayLike, n_items: int) -> Float[np.ndarray, " M"] | None:
+def checked_spread(scores: ArrayLike | None, n_items: int) -> Float[np.ndarray, " M"] | None:
     """Return how far off predictions are expected to be, or raise PoolError.
 
     Examples

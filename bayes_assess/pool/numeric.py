@@ -72,7 +72,7 @@ class NumericPool(Pool):
     step: float
 
     @staticmethod
-    def is_asked_for(*, multilabel: bool = False, bounds: Any = None, **options: Any) -> bool:
+    def is_asked_for(*, multilabel: bool = False, bounds: object = None, **options: object) -> bool:
         """Whether labels are numbers within bounds."""
         return bounds is not None and are_finite(bounds)
 

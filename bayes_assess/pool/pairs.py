@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class Pairs(NamedTuple):
     second: Int[np.ndarray, " P"]
 
 
-def find_pairs(pool: Pool, by: str, first: Any, second: Any, pair: str) -> Pairs:
+def find_pairs(pool: Pool, by: str, first: Hashable, second: Hashable, pair: str) -> Pairs:
     """Find which items of two groups belong together; items of other groups have no part.
 
     Parameters

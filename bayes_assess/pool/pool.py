@@ -108,18 +108,18 @@ class Pool(Items):
 
     _kinds: ClassVar[list[type[Pool]]] = []  # pools of other labels than classes, which `Pool(...)` may make
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         if "is_asked_for" in vars(cls):
             Pool._kinds.append(cls)
 
-    def __new__(cls, *args: Any, **options: Any) -> Pool:
+    def __new__(cls, *args: object, **options: Any) -> Pool:
         """Make a `MultiLabelPool` where items may have several labels, a pool of numbers where labels are numbers."""
         kinds = cls._kinds if cls is Pool else []
         return object.__new__(next((kind for kind in kinds if kind.is_asked_for(**options)), cls))
 
     @staticmethod
-    def is_asked_for(*, multilabel: bool = False, bounds: Any = None, **options: Any) -> bool:
+    def is_asked_for(*, multilabel: bool = False, bounds: object = None, **options: object) -> bool:
         """Whether these options of `Pool` ask for a pool of this kind; every kind has its own."""
         return False
 
@@ -128,12 +128,12 @@ class Pool(Items):
         scores: ArrayLike | None = None,
         predictions: ArrayLike | None = None,
         *,
-        confidence: Any = None,
+        confidence: ArrayLike | None = None,
         ids: ArrayLike | None = None,
         classes: ArrayLike | None = None,
-        groups: Mapping[str, Any] | None = None,
-        systems: Mapping[str, Any] | None = None,
-        show: Mapping[str, Any] | None = None,
+        groups: Mapping[str, ArrayLike] | None = None,
+        systems: Mapping[str, ArrayLike] | None = None,
+        show: Mapping[str, ArrayLike] | None = None,
         multilabel: bool = False,
         bounds: tuple[float, float] | None = None,
         step: float | None = None,
@@ -234,7 +234,7 @@ class Pool(Items):
         """
         return self._recoded(self.classes, np.arange(self.n_classes, dtype=np.int32), _groups=self._groups | groups)
 
-    def _recoded(self, names: np.ndarray, code: np.ndarray, **fields: Any) -> Pool:
+    def _recoded(self, names: np.ndarray, code: np.ndarray, **fields: object) -> Pool:
         """Return the same pool with other classes, and the code there of each of its own that occurs."""
         pool = object.__new__(Pool if self.in_memory else type(self))
         pool._fill(**{name: value for name, value in self.__dict__.items() if name not in _DERIVED})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -63,7 +63,7 @@ class RankedList:
     n_items: int = 0
     scores: Any = None
     ids: Any = None
-    id_at: Callable[[Int[np.ndarray, " n"]], Any] | None = None
+    id_at: Callable[[Int[np.ndarray, " n"]], ArrayLike] | None = None
     classes: Any = (0, 1)
     show: Mapping[str, Any] | None = None
     label_space: LabelSpace = field(init=False)
@@ -108,7 +108,7 @@ class RankedList:
         ids: ArrayLike | None = None,
         classes: ArrayLike = (0, 1),
         seed: int = 0,
-        show: Mapping[str, Any] | None = None,
+        show: Mapping[str, ArrayLike] | None = None,
     ) -> RankedList:
         """Rank items by scores in any order, the greatest first; equal scores in an order drawn at random.
 
@@ -137,7 +137,7 @@ class RankedList:
         return cls(scores=values[order], ids=names[order], classes=classes, show=shown)
 
     @classmethod
-    def from_pool(cls, pool: Pool, positive: Any = None, seed: int = 0) -> RankedList:
+    def from_pool(cls, pool: Pool, positive: Hashable | None = None, seed: int = 0) -> RankedList:
         """Rank the items of a pool by the score of a class, equal scores in an order drawn at random.
 
         Parameters
@@ -211,7 +211,7 @@ class RankedList:
         scores = scores if self.positive == 1 else 1 - scores
         return Pool(scores=scores, ids=self.ids_at(ranks), classes=self.label_space.classes, show=self.show)
 
-    def check_positive(self, positive: Any) -> None:
+    def check_positive(self, positive: Hashable | None) -> None:
         """Check that a question's positive class, if it names one, is that of the list.
 
         Raises
@@ -273,7 +273,7 @@ class RankedList:
             raise UnknownIdError(f"There is no item {show(ranks[at])}; the items' ids are their ranks, 1 to N.")
         return ranks.astype(np.int64)
 
-    def names_of(self, ids: ArrayLike) -> list[Any]:
+    def names_of(self, ids: ArrayLike) -> list[Hashable]:
         """Return ids as `ids_at` returns them, as far as they have been written otherwise."""
         return np.asarray(ids).tolist() if self.rows is None else self.rows.names_of(ids)
 
@@ -305,7 +305,7 @@ class RankedList:
         return f"RankedList({self.n_items:,} items)"
 
 
-def positive_code(pool: Pool, positive: Any) -> int:
+def positive_code(pool: Pool, positive: Hashable | None) -> int:
     """Return the code of the class by whose score a pool is ranked."""
     if pool.multilabel or (pool.scores is None and pool.margins is None):
         what = "several labels per item" if pool.multilabel else "no scores"

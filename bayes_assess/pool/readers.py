@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import is_zipfile
 
 import numpy as np
@@ -14,7 +14,7 @@ from bayes_assess._tools.arrow_text import dictionary_of, is_double, is_text, nu
 from bayes_assess._tools.coded import CodedColumn
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.row_numbers import Numbering, numbered_as_in_file
-from bayes_assess._tools.shapes import ArrayLike
+from bayes_assess._tools.shapes import ArrayLike, Frame
 from bayes_assess.errors import PoolError
 from bayes_assess.pool._csv import read_csv
 from bayes_assess.pool._memory import check_fits
@@ -23,13 +23,19 @@ from bayes_assess.pool._wide import SYSTEM, long_form
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 
+if TYPE_CHECKING:
+    import os
+
+    import narwhals as nw
+
+
 SUFFIXES = (".csv", ".parquet", ".npz")
 NPZ_NAMES = {"id": "ids", "scores": "scores", "prediction": "predictions", "confidence": "confidence"}
 
 
 @in_progress("Reading the pool")
 def read_pool(
-    source: Any,
+    source: str | os.PathLike[str] | Frame,
     *,
     id: str | None = None,
     scores: str | Iterable[str] | None = None,
@@ -39,7 +45,7 @@ def read_pool(
     systems: str | Iterable[str] | Mapping[str, str] = (),
     wide: Iterable[str] | Mapping[str, str] = (),
     show: str | Iterable[str] = (),
-    classes: Any = None,
+    classes: ArrayLike | None = None,
     multilabel: bool = False,
     bounds: tuple[float, float] | None = None,
 ) -> Pool:
@@ -133,12 +139,12 @@ def read_pool(
 
 
 def _read_wide(
-    source: Any,
+    source: str | os.PathLike[str] | Frame,
     answers: Mapping[str, str],
     id: str | None,
     groups: list[str],
     show: list[str],
-    classes: ArrayLike,
+    classes: ArrayLike | None,
     numbering: Numbering,
 ) -> dict[str, Any]:
     """Read a wide table; groups that its long form has by itself may be named, too."""
@@ -159,12 +165,12 @@ def _read_wide(
 
 @in_progress("Reading the list")
 def read_ranked(
-    source: Any,
+    source: str | os.PathLike[str] | Frame,
     *,
     scores: str,
     id: str | None = None,
     show: str | Iterable[str] = (),
-    classes: Any = None,
+    classes: ArrayLike | None = None,
     seed: int = 0,
 ) -> RankedList:
     """Read a ranked list from a file or a dataframe: ids and one score of any scale.
@@ -216,7 +222,7 @@ def read_ranked(
         return RankedList.from_scores(found["scores"], found["ids"], names, seed, found["show"])
 
 
-def _read(source: Any, columns: Columns, classes: Any, numbering: Numbering) -> dict[str, Any]:
+def _read(source: Any, columns: Columns, classes: ArrayLike | None, numbering: Numbering) -> dict[str, Any]:
     """Return the arguments of `Pool` from a path or a frame; see `read_pool`."""
     if isinstance(source, str | Path):
         source = Path(source)
@@ -244,7 +250,7 @@ def _read(source: Any, columns: Columns, classes: Any, numbering: Numbering) -> 
     return _read_frame(frame, columns, classes)
 
 
-def _read_frame(frame: Any, columns: Columns, classes: ArrayLike) -> dict[str, Any]:
+def _read_frame(frame: Any, columns: Columns, classes: ArrayLike | None) -> dict[str, Any]:
     columns = resolve(frame.collect_schema().names(), columns)
     return arguments(_arrays(frame, columns), columns, classes)
 
@@ -260,7 +266,7 @@ def _arrays(frame: Any, columns: Columns) -> dict[str, Any]:
     return {name: _array(frame[name], name not in shown, name in named) for name in columns.all}
 
 
-def _array(column: Any, short: bool, named: bool) -> Any:
+def _array(column: nw.Series, short: bool, named: bool) -> Any:
     """Return a column, short texts of Arrow from their bytes, and names as codes of the distinct ones."""
     if short and column.implementation.is_pyarrow():
         native = column.to_native()
@@ -271,7 +277,7 @@ def _array(column: Any, short: bool, named: bool) -> Any:
     return to_numpy(column)
 
 
-def _read_parquet(path: Path, columns: Columns, classes: ArrayLike) -> dict[str, Any]:
+def _read_parquet(path: Path, columns: Columns, classes: ArrayLike | None) -> dict[str, Any]:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
@@ -287,7 +293,7 @@ def _read_parquet(path: Path, columns: Columns, classes: ArrayLike) -> dict[str,
     return arguments(arrays, columns, classes)
 
 
-def _read_npz(path: Path, columns: Columns, classes: Any) -> dict[str, Any]:
+def _read_npz(path: Path, columns: Columns, classes: ArrayLike | None) -> dict[str, Any]:
     if "labels" in [*columns.groups, *columns.show]:
         raise PoolError("Labels are never read into a pool; tell them to the assessment instead.")
     try:

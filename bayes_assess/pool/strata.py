@@ -6,13 +6,14 @@ features, that none is empty, and that ties cost no strata elsewhere. How they a
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from bayes_assess._tools.arrays import first_nested, frozen, listing, show, values_of
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess.errors import PartitionError
 from bayes_assess.pool._classes import codes_of
 from bayes_assess.pool._cuts import (
@@ -119,7 +120,7 @@ class Strata(Cut):
     def __hash__(self) -> int:
         return hash(self._options())
 
-    def _options(self) -> tuple[Any, ...]:
+    def _options(self) -> tuple[object, ...]:
         of = len(self.of) if isinstance(self.of, np.ndarray) else self.of
         return type(self.of).__name__, of, self.n_strata, self.kind, self.n_fine
 
@@ -167,7 +168,7 @@ class Strata(Cut):
         return Partition(codes, frozen(names), f"{found} {self.kind} score strata", frozen(edges), note)
 
 
-def _read(values: Any, what: str) -> np.ndarray:
+def _read(values: ArrayLike, what: str) -> np.ndarray:
     array = values_of(values)
     if first_nested(array) is not None:
         raise PartitionError(
@@ -176,7 +177,7 @@ def _read(values: Any, what: str) -> np.ndarray:
     return array
 
 
-def _given_scores(of: Any) -> Float[np.ndarray, " M"]:
+def _given_scores(of: ArrayLike) -> Float[np.ndarray, " M"]:
     scores = _read(of, "scores to cut")
     if scores.ndim != 1 or scores.dtype.kind not in "biuf":
         raise PartitionError(
@@ -187,7 +188,7 @@ def _given_scores(of: Any) -> Float[np.ndarray, " M"]:
     return frozen(scores)
 
 
-def _scores_of(pool: Pool, of: Any) -> Float[np.ndarray, " M"]:
+def _scores_of(pool: Pool, of: Hashable | ArrayLike | None) -> Float[np.ndarray, " M"]:
     """Scores to cut, see `Strata`."""
     if isinstance(of, np.ndarray):
         pool.check_in_memory("An array of scores to cut has one for every item")
@@ -288,7 +289,7 @@ class FeatureStrata(Cut):
     def __hash__(self) -> int:
         return hash(self._options())
 
-    def _options(self) -> tuple[Any, ...]:
+    def _options(self) -> tuple[object, ...]:
         return self.features.shape, self.features.dtype.str, self.n_strata, self.kind, int(self.seed)
 
     def cut(self, pool: Pool) -> Partition:

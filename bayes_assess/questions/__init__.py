@@ -5,7 +5,6 @@ estimates against the truth. It holds no labels.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from bayes_assess.questions._base import Question as Question
 from bayes_assess.questions._comparison import Comparison as Comparison
@@ -40,7 +39,7 @@ from bayes_assess.questions.recall import HighestRecall as HighestRecall
 from bayes_assess.questions.recall import LowestRecall as LowestRecall
 from bayes_assess.questions.system_comparison import TwoSystems as TwoSystems
 
-QUESTIONS: dict[str, Callable[..., Any]] = {
+QUESTIONS: dict[str, Callable[..., Question]] = {
     question.__name__: question
     for question in (
         GroupAccuracy,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._answered import Answered
 from bayes_assess.questions._setting import Setting, Simulated
+
+if TYPE_CHECKING:
+    from bayes_assess.models.belief import GivenPrior
+
 
 TARGETS = ("pool", "population")
 
@@ -169,7 +173,7 @@ class Question(Answered):
         self.check_pool(pool)
         return self
 
-    def posed(self, pool: Pool, codes: Any = None) -> tuple[Pool, Any]:
+    def posed(self, pool: Pool, codes: Int[np.ndarray, " M"] | None = None) -> tuple[Pool, Any]:
         """Return the pool that decisions are about, and the codes of its labels from those of all items, if given.
 
         It is the pool itself, unless what is labelled together counts as one item, see `PairedComparison`.
@@ -181,7 +185,7 @@ class Question(Answered):
         pool: Pool,
         seed: int = 0,
         strata: Cut | None = None,
-        prior: Any = None,
+        prior: GivenPrior = None,
         strength: float | None = None,
         *,
         cells: Cells | None = None,
@@ -236,7 +240,7 @@ class Question(Answered):
         return np.ones(cells.n_cells, bool)
 
     @abstractmethod
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Any:
+    def prior(self, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> Any:
         """Build the prior of every cell.
 
         Parameters
@@ -275,7 +279,7 @@ class Question(Answered):
         """Count the outcomes of every cell at full labels, (K, O)."""
         return label_counts(cells, self.outcomes_on(cells, pool, np.arange(pool.n_items), codes), n_outcomes)
 
-    def outcomes_on(self, cells: Cells, pool: Pool, items: Any, labels: Any) -> np.ndarray:
+    def outcomes_on(self, cells: Cells, pool: Pool, items: Int[np.ndarray, " n"], labels: np.ndarray) -> np.ndarray:
         """Return the outcomes of labels on the cells of a setting: `outcomes`, unless a design has others."""
         return self.outcomes(pool, items, labels)
 
@@ -312,7 +316,7 @@ class Question(Answered):
         """Names of the groups that are asked about, (G,)."""
         return cells.parts[0].names
 
-    def result_fields(self, pool: Pool) -> dict[str, Any]:
+    def result_fields(self, pool: Pool) -> Mapping[str, object]:
         """Return what the result needs to know of the pool beside cells and counts, fields of its class."""
         return {}
 

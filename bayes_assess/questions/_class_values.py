@@ -76,7 +76,7 @@ def class_values(values: Any, pool: Pool) -> Float[np.ndarray, " C"]:
     return np.array(found, np.float64)
 
 
-def _plain(name: Any) -> Any:
+def _plain(name: object) -> object:
     return name.item() if isinstance(name, np.generic) else name
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Hashable
+from typing import ClassVar
 
 import numpy as np
 
@@ -70,8 +71,8 @@ class Comparison(Question):
 class GroupPair(Comparison):
     """What comparisons of two groups share: which cells they have."""
 
-    first: Any
-    second: Any
+    first: Hashable
+    second: Hashable
 
     def check(self, cells: Cells) -> None:
         """Raise QuestionError if the groups do not exist, are one, or have no items."""
@@ -96,7 +97,7 @@ class GroupPair(Comparison):
         n_groups = len(self.groups(cells))
         return np.repeat(np.isin(np.arange(n_groups), self.pair(cells)), cells.n_cells // n_groups)
 
-    def _find(self, cells: Cells, name: Any) -> int:
+    def _find(self, cells: Cells, name: Hashable) -> int:
         names = self.groups(cells)
         found = np.flatnonzero(names.astype(str) == str(name))
         if len(found) != 1:

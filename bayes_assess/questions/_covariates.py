@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from bayes_assess.errors import PriorError, QuestionError
 from bayes_assess.pool.counting import add_up, count, mean
 from bayes_assess.pool.groups import partition
 from bayes_assess.pool.pool import Pool
+
+if TYPE_CHECKING:
+    from bayes_assess.pool.groups import By
 
 
 def column_names(names: Sequence[str] | str) -> tuple[str, ...]:
@@ -31,7 +34,7 @@ def column_names(names: Sequence[str] | str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def mean_columns(pool: Pool, by: Any, names: Sequence[str]) -> dict[str, Float[np.ndarray, " G"]]:
+def mean_columns(pool: Pool, by: By, names: Sequence[str]) -> dict[str, Float[np.ndarray, " G"]]:
     """Return the mean of every column in every group; that of all items where a group has none.
 
     Raises

@@ -288,7 +288,7 @@ def rating_labels(
     return ValuedLabels.from_prior(x, values, group, sizes)
 
 
-def of_label_sets(measure: Any) -> bool:
+def of_label_sets(measure: object) -> bool:
     """Whether some name is one of measures of items with several labels each, and of no other."""
     names = [str(one).removesuffix("_score") for one in (measure if isinstance(measure, list | tuple) else [measure])]
     return any(one in MULTILABEL_MEASURES and one not in MEASURES for one in names)

@@ -16,7 +16,6 @@ from bayes_assess.estimators.posterior_measure import widened
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._answered import Answered
 from bayes_assess.questions._event_cells import MetricCells
-from bayes_assess.questions._setting import Simulated
 
 
 class MeasuresAnswered(Answered):
@@ -51,11 +50,11 @@ class MeasuresAnswered(Answered):
     def _needs_draws(self) -> QuestionError:
         return QuestionError(f"{self.name} is estimated from weighted draws: counts alone have no posterior of it.")
 
-    def study_estimates(self, campaigns: Simulated) -> np.ndarray:
+    def study_estimates(self, campaigns: Any) -> np.ndarray:
         """Return the estimates of simulated campaigns, (R, B, *answer)."""
         return self.shaped(cells_table(campaigns.cells), campaigns.record.value)
 
-    def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
+    def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
         """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
         table = cells_table(campaigns.cells)
         if campaigns.record.of_posterior:
@@ -65,7 +64,7 @@ class MeasuresAnswered(Answered):
             ends = measure_interval(campaigns.record, table.ranges, level)
         return ends[..., 0, :] if self._is_scalar(table) else ends
 
-    def study_design_intervals(self, campaigns: Simulated) -> np.ndarray | None:
+    def study_design_intervals(self, campaigns: Any) -> np.ndarray | None:
         """Return the intervals from random items alone, (R, B, *answer, 2); None where the design keeps none."""
         ends = campaigns.record.design_interval
         of_one = self._is_scalar(cells_table(campaigns.cells))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +23,12 @@ from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import Metric
 
+if TYPE_CHECKING:
+    from bayes_assess.measures import LossTable, PRCurveTable
+    from bayes_assess.measures._pool_losses import Measures
+    from bayes_assess.pool.rank_strata import RankedScore
+
+
 _N_DRAWS = 512  # that the estimates of a simulated campaign stand for
 
 
@@ -31,7 +38,7 @@ class MeasuresCompared(Metric):
     rope: float
     values: Any
 
-    def _take(self, by: str | None, rope: float, measure: Any, positive: Any, values: Any) -> None:
+    def _take(self, by: str | None, rope: float, measure: Measures, positive: Hashable | None, values: Any) -> None:
         """Check and keep the options that all comparisons of measures have."""
         measure = mean_of() if is_mean(measure) else measure
         given = {"by": by, "measure": measure, "positive": positive, "values": checked_values(values), "rope": rope}
@@ -70,12 +77,12 @@ class MeasuresCompared(Metric):
                 )
         return self
 
-    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
+    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
         """Return what the losses of every item depend on, and the table of the measures of all sides."""
         measure = mean_of(tuple(class_values(self.values, pool).tolist())) if is_mean(self.measure) else self.measure
         return table_for(measure, pool, positive=self.positive, systems=self.systems, by=self.by)
 
-    def _subject(self, pool: Pool) -> tuple[Subject, Any]:
+    def _subject(self, pool: Pool) -> tuple[Subject, RankedScore | None]:
         subject, ranked = super()._subject(pool)
         if is_mean(self.measure) and not subject.decides:
             subject = replace(subject, values=class_values(self.values, pool))
@@ -98,7 +105,7 @@ class MeasuresCompared(Metric):
         return f"Compare({', '.join(f'{name}={value!r}' for name, value in found.items() if value is not None)})"
 
 
-def is_mean(measure: Any) -> bool:
+def is_mean(measure: object) -> bool:
     """Tell whether a measure is the mean of what labels stand for.
 
     Examples

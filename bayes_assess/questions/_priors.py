@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayes_assess._tools.arrays import CHUNK, show
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess.errors import PriorError
 from bayes_assess.models.belief import Belief, check_belief, is_belief
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
@@ -22,13 +22,17 @@ from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.counting import add_up, count
 from bayes_assess.pool.pool import Pool
 
+if TYPE_CHECKING:
+    from bayes_assess.models.belief import GivenPrior
+
+
 PRIORS = ("informative", "uninformative")
 LEARNED = "learned"
 
 
 def accuracy_prior(
     cells: Cells,
-    prior: Any,
+    prior: GivenPrior,
     strength: float | None,
     default_strength: float,
     covariates: Mapping[str, Float[np.ndarray, " K"]] | None = None,
@@ -53,7 +57,7 @@ def accuracy_prior(
     return BetaBernoulli.from_prior(strength, mean_score=cells.mean_score)
 
 
-def calibration_prior(cells: Cells, prior: Any, strength: float | None, default_strength: float) -> Belief:
+def calibration_prior(cells: Cells, prior: GivenPrior, strength: float | None, default_strength: float) -> Belief:
     """Build the prior of the accuracy of bins of the confidence inside groups, cell g * B + b.
 
     The learned one follows a curve of the confidence; the others are those of any cells.
@@ -65,7 +69,7 @@ def calibration_prior(cells: Cells, prior: Any, strength: float | None, default_
     return HierarchicalCalibration.from_prior(score=cells.mean_score.reshape(shape), size=cells.sizes.reshape(shape))
 
 
-def confusion_prior(pool: Pool, prior: Any, strength: float | None, default_strength: float) -> Belief:
+def confusion_prior(pool: Pool, prior: GivenPrior, strength: float | None, default_strength: float) -> Belief:
     """Build the prior of every row of the confusion matrix; rows = predicted class, columns = label."""
     n_classes = pool.n_classes
     if is_learned(prior, strength):
@@ -80,7 +84,7 @@ def confusion_prior(pool: Pool, prior: Any, strength: float | None, default_stre
     return DirichletConfusion.from_prior(strength, mean_scores=_mean_scores(pool))
 
 
-def named_prior(prior: Any, own: str, scored: bool) -> str:
+def named_prior(prior: GivenPrior, own: str, scored: bool) -> str:
     """Resolve the name of a fixed prior; None takes what the pool's scores allow."""
     if prior is None:
         return "informative" if scored else "uninformative"
@@ -97,7 +101,7 @@ def named_prior(prior: Any, own: str, scored: bool) -> str:
     return prior
 
 
-def is_learned(prior: Any, strength: float | None) -> bool:
+def is_learned(prior: GivenPrior, strength: float | None) -> bool:
     """Say whether the prior is the one that learns: the default, unless a strength asks for a fixed one.
 
     Raises
@@ -112,7 +116,9 @@ def is_learned(prior: Any, strength: float | None) -> bool:
     return True
 
 
-def own_prior(prior: Belief, strength: float | None, shape: tuple[int, ...], what: str, possible: Any = True) -> Belief:
+def own_prior(
+    prior: Any, strength: float | None, shape: tuple[int, ...], what: str, possible: ArrayLike = True
+) -> Belief:
     """Check a prior of the user's own."""
     if strength is not None:
         name = type(prior).__name__

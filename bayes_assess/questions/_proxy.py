@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._events import Subject, subject_of
 from bayes_assess.questions.metric import Metric
 
+if TYPE_CHECKING:
+    from bayes_assess.measures._pool_losses import Measures
+    from bayes_assess.pool.rank_strata import RankedScore
+
 
 class LabelMean(Metric):
     """The mean over the items, or over those of every group, of a number that the label alone decides."""
@@ -22,7 +27,9 @@ class LabelMean(Metric):
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)
     judges: tuple[str, ...] | None
 
-    def __init__(self, measure: Any, positive: Any, by: str | None, judges: Any):
+    def __init__(
+        self, measure: Measures, positive: Hashable | None, by: str | None, judges: str | Sequence[str] | None
+    ):
         if by is not None and not isinstance(by, str):
             raise QuestionError(
                 f"The groups of a {type(self).__name__.lower()} are those of a column of the pool: give its name; "
@@ -60,7 +67,7 @@ class LabelMean(Metric):
                 )
         return self.judges
 
-    def _subject(self, pool: Pool) -> tuple[Subject, Any]:
+    def _subject(self, pool: Pool) -> tuple[Subject, RankedScore | None]:
         return subject_of(pool, combine(self.measure), self._positive_of_event(pool), self.judges_of(pool), self.by)
 
     def group_of_items(self, pool: Pool) -> Int[np.ndarray, " M"]:

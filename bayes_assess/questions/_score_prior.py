@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from bayes_assess.pool.counting import add_up
 from bayes_assess.pool.groups import Partition, block_means
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._event_cells import EventCells
+
+if TYPE_CHECKING:
+    from bayes_assess.models.belief import GivenPrior
 
 
 @partial(register_dataclass, data_fields=["mean"], meta_fields=[])
@@ -33,7 +36,7 @@ class ScorePrior:
     mean: Any
 
 
-def score_prior(name: str, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> ScorePrior:
+def score_prior(name: str, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> ScorePrior:
     """Take the mean scores of every cell, or equal probabilities, for the question of that name."""
     if strength is not None:
         raise PriorError(f"{name} takes no prior_strength: the design decides what its prior is worth.")
@@ -61,7 +64,7 @@ def score_prior(name: str, pool: Pool, cells: Cells, prior: Any, strength: float
     return ScorePrior(_mean_scores(pool, cells))
 
 
-def event_prior(cells: EventCells, prior: Any, strength: float | None) -> ScorePrior:
+def event_prior(cells: EventCells, prior: GivenPrior, strength: float | None) -> ScorePrior:
     """Return a placeholder: the belief has a prior of its own, and learns what the scores mean."""
     if strength is not None or not (prior is None or (isinstance(prior, str) and prior == "learned")):
         raise PriorError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._covariates import column_names, mean_columns
 from bayes_assess.questions._extremes import ExtremeValue
 from bayes_assess.questions._priors import accuracy_prior
+
+if TYPE_CHECKING:
+    from bayes_assess.models.belief import GivenPrior
+    from bayes_assess.pool.groups import By
+
 
 _MOST_BORROWED = 2.0  # labels, as many as [ABA]'s priors count as; groups may differ by more than a model knows
 
@@ -58,7 +63,7 @@ class GroupAccuracy(Question):
     """
 
     asks: ClassVar[str] = "How accurate is the system{of_every}?"
-    by: Any = "prediction"
+    by: By = "prediction"
     target: str = field(default="pool", kw_only=True)
     covariates: Sequence[str] = field(default=(), kw_only=True)
 
@@ -79,7 +84,7 @@ class GroupAccuracy(Question):
         """Collapse the pool into this question's cells, one per group."""
         return cells(pool, self.by, seed=seed)
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
+    def prior(self, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> Belief:
         """Build the prior of every group's accuracy; a fixed one counts as two labels."""
         covariates = mean_columns(pool, self.by, self.covariates)
         return accuracy_prior(cells, prior, strength, self.default_strength, covariates)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._measures_compared import MeasuresCompared
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import MetricCells
+
+if TYPE_CHECKING:
+    from bayes_assess.measures import LossTable, PRCurveTable
+    from bayes_assess.measures._pool_losses import Measures
+
 
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 
@@ -74,10 +79,10 @@ class Best(MeasuresCompared):
     def __init__(
         self,
         systems: str | Sequence[str] | None = None,
-        measure: Any = "accuracy",
+        measure: Measures = "accuracy",
         rope: float = 0.0,
         *,
-        positive: Any = None,
+        positive: Hashable | None = None,
     ):
         self._take(None, rope, measure, positive, None)
         names = None if systems is None else (systems,) if isinstance(systems, str) else tuple(systems)
@@ -120,9 +125,10 @@ class Best(MeasuresCompared):
         """What the best has of the measure."""
         return "highest" if self.direction > 0 else "lowest"
 
-    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
+    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
         """Return what the losses of every item depend on, and the table of the measures of all systems."""
-        codes, table = super().losses(pool)
+        codes, found = super().losses(pool)
+        table: Any = found
         if table.is_curve or len(table.outputs) != len(self.systems):
             raise QuestionError(f"The best is by a measure of predictions with one value; found {self.measure_name}.")
         return codes, centred_table(table)

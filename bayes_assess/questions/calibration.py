@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Float, Int, PRNGKey
 from bayes_assess.acquisition.rewards import CalibrationError, Reward, VarianceReduction
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import mean_absolute_gap, value_draws, value_interval, value_mean
@@ -25,6 +25,10 @@ from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
 from bayes_assess.questions._priors import calibration_prior
 from bayes_assess.questions._setting import Simulated
+
+if TYPE_CHECKING:
+    from bayes_assess.models.belief import GivenPrior
+
 
 _DRAWS = 1_000  # that ends of intervals are taken from
 _PLAN_DRAWS = 400  # in a plan
@@ -55,7 +59,7 @@ class _CalibrationQuestion(Question):
             everything = partition(pool, self.by)
         return cells(pool, cross(everything, partition(pool, as_bins(self.bins))), seed=seed)
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
+    def prior(self, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> Belief:
         """Build the prior of every bin's accuracy; a fixed one counts as two labels."""
         return calibration_prior(cells, prior, strength, self.default_strength)
 
@@ -177,7 +181,7 @@ class _CalibrationQuestion(Question):
         """Compute the intervals of a few campaigns from few draws, whether they hold the posterior mean or not."""
         counts, cells = campaigns.counts[:, 0], campaigns.cells
         sizes = pool_size(self, cells)
-        key: Any = np.array([0, 1], np.uint32)
+        key: PRNGKey = np.array([0, 1], np.uint32)
 
         def drawn(belief: Any) -> Float[np.ndarray, "S N K"]:
             if not hasattr(belief, "draws"):
@@ -273,7 +277,7 @@ class Calibration(_CalibrationQuestion):
     """
 
     asks: ClassVar[str] = "How well is the confidence calibrated{of_every}?"
-    bins: Any = 10
+    bins: int | ScoreBins = 10
     by: Any = None
     target: str = field(default="pool", kw_only=True)
 
@@ -319,7 +323,7 @@ class LeastCalibrated(ExtremeQuestion, _CalibrationQuestion):
     """
 
     by: Any = "prediction"
-    bins: Any = 10
+    bins: int | ScoreBins = 10
     m: int = 1
     target: str = field(default="pool", kw_only=True)
 
@@ -352,7 +356,7 @@ class LeastCalibrated(ExtremeQuestion, _CalibrationQuestion):
         return {"mrr": mrr, "ece_error": self._ece_error(cells, prior, counts, full)}
 
 
-def as_bins(bins: Any) -> ScoreBins:
+def as_bins(bins: int | ScoreBins) -> ScoreBins:
     """Take a number as that many bins of equal width.
 
     Examples

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from bayes_assess.models.separate_curves import SeparateCurves
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._comparison import GroupPair
 from bayes_assess.questions.calibration import Calibration, _CalibrationQuestion, as_bins
+
+if TYPE_CHECKING:
+    from bayes_assess.pool.groups import ScoreBins
+
 
 MEASURE = "ece"
 _DRAWS = 4_000
@@ -50,9 +54,9 @@ class TwoCalibrations(GroupPair, _CalibrationQuestion):
     asks: ClassVar[str] = "Which has the greater calibration error, {first} or {second}?"
     by: Any
     rope: float
-    first: Any
-    second: Any
-    bins: Any = 10
+    first: Hashable
+    second: Hashable
+    bins: int | ScoreBins = 10
     measure: str = MEASURE
     target: str = field(default="pool", kw_only=True)
 

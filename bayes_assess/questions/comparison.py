@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,18 +22,22 @@ from bayes_assess.questions.measure_pairs import MeasurePairs
 from bayes_assess.questions.paired_comparison import PairedComparison
 from bayes_assess.questions.system_comparison import TwoSystems
 
+if TYPE_CHECKING:
+    from bayes_assess.measures._pool_losses import Measures
+    from bayes_assess.pool.groups import By, ScoreBins
+
 
 def Compare(
     first: Any = None,
     second: Any = None,
-    by: Any = None,
+    by: By | None = None,
     rope: float = 0.05,
     *,
-    measure: Any = "accuracy",
-    positive: Any = None,
+    measure: Measures = "accuracy",
+    positive: Hashable | None = None,
     values: ArrayLike | None = None,
     pair: str | None = None,
-    bins: Any = None,
+    bins: int | ScoreBins | None = None,
     target: str = "pool",
 ) -> Comparison | MeasureComparison | MeasurePairs:
     """Is one better than the other, by more than what counts as equal? See [ABA] "Comparison".
@@ -131,7 +136,7 @@ def Compare(
 
 
 def _measures_compared(
-    first: Any, second: Any, by: Any, rope: float, *, target: str, **options: Any
+    first: Any, second: Any, by: By | None, rope: float, *, target: str, **options: Any
 ) -> MeasureComparison | MeasurePairs:
     """Check the sides of a comparison of measures."""
     if by is None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.seeds import jax_key
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.acquisition.rewards import ConfusionVarianceReduction, Cost, Reward
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import value_draws, value_interval, value_mean
@@ -24,6 +24,10 @@ from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
 from bayes_assess.questions._priors import confusion_prior
 
+if TYPE_CHECKING:
+    from bayes_assess.models.belief import GivenPrior
+
+
 _MOST_CLASSES = 2_000  # of which a matrix, with what is learned of its rows, takes some gigabytes
 # A quantile of the variance that a label takes away is no bound of anything.
 _WITHOUT_QUANTILES = ("thompson", "top_two", "epsilon_greedy", "random", "random_group")
@@ -32,7 +36,7 @@ _WITHOUT_QUANTILES = ("thompson", "top_two", "epsilon_greedy", "random", "random
 class _CostMatrix:
     """A cost matrix, checked."""
 
-    def __init__(self, cost: Any):
+    def __init__(self, cost: ArrayLike):
         try:
             matrix = np.array(cost, np.float64)
         except (TypeError, ValueError):
@@ -124,7 +128,7 @@ class ConfusionMatrix(Question):
     """
 
     asks: ClassVar[str] = "Which labels do the items of every predicted class have?"
-    cost: Any = None
+    cost: ArrayLike | None = None
     target: str = field(default="pool", kw_only=True)
 
     default_strength: ClassVar[float] = 1.0
@@ -160,7 +164,7 @@ class ConfusionMatrix(Question):
             self._cost.check(pool)
         return cells(pool, "prediction", seed=seed)
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
+    def prior(self, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> Belief:
         """Build the prior of every row; a fixed one counts as one label."""
         return confusion_prior(pool, prior, strength, self.default_strength)
 
@@ -227,7 +231,7 @@ class MostCostly(ExtremeQuestion):
     ([0.5, 5.0], ['dog'])
     """
 
-    cost: Any
+    cost: ArrayLike
     m: int = 1
     target: str = field(default="pool", kw_only=True)
 
@@ -270,7 +274,7 @@ class MostCostly(ExtremeQuestion):
         self._cost.check(pool)
         return cells(pool, "prediction", seed=seed)
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
+    def prior(self, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> Belief:
         """Build the prior of every row, errors of equal cost taken together; a fixed one counts as one label."""
         return self.merged(confusion_prior(pool, prior, strength, self.default_strength))
 

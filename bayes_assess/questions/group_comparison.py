@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -26,6 +26,10 @@ from bayes_assess.questions._comparison import Comparison, GroupPair, success
 from bayes_assess.questions._priors import accuracy_prior
 from bayes_assess.questions._setting import Simulated
 
+if TYPE_CHECKING:
+    from bayes_assess.models.belief import GivenPrior
+    from bayes_assess.pool.groups import By
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _GroupComparison(Comparison):
@@ -35,7 +39,7 @@ class _GroupComparison(Comparison):
     allow. Only where few items of a group remain would the pool's own verdict choose otherwise.
     """
 
-    by: Any
+    by: By
     rope: float
     target: str = field(default="pool", kw_only=True)
 
@@ -45,7 +49,7 @@ class _GroupComparison(Comparison):
         """Collapse the pool into its groups, compared or not."""
         return cells(pool, self.by, seed=seed)
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
+    def prior(self, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> Belief:
         """Build the prior of every group's accuracy; a fixed one counts as two labels."""
         return accuracy_prior(cells, prior, strength, self.default_strength)
 
@@ -113,8 +117,8 @@ class TwoGroups(GroupPair, _GroupComparison):
     """Which of two groups is more accurate? Made by `Compare`."""
 
     asks: ClassVar[str] = "Is {first} or {second} more accurate?"
-    first: Any
-    second: Any
+    first: Hashable
+    second: Hashable
 
     designs: ClassVar[tuple[str, ...] | None] = ("thompson", "top_two", "epsilon_greedy", "random", "random_group")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._class_values import checked_values, class_values
 from bayes_assess.questions._events import Subject
 from bayes_assess.questions._proxy import LabelMean
+
+if TYPE_CHECKING:
+    from bayes_assess.measures import LossTable, PRCurveTable
+    from bayes_assess.pool.rank_strata import RankedScore
 
 
 class Mean(LabelMean):
@@ -59,7 +63,7 @@ class Mean(LabelMean):
 
     def __init__(
         self,
-        values: Mapping[Any, float] | Sequence[float] | None = None,
+        values: Mapping[Hashable, float] | Sequence[float] | None = None,
         by: str | None = None,
         judges: str | Sequence[str] | None = None,
     ):
@@ -85,11 +89,11 @@ class Mean(LabelMean):
         """
         return class_values(self.values, pool)
 
-    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
+    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
         """Return what the loss of every item depends on, and the table of losses."""
         return table_for(mean_of(tuple(self.values_of(pool).tolist())), pool, by=self.by)
 
-    def _subject(self, pool: Pool) -> tuple[Subject, Any]:
+    def _subject(self, pool: Pool) -> tuple[Subject, RankedScore | None]:
         subject, ranked = super()._subject(pool)
         return (subject if subject.decides else replace(subject, values=self.values_of(pool))), ranked
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,12 @@ from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions._measures_compared import MeasuresCompared
 from bayes_assess.questions._setting import Simulated
 
+if TYPE_CHECKING:
+    from bayes_assess.estimators.ratio_interval import Ranges
+    from bayes_assess.measures import LossTable, PRCurveTable
+    from bayes_assess.measures._pool_losses import Measures
+
+
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 
 
@@ -29,8 +35,8 @@ class MeasureComparison(MeasuresCompared):
 
     asks: ClassVar[str] = "Has {first} or {second} the higher {measure}?"
     titled: ClassVar[str] = "{measure} of {first} less {second}"
-    first: Any
-    second: Any
+    first: Hashable
+    second: Hashable
 
     made_by: ClassVar[str] = "Compare"
     quantity: ClassVar[str] = "difference of measures"
@@ -42,14 +48,14 @@ class MeasureComparison(MeasuresCompared):
 
     def __init__(
         self,
-        first: str,
-        second: str,
+        first: Hashable,
+        second: Hashable,
         by: str | None = None,
         rope: float = 0.05,
         *,
-        measure: Any = "f1",
-        positive: Any = None,
-        values: Any = None,
+        measure: Measures = "f1",
+        positive: Hashable | None = None,
+        values: Mapping[Hashable, float] | Sequence[float] | None = None,
         target: str = "pool",
     ):
         self._take(by, rope, measure, positive, values)
@@ -69,9 +75,10 @@ class MeasureComparison(MeasuresCompared):
         """Whether the verdict is that at full labels, and the error of the difference."""
         return ("right", "error")
 
-    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
+    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
         """Return what the losses of every item depend on, and the table of the difference."""
-        codes, table = super().losses(pool)
+        codes, found = super().losses(pool)
+        table: Any = found
         assert not table.is_curve  # curves have neither systems nor groups
         if self.by is None:
             return codes, difference_table(table, 0, 1)
@@ -101,7 +108,7 @@ class MeasureComparison(MeasuresCompared):
     def _study_masses(self, campaigns: Simulated) -> Float[np.ndarray, "R B 3"]:
         return self.masses(self.quantiles(campaigns.record, cells_table(campaigns.cells).ranges))
 
-    def quantiles(self, record: Any, ranges: Any) -> Float[np.ndarray, "*batch Q"]:
+    def quantiles(self, record: Any, ranges: Ranges) -> Float[np.ndarray, "*batch Q"]:
         """Return quantiles of the difference, from posteriors or from estimates, (...)."""
         quantiles = record.quantiles if record.of_posterior else interval_quantiles(record, ranges)
         return quantiles[..., 0, :]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,11 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._measures_compared import MeasuresCompared
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import MetricCells
+
+if TYPE_CHECKING:
+    from bayes_assess.measures import LossTable, PRCurveTable
+    from bayes_assess.measures._pool_losses import Measures
+
 
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 
@@ -36,7 +41,15 @@ class MeasurePairs(MeasuresCompared):
     lower_is_better: ClassVar[Mapping[str, bool]] = {"right": False, "best": False, "error": True}
     goals: ClassVar[Mapping[str, float]] = {"right": 0.95, "best": 0.95, "error": 0.05}
 
-    def __init__(self, by: str, rope: float = 0.05, *, measure: Any = "rate", positive: Any = None, values: Any = None):
+    def __init__(
+        self,
+        by: str,
+        rope: float = 0.05,
+        *,
+        measure: Measures = "rate",
+        positive: Hashable | None = None,
+        values: Mapping[Hashable, float] | Sequence[float] | None = None,
+    ):
         self._take(by, rope, measure, positive, values)
 
     @property
@@ -44,9 +57,10 @@ class MeasurePairs(MeasuresCompared):
         """Share of pairs with the verdict of full labels, whether the best is found, and the error of differences."""
         return ("right", "best", "error")
 
-    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
+    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
         """Return what the losses of every item depend on, and the table of the measures of all groups."""
-        codes, table = super().losses(pool)
+        codes, found = super().losses(pool)
+        table: Any = found
         (part,) = table.parts
         if len(table.outputs) != len(part.starts):
             raise QuestionError(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -34,6 +34,11 @@ from bayes_assess.questions._event_cells import EventCells, MetricCells, crossed
 from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, of_label_sets, subject_of
 from bayes_assess.questions._measures_answered import MeasuresAnswered, cell_measure, cells_table
 from bayes_assess.questions._score_prior import ScorePrior, event_prior, score_prior
+
+if TYPE_CHECKING:
+    from bayes_assess.measures import LossTable, PRCurveTable
+    from bayes_assess.models.belief import GivenPrior
+
 
 _OPTIONS = ("positive", "systems", "by", "average")
 _F_MEASURES = {"precision": 1.0, "recall": 0.0, "f1": 0.5}
@@ -70,7 +75,7 @@ class Metric(MeasuresAnswered, Question):
     asks: ClassVar[str] = "How high {are} {measures}{of_systems}{of_every}?"
     titled: ClassVar[str] = "{measures}{of_systems}{by}"
     measure: Any
-    positive: Any = None
+    positive: Hashable | None = None
     systems: str | Sequence[str] = field(default=(), kw_only=True)
     by: str | None = field(default=None, kw_only=True)
     average: str | None = field(default=None, kw_only=True)
@@ -102,7 +107,7 @@ class Metric(MeasuresAnswered, Question):
         """What the question is called."""
         return f"{type(self).__name__}({', '.join(one.name for one in combine(self.measure))})"
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         if "serves" in vars(cls):
             Metric._forms.append(cls)
@@ -208,7 +213,7 @@ class Metric(MeasuresAnswered, Question):
         """Return the score that announces the event that a belief on the measure is about; None without one."""
         return self._subject(pool)[1]
 
-    def _subject(self, pool: Pool) -> tuple[Subject, Any]:
+    def _subject(self, pool: Pool) -> tuple[Subject, RankedScore | None]:
         if not self._is_believable(pool):
             raise QuestionError(
                 "Calibration curves, of design 'variance_reduction' and of 'poisson' with labels='curve', serve "
@@ -227,7 +232,7 @@ class Metric(MeasuresAnswered, Question):
         one = has_event(specs, self._positive_of_event(pool), len(self.systems), pool.n_classes)
         return one or can_believe(specs, pool.n_classes, len(self.systems))
 
-    def outcomes_on(self, cells: Any, pool: Pool, items: Any, labels: Any) -> np.ndarray:
+    def outcomes_on(self, cells: Any, pool: Pool, items: Int[np.ndarray, " n"], labels: np.ndarray) -> np.ndarray:
         """Take labels as they are, or whether they are the event that the cells are about."""
         return cells.outcomes(items, labels) if cells.of_events else labels
 
@@ -237,13 +242,13 @@ class Metric(MeasuresAnswered, Question):
             worth: np.ndarray = np.atleast_1d(np.asarray(cell_measure(cells).nonzero).any(-1))
         return worth
 
-    def prior(self, pool: Pool, cells: Any, prior: Any, strength: float | None) -> ScorePrior:
+    def prior(self, pool: Pool, cells: Any, prior: GivenPrior, strength: float | None) -> ScorePrior:
         """Take the mean scores of every cell, or equal probabilities."""
         if cells.of_events:
             return self._event_prior(cells, prior, strength)
         return score_prior(self.name, pool, cells, prior, strength)
 
-    def _event_prior(self, cells: EventCells, prior: Any, strength: float | None) -> ScorePrior:
+    def _event_prior(self, cells: EventCells, prior: GivenPrior, strength: float | None) -> ScorePrior:
         return event_prior(cells, prior, strength)
 
     def reward(self, cells: Cells, prior: Any) -> CellMeasure:
@@ -325,7 +330,7 @@ class Metric(MeasuresAnswered, Question):
         values = pool_value(self.measure, pool, labels, positive=self.positive)
         return self.shaped(self.losses(pool)[1], values)
 
-    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], Any]:
+    def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
         """Return what the loss of every item depends on, and the table of losses."""
         return table_for(self.measure, pool, **{name: getattr(self, name) for name in _OPTIONS})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,11 @@ from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._score_prior import ScorePrior
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import Metric
+
+if TYPE_CHECKING:
+    from bayes_assess.models.belief import GivenPrior
+    from bayes_assess.pool.items import Rows
+
 
 _DIGITS = 9  # of deviations, so that machines that round sums in another way cut the same strata
 _LAM = 0.9  # how far scores are trusted where no design says so
@@ -131,7 +136,7 @@ class MultiLabelMetric(Metric):
         measure: Any = CellDeviations(deviation, plain.sizes, self.spec)
         return MultiLabelCells(**vars(plain), measure=measure, predicted=block_means(groups, pool.indicators), lam=lam)
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> ScorePrior:
+    def prior(self, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> ScorePrior:
         """Return a placeholder: the design believes in the scores as far as its option `lam` says."""
         if prior is not None or strength is not None:
             raise PriorError(
@@ -144,11 +149,11 @@ class MultiLabelMetric(Metric):
         """Return the one outcome of every label."""
         return np.zeros(len(labels), np.int64)
 
-    def outcomes_on(self, cells: Cells, pool: Pool, items: Any, labels: Any) -> np.ndarray:
+    def outcomes_on(self, cells: Cells, pool: Pool, items: Int[np.ndarray, " n"], labels: np.ndarray) -> np.ndarray:
         """Return the one outcome of every label."""
         return np.zeros(len(labels), np.int64)
 
-    def losses_of(self, pool: MultiLabelPool, items: Any, labels: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
+    def losses_of(self, pool: MultiLabelPool, items: Rows, labels: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
         """Return the losses of items with these labels, codes of label sets."""
         return self.spec.losses(pool.indicators[items], pool.label_space.indicators(labels))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -27,6 +27,11 @@ from bayes_assess.questions._events import of_label_sets
 from bayes_assess.questions._score_prior import ScorePrior
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import Metric
+
+if TYPE_CHECKING:
+    from bayes_assess.models.belief import GivenPrior
+    from bayes_assess.pool.items import Rows
+
 
 _MOST_GROUPS = 50  # that measures are told apart for
 _DIGITS = 9  # of deviations, so that machines that round sums in another way cut the same strata
@@ -158,7 +163,7 @@ class NumericMetric(Metric):
         measure: Any = AskedDeviations(deviation, plain.sizes, np.arange(n), nothing, self.spec, n)
         return MetricCells(**vars(plain), measure=measure)
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> ScorePrior:
+    def prior(self, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> ScorePrior:
         """Return a placeholder: that items are asked for."""
         if isinstance(prior, ScorePrior) and np.shape(prior.mean) == (cells.n_cells, 2):
             return prior
@@ -170,17 +175,17 @@ class NumericMetric(Metric):
         """Return the outcome of labels of items that were asked for."""
         return np.zeros(len(labels), np.int64)
 
-    def outcomes_on(self, cells: Cells, pool: Pool, items: Any, labels: Any) -> np.ndarray:
+    def outcomes_on(self, cells: Cells, pool: Pool, items: Int[np.ndarray, " n"], labels: np.ndarray) -> np.ndarray:
         """Return the outcome of labels of items that were asked for."""
         return np.zeros(len(labels), np.int64)
 
-    def losses_of(self, pool: NumberPool, items: Any, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
+    def losses_of(self, pool: NumberPool, items: Rows, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
         """Return the losses of items with these labels, numbers; of groups, those of their own."""
         centre = _centre(pool, self.whole)
         losses, spec = self.whole.losses(labels - centre, pool.numbers[items] - centre), cast("Any", self.spec)
         return losses if self.by is None else spec.grouped(losses, _groups(pool, str(self.by))[1][items])
 
-    def losses_of_any(self, pool: NumberPool, items: Any, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
+    def losses_of_any(self, pool: NumberPool, items: Rows, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
         """Return the losses that items with these labels would have in every group, (n G, D)."""
         spec: Any = self.spec
         if self.by is None:

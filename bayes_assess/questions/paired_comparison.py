@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +19,11 @@ from bayes_assess.questions._events import Subject, subject_of
 from bayes_assess.questions._measures_compared import is_mean
 from bayes_assess.questions.measure_comparison import MeasureComparison
 from bayes_assess.questions.rate import Rate
+
+if TYPE_CHECKING:
+    from bayes_assess.measures import LossTable, PRCurveTable
+    from bayes_assess.measures._pool_losses import Measures
+    from bayes_assess.pool.rank_strata import RankedScore
 
 
 class PairedComparison(MeasureComparison):
@@ -37,15 +43,15 @@ class PairedComparison(MeasureComparison):
 
     def __init__(
         self,
-        first: Any,
-        second: Any,
+        first: Hashable,
+        second: Hashable,
         by: str | None,
         rope: float = 0.05,
         *,
         pair: str,
-        measure: Any = "rate",
-        positive: Any = None,
-        values: ArrayLike | None = None,
+        measure: Measures = "rate",
+        positive: Hashable | None = None,
+        values: Mapping[Hashable, float] | Sequence[float] | None = None,
         target: str = "pool",
     ):
         super().__init__(first, second, by, rope, measure=measure, positive=positive, values=values, target=target)
@@ -84,7 +90,7 @@ class PairedComparison(MeasureComparison):
         """
         return self.default_design if self.measure_name == "rate" else "passive"
 
-    def posed(self, pool: Pool, codes: Any = None) -> tuple[Pool, Any]:
+    def posed(self, pool: Pool, codes: Int[np.ndarray, " M"] | None = None) -> tuple[Pool, Any]:
         """Return the pool of pairs, and the codes of their differences, from those of the labels of all items."""
         if pool.paired:
             return pool, codes
@@ -98,7 +104,7 @@ class PairedComparison(MeasureComparison):
         pairs, codes = self.posed(pool, pool.label_space.complete_codes(labels, pool.n_items))
         return super().truth(pairs, pairs.label_space.names(codes))
 
-    def losses(self, pool: Any) -> tuple[Int[np.ndarray, " P"], Any]:
+    def losses(self, pool: Any) -> tuple[Int[np.ndarray, " P"], LossTable | PRCurveTable]:
         """Return what the difference of every pair depends on, and the table of their mean."""
         codes, table = table_for(mean_of(tuple(pool.differences.tolist())), pool)
         sides = (f"{self.measure_name} ({self.by} {side})" for side in (self.first, self.second))
@@ -111,7 +117,7 @@ class PairedComparison(MeasureComparison):
         positive = Rate(self.positive)._positive_of_event(pool)
         return (np.arange(pool.n_classes) == positive).astype(np.float64)
 
-    def _subject(self, pool: Any) -> tuple[Subject, Any]:
+    def _subject(self, pool: Any) -> tuple[Subject, RankedScore | None]:
         subject, ranked = subject_of(pool, combine(mean_of()), None, ())
         return replace(subject, values=pool.differences), ranked
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.measures import curve_scores, pr_curve
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
@@ -37,11 +38,11 @@ class PRCurve(Metric):
     asks: ClassVar[str] = "How do precision and recall change with the threshold?"
     titled: ClassVar[str] = "Precision and recall by threshold"
     measure: Any = field(init=False, repr=False)
-    thresholds: Any = 1024
+    thresholds: int | ArrayLike = 1024
 
     is_curve: ClassVar[bool] = True
 
-    def __init__(self, thresholds: Any = 1024, positive: Any = None):
+    def __init__(self, thresholds: int | ArrayLike = 1024, positive: Hashable | None = None):
         thresholds = int(thresholds) if isinstance(thresholds, np.integer) else thresholds
         curve = pr_curve(n=thresholds) if isinstance(thresholds, int) else pr_curve(thresholds)
         for name, value in (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,10 @@ from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.pr_curve import PRCurve, reaching
+
+if TYPE_CHECKING:
+    from bayes_assess.models.belief import GivenPrior
+
 
 _N_RANKS = 48  # at which studies look, and the belief is asked
 _FIRST_RANK = 30  # of these: the precision of fewer items is a matter of each of them
@@ -98,7 +103,7 @@ class PrecisionCurve(PRCurve):
         slack: int = _DEFAULT_SLACK,
         p_min: float | None = None,
         noise: float = 0.0,
-        positive: Any = None,
+        positive: Hashable | None = None,
         budget: int | None = None,
     ):
         self._set(thresholds=_N_RANKS, positive=positive, systems=(), by=None, average=None, target="pool")
@@ -116,7 +121,7 @@ class PrecisionCurve(PRCurve):
             whole = not isinstance(budget, bool) and math.isfinite(budget) and int(budget) == budget >= 1
             _check("budget", budget, whole, "a number of labels, 1 or more,")
 
-    def _set(self, **fields: Any) -> None:
+    def _set(self, **fields: object) -> None:
         for name, value in fields.items():
             object.__setattr__(self, name, value.item() if isinstance(value, np.generic) else value)
 
@@ -168,7 +173,7 @@ class PrecisionCurve(PRCurve):
         asked._set(thresholds=thresholds, measure=pr_curve(thresholds))
         return asked
 
-    def _event_prior(self, cells: Any, prior: Any, strength: float | None) -> Any:
+    def _event_prior(self, cells: Any, prior: GivenPrior, strength: float | None) -> Any:
         if self.noise:
             raise QuestionError(
                 f"Design 'variance_reduction' takes labels to be right; noise={self.noise:g} is for 'adastrat', "

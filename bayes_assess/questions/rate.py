@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Hashable, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -59,7 +59,9 @@ class Rate(LabelMean):
     asks: ClassVar[str] = "What share of the items is {labelled}{of_every}?"
     titled: ClassVar[str] = "Rate of {counted}{by}"
 
-    def __init__(self, positive: Any = None, by: str | None = None, judges: str | Sequence[str] | None = None):
+    def __init__(
+        self, positive: Hashable | None = None, by: str | None = None, judges: str | Sequence[str] | None = None
+    ):
         super().__init__("rate", positive, by, judges)
 
     @property

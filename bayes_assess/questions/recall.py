@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,11 @@ from bayes_assess.questions._base import Question, check_target
 from bayes_assess.questions._covariates import column_names, mean_columns
 from bayes_assess.questions._extremes import ExtremeValue
 from bayes_assess.questions._priors import LEARNED, accuracy_prior
+
+if TYPE_CHECKING:
+    from bayes_assess.models.belief import GivenPrior
+    from bayes_assess.pool.groups import By
+
 
 _N_OUTCOMES = 3
 _MOST_BORROWED = 2.0  # as of `GroupAccuracy`
@@ -68,8 +73,8 @@ class GroupRecall(Question):
     """
 
     asks: ClassVar[str] = "What share of the positive items does the system find{of_every}?"
-    by: Any
-    positive: Any = None
+    by: By
+    positive: Hashable | None = None
     target: str = field(default="pool", kw_only=True)
     covariates: Sequence[str] = field(default=(), kw_only=True)
 
@@ -108,7 +113,7 @@ class GroupRecall(Question):
         """Collapse the pool into this question's cells, one per group."""
         return cells(pool, self.by, seed=seed)
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> TruePositiveRate:
+    def prior(self, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> TruePositiveRate:
         """Build the prior of every group's rate and of its share of positive items; fixed ones count as two labels.
 
         A belief of the user's own is one on rates, or a `TruePositiveRate`.
@@ -190,12 +195,13 @@ class GroupRecall(Question):
         marginals = beta_marginals(posterior.rate)
         if marginals is None:
             return super().plan_intervals(campaigns, level)
+        a, b = map(np.asarray, marginals)
         if self.target == "population":
-            return beta_interval(*marginals, level)
+            return beta_interval(a, b, level)
         labelled = counts[..., FOUND] + counts[..., MISSED]
         rest = (campaigns.cells.sizes - counts.sum(-1)) * np.asarray(posterior.share.mean)
         size = labelled + np.ceil(rest).astype(np.int64)
-        return pool_interval(counts[..., FOUND], labelled, size, *marginals, level)
+        return pool_interval(counts[..., FOUND], labelled, size, a, b, level)
 
     def evaluate(self, cells, prior, counts, full) -> dict[str, Float[np.ndarray, "*batch"]]:
         """Score estimates against the truth: RMSE weighted by the groups' shares of the positive items."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,10 @@ from bayes_assess.questions._base import pool_size
 from bayes_assess.questions._comparison import Comparison
 from bayes_assess.questions._priors import is_learned, named_prior, own_prior
 
+if TYPE_CHECKING:
+    from bayes_assess.models.belief import GivenPrior
+
+
 # Systems that agree are both right or both wrong; if they differ, they cannot both be right.
 _POSSIBLE = np.array([[True, False, False, True], [False, True, True, True]])
 _MASS_DRAWS = 10_000
@@ -38,8 +42,8 @@ class TwoSystems(Comparison):
     """Which of two systems is more accurate on the same items? Made by `Compare`."""
 
     asks: ClassVar[str] = "Is {first} or {second} more accurate?"
-    first: Any
-    second: Any
+    first: Hashable
+    second: Hashable
     rope: float
     target: str = field(default="pool", kw_only=True)
 
@@ -79,29 +83,30 @@ class TwoSystems(Comparison):
         """Only items on which the systems differ: the others add nothing to the difference."""
         return np.arange(2) == _DIFFER
 
-    def prior(self, pool: Pool, cells: Cells, prior: Any, strength: float | None) -> Belief:
+    def prior(self, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> Belief:
         """Build the prior of the outcomes, worth one label by default, spread evenly over those that are possible."""
-        if is_belief(prior) and np.shape(prior.mean) == (2, len(OUTCOMES)):
+        given: Any = prior
+        if is_belief(given) and np.shape(given.mean) == (2, len(OUTCOMES)):
             what = "four outcomes where systems agree and differ"
-            prior = own_prior(prior, strength, (2, len(OUTCOMES)), what, _POSSIBLE)
-            if (np.asarray(prior.mean)[~_POSSIBLE] > 0).any():
+            given = own_prior(given, strength, (2, len(OUTCOMES)), what, _POSSIBLE)
+            if (np.asarray(given.mean)[~_POSSIBLE] > 0).any():
                 raise PriorError(
                     "The prior gives a chance to impossible outcomes: systems that agree are both right or both wrong, "
                     "and if they differ they cannot both be right."
                 )
-            return prior
+            return given
         if isinstance(prior, PairedOutcomes):
-            prior = own_prior(prior, strength, (len(OUTCOMES),), f"four alphas, in the order {OUTCOMES}")
+            given = own_prior(given, strength, (len(OUTCOMES),), f"four alphas, in the order {OUTCOMES}")
         elif is_learned(prior, strength):  # there is one kind of item: nothing to learn from, and a label outweighs it
-            prior = PairedOutcomes.from_prior(1.0)
+            given = PairedOutcomes.from_prior(1.0)
         elif named_prior("uninformative" if prior is None else prior, "PairedOutcomes", True) == "informative":
             raise PriorError(
                 "The pool's scores are one system's own and would favour it: comparisons of systems take "
                 "prior='uninformative', a PairedOutcomes or another Belief on its outcomes."
             )
         else:
-            prior = PairedOutcomes.from_prior(1.0 if strength is None else strength)
-        return prior.conditional(_POSSIBLE)
+            given = PairedOutcomes.from_prior(1.0 if strength is None else strength)
+        return given.conditional(_POSSIBLE)
 
     def reward(self, cells: Cells, prior: Belief) -> Reward:
         """There is one kind of item to ask for; nothing has to be weighed."""
@@ -173,7 +178,7 @@ def _system_codes(pool: Pool, system: Any, side: str) -> Int[np.ndarray, " M"]:
         raise QuestionError(f"The {side} system predicts what is no class of the pool: {error}") from None
 
 
-def _system_name(system: Any, otherwise: str) -> str:
+def _system_name(system: Hashable, otherwise: str) -> str:
     if isinstance(system, str):
         return "the pool's system" if system == RESERVED else system
     return otherwise

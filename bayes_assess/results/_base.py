@@ -55,7 +55,7 @@ class Answer(ABC):
         """Return the table as a data frame, see `Table.to_frame`."""
         return self.full_table().to_frame(backend)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return question, answer, interval and table as plain values that strict JSON can hold.
 
         What is no number, or infinite, is None.
@@ -261,7 +261,7 @@ class Result(Answer):
         """Say what the answer would be if all items set aside were right, or all wrong; nothing where that is hard."""
         return []
 
-    def _supposition(self, name: str, kinds: tuple[str, str], found: list[tuple[float, Any]]) -> str:
+    def _supposition(self, name: str, kinds: tuple[str, str], found: list[tuple[float, np.ndarray]]) -> str:
         """Say estimates and intervals if all items set aside were of one kind, and of the other."""
         subject = "it were" if self.n_skipped == 1 else "all of them were"
         first, second = (
@@ -289,11 +289,11 @@ class Result(Answer):
     def _tails(self) -> list[float]:
         return [(1 - self.level) / 2, (1 + self.level) / 2]
 
-    def _ends(self, draws: Float[np.ndarray, "S ..."], estimate: Any) -> Float[np.ndarray, "... 2"]:
+    def _ends(self, draws: Float[np.ndarray, "S ..."], estimate: np.ndarray | float) -> Float[np.ndarray, "... 2"]:
         """Equal-tailed interval from draws, extended to the estimate."""
         return extended(np.moveaxis(np.quantile(draws, self._tails(), axis=0), 0, -1), estimate)
 
-    def _attributes(self) -> dict[str, Any]:
+    def _attributes(self) -> dict[str, object]:
         return {"design": self.design, "guarantee": self.guarantee, "labels_used": self.labels_used}
 
     def _progress(self) -> str:

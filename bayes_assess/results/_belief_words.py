@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayes_assess._tools.shapes import Bool, Float
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.estimators.ratio_losses import ratio_losses
 from bayes_assess.questions._measures_answered import cells_table
+
+if TYPE_CHECKING:
+    from bayes_assess.designs.variance_reduction import Posterior
+    from bayes_assess.questions._event_cells import EventCells
+
 
 _LINES = 12  # of a summary
 SAID = 3  # measures, up to which a sentence names each
@@ -19,7 +26,66 @@ _ENOUGH, _LIKELY = 20, 0.05  # labels of predicted positives, and probability, f
 class BeliefSentences:
     """Sentences of results of a belief: what was found, what that leans on, and what random items alone tell."""
 
-    def _answer(self: Any) -> list[str]:
+    if TYPE_CHECKING:  # what the results have whose mixin this is
+
+        @property
+        def _all_certain(self) -> bool: ...
+
+        @cached_property
+        def _certain(self) -> Bool[np.ndarray, " k"]: ...
+
+        @cached_property
+        def _contradicted(self) -> Bool[np.ndarray, " k"]: ...
+
+        @cached_property
+        def _design(self) -> Float[np.ndarray, "k 2"]: ...
+
+        @property
+        def _events(self) -> Any: ...
+
+        @property
+        def _is_ordered(self) -> bool: ...
+
+        @cached_property
+        def _scored(self) -> bool: ...
+
+        @property
+        def _trusted(self) -> str: ...
+
+        cells: EventCells
+
+        @cached_property
+        def estimate(self) -> Any: ...
+
+        found: Posterior
+
+        @property
+        def groups(self) -> np.ndarray: ...
+
+        @property
+        def labels_used(self) -> int: ...
+
+        level: float
+
+        @property
+        def n_skipped(self) -> int: ...
+
+        @property
+        def posterior(self) -> Any: ...
+
+        question: Any
+
+        supposed: Any
+
+        def _ends_of_all(self) -> Float[np.ndarray, "k 2"]: ...
+
+        def _if_hidden(self) -> list[str]: ...
+
+        def _said_of_the_best(self) -> list[str]: ...
+
+        def _supposition(self, name: str, kinds: tuple[str, str], found: list[tuple[float, np.ndarray]]) -> str: ...
+
+    def _answer(self) -> list[str]:
         ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
         if self.found.exact:
             lines = [f"{name} {one:.{_DIGITS}f} (exact)." for name, one in zip(self.groups, value, strict=True)]
@@ -38,7 +104,7 @@ class BeliefSentences:
             return [*lines, *best]
         return [*lines, *best, self._without_trust(), *self._if_no_better_than_chance(), *self._if_hidden()]
 
-    def _if_alike(self: Any) -> str:
+    def _if_alike(self) -> str:
         """Say what credible intervals lean on, within a sentence."""
         known = f"the {self.labels_used:,} labels suggest"
         return (
@@ -47,17 +113,17 @@ class BeliefSentences:
             else f"if items with the same predictions are alike, as {known}"
         )
 
-    def _contradiction(self: Any, consequence: str) -> str:
+    def _contradiction(self, consequence: str) -> str:
         named = ", ".join(self.groups[self._contradicted][:3])
         return (
             f"Random items contradict the {self._trusted}: what they say of {named} and what the other labels suggest "
             f"have no value in common. {consequence}"
         )
 
-    def _kind(self: Any, i: int) -> str:
+    def _kind(self, i: int) -> str:
         return "anytime" if self._contradicted[i] else "credible"
 
-    def _without_trust(self: Any) -> str:
+    def _without_trust(self) -> str:
         """Say what random items alone tell."""
         if not self.found.audited:
             bounded = len(ratio_losses(cells_table(self.cells)).outputs)
@@ -76,7 +142,7 @@ class BeliefSentences:
         among = f" among {int(size[quiet].sum()):,} items not predicted positive"
         return f"{ends}; {self._random_labels(quiet, among)}."
 
-    def _if_no_better_than_chance(self: Any) -> list[str]:
+    def _if_no_better_than_chance(self) -> list[str]:
         """Say where predicted positives may well be positive no more often than other items."""
         events = self._events
         if events.believes_all or events.about_agreement:
@@ -95,7 +161,7 @@ class BeliefSentences:
             "that predictions and labels are of the same items."
         ]
 
-    def _known_without_trust(self: Any) -> str:
+    def _known_without_trust(self) -> str:
         design, without = self._design, f"Without trusting the {self._trusted}"
         ranges = np.array(cells_table(self.cells).ranges)
         said = np.flatnonzero((design != ranges).any(-1) & ~self._certain)
@@ -107,11 +173,11 @@ class BeliefSentences:
         more = len(said) - SAID
         return f"{without}: {named}{f', and {more:,} more in the table' if more > 0 else ''}"
 
-    def _random_labels(self: Any, cells: Any = slice(None), among: str = "") -> str:
+    def _random_labels(self, cells: Any = slice(None), among: str = "") -> str:
         audits = self.found.audits[cells]
         return _found(int(audits.sum()), among, int(audits[:, 1].sum()), "positive")
 
-    def _if_skipped(self: Any) -> list[str]:
+    def _if_skipped(self) -> list[str]:
         if self.supposed is None or len(self.groups) > SAID:
             return []
         kinds = ("right", "wrong") if self._events.about_agreement else ("positive", "negative")
@@ -123,14 +189,14 @@ class BeliefSentences:
         ]
 
     @property
-    def _use_of_volunteered(self: Any) -> str:
+    def _use_of_volunteered(self) -> str:
         return (
             "the estimate takes them for random ones among items that are alike; the interval without trust knows "
             "them, no more."
         )
 
     @property
-    def _others_of_skipped(self: Any) -> str:
+    def _others_of_skipped(self) -> str:
         return f"others with {'its' if self.n_skipped == 1 else 'their'} prediction{' and score' * self._scored}"
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayes_assess.measures import MEASURES, MULTILABEL_MEASURES
+
+if TYPE_CHECKING:
+    from bayes_assess.questions._base import Question
+
 
 LABELLED = re.compile(r"[\d,]+ (labels? )?of [\d,]+ .*\(design .*\)\.$")  # the line of summaries about labels
 _SHORT = {"f1": "F1", "roc": "ROC", "auc": "AUC"}
@@ -21,7 +26,7 @@ _GUARANTEES = {
 }
 
 
-def question_in_words(question: Any) -> str:
+def question_in_words(question: Question) -> str:
     """Return a question as one sentence.
 
     Examples
@@ -35,7 +40,7 @@ def question_in_words(question: Any) -> str:
     return question.asks.format_map(_Words(question))
 
 
-def title_of(question: Any) -> str:
+def title_of(question: Question) -> str:
     """Return a question on measures as the title of a figure or a table.
 
     Examples
@@ -95,7 +100,7 @@ def guarantee_in_words(answer: Any) -> str | None:
     return None if said is None else said.format(level=answer.level)
 
 
-def _listed(names: Any) -> str:
+def _listed(names: Sequence[object]) -> str:
     *first, last = map(str, names)
     return f"{', '.join(first)} and {last}" if first else last
 

@@ -24,7 +24,7 @@ _DIMS = {
 
 @x64
 def tree_to_arviz(
-    found: LabelTree, blocks: np.ndarray, classes: np.ndarray, seed: int, attributes: Mapping[str, Any]
+    found: LabelTree, blocks: np.ndarray, classes: np.ndarray, seed: int, attributes: Mapping[str, object]
 ) -> Any:
     """Draw from prior and posterior of the tree, and hand both to ArviZ; see `MetricResult.to_arviz`."""
     n = int(np.clip(_DRAW_NUMBERS // found.labels.size, _FEWEST_DRAWS, _MOST_DRAWS)) // 4 * 4  # four chains

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess._tools.text import points
 from bayes_assess.models.belief import beta_marginals, is_mixture
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy
 from bayes_assess.models.hierarchical_confusion import HierarchicalConfusion
+
+if TYPE_CHECKING:
+    from bayes_assess.models.belief import Belief
+
 
 # If the fixed prior were right, the odds would pass this with probability 1 in 100 at most, whenever one looks and
 # however items were chosen (Markov's inequality). A number of right labels as far out, of random items, has the other
@@ -23,7 +27,11 @@ _WAY_OUT = "Do not trust these intervals; the prior 'learned' finds out from the
 
 
 def what_was_learned(
-    belief: Any, draws: Float[np.ndarray, "S G"], sizes: Int[np.ndarray, " G"], mean_score: Any, tails: list[float]
+    belief: Belief,
+    draws: Float[np.ndarray, "S G"],
+    sizes: Int[np.ndarray, " G"],
+    mean_score: Float[np.ndarray, " G"] | None,
+    tails: list[float],
 ) -> str | None:
     """Say how much groups differ and how far the scores can be trusted; None where the prior learns nothing.
 
@@ -68,7 +76,10 @@ def what_was_learned(
 
 
 def contradiction(
-    prior: Any, agreements: Int[np.ndarray, " G"], labels: Int[np.ndarray, " G"], mean_score: Any
+    prior: Belief,
+    agreements: Int[np.ndarray, " G"],
+    labels: Int[np.ndarray, " G"],
+    mean_score: Float[np.ndarray, " G"] | None,
 ) -> str | None:
     """Say that labels contradict a fixed prior of accuracies; None if they do not.
 
@@ -106,7 +117,9 @@ def contradiction(
     return f"The labels contradict the prior: {odds}. {_WAY_OUT}"
 
 
-def _improbable_number(marginals: Any, agreements: Int[np.ndarray, " G"], labels: Int[np.ndarray, " G"]) -> str | None:
+def _improbable_number(
+    marginals: tuple[Array, Array], agreements: Int[np.ndarray, " G"], labels: Int[np.ndarray, " G"]
+) -> str | None:
     """Say that the prior predicts another number of right labels; None if it does not."""
     told = labels > 0
     a, b = (np.asarray(parameter)[told] for parameter in marginals)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,12 +37,16 @@ class Ordered(Ranks):
     probability_best, probability_worst : (G,) floats
     """
 
+    if TYPE_CHECKING:  # what the results have whose mixin this is
+
+        def _ends_of_all(self) -> Float[np.ndarray, "G 2"]: ...
+
     @property
     @abstractmethod
     def _joint(self) -> Float[np.ndarray, "S G"]:
         """Joint draws of all values."""
 
-    def ranking(self: Any) -> Table:
+    def ranking(self) -> Table:
         """Tabulate the groups with their ranks, the best first.
 
         Examples

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.results._base import Result
 
@@ -30,21 +30,27 @@ class ProxyResult(Result):
         `bayes_assess.estimators.random_labels`.
     """
 
+    if TYPE_CHECKING:  # what the results have whose mixin this is
+
+        def _ends_of_all(self) -> Float[np.ndarray, "G 2"]: ...
+
+        def _shaped(self, values: Array) -> Any: ...
+
     items: Int[np.ndarray, " G"] = field(kw_only=True)
     judged: Float[np.ndarray, " G"] | Int[np.ndarray, " G"] = field(kw_only=True)  # sums over the predictions
 
     @property
-    def bias(self: Any) -> Any:
+    def bias(self) -> Any:
         """How far what the predictions alone say is above the estimate."""
         return self._shaped(self._bias)
 
     @property
-    def bias_interval(self: Any) -> Float[np.ndarray, "... 2"]:
+    def bias_interval(self) -> Float[np.ndarray, "... 2"]:
         """Interval of the bias, of the same level and guarantee as that of the mean."""
         return self._shaped(self._bias_ends)
 
     @property
-    def random_labels(self: Any) -> Any:
+    def random_labels(self) -> Any:
         """Random labels that would have given an interval as narrow."""
         return self._shaped(self._labels_as_good)
 
@@ -72,14 +78,14 @@ class ProxyResult(Result):
         return self._judge - np.atleast_1d(self.estimate)
 
     @property
-    def _bias_ends(self: Any) -> Float[np.ndarray, "G 2"]:
+    def _bias_ends(self) -> Float[np.ndarray, "G 2"]:
         return self._judge[:, None] - self._ends_of_all()[:, ::-1]
 
     @property
-    def _labels_as_good(self: Any) -> Int[np.ndarray, " G"]:
+    def _labels_as_good(self) -> Int[np.ndarray, " G"]:
         raise NotImplementedError
 
-    def _answer(self: Any) -> list[str]:
+    def _answer(self) -> list[str]:
         exact = self.guarantee == "exact"
         priced = [self._price()] if self.labels_used and not exact else []
         return [*super()._answer(), *self._said_by_the_judge(exact), *priced]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.questions._measures_answered import cells_table
@@ -44,7 +44,9 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         draws = share((found * middle).sum(1), self._positives[:, -1])
         return Bounded(float(np.median(draws)), *np.quantile(draws, self._tails()).tolist())
 
-    def plot(self, *, truth: Any = None, beside: RankedAnswer | None = None, ax: Axes | None = None) -> Axes:
+    def plot(
+        self, *, truth: ArrayLike | None = None, beside: RankedAnswer | None = None, ax: Axes | None = None
+    ) -> Axes:
         """Draw precision by rank with its credible band; see `PrecisionCurveResult.plot`."""
         return self._drawn(truth, beside, ax)
 
@@ -79,7 +81,7 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         lower, upper = self._design[0]
         return f"Without trusting the scores: [{lower:.3f}, {upper:.3f}] in all; {self._random_labels()}."
 
-    def _for_arviz(self) -> dict[str, Any]:
+    def _for_arviz(self) -> dict[str, object]:
         n = len(self._ranks)
         parts = {
             name: self.found.draws[:, i * n : (i + 1) * n][:, ::-1] for i, name in enumerate(("precision", "recall"))
@@ -142,7 +144,7 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         found = [np.concatenate([one.value[:, None], one.interval(self.level)], axis=1) for one in each]
         return np.clip(np.concatenate(found), 0, 1)  # sums are rounded
 
-    def _held(self, found: Float[np.ndarray, "n 3"], lower: Any, upper: Any) -> Float[np.ndarray, "n 3"]:
+    def _held(self, found: Float[np.ndarray, "n 3"], lower: np.ndarray, upper: np.ndarray) -> Float[np.ndarray, "n 3"]:
         """Widen bands to hold what random items alone say, if these contradict the belief somewhere."""
         if not np.any(self._contradicted):
             return found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
@@ -47,6 +47,13 @@ class BestResult(Ordered):
         Of every system, see `ranking`.
     """
 
+    if TYPE_CHECKING:  # what the results have whose mixin this is
+
+        @cached_property
+        def _leads(self) -> PosteriorMeasure: ...
+
+        def _leaning(self) -> list[str]: ...
+
     @property
     def systems(self) -> np.ndarray:
         """Names of the systems, (G,)."""
@@ -58,7 +65,7 @@ class BestResult(Ordered):
         return str(self.systems[np.lexsort((self.estimate, self.probability_best))[-1]])
 
     @property
-    def probability_good(self: Any) -> Float[np.ndarray, " G"]:
+    def probability_good(self) -> Float[np.ndarray, " G"]:
         """Probability that every system is behind the best by no more than the rope, (G,)."""
         return self.question.probability_good(self._lead_draws)
 
@@ -68,17 +75,17 @@ class BestResult(Ordered):
         return float(self.probability_good.max())
 
     @cached_property
-    def estimate(self: Any) -> Float[np.ndarray, " G"]:
+    def estimate(self) -> Float[np.ndarray, " G"]:
         """Medians of the leads."""
         return self._leads.value
 
     @cached_property
-    def interval(self: Any) -> Float[np.ndarray, "G 2"]:
+    def interval(self) -> Float[np.ndarray, "G 2"]:
         """Intervals of the leads."""
         return self._leads.interval(self.level)
 
     @property
-    def verdict(self: Any) -> str:
+    def verdict(self) -> str:
         """The answer as a sentence."""
         systems = self.systems
         if self.guarantee == "exact":
@@ -114,7 +121,7 @@ class BestResult(Ordered):
         formats = {**dict.fromkeys(("lead", "lower", "upper"), "+.4f"), "p_best": ".3f", "p_good": ".3f"}
         return Table({name: column[order] for name, column in columns.items()}, title=title, formats=formats)
 
-    def pairs(self: Any, rope: float | None = None) -> Table:
+    def pairs(self, rope: float | None = None) -> Table:
         """Tabulate the differences of all pairs of systems, the surest verdicts first.
 
         Parameters
@@ -122,10 +129,10 @@ class BestResult(Ordered):
         rope : float, optional
             Half-width of the region in which two systems count as equal; that of the question by default.
         """
-        rope = self.question.rope if rope is None else rope
-        return pairs_table(self.ordered_names, self._pairs(rope), self._pairs_title)
+        found = self._pairs(self.question.rope if rope is None else rope)
+        return pairs_table(self.ordered_names, found, self._pairs_title)
 
-    def plot(self: Any, *, truth: Any = None, ax: Axes | None = None) -> Axes:
+    def plot(self, *, truth: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
         """Draw the leads with their intervals.
 
         Parameters
@@ -146,7 +153,7 @@ class BestResult(Ordered):
         )
 
     @cached_property
-    def ordered_names(self: Any) -> np.ndarray:
+    def ordered_names(self) -> np.ndarray:
         """Names of the systems, (G,)."""
         return np.array(self.question.systems)
 
@@ -159,26 +166,26 @@ class BestResult(Ordered):
         return "system"
 
     @cached_property
-    def _lead_draws(self: Any) -> Float[np.ndarray, "S G"]:
+    def _lead_draws(self) -> Float[np.ndarray, "S G"]:
         return self.question.leads(self._joint)
 
     @property
-    def _of_measure(self: Any) -> str:
+    def _of_measure(self) -> str:
         return f"the {self.question.extreme} {measure_in_words(self.question.measure_name)}"
 
     @property
-    def _rope(self: Any) -> str:
+    def _rope(self) -> str:
         return points(self.question.rope)
 
     def _ends_of_all(self) -> Float[np.ndarray, "G 2"]:
         return self.interval
 
-    def _answer(self: Any) -> list[str]:
+    def _answer(self) -> list[str]:
         if self.guarantee == "exact":
             return [self.verdict, *self._leading()]
         return [self.verdict, *self._leading(), *self._leaning()]
 
-    def _leading(self: Any) -> list[str]:
+    def _leading(self) -> list[str]:
         order = np.lexsort((self.estimate, self.probability_best))[::-1]
         lead, (low, high), name = self.estimate[order[0]], self.interval[order[0]], self.systems[order[0]]
         if self.guarantee == "exact":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.seeds import jax_key
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
@@ -148,7 +149,7 @@ class CalibrationResult(GroupwiseResult):
         """Tabulate the groups, the least calibrated first, or the bins where there are no groups."""
         return self.bins_table() if self.question.by is None else super().table()
 
-    def bins_table(self, group: Any = None) -> Table:
+    def bins_table(self, group: Hashable | None = None) -> Table:
         """Tabulate the bins of a group: confidence, accuracy, and the gap between them.
 
         Parameters
@@ -178,7 +179,13 @@ class CalibrationResult(GroupwiseResult):
         )
 
     def plot(
-        self, kind: str | None = None, *, group: Any = None, truth: Any = None, prior: bool = False, ax: Any = None
+        self,
+        kind: str | None = None,
+        *,
+        group: Hashable | None = None,
+        truth: Any = None,
+        prior: bool = False,
+        ax: Axes | None = None,
     ) -> Axes:
         """Draw a reliability diagram, or the groups' calibration.
 
@@ -307,7 +314,7 @@ class CalibrationResult(GroupwiseResult):
         ]
         return f"The system is {' and '.join(parts)}."
 
-    def _reliability(self, g: int, truth: Any, prior: bool, ax: Any) -> Axes:
+    def _reliability(self, g: int, truth: ArrayLike | None, prior: bool, ax: Axes | None) -> Axes:
         name = "" if self.question.by is None else f" of {self.groups[g]}"
         size, labelled = (by_group(self.cells, x)[g] for x in (self.cells.sizes, self.counts.sum(-1)))
         before = by_group(self.cells, self.question.accuracy(self.cells, self.prior, np.zeros_like(self.counts)))
@@ -325,7 +332,7 @@ class CalibrationResult(GroupwiseResult):
             ax=ax,
         )
 
-    def _group(self, name: Any) -> int:
+    def _group(self, name: Hashable) -> int:
         if name is None and len(self.groups) == 1:
             return 0
         found = np.flatnonzero(self.groups.astype(str) == str(name))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
@@ -33,8 +33,18 @@ _ROUNDING = 1e-9
 class CurveResult(Result):
     """A precision-recall curve, and its points."""
 
+    if TYPE_CHECKING:  # what the results have whose mixin this is
+
+        @cached_property
+        def _design_ends(self) -> Float[np.ndarray, "k 2"] | None: ...
+
+        @property
+        def _joint(self) -> Float[np.ndarray, "S k"]: ...
+
+        def _ends_of_all(self) -> Float[np.ndarray, "k 2"]: ...
+
     @abstractmethod
-    def _f1(self, places: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _f1(self, places: Int[np.ndarray, " P"] | slice) -> tuple[np.ndarray, np.ndarray]:
         """Estimate F1 at some thresholds, with intervals, (n,) and (n, 2)."""
 
     def at(self, threshold: float) -> CurvePoint:
@@ -143,7 +153,7 @@ F1 [0.667, 0.667].
         return f"The {which} threshold where the {name} is {wanted:g} or more{least}: {point}"
 
     def _sought(
-        self: Any, precision: float | None, recall: float | None, probability: float | None
+        self, precision: float | None, recall: float | None, probability: float | None
     ) -> tuple[bool, CurvePoint]:
         """Return whether something is reached, and the point where it is or comes closest."""
         if (precision is None) == (recall is None):
@@ -192,7 +202,7 @@ F1 [0.667, 0.667].
             raise QuestionError(f"The best threshold is that of the greatest 'f1'; found {show(measure)}.")
         return self._point(int(np.argmax(self._f1(slice(None))[0])))
 
-    def table(self: Any, rows: int | None = _ROWS) -> Table:
+    def table(self, rows: int | None = _ROWS) -> Table:
         """Tabulate precision and recall with their intervals, a row per threshold.
 
         Parameters
@@ -216,7 +226,7 @@ F1 [0.667, 0.667].
         """Tabulate the curve at all thresholds."""
         return self.table(None)
 
-    def plot(self: Any, *, truth: Any = None, ax: Axes | None = None) -> Axes:
+    def plot(self, *, truth: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
         """Draw the precision-recall curve, with the intervals of both.
 
         Parameters
@@ -259,7 +269,7 @@ F1 [0.667, 0.667].
         n = len(self._thresholds)
         return slice(0, n) if name == "precision" else slice(n, 2 * n)
 
-    def _point(self: Any, at: int) -> CurvePoint:
+    def _point(self, at: int) -> CurvePoint:
         value, ends, design = np.atleast_1d(self.estimate), self._ends_of_all(), self._design_ends
         places = {name: at + self._part(name).start for name in ("precision", "recall")}
         parts = {
@@ -278,7 +288,7 @@ F1 [0.667, 0.667].
 class BeliefCurveResult(CurveResult, BeliefMetricResult):
     """A precision-recall curve from a belief that learns what the scores mean; see `BeliefMetricResult`."""
 
-    def _f1(self, places: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _f1(self, places: Int[np.ndarray, " P"] | slice) -> tuple[np.ndarray, np.ndarray]:
         parts = (self.found.draws[:, self._part(name)][:, places] for name in ("precision", "recall"))
         found = posterior_measure(_f1_of(*parts), self.found.exact, self.found.cautious)
         return found.value, found.interval(self.level)
@@ -314,7 +324,7 @@ class BeliefCurveResult(CurveResult, BeliefMetricResult):
         said = ", ".join(f"{name} [{two[0]:.3f}, {two[1]:.3f}]" for name, two in ends.items() if two is not None)
         return f"Without trusting the scores, at threshold {middle.threshold:.4g}: {said}"
 
-    def _for_arviz(self) -> dict[str, Any]:
+    def _for_arviz(self) -> dict[str, object]:
         parts = {name: self.found.draws[:, self._part(name)] for name in ("precision", "recall")}
         dims = {name: ["threshold"] for name in parts}
         return {"posterior": parts, "dims": dims, "coords": {"threshold": self._thresholds}}
@@ -324,11 +334,11 @@ class BeliefCurveResult(CurveResult, BeliefMetricResult):
 class WeightedCurveResult(CurveResult, MetricResult):
     """A precision-recall curve from weighted draws; see `MetricResult`."""
 
-    @property
+    @cached_property
     def _design_ends(self) -> None:
         return None
 
-    def _f1(self, places: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _f1(self, places: Int[np.ndarray, " P"] | slice) -> tuple[np.ndarray, np.ndarray]:
         names = ("precision", "recall")
         value = _f1_of(*(np.atleast_1d(self.estimate)[self._part(name)][places] for name in names))
         if self.answer.exact:
@@ -344,7 +354,7 @@ class WeightedCurveResult(CurveResult, MetricResult):
         return lines if exact else [*lines, self.assumption]
 
 
-def _f1_of(precision: Any, recall: Any) -> np.ndarray:
+def _f1_of(precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
     """Compute F1, 0 where both are 0."""
     total = np.asarray(precision + recall, np.float64)
     return np.where(total > 0, 2 * precision * recall / np.where(total > 0, total, 1), 0.0)

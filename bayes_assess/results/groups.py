@@ -190,7 +190,7 @@ class GroupwiseResult(Ranks):
 
     _counted: ClassVar[tuple[str, ...]] = ("right",)  # columns of what is counted in labels, whole numbers
 
-    def _raw_columns(self) -> dict[str, Any]:
+    def _raw_columns(self) -> dict[str, object]:
         """Columns of what the labels alone show, beside which estimates stand."""
         return {}
 
@@ -280,7 +280,7 @@ class GroupResult(GroupwiseResult):
         """Labels of every group that agree with the prediction, (G,)."""
         return self.counts[:, 1]
 
-    def _raw_columns(self) -> dict[str, Any]:
+    def _raw_columns(self) -> dict[str, object]:
         return {"right": self.successes}
 
     def _if_skipped(self) -> list[str]:
@@ -341,7 +341,7 @@ class CostResult(GroupwiseResult):
         right = self.counts[np.arange(len(own)), own]
         return contradiction(agreement_belief(self.prior, own), right, self.labelled, self.cells.mean_score)
 
-    def _raw_columns(self) -> dict[str, Any]:
+    def _raw_columns(self) -> dict[str, object]:
         labelled = np.maximum(self.labelled, 1)
         return {"seen": (self.question.levels * self.counts).sum(-1) / labelled}
 

@@ -35,12 +35,12 @@ class MeanResult(ProxyResult):
     group: Int[np.ndarray, " M"] = field(kw_only=True)
 
     @property
-    def judge_mean(self: Any) -> Any:
+    def judge_mean(self) -> Any:
         """What the predictions alone say."""
         return self._shaped(self._judge)
 
     @property
-    def _labels_as_good(self: Any) -> Int[np.ndarray, " G"]:
+    def _labels_as_good(self) -> Int[np.ndarray, " G"]:
         mean, width = np.atleast_1d(self.estimate), np.diff(self._ends_of_all(), axis=-1)[:, 0]
         span = float(np.ptp(self.values))
         return labels_of_variance(self._variance(mean) / span**2, width / span, self.items, self.level)

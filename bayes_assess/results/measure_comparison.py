@@ -21,6 +21,7 @@ from bayes_assess.results.metric import MetricResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+
 _POINTS_UP_TO = 1.0  # measures that lie within [0, 1] are spoken of in points
 
 
@@ -39,13 +40,25 @@ class MeasureVerdict(Verdict):
         The same as a sentence.
     """
 
+    if TYPE_CHECKING:  # what the results have whose mixin this is
+
+        @property
+        def _quantiles(self) -> Float[np.ndarray, " Q"]: ...
+
+        cells: Any
+
+        @property
+        def guarantee(self) -> str:
+            """What holds of the interval."""
+            ...
+
     @cached_property
-    def masses(self: Any) -> Float[np.ndarray, " 3"]:
+    def masses(self) -> Float[np.ndarray, " 3"]:
         """Probabilities of D < -rope, |D| <= rope and D > rope."""
         return self.question.masses(self._quantiles)
 
     @property
-    def verdict(self: Any) -> str:
+    def verdict(self) -> str:
         """The verdict as a sentence."""
         exact = self.guarantee == "exact"
         how = ", as their labels show" if exact else f" with probability {self.probability:.2f}"
@@ -61,12 +74,12 @@ class MeasureVerdict(Verdict):
         return self.verdict
 
     @property
-    def _rope(self: Any) -> str:
+    def _rope(self) -> str:
         rope, high = self.question.rope, cells_table(self.cells).ranges[0][1]
         in_points = high <= _POINTS_UP_TO and self.question.measure_name != "mean"
         return points(rope) if in_points else f"{rope:g}"
 
-    def verdict_table(self: Any) -> Table:
+    def verdict_table(self) -> Table:
         """Tabulate the three events."""
         first, second = self.names
         events = [f"lower by more than {self._rope}", f"within {self._rope}", f"higher by more than {self._rope}"]
@@ -75,7 +88,7 @@ class MeasureVerdict(Verdict):
         title = title[:1].upper() + title[1:]
         return Table(columns, title=title, formats={"probability": ".3f"})
 
-    def _answer(self: Any) -> list[str]:
+    def _answer(self) -> list[str]:
         return [self.verdict, *super()._answer()]  # type: ignore[misc]
 
 
@@ -87,7 +100,7 @@ class BeliefComparisonResult(MeasureVerdict, BeliefMetricResult):
     def _quantiles(self) -> Float[np.ndarray, " Q"]:
         return self.found.draws[:, 0]
 
-    def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
+    def plot(self, *, truth: float | None = None, ax: Axes | None = None) -> Axes:
         """Draw the posterior density of the difference, with the region of practical equivalence marked."""
         first, second = self.names
         return plots.rope_density(

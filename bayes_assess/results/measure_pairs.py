@@ -52,7 +52,7 @@ class MeasurePairsResult(Ordered):
     """
 
     @property
-    def difference(self: Any) -> Any:
+    def difference(self) -> Any:
         """Medians of all differences, row less column, (G, G)."""
         return self._compared.estimate
 
@@ -75,7 +75,7 @@ class MeasurePairsResult(Ordered):
         """Tabulate every pair of groups, the surest verdicts first; `ranking` has a row per group."""
         return pairs_table(self.ordered_names, self._compared, self._pairs_title)
 
-    def plot(self: Any, *, ax: Axes | None = None) -> Axes:
+    def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw how sure it is which of every two groups is better, as a heat map."""
         title = f"Better by more than {self.question.rope:g}: {self._progress()}"
         return plots.pairs(self.masses, self.ordered_names.tolist(), title=title, ax=ax)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import Array, ArrayLike, Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.designs.adaptive import LabelTree
@@ -96,7 +96,8 @@ class MetricResult(Ordered):
         return drawn
 
     def _of_random_size(self) -> str:
-        biases = zip(self.groups, self.answer.sample.biases(), strict=True)
+        sample = self.answer.sample
+        biases = zip(self.groups, [] if sample is None else sample.biases(), strict=True)
         named = ", ".join(f"{name} by about {bias:+.3f}" for name, bias in biases)
         return f"Batches were of random size, and with so many labels ratios of their sums are biased: {named}."
 
@@ -141,7 +142,7 @@ class MetricResult(Ordered):
             raise self._no_posterior()
         return self.tree.posterior
 
-    def in_ellipsoid(self, values: Any) -> bool:
+    def in_ellipsoid(self, values: ArrayLike) -> bool:
         """Whether the confidence ellipsoid of all measures holds these values, (k,) ([NH] sec. 3.3.2).
 
         Parameters
@@ -318,12 +319,12 @@ class MetricResult(Ordered):
     def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
         return measure_interval(self.answer, cells_table(self.cells).ranges, self.level)
 
-    def _shaped(self, values: np.ndarray) -> Any:
+    def _shaped(self, values: Array) -> Any:
         scalar = len(values) == 1 and not isinstance(self.question.measure, list | tuple)
         return values[0] if scalar else values
 
 
-def _range_text(values: Any) -> str:
+def _range_text(values: np.ndarray) -> str:
     """Say one number, or the least and the greatest of several."""
     least, most = (f"{end:,.0f}" if end >= 10 else f"{end:.2g}" for end in (np.min(values), np.max(values)))
     return least if least == most else f"{least} to {most}"

@@ -57,7 +57,7 @@ def multilabel_answer(
     labels: Int[np.ndarray, " n"],
     weights: ItemWeights | None,
     inclusion: Float[np.ndarray, " K"],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Answer a question from labelled items: fields of `MultiLabelResult`.
 
     Parameters

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayes_assess._tools.levels import checked_level
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.acquisition.precision_band import RateBand
 from bayes_assess.designs.ranked import Band, RankedDesign, SamplingPlan
@@ -184,7 +184,9 @@ class PrecisionCurveResult(RankedAnswer):
             lines.append(f"{self.ranked.n_tied:,} items share their score with others; those are in random order.")
         return "\n".join(lines)
 
-    def plot(self, *, truth: Any = None, beside: RankedAnswer | None = None, ax: Axes | None = None) -> Axes:
+    def plot(
+        self, *, truth: ArrayLike | None = None, beside: RankedAnswer | None = None, ax: Axes | None = None
+    ) -> Axes:
         """Draw precision by rank with its band, the queried ranks and the labels spent.
 
         Parameters

@@ -32,12 +32,12 @@ class RateResult(ProxyResult):
     """
 
     @property
-    def judge_rate(self: Any) -> Any:
+    def judge_rate(self) -> Any:
         """What the predictions alone say."""
         return self._shaped(self._judge)
 
     @property
-    def _labels_as_good(self: Any) -> Int[np.ndarray, " G"]:
+    def _labels_as_good(self) -> Int[np.ndarray, " G"]:
         width = np.diff(self._ends_of_all(), axis=-1)[:, 0]
         return random_labels(np.atleast_1d(self.estimate), width, self.items, self.level)
 

@@ -79,7 +79,7 @@ class RecallResult(GroupwiseResult):
             f"No positive item is known in {where}: recall there is what the prior makes of it.",
         ]
 
-    def _raw_columns(self) -> dict[str, Any]:
+    def _raw_columns(self) -> dict[str, object]:
         return {"positive": self.positives, "found": self.successes}
 
     def _of_the_prior(self) -> str | None:

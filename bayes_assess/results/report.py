@@ -28,7 +28,11 @@ from bayes_assess.errors import OutputError
 from bayes_assess.results._in_words import LABELLED, guarantee_in_words, measure_in_words, question_in_words
 
 if TYPE_CHECKING:
+    import os
+
     from matplotlib.axes import Axes
+
+    from bayes_assess.questions._base import Question
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "md"}
 _ROWS = 1_000  # of a table; a longer one shows its head and its tail
@@ -95,7 +99,7 @@ def sections(answer: Any, made_by: Mapping[str, str] | None = None, date: str | 
 
 def write_report(
     answer: Any,
-    path: Any,
+    path: str | os.PathLike[str],
     format: str | None = None,
     made_by: Mapping[str, str] | None = None,
     date: str | None = None,
@@ -155,7 +159,7 @@ def as_markdown(answer: Any, made_by: Mapping[str, str] | None = None, date: str
     return "\n\n".join(parts) + "\n"
 
 
-def as_dict(answer: Any) -> dict[str, Any]:
+def as_dict(answer: Any) -> dict[str, object]:
     """Return an answer as plain values; see `Answer.to_dict`."""
     fields = ("design", "level", "guarantee", "assumption", "labels_used", "seed")
     values = ("estimate", "interval", "design_interval", "masses", "verdict")
@@ -280,7 +284,7 @@ def _origin(answer: Any, made_by: dict[str, str]) -> Section:
     return Section("How to get it again", tuple(said), code=code)
 
 
-def _as_typed(question: Any) -> str:
+def _as_typed(question: Question) -> str:
     """Write a question in one line as it is typed, without the types of NumPy."""
     text = question if isinstance(question, str) else " ".join(repr(question).split())
     text = _NUMPY.sub(r"\1", text)

@@ -23,6 +23,9 @@ from bayes_assess.results._base import Answer
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from bayes_assess.designs.variance_reduction import Posterior
+    from bayes_assess.questions._event_cells import EventCells
+
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 _GRID = np.arange(100) / 100  # of shares under which a verdict is tried
 _SAID = 0.1  # share that summaries speak of
@@ -205,7 +208,27 @@ class Sensitivity(Answer):
 class SensitiveToHidden:
     """Results of a belief on positives, which may hide where labels are few."""
 
-    def sensitivity(self: Any, shares: Sequence[float] = _SHARES) -> Sensitivity:
+    if TYPE_CHECKING:  # what the results have whose mixin this is
+
+        @property
+        def _events(self) -> Any: ...
+
+        cells: EventCells
+
+        found: Posterior
+
+        @property
+        def groups(self) -> np.ndarray:
+            """Names of the groups."""
+            ...
+
+        level: float
+
+        question: Any
+
+        seed: int
+
+    def sensitivity(self, shares: Sequence[float] = _SHARES) -> Sensitivity:
         """Say what the answer would be if a share of all positives hid among items of low score.
 
         Parameters
@@ -257,17 +280,17 @@ class SensitiveToHidden:
         )
 
     @cached_property
-    def _bulk(self: Any) -> np.ndarray:
+    def _bulk(self) -> np.ndarray:
         size, feature = np.asarray(self.cells.sizes), np.asarray(self._events.coordinates.feature)
         unpredicted = (feature < 0) & (feature < feature.min() + 1e-3)  # by no system
         return bulk_cells(np.asarray(self.found.curves, np.float64).mean(0), size, unpredicted)
 
     @cached_property
-    def _hidden(self: Any) -> HiddenPositives:
+    def _hidden(self) -> HiddenPositives:
         rng, found = generator(self.seed, "posterior of a measure"), self.found
         return HiddenPositives.drawn(rng, self.cells.measure, found.curves, found.strength, found.events, self._bulk)
 
-    def _why_nothing_hides(self: Any) -> str | None:
+    def _why_nothing_hides(self) -> str | None:
         """Say why positives cannot be supposed to hide; None where they can."""
         events = self._events
         if self.found.exact:
@@ -286,7 +309,7 @@ class SensitiveToHidden:
             )
         return None
 
-    def _if_hidden(self: Any) -> list[str]:
+    def _if_hidden(self) -> list[str]:
         """Say what hidden positives would make of the answer, where that is outside of its interval.
 
         That is said of one hidden positive in ten, if random labels do not rule that out.

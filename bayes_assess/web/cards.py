@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -87,7 +87,7 @@ class Unit:
     """
 
     key: str
-    ids: tuple[Any, ...]
+    ids: tuple[Hashable, ...]
     sides: list[dict[str, Any]] = field(repr=False)
     order: tuple[int, ...]
 
@@ -211,11 +211,11 @@ def _columns(pool: Any, ids: np.ndarray) -> dict[str, np.ndarray]:
     return {name: values[items] for name, values in pool.show.items()}
 
 
-def _some(value: Any) -> bool:
+def _some(value: object) -> bool:
     return value is not None and value == value and str(value) != ""
 
 
-def _field(name: str, value: Any, pictures: Pictures) -> dict[str, str]:
+def _field(name: str, value: object, pictures: Pictures) -> dict[str, str]:
     text = str(value)
     link = pictures.link(text)
     return {"name": name, "text": text} if link is None else {"name": name, "picture": link, "text": text}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -134,12 +134,14 @@ class Desk:
         with contextlib.suppress(BayesAssessError):
             self.session.rehearse()
 
-    def next(self, person: str, have: Any = ()) -> dict[str, Any]:
+    def next(self, person: str, have: Collection[str] = ()) -> dict[str, Any]:
         """Return what somebody has open; cards that the page has are left out."""
         with self.lock:
             return self._state(self._seat(person), have)
 
-    def answer(self, person: str, key: str, answers: list[Any], note: str = "", have: Any = ()) -> dict[str, Any]:
+    def answer(
+        self, person: str, key: str, answers: list[Any], note: str = "", have: Collection[str] = ()
+    ) -> dict[str, Any]:
         """Take an answer, or another one in the place of an earlier one, and say what comes next.
 
         Parameters
@@ -173,7 +175,7 @@ class Desk:
             seat.gave(Given(unit, answers))
             return self._state(seat, have)
 
-    def skip(self, person: str, key: str, note: str = "", have: Any = ()) -> dict[str, Any]:
+    def skip(self, person: str, key: str, note: str = "", have: Collection[str] = ()) -> dict[str, Any]:
         """Set a unit aside that nobody can label, and say what comes next."""
         with self.lock:
             seat, unit = self._found(person, key)
@@ -258,7 +260,7 @@ class Desk:
             return seat, seat.recent[key].unit
         return seat, units_of(self.session, self._history.unit(self._history.id_of(key)), self._pictures)[0]
 
-    def _state(self, seat: Seat, have: Any) -> dict[str, Any]:
+    def _state(self, seat: Seat, have: Collection[str]) -> dict[str, Any]:
         waiting = self._fill(seat)
         cards = [unit.card() if key not in have else {"key": key} for key, unit in seat.open.items()]
         return {
@@ -342,7 +344,7 @@ class Desk:
     def _still(self, unit: Unit, pending: set[str]) -> bool:
         return unit.key in pending or unit.ids[0] in self._history.second
 
-    def _release(self, ids: list[Any]) -> None:
+    def _release(self, ids: Sequence[Hashable]) -> None:
         pending = set(self.session.pending.tolist())
         ids = [id for id in ids if id in pending]
         if ids:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
@@ -45,10 +45,10 @@ class History:
 
     def _begin(self) -> None:
         self._seen = 0
-        self.second: dict[Any, str] = {}
-        self._told: dict[Any, set[str]] = {}
-        self._asked: dict[Any, str] = {}
-        self._given: dict[str, dict[Any, list[Any] | None]] = {}
+        self.second: dict[Hashable, str] = {}
+        self._told: dict[Hashable, set[str]] = {}
+        self._asked: dict[Hashable, str] = {}
+        self._given: dict[str, dict[Hashable, list[Any] | None]] = {}
 
     def follow(self) -> bool:
         """Take note of what has happened since the last look; tell whether that is anything."""
@@ -61,7 +61,7 @@ class History:
         self._seen = len(events)
         return bool(new)
 
-    def told_by(self, id: Any) -> set[str]:
+    def told_by(self, id: Hashable) -> set[str]:
         """Return the names of those who labelled an item."""
         return self._told.get(id, set())
 
@@ -82,12 +82,12 @@ class History:
         given = [one for one in self._given.get(name, {}).items() if name != UNNAMED or one[0] in self._asked]
         return [(self.unit(id), labels) for id, labels in given[-n:]]
 
-    def unit(self, id: Any) -> list[Any]:
+    def unit(self, id: Hashable) -> list[Any]:
         """Return the ids of the unit of an item: the item itself, or both halves of its pair."""
         session = self._session
         return [id] if session.question.labels_each == 1 else session.halves_of([id])[0].tolist()
 
-    def id_of(self, key: str) -> Any:
+    def id_of(self, key: str) -> Hashable:
         """Return the id of the item that the page calls by a text."""
         ids = getattr(self._session.pool, "ids", None)
         numbers = ids is None or np.asarray(ids).dtype.kind in "iu"
@@ -118,7 +118,7 @@ class History:
             for ids in self._units(payload["ids"]):
                 self._asked.pop(ids[0], None)
 
-    def _label(self, id: Any, labels: list[Any], name: str) -> None:
+    def _label(self, id: Hashable, labels: list[Any], name: str) -> None:
         told = self._told.setdefault(id, set())
         told.add(name)
         self._give(id, labels, name)
@@ -128,7 +128,7 @@ class History:
         elif due and name != UNNAMED:
             self.second[id] = name
 
-    def _give(self, id: Any, labels: list[Any] | None, name: str) -> None:
+    def _give(self, id: Hashable, labels: list[Any] | None, name: str) -> None:
         given = self._given.setdefault(name, {})
         given.pop(id, None)
         given[id] = labels

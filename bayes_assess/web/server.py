@@ -274,8 +274,8 @@ def serve(
     host: str = "127.0.0.1",
     port: int | None = None,
     pictures: Pictures | None = None,
-    say: Callable[[str], Any] = print,
-    opened: Callable[[str], Any] | None = None,
+    say: Callable[[str], object] = print,
+    opened: Callable[[str], object] | None = None,
 ) -> None:
     """Serve the page of a journal until it is interrupted; its address is said first.
 

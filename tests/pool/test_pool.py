@@ -550,3 +550,9 @@ def test_a_score_that_changes_in_the_last_bit_changes_the_fingerprint():
 def test_one_column_that_holds_no_probabilities_is_named_by_its_likely_cause(scores, said):
     with pytest.raises(PoolError, match=said):
         ba.Pool(scores=scores)
+
+
+@pytest.mark.parametrize("option", ["groups", "systems", "show"])
+def test_a_series_in_the_place_of_named_columns_is_refused(option):
+    with pytest.raises(ba.PoolError, match=r"must map names to arrays.*not Series"):
+        ba.Pool(predictions=["a", "b"], **{option: pd.Series(["x", "y"])})

@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from bayes_assess._tools import pytrees
 from bayes_assess._tools.engine._current import is_eager
 from bayes_assess._tools.lazy import jax, jnp, lax
+from bayes_assess._tools.shapes import Array, Scalar
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     import jax.numpy as xp
@@ -20,7 +23,7 @@ else:
     class _Namespace:
         """`numpy` in eager steps, `jax.numpy` in compiled ones."""
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             if is_eager():
                 return _NUMPY[name]
             return getattr(jnp, name)
@@ -28,11 +31,11 @@ else:
     xp = _Namespace()
 
 
-def _einsum(subscripts: str, *operands: Any, precision: Any = None) -> Any:
+def _einsum(subscripts: str, *operands: np.ndarray, precision: object = None) -> np.ndarray:
     return np.einsum(subscripts, *operands)
 
 
-def _matmul(a: Any, b: Any, precision: Any = None) -> Any:
+def _matmul(a: np.ndarray, b: np.ndarray, precision: object = None) -> np.ndarray:
     return np.matmul(a, b)
 
 
@@ -42,24 +45,24 @@ _NUMPY = {**vars(np), "einsum": _einsum, "matmul": _matmul}
 class _Place:
     """Elements of an array, see `at`."""
 
-    def __init__(self, array: Any, index: Any):
+    def __init__(self, array: Array, index: Any):
         self._array, self._index = array, index
 
-    def set(self, values: Any) -> Any:
+    def set(self, values: Scalar) -> Array:
         if not is_eager():
             return _of_jax(self._array)[self._index].set(values)
         changed = np.array(self._array)
         changed[self._index] = values
         return changed
 
-    def add(self, values: Any) -> Any:
+    def add(self, values: Scalar) -> Array:
         if not is_eager():
             return _of_jax(self._array)[self._index].add(values)
         changed = np.array(self._array)
         np.add.at(changed, self._index, np.asarray(values).astype(changed.dtype))
         return changed
 
-    def max(self, values: Any) -> Any:
+    def max(self, values: Scalar) -> Array:
         if not is_eager():
             return _of_jax(self._array)[self._index].max(values)
         changed = np.array(self._array)
@@ -68,14 +71,14 @@ class _Place:
 
 
 class _Places:
-    def __init__(self, array: Any):
+    def __init__(self, array: Array):
         self._array = array
 
     def __getitem__(self, index: Any) -> _Place:
         return _Place(self._array, index)
 
 
-def at(array: Any) -> _Places:
+def at(array: Array) -> _Places:
     """Return an array's elements by index, to be changed in a copy; an index that occurs twice is added to twice.
 
     Examples
@@ -93,14 +96,14 @@ def _of_jax(array: Any) -> Any:
     return jnp.asarray(array).at
 
 
-def put(tree: Any) -> Any:
+def put(tree: T) -> T:
     """Put arrays where steps run: on the device, or nowhere else in eager steps."""
     if is_eager():
         return tree
     return jax.device_put(tree)
 
 
-def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+def tree_map(function: Callable[..., Any], tree: T, *others: T) -> T:
     """Apply a function to the arrays of trees of one shape."""
     if is_eager():
         return pytrees.tree_map(function, tree, *others)
@@ -114,7 +117,7 @@ def fetched(tree: Any) -> Any:
     return jax.device_get(tree)
 
 
-def is_traced(*values: Any) -> bool:
+def is_traced(*values: object) -> bool:
     """Tell whether any of some values is not known yet, as inside compiled code."""
     if sys.modules.get("jax") is None:
         return False
@@ -140,15 +143,15 @@ def flattened(tree: Any) -> tuple[list[Any], Any]:
     return jax.tree.flatten(tree)
 
 
-def block(array: Any, start: Any, size: int) -> Any:
+def block(array: Array, start: Scalar, size: int) -> Array:
     """Return so many rows of an array from one on."""
     if is_eager():
         return array[start : start + size]
     return lax.dynamic_slice_in_dim(array, start, size)
 
 
-def cummax(values: Any) -> Any:
+def cummax(values: Array) -> Array:
     """Return the greatest value so far."""
     if is_eager():
         return np.maximum.accumulate(values)
-    return lax.cummax(values)
+    return lax.cummax(jnp.asarray(values))

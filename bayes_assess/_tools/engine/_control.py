@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -12,16 +12,22 @@ from bayes_assess._tools import lazy
 from bayes_assess._tools.engine._current import is_eager
 from bayes_assess._tools.lazy import jax, lax
 from bayes_assess._tools.pytrees import leaves, tree_map
+from bayes_assess._tools.shapes import Scalar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+X = TypeVar("X")
+Y = TypeVar("Y")
 
 
-def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
+def cond(condition: Scalar, then: Callable[..., T], otherwise: Callable[..., T], *operands: object) -> T:
     """Call one of two functions."""
     if is_eager():
         return then(*operands) if condition else otherwise(*operands)
     return lax.cond(condition, then, otherwise, *operands)
 
 
-def fori_loop(start: Any, stop: Any, body: Callable[[Any, Any], Any], carry: Any) -> Any:
+def fori_loop(start: Scalar, stop: Scalar, body: Callable[[Any, T], T], carry: T) -> T:
     """Carry something through a loop over integers."""
     if is_eager():
         for i in range(int(start), int(stop)):
@@ -30,7 +36,7 @@ def fori_loop(start: Any, stop: Any, body: Callable[[Any, Any], Any], carry: Any
     return lax.fori_loop(start, stop, body, carry)
 
 
-def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any) -> Any:
+def while_loop(condition: Callable[[T], Scalar], body: Callable[[T], T], carry: T) -> T:
     """Carry something through a loop as long as a condition holds."""
     if is_eager():
         while condition(carry):
@@ -39,7 +45,7 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], carr
     return lax.while_loop(condition, body, carry)
 
 
-def scan(body: Callable[[Any, Any], tuple[Any, Any]], carry: Any, inputs: Any, unroll: int = 1) -> tuple[Any, Any]:
+def scan(body: Callable[[T, X], tuple[T, Y]], carry: T, inputs: X, unroll: int = 1) -> tuple[T, Y]:
     """Carry something along the first axis of arrays, and stack what each step returns beside it.
 
     Compiled, `unroll` steps are one turn of the loop.
@@ -53,21 +59,21 @@ def scan(body: Callable[[Any, Any], tuple[Any, Any]], carry: Any, inputs: Any, u
     return carry, _stacked(found)
 
 
-def mapped(function: Callable[[Any], Any], inputs: Any, at_once: int | None = None) -> Any:
+def mapped(function: Callable[[X], Y], inputs: X, at_once: int | None = None) -> Y:
     """Apply a function to the rows of arrays, one after the other; compiled, so many of them side by side."""
     if not is_eager():
         return lax.map(function, inputs, batch_size=at_once)
     return _stacked([function(one) for one in _rows(inputs)])
 
 
-def vmap(function: Callable[..., Any], in_axes: Any = 0) -> Callable[..., Any]:
+def vmap(function: Callable[..., T], in_axes: int | Sequence[int | None] = 0) -> Callable[..., T]:
     """Make a function of arrays with one axis more, which comes first in what it returns.
 
     `in_axes` is one axis of all arguments, or one for each: None for those that have no such axis.
     """
 
     @wraps(function)
-    def over_rows(*arguments: Any) -> Any:
+    def over_rows(*arguments: Any) -> T:
         if not is_eager():
             return jax.vmap(function, in_axes)(*arguments)
         axes = in_axes if isinstance(in_axes, Sequence) else [in_axes] * len(arguments)
@@ -79,6 +85,10 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0) -> Callable[..., Any]:
     return over_rows
 
 
+@overload
+def jit(function: Callable[P, T], **options: Any) -> Callable[P, T]: ...
+@overload
+def jit(function: None = None, **options: Any) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
     """Compile a function where steps are compiled; `options` are those of `jax.jit`."""
     if function is None:
@@ -92,13 +102,13 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[
     return either
 
 
-def _rows(tree: Any, axis: int = 0) -> list[Any]:
+def _rows(tree: T, axis: int = 0) -> list[T]:
     """Take trees of arrays apart along an axis."""
     columns = tree_map(lambda leaf: np.moveaxis(np.asarray(leaf), axis, 0), tree)
     n = len(next(leaves(columns)))
     return [tree_map(lambda column, i=i: column[i], columns) for i in range(n)]
 
 
-def _stacked(trees: Sequence[Any]) -> Any:
+def _stacked(trees: Sequence[T]) -> T:
     """Put trees of arrays together along a new first axis."""
     return tree_map(lambda *rows: np.stack(rows), *trees)

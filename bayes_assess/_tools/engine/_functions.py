@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import special
 
 from bayes_assess._tools.engine._current import is_eager
 from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess._tools.shapes import Array, Scalar
 
 
-def logsumexp(values: Any, axis: Any = None) -> Any:
+def logsumexp(values: Array, axis: int | tuple[int, ...] | None = None) -> Array:
     """Compute log sum exp."""
     if not is_eager():
         return jax.nn.logsumexp(values, axis)
@@ -21,7 +20,7 @@ def logsumexp(values: Any, axis: Any = None) -> Any:
     return total.reshape(()) if axis is None else total.squeeze(axis)
 
 
-def log_softmax(values: Any, axis: int = -1) -> Any:
+def log_softmax(values: Array, axis: int = -1) -> Array:
     """Compute the logarithm of `softmax`."""
     if not is_eager():
         return jax.nn.log_softmax(values, axis)
@@ -29,7 +28,7 @@ def log_softmax(values: Any, axis: int = -1) -> Any:
     return shifted - np.log(np.exp(shifted).sum(axis, keepdims=True))
 
 
-def softmax(values: Any, axis: int = -1) -> Any:
+def softmax(values: Array, axis: int = -1) -> Array:
     """Compute exp divided by its sum."""
     if not is_eager():
         return jax.nn.softmax(values, axis)
@@ -37,7 +36,7 @@ def softmax(values: Any, axis: int = -1) -> Any:
     return weight / weight.sum(axis, keepdims=True)
 
 
-def power(base: Any, exponent: Any) -> Any:
+def power(base: Array, exponent: Scalar) -> Array:
     """Compute powers of positive numbers, in 32 bits and compiled by the logarithm, which is faster than `pow`."""
     if not is_eager():
         of_any = lambda: jnp.exp(exponent * jnp.log(base))  # noqa: E731
@@ -45,28 +44,28 @@ def power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
-def ndtr(x: Any) -> Any:
+def ndtr(x: Array) -> Array:
     """Compute the distribution function of the standard normal distribution."""
     if not is_eager():
         return jax.scipy.special.ndtr(x)
     return special.ndtr(x)
 
 
-def ndtri(p: Any) -> Any:
+def ndtri(p: Array) -> Array:
     """Compute quantiles of the standard normal distribution."""
     if not is_eager():
         return jax.scipy.special.ndtri(p)
     return special.ndtri(p)
 
 
-def xlogy(x: Any, y: Any) -> Any:
+def xlogy(x: Array, y: Array) -> Array:
     """Compute x log y, 0 where x is 0."""
     if not is_eager():
         return jax.scipy.special.xlogy(x, y)
     return special.xlogy(x, y)
 
 
-def solve_lower(factor: Any, right: Any) -> Any:
+def solve_lower(factor: Array, right: Array) -> Array:
     """Solve L x = right for triangular matrices L, (..., D, D), and one right side (D, E)."""
     if not is_eager():
         solve = lambda one: jax.scipy.linalg.solve_triangular(one, right, lower=True)  # noqa: E731
@@ -74,7 +73,7 @@ def solve_lower(factor: Any, right: Any) -> Any:
     return np.linalg.solve(factor, right)
 
 
-def inverse(matrices: Any) -> Any:
+def inverse(matrices: Array) -> Array:
     """Invert matrices (..., D, D); what comes of a singular one is not finite."""
     if not is_eager():
         return jnp.linalg.inv(matrices)
@@ -87,7 +86,7 @@ def inverse(matrices: Any) -> Any:
         return found
 
 
-def is_positive_definite(matrices: Any) -> Any:
+def is_positive_definite(matrices: Array) -> Array:
     """Tell which symmetric matrices (..., D, D) have a Cholesky factor."""
     if not is_eager():
         return jnp.isfinite(jnp.linalg.cholesky(matrices)).all((-1, -2))
@@ -99,49 +98,49 @@ def is_positive_definite(matrices: Any) -> Any:
     return positive
 
 
-def xlog1py(x: Any, y: Any) -> Any:
+def xlog1py(x: Array, y: Array) -> Array:
     """Compute x log(1 + y), 0 where x is 0."""
     if not is_eager():
         return jax.scipy.special.xlog1py(x, y)
     return special.xlog1py(x, y)
 
 
-def sigmoid(x: Any) -> Any:
+def sigmoid(x: Array) -> Array:
     """Compute 1 / (1 + exp(-x))."""
     if not is_eager():
         return jax.nn.sigmoid(x)
     return special.expit(x)
 
 
-def log_sigmoid(x: Any) -> Any:
+def log_sigmoid(x: Array) -> Array:
     """Compute the logarithm of `sigmoid`."""
     if not is_eager():
         return jax.nn.log_sigmoid(x)
     return special.log_expit(x)
 
 
-def betainc(a: Any, b: Any, x: Any) -> Any:
+def betainc(a: Array, b: Array, x: Array) -> Array:
     """Compute the distribution function of Beta(a, b) at x."""
     if not is_eager():
         return jax.scipy.special.betainc(a, b, x)
     return special.betainc(a, b, x)
 
 
-def gammaln(x: Any) -> Any:
+def gammaln(x: Array) -> Array:
     """Compute the logarithm of the Gamma function."""
     if not is_eager():
         return jax.scipy.special.gammaln(x)
     return special.gammaln(x)
 
 
-def erf_inv(x: Any) -> Any:
+def erf_inv(x: Array) -> Array:
     """Compute the inverse of the error function."""
     if not is_eager():
         return jax.lax.erf_inv(x)
     return special.erfinv(x)
 
 
-def top_k(values: Any, k: int) -> tuple[Any, Any]:
+def top_k(values: Array, k: int) -> tuple[Array, Array]:
     """Return the k greatest values of an array and their places, the first of equals first."""
     if not is_eager():
         found, places = jax.lax.top_k(values, k)

@@ -14,26 +14,27 @@ from scipy import special
 
 from bayes_assess._tools.engine._arrays import xp
 from bayes_assess._tools.engine._current import is_eager
-from bayes_assess._tools.lazy import jax
+from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess._tools.shapes import Array, Float, Int, Key, PRNGKey, Scalar, UInt
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 
 
-def key(seed: int) -> Any:
+def key(seed: int) -> PRNGKey:
     """Return the key of a seed in [0, 2^63)."""
     words = np.array([seed >> 32, seed & 0xFFFFFFFF], np.uint32)
     return words if is_eager() else _of_jax(words)
 
 
-def as_key(words: Any) -> Any:
+def as_key(words: Array) -> PRNGKey:
     """Return the key of two 32-bit words, or of a key of either engine."""
     if is_eager():
         return words if isinstance(words, np.ndarray) else _words(words)
     return _of_jax(words) if isinstance(words, np.ndarray) else words
 
 
-def fold_in(key: Any, data: Any) -> Any:
+def fold_in(key: PRNGKey, data: int | Array) -> PRNGKey:
     """Return the key of a key and a whole number."""
     if not is_eager():
         return jax.random.fold_in(as_key(key), data)
@@ -42,14 +43,14 @@ def fold_in(key: Any, data: Any) -> Any:
     return np.concatenate([first, second])
 
 
-def split(key: Any, n: int = 2) -> Any:
+def split(key: PRNGKey, n: int = 2) -> Key[Array, " n"]:
     """Return n keys of a key."""
     if not is_eager():
         return jax.random.split(as_key(key), n)
     return np.stack(_threefry(as_key(key), *_counters(n)), axis=-1)
 
 
-def bits(key: Any, shape: tuple[int, ...] = (), dtype: Any = np.uint32) -> Any:
+def bits(key: PRNGKey, shape: tuple[int, ...] = (), dtype: type[np.unsignedinteger] = np.uint32) -> Array:
     """Draw random bits for every element, 32 by default, or 64."""
     if not is_eager():
         return jax.random.bits(as_key(key), shape, dtype)
@@ -58,7 +59,7 @@ def bits(key: Any, shape: tuple[int, ...] = (), dtype: Any = np.uint32) -> Any:
     return drawn.reshape(shape)
 
 
-def row_bits(key: Any, row: Any, n: int) -> Any:
+def row_bits(key: PRNGKey, row: Scalar, n: int) -> UInt[Array, " n"]:
     """Draw 32 random bits for the `n` elements of one row of a table: those that `bits` draws for the row.
 
     Compiled, all rounds are one operation for every element, where those of JAX are a loop over arrays.
@@ -76,7 +77,7 @@ def row_bits(key: Any, row: Any, n: int) -> Any:
     return first ^ second
 
 
-def uniform(key: Any, shape: tuple[int, ...] = (), dtype: Any = np.float64) -> Any:
+def uniform(key: PRNGKey, shape: tuple[int, ...] = (), dtype: type[np.floating] | np.dtype = np.float64) -> Array:
     """Draw numbers from [0, 1), of 64 bits by default."""
     if not is_eager():
         return jax.random.uniform(as_key(key), shape, dtype)
@@ -87,7 +88,7 @@ def uniform(key: Any, shape: tuple[int, ...] = (), dtype: Any = np.float64) -> A
     return words.view(np.float64) - 1.0
 
 
-def normal(key: Any, shape: tuple[int, ...] = ()) -> Any:
+def normal(key: PRNGKey, shape: tuple[int, ...] = ()) -> Array:
     """Draw standard normal variables of 64 bits."""
     if not is_eager():
         return jax.random.normal(as_key(key), shape, np.float64)
@@ -95,7 +96,7 @@ def normal(key: Any, shape: tuple[int, ...] = ()) -> Any:
     return np.sqrt(2.0) * special.erfinv(np.maximum(least, uniform(key, shape) * (1 - least) + least))
 
 
-def randint(key: Any, shape: tuple[int, ...], start: Any, stop: Any) -> Any:
+def randint(key: PRNGKey, shape: tuple[int, ...], start: int | Array, stop: int | Array) -> Array:
     """Draw whole numbers of 64 bits from [start, stop)."""
     if not is_eager():
         return jax.random.randint(as_key(key), shape, start, stop, np.int64)
@@ -107,7 +108,7 @@ def randint(key: Any, shape: tuple[int, ...], start: Any, stop: Any) -> Any:
     return np.asarray(start, np.int64) + offset.astype(np.int64)
 
 
-def permutation(key: Any, n: int) -> Any:
+def permutation(key: PRNGKey, n: int) -> Int[Array, " n"]:
     """Return the numbers 0 to n - 1 in random order."""
     if not is_eager():
         return jax.random.permutation(as_key(key), n)
@@ -118,7 +119,7 @@ def permutation(key: Any, n: int) -> Any:
     return order
 
 
-def categorical(key: Any, log_weight: Any, shape: tuple[int, ...] | None = None) -> Any:
+def categorical(key: PRNGKey, log_weight: Float[Array, "*batch K"], shape: tuple[int, ...] | None = None) -> Array:
     """Draw places on the last axis by weights, as many as the other axes have, or an array of them before these."""
     if not is_eager():
         return jax.random.categorical(as_key(key), log_weight, shape=shape)
@@ -132,9 +133,9 @@ def _counters(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(n, np.uint32), np.arange(n, dtype=np.uint32)
 
 
-def _threefry(key: Any, first: Any, second: Any) -> tuple[Any, Any]:
+def _threefry(key: Array, first: Array, second: Array) -> tuple[Array, Array]:
     keys = key[0], key[1], key[0] ^ key[1] ^ _PARITY
-    mix = _mixed_in_place if is_eager() else _mixed
+    mix: Any = _mixed_in_place if is_eager() else _mixed
     x, y = first + keys[0], second + keys[1]
     for i in range(5):
         x, y = mix(x, y, _ROTATIONS[i % 2])
@@ -154,16 +155,16 @@ def _mixed_in_place(x: np.ndarray, y: np.ndarray, rotations: tuple[int, ...]) ->
     return x, y
 
 
-def _mixed(x: Any, y: Any, rotations: tuple[int, ...]) -> tuple[Any, Any]:
+def _mixed(x: Array, y: Array, rotations: tuple[int, ...]) -> tuple[Array, Array]:
     for turn in rotations:
         x = x + y
         y = ((y << np.uint32(turn)) | (y >> np.uint32(32 - turn))) ^ x
     return x, y
 
 
-def _of_jax(words: Any) -> Any:
-    return jax.random.wrap_key_data(words)
+def _of_jax(words: Array) -> PRNGKey:
+    return jax.random.wrap_key_data(jnp.asarray(words))
 
 
-def _words(key: Any) -> np.ndarray:
+def _words(key: PRNGKey) -> np.ndarray:
     return np.asarray(jax.random.key_data(key))

@@ -11,8 +11,6 @@ Shapes: particles S, cells K.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from bayes_assess._tools import engine
@@ -53,7 +51,7 @@ def _first_factors(
     return product
 
 
-def _from_fifth(start: Any, step: Any, rest: Any) -> Any:
+def _from_fifth(start: Array, step: Array, rest: Array) -> Array:
     """Compute log of the factors from the fifth on by Stirling's series, log Gamma(y + rest) - log Gamma(y)."""
     y = start / step + N_FACTORS
     z = y + rest

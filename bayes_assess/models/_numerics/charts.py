@@ -41,7 +41,7 @@ from jax.nn import log_sigmoid, sigmoid, softplus
 from numpyro.distributions import Distribution, biject_to, constraints
 from numpyro.distributions.transforms import AffineTransform, Transform
 
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.shapes import Array, Float, Key, Scalar
 from bayes_assess.models._numerics.special import log_beta
 
 _HALVINGS = 100
@@ -51,14 +51,14 @@ _STRAIGHT = 3.0
 class _InChart(constraints.Constraint):
     """A support together with the transform onto it."""
 
-    def __init__(self, base: Any, transform: Transform):
+    def __init__(self, base: constraints.Constraint, transform: Transform):
         self.base, self.transform = base, transform
         self.event_dim = base.event_dim
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Any:
         return self.base(x)
 
-    def feasible_like(self, prototype: Any) -> Any:
+    def feasible_like(self, prototype: Array) -> Any:
         return self.base.feasible_like(prototype)
 
 
@@ -90,25 +90,25 @@ class LogitDirichlet(Distribution):
     arg_constraints = {"alpha": constraints.independent(constraints.positive, 1)}  # noqa: RUF012 - NumPyro's way
     pytree_data_fields = ("alpha", "counts")
 
-    def __init__(self, alpha: Float[Array, "*shape O"], counts: Any = None):
+    def __init__(self, alpha: Float[Array, "*shape O"], counts: Array | None = None):
         self.alpha = alpha
         self.counts = counts
         super().__init__(alpha.shape[:-1], (alpha.shape[-1] - 1,))
 
     @property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         """Real vectors, with the coordinates of the sampler."""
         if self.counts is None:
             return constraints.real_vector
         return _InChart(constraints.real_vector, _LogitOfBeta(*_stick(self.alpha + self.counts)))
 
-    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+    def sample(self, key: Key[jax.Array, ""], sample_shape: tuple[int, ...] = ()) -> Array:
         """Draw logits, by logarithms of gamma variables."""
         log_gamma = jax.random.loggamma(key, self.alpha, (*sample_shape, *self.alpha.shape))
         rest = jax.lax.cumlogsumexp(log_gamma, axis=log_gamma.ndim - 1, reverse=True)
         return log_gamma[..., :-1] - rest[..., 1:]
 
-    def log_prob(self, value: Any, intermediates: Any = None) -> Any:
+    def log_prob(self, value: Array, intermediates: object = None) -> Array:
         """Log density of the logits."""
         a, rest = _stick(self.alpha)
         return (a * log_sigmoid(value) + rest * log_sigmoid(-value) - log_beta(a, rest)).sum(-1)
@@ -127,7 +127,7 @@ def log_shares(logits: Float[Array, "*shape P"]) -> Float[Array, "*shape O"]:
     return jnp.concatenate([log_sigmoid(logits) + before, left[..., -1:]], axis=-1)
 
 
-def _stick(alpha: Any) -> tuple[Any, Any]:
+def _stick(alpha: Array) -> tuple[Array, Array]:
     """Return the parameters of every share and of what is left after it."""
     return alpha[..., :-1], jnp.flip(jnp.cumsum(jnp.flip(alpha, -1), -1), -1)[..., 1:]
 
@@ -153,23 +153,23 @@ class NormalNear(Distribution):
     arg_constraints = {}  # noqa: RUF012 - NumPyro's way
     pytree_data_fields = ("near", "information")
 
-    def __init__(self, near: Any = None, information: Any = None):
+    def __init__(self, near: Array | None = None, information: Array | None = None):
         self.near, self.information = near, information
         super().__init__(() if near is None else jnp.shape(near), ())
 
     @property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         """Real numbers, with the coordinates of the sampler."""
-        if self.near is None:
+        if self.near is None or self.information is None:
             return constraints.real
         precision = 1 + self.information
         return _InChart(constraints.real, AffineTransform(self.near * self.information / precision, precision**-0.5))
 
-    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+    def sample(self, key: Key[jax.Array, ""], sample_shape: tuple[int, ...] = ()) -> Array:
         """Draw standard normal numbers."""
         return jax.random.normal(key, (*sample_shape, *self.batch_shape))
 
-    def log_prob(self, value: Any, intermediates: Any = None) -> Any:
+    def log_prob(self, value: Array, intermediates: object = None) -> Array:
         """Log density."""
         return -0.5 * (value**2 + np.log(2 * np.pi))
 
@@ -180,7 +180,7 @@ class _LogitOfBeta(Transform):
     domain = constraints.real_vector
     codomain = constraints.real_vector
 
-    def __init__(self, a: Any, b: Any):
+    def __init__(self, a: Array, b: Array):
         self.a, self.b = a, b
         # A chart need not be exact: these are within 0.12 of psi, and 20 % of psi', whose derivatives take long.
         self.place = jnp.log((a + 0.5) / (b + 0.5))
@@ -188,14 +188,14 @@ class _LogitOfBeta(Transform):
 
         self.high, self.low = jnp.log1p(1 / a), jnp.log1p(1 / b)
 
-    def __call__(self, u: Any) -> Any:
+    def __call__(self, u: Array) -> Array:
         normal = softplus(u - self.high) - softplus(-u - self.low)
         return self.place + self.scale * normal + softplus(u) / self.b - softplus(-u) / self.a
 
-    def _inverse(self, x: Any) -> Any:
+    def _inverse(self, x: Array) -> Array:
         reach = (jnp.abs(x - self.place) + 1 / self.a + 1 / self.b) / self.scale + self.high + self.low + 1
 
-        def halve(_: Any, ends: Any) -> Any:
+        def halve(_: Scalar, ends: tuple[Array, Array]) -> tuple[Array, Array]:
             low, high = ends
             middle = (low + high) / 2
             below = self(middle) < x
@@ -204,7 +204,7 @@ class _LogitOfBeta(Transform):
         low, high = jax.lax.fori_loop(0, _HALVINGS, halve, (-reach, reach))
         return (low + high) / 2
 
-    def log_abs_det_jacobian(self, u: Any, x: Any, intermediates: Any = None) -> Any:
+    def log_abs_det_jacobian(self, u: Array, x: Array, intermediates: object = None) -> Array:
         normal = sigmoid(u - self.high) + sigmoid(-u - self.low)
         return jnp.log(self.scale * normal + sigmoid(u) / self.b + sigmoid(-u) / self.a).sum(-1)
 
@@ -221,21 +221,21 @@ class _RadialSinh(Transform):
     domain = constraints.real_vector
     codomain = constraints.real_vector
 
-    def __init__(self, center: Any, unit: Any):
+    def __init__(self, center: Array, unit: Array):
         self.center, self.unit = center, unit
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Array:
         r = _length(x)
         return self.center + self.unit * x * _stretched(r) / r
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Array) -> Array:
         away = (y - self.center) / self.unit
         length = _length(away)
         beyond = jnp.maximum(length - np.sinh(_STRAIGHT), 0.0)
         r = jnp.arcsinh(jnp.minimum(length, np.sinh(_STRAIGHT))) + beyond / np.cosh(_STRAIGHT)
         return away * r / length
 
-    def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
+    def log_abs_det_jacobian(self, x: Array, y: Array, intermediates: object = None) -> Array:
         r = _length(x)[..., 0]
         across, along = _stretched(r) / r, jnp.cosh(jnp.minimum(r, _STRAIGHT))
         return (x.shape[-1] - 1) * jnp.log(across) + jnp.log(along) + jnp.log(self.unit).sum(-1)
@@ -244,11 +244,11 @@ class _RadialSinh(Transform):
         return (self.center, self.unit), (("center", "unit"), {})
 
 
-def _stretched(r: Any) -> Any:
+def _stretched(r: Array) -> Array:
     return jnp.sinh(jnp.minimum(r, _STRAIGHT)) + np.cosh(_STRAIGHT) * jnp.maximum(r - _STRAIGHT, 0.0)
 
 
-def _length(x: Any) -> Any:
+def _length(x: Array) -> Array:
     return jnp.sqrt((x * x).sum(-1, keepdims=True) + 1e-20)  # never 0, where it has no derivative
 
 
@@ -268,19 +268,19 @@ class ManySizes(Distribution):
     arg_constraints = {}  # noqa: RUF012 - NumPyro's way
     pytree_data_fields = ("base", "center", "unit")
 
-    def __init__(self, base: Distribution, center: Any, unit: Any):
+    def __init__(self, base: Distribution, center: Array, unit: Array):
         self.base, self.center, self.unit = base, jnp.asarray(center), jnp.asarray(unit)
         super().__init__(base.batch_shape, base.event_shape)
 
     @property
-    def support(self) -> Any:
+    def support(self) -> constraints.Constraint:
         """Real vectors, with the coordinates of the sampler."""
         return _InChart(constraints.real_vector, _RadialSinh(self.center, self.unit))
 
-    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+    def sample(self, key: Key[jax.Array, ""], sample_shape: tuple[int, ...] = ()) -> Any:
         """Draw from the base."""
         return self.base.sample(key, sample_shape)
 
-    def log_prob(self, value: Any, intermediates: Any = None) -> Any:
+    def log_prob(self, value: Array, intermediates: object = None) -> Any:
         """Log density of the base."""
         return self.base.log_prob(value)

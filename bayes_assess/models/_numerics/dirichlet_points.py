@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -54,11 +53,12 @@ def weighted_points(
     ...     round(float(jax.nn.softmax(log_weight) @ log_kappa), 6)  # the prior's mean, log 12
     2.484907
     """
-    entries = _seen(told, even, errors) if told.size > _DENSE and _is_one_matrix(errors) else _all(told, even, errors)
-    return _points(*entries, errors.sum(-1))
+    chosen = _seen if told.size > _DENSE and _is_one_matrix(errors) else _all
+    told, even, entries = chosen(told, even, errors)
+    return _points(told, even, entries, errors.sum(-1))
 
 
-def _is_one_matrix(errors: Any) -> bool:
+def _is_one_matrix(errors: Array) -> bool:
     return errors.ndim == 2 and not engine.is_traced(errors)
 
 
@@ -79,7 +79,8 @@ def _seen(told, even, errors):
         length *= 4
     filled = np.zeros((3, length))
     filled[:, : len(place)] = [np.asarray(x).ravel()[place] for x in (told, even, flat)]
-    return tuple(xp.asarray(x) for x in filled)
+    told, even, errors = (xp.asarray(x) for x in filled)
+    return told, even, errors
 
 
 @engine.jit

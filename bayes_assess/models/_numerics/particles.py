@@ -14,13 +14,13 @@ Shapes: models B, particles S, parameters D.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 
 N_MOVES = 13  # the first one only looks where the particles are
 _PERSISTENCE = np.array([0.5, 0.8, 0.95], np.float32)  # of autoregressive steps
@@ -43,9 +43,9 @@ class Particles(NamedTuple):
         Log probability of all labels so far under every model.
     """
 
-    place: Any
-    log_weight: Any
-    log_evidence: Any
+    place: Float[Array, "B S D"]
+    log_weight: Float[Array, "B S"]
+    log_evidence: Float[Array, " B"]
 
 
 def start(rng: np.random.Generator, shape: tuple[int, int, int]) -> Particles:
@@ -76,7 +76,7 @@ def uneven(particles: Particles, log_prior: Float[Array, " B"], least: float | N
     return counts & (effective < least * weight.shape[1])
 
 
-def resampled(offset: Any, log_weight: Float[Array, " S"], n: int) -> Int[Array, " n"]:
+def resampled(offset: Scalar, log_weight: Float[Array, " S"], n: int) -> Int[Array, " n"]:
     """Draw `n` particles by their weights, systematically: each as often as n times its weight, up to one.
 
     `offset` is uniform in [0, 1), or 1/2 where it need not be random.

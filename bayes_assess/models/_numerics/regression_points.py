@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from scipy import special
@@ -16,9 +16,12 @@ from scipy import special
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import ArrayLike, Float
+from bayes_assess._tools.shapes import Array, ArrayLike, Float
 from bayes_assess.models._numerics.sobol import sobol_points
 from bayes_assess.models._numerics.special import log_rising
+
+T = TypeVar("T")
+
 
 N_POINTS = 64
 LOG_STRENGTH = (math.log(12.0), 1.3)  # prior of log nu, METHODS 12.5
@@ -36,12 +39,18 @@ def normal_points(dimension: int) -> Float[np.ndarray, "H P"]:
     return special.ndtri(sobol_points(dimension, N_POINTS, seed=20))
 
 
-def expected_accuracy(logit: Any) -> Any:
+def expected_accuracy(logit: Array) -> Array:
     """Return the accuracy that a regression expects, never quite 0 or 1."""
     return xp.clip(0.5 * (1 + xp.tanh(0.5 * logit)), _LEAST, 1 - _LEAST)
 
 
-def weighted_points(covariates: Any, location: Any, scale: Any, agreements: Any, labels: ArrayLike) -> Any:
+def weighted_points(
+    covariates: Float[Array, "G P"],
+    location: Float[Array, " P"],
+    scale: Float[Array, " P"],
+    agreements: Float[Array, "*batch G"],
+    labels: ArrayLike,
+) -> tuple[Array, Array, Array]:
     """Place the points for counts (..., G), and weigh them.
 
     Returns
@@ -65,7 +74,9 @@ def _placed(covariates, location, scale, normal, agreements, labels):
     return place(agreements, labels) if one_call else _of_many(place, (agreements, labels))
 
 
-def _of_many(place: Callable[..., Any], counts: Any) -> Any:
+def _of_many(
+    place: Callable[..., tuple[Array, Array, Array]], counts: tuple[Array, Array]
+) -> tuple[Array, Array, Array]:
     """Place the points of many campaigns, a few at a time."""
     batch = counts[0].shape[:-1]
     flat = tuple(x.reshape(-1, x.shape[-1]) for x in counts)
@@ -135,13 +146,13 @@ def _scored(covariates, location, scale, agreements, labels, log_strength):
     return _repeated(_STEPS, step, start)
 
 
-def _inverse(matrix: Any) -> tuple[Any, Any]:
+def _inverse(matrix: Float[Array, "P P"]) -> tuple[Float[Array, "P P"], Float[Array, ""]]:
     """Invert positive definite matrices (..., P, P); also half the logarithm of the inverse's determinant.
 
     Covariates, of which there are few, are eliminated one after the other (Gauss-Jordan): that compiles in a fifth of
     the time of LAPACK's routines.
     """
-    log_volume, eye = 0.0, xp.eye(matrix.shape[-1])
+    log_volume, eye = xp.zeros(()), xp.eye(matrix.shape[-1])
     for i in range(matrix.shape[-1]):
         pivot = matrix[..., i, i, None]
         log_volume = log_volume - 0.5 * xp.log(pivot[..., 0])
@@ -164,6 +175,6 @@ def _log_density(covariates, location, scale, agreements, labels, log_strength, 
     return gain.sum(-1) - 0.5 * squares - constant
 
 
-def _repeated(n: int, step: Callable[[Any], Any], carry: Any) -> Any:
+def _repeated(n: int, step: Callable[[T], T], carry: T) -> T:
     """Do a step `n` times."""
     return engine.fori_loop(0, n, lambda _, carry: step(carry), carry)

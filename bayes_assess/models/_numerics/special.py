@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from bayes_assess._tools.axes import FloatGroups
 from bayes_assess._tools.engine import gammaln, xp
@@ -53,7 +52,7 @@ def stirling_rest(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return xp.where(x >= _SERIES_FROM, series / large, direct)
 
 
-def log_rising(x: Any, n: Any) -> Any:
+def log_rising(x: Array, n: Array) -> Array:
     """Return log Gamma(x + n) - log Gamma(x), the logarithm of x (x + 1) ... (x + n - 1); under 64-bit types.
 
     Both arguments are shifted by x (x + 1) ... (x + 7), so that Stirling's series serves everywhere: three logarithms,

@@ -149,7 +149,7 @@ class ExplicitTree(Tree):
         return f"explicit_tree({_shown(self.children)})"
 
 
-def explicit_tree(children: Any) -> ExplicitTree:
+def explicit_tree(children: Sequence[object]) -> ExplicitTree:
     """Make a tree of nested families.
 
     Parameters
@@ -177,7 +177,7 @@ def explicit_tree(children: Any) -> ExplicitTree:
     return ExplicitTree(len(leaves), max(2, _largest(whole)), _depth(whole), whole)
 
 
-def nested(children: Any, level: int = 0) -> Family:
+def nested(children: object, level: int = 0) -> Family:
     """Turn nested sequences of whole numbers into nested tuples.
 
     Raises

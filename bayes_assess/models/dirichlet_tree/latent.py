@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -127,7 +127,7 @@ def _ready(prior: DirichletTree | LatentPrior, point: Point) -> LatentPrior:
 @engine.jit
 def _latent_prior(prior: DirichletTree, less: float) -> LatentPrior:
     tree, alpha = prior.tree, xp.asarray(prior.alpha)
-    counts = [(alpha - less)[..., None], *(xp.asarray(beta) - less for beta in prior.beta)]
+    counts: list[Array] = [(alpha - less)[..., None], *(xp.asarray(beta) - less for beta in prior.beta)]
     # An only child has all of its parent's mass: giving it the parent's pseudo-count, its family cancels.
     inner = []
     for level in range(1, tree.n_levels + 1):
@@ -252,7 +252,7 @@ def _problem(ready: LatentPrior, labelled: Float[Array, "K C"], unlabelled: Floa
     return Problem(interleave(labelled.T), interleave(unlabelled), ready.leaf, ready.inner, total)
 
 
-def _checked(labelled: ArrayLike, unlabelled: Any, ready: LatentPrior) -> tuple[Array, Array]:
+def _checked(labelled: ArrayLike, unlabelled: ArrayLike, ready: LatentPrior) -> tuple[Array, Array]:
     K, C = ready.tree.n_leaves, ready.leaf.shape[0]
     n, u = xp.asarray(labelled, xp.float64), xp.asarray(unlabelled, xp.float64)
     if n.shape != (K, C) or u.shape != (K,):

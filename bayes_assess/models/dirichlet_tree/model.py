@@ -20,6 +20,7 @@ of (..., C, n_l) for l = 1..D; draws (S, ..., C) and (S, ..., C, K). Everything 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -83,7 +84,7 @@ def program(
         if labels is None and blocks is not None:
             numpyro.sample("block", dist.CategoricalProbs(theta @ psi), obs=blocks)
             return
-        label = numpyro.sample("label", dist.CategoricalProbs(theta), obs=labels)
+        label: Any = numpyro.sample("label", dist.CategoricalProbs(theta), obs=labels)
         numpyro.sample("block", dist.CategoricalProbs(psi[label]), obs=blocks)
 
 
@@ -112,7 +113,9 @@ def latent_program(
     numpyro.factor("unlabelled", xlogy(xp.asarray(unlabelled, joint.dtype), joint.sum(-1)).sum())
 
 
-def _parameters(alpha: Any, beta: Any, tree: Tree) -> tuple[Float[Array, " C"], Float[Array, "C K"]]:
+def _parameters(
+    alpha: Float[Array, " C"], beta: Sequence[Float[Array, "C n"]], tree: Tree
+) -> tuple[Float[Array, " C"], Float[Array, "C K"]]:
     """Sample theta and the branches; a site per level and size of its families."""
     alpha, branches = xp.asarray(alpha), []
     theta = xp.asarray(numpyro.sample("theta", dist.Dirichlet(alpha)))
@@ -228,7 +231,9 @@ class DirichletTree:
             raise LabelError(f"Counts of labels are finite and 0 or more; one is {float(table.min())!r}.")
         return _update(self, table)
 
-    def program_arguments(self, counts: Any = None, unlabelled: Any = None) -> dict[str, Any]:
+    def program_arguments(
+        self, counts: Int[Array, "K C"] | None = None, unlabelled: Int[Array, " K"] | None = None
+    ) -> dict[str, Any]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
 
         Parameters
@@ -330,7 +335,7 @@ def statistics(blocks: np.ndarray, labels: np.ndarray, n_blocks: int, n_classes:
     return np.bincount(rows * n_classes + columns, minlength=n_blocks * n_classes).reshape(n_blocks, n_classes)
 
 
-def _checked_scores(mean_scores: Any, tree: Tree) -> Any:
+def _checked_scores(mean_scores: Any, tree: Tree) -> Float[Array, "K C"]:
     if is_traced(mean_scores):  # within a compiled function, whose caller has seen to the values
         return mean_scores
     scores = np.asarray(mean_scores, np.float64)

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.shapes import Array, Float, Scalar
 from bayes_assess.models.dirichlet_tree.tree import Tree
 
 Masses = Float[Array, "C n"]  # interleaved order
@@ -103,13 +103,13 @@ def over(numerator: Array, denominator: Array) -> Array:
     return numerator / xp.where(denominator == 0, 1.0, denominator)
 
 
-def _prior(tree: Tree, problem: Problem, mass: Masses) -> tuple[list[Any], Masses]:
+def _prior(tree: Tree, problem: Problem, mass: Masses) -> tuple[list[Array], Masses]:
     """Return c / m(nu)^2 per inner level, and what all the nodes above a leaf take from its gradient, (C, b^D)."""
     levels = [mass]
     for level in range(tree.n_levels, 0, -1):
         levels.append(tree.sibling_sums(levels[-1], level))
-    curvature: list[Any] = []
-    pull: Any = 0.0
+    curvature: list[Array] = []
+    pull: Scalar = 0.0
     for level, (coefficient, total) in enumerate(zip(problem.inner, levels[:0:-1], strict=True), start=1):
         here = over(coefficient, total)
         pull = tree.to_children(here + pull, level)

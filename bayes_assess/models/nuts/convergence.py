@@ -15,7 +15,7 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from bayes_assess._tools.shapes import Float, Shaped
+from bayes_assess._tools.shapes import ArrayLike, Float, Shaped
 
 Values = Shaped[ndarray, "chains draws *site"]
 Measure = Float[ndarray, "*site"]
@@ -25,7 +25,7 @@ MIN_ESS_PER_CHAIN = 100
 
 
 def findings(
-    posterior: Mapping[str, Values], dims: Mapping[str, Sequence[str]], coords: Mapping[str, Any]
+    posterior: Mapping[str, Values], dims: Mapping[str, Sequence[str]], coords: Mapping[str, ArrayLike]
 ) -> list[str]:
     """Say where R-hat and effective sample sizes are worst, for each of the three that is not good enough.
 

@@ -21,6 +21,7 @@ from bayes_assess._tools.axes import x64
 from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.progress import progress as shown
+from bayes_assess._tools.shapes import Array, ArrayLike
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import InferenceError
 from bayes_assess.models.nuts.convergence import findings
@@ -52,20 +53,20 @@ class ConvergenceWarning(UserWarning):
 
 
 def fit(
-    program: Callable[..., Any],
-    data: Mapping[str, Any] | None = None,
+    program: Callable[..., object],
+    data: Mapping[str, object] | None = None,
     *,
     seed: int = 0,
     chains: int = 4,
     warmup: int = 500,
     draws: int = 1000,
-    coords: Mapping[str, Any] | None = None,
+    coords: Mapping[str, ArrayLike] | None = None,
     dims: Mapping[str, Sequence[str]] | None = None,
     progress: bool = False,
     target_accept: float = 0.8,
     max_tree_depth: int = 10,
     pointwise: bool = True,
-    **arguments: Any,
+    **arguments: object,
 ) -> Any:
     """Draw from the posterior of a NumPyro program by NUTS.
 
@@ -193,10 +194,10 @@ class _Settings:
 
 @x64
 def _run(
-    program: Callable[..., Any],
-    data: Mapping[str, Any],
+    program: Callable[..., object],
+    data: Mapping[str, object],
     settings: _Settings,
-    coords: Mapping[str, Any],
+    coords: Mapping[str, ArrayLike],
     dims: Mapping[str, Sequence[str]],
 ) -> _Run:
     """Inspect the program, sample it, and collect every group."""
@@ -239,7 +240,7 @@ def _run(
     return _Run(jax.tree.map(np.asarray, groups), axes, labels)
 
 
-def _statistics(mcmc: MCMC) -> dict[str, Any]:
+def _statistics(mcmc: MCMC) -> dict[str, Array]:
     """Sampler statistics by ArviZ's names, each (chains, draws)."""
     fields = mcmc.get_extra_fields(group_by_chain=True)
     statistics = {name: fields[field] for field, name in _STATISTICS.items()}

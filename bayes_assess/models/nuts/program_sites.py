@@ -14,15 +14,17 @@ import numpy as np
 from numpyro import handlers
 from numpyro.infer import init_to_uniform
 
-from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess._tools.shapes import ArrayLike, Key
 from bayes_assess._tools.to_arviz import check_shapes
 from bayes_assess.errors import InferenceError
 
 Trace = Mapping[str, dict[str, Any]]
 
 
-def joined_data(program: Any, data: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def joined_data(
+    program: Callable[..., object], data: Mapping[str, object] | None, arguments: Mapping[str, object]
+) -> dict[str, object]:
     """Join the arguments of a program, and hold their names against those that it takes.
 
     Raises
@@ -90,7 +92,7 @@ def _is_structure(value: list[Any] | tuple[Any, ...]) -> bool:
     return False
 
 
-def trace_sites(model: Callable[[], Any], key: PRNGKey) -> Trace:
+def trace_sites(model: Callable[[], object], key: Key[jax.Array, ""]) -> Trace:
     """Run the program once and return its sites by name."""
     # Improper priors cannot be drawn from, so latent sites get values as NUTS starts from.
     started = handlers.substitute(handlers.seed(model, key), substitute_fn=init_to_uniform)
@@ -149,7 +151,7 @@ def check_latent(trace: Trace) -> None:
 
 
 def name_axes(
-    trace: Trace, dims: Mapping[str, Sequence[str]], coords: Mapping[str, Any]
+    trace: Trace, dims: Mapping[str, Sequence[str]], coords: Mapping[str, ArrayLike]
 ) -> tuple[dict[str, list[str]], dict[str, np.ndarray]]:
     """Return the names of every site's axes, and the labels along them."""
     kinds = ("sample", "deterministic")
@@ -189,12 +191,12 @@ def _axes_from_plates(name: str, site: Mapping[str, Any]) -> list[str]:
 
 
 def without_observations(
-    program: Callable[..., Any], arguments: Mapping[str, Any], trace: Trace, key: PRNGKey
-) -> Callable[[], Any]:
+    program: Callable[..., object], arguments: Mapping[str, object], trace: Trace, key: Key[jax.Array, ""]
+) -> Callable[[], object]:
     """Return the program without its observations; it must draw outcomes of the shapes that were observed."""
     shapes = {name: np.shape(site["value"]) for name, site in trace.items() if _is_observed(site)}
 
-    def drawn(model: Callable[[], Any]) -> dict[str, tuple[int, ...]]:
+    def drawn(model: Callable[[], object]) -> dict[str, tuple[int, ...]]:
         sites = trace_sites(model, key)
         return {name: np.shape(site["value"]) for name, site in sites.items() if not _is_observed(site)}
 
@@ -222,6 +224,6 @@ def _place(index: Sequence[int]) -> str:
     return f"[{', '.join(str(int(i)) for i in index)}]"
 
 
-def listed(names: Iterable[Any]) -> str:
+def listed(names: Iterable[object]) -> str:
     """Write names for a message."""
     return ", ".join(repr(str(name)) for name in names) or "none"

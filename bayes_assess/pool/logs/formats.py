@@ -97,13 +97,13 @@ def _parsed(text: str, path: Path, where: str) -> Any:
     return _a_dict(found, path, where) if where != "the file" else found
 
 
-def _a_dict(value: Any, path: Path, where: str) -> dict[str, Any]:
+def _a_dict(value: object, path: Path, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise PoolError(f"{path}, {where}: an object with names and values should be here, not {_short(value)}.")
     return value
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = json.dumps(value, default=str)
     return text if len(text) <= 40 else f"{text[:37]}..."
 
@@ -162,7 +162,7 @@ def _output(output: Any) -> str:
     return _said(first.get("message") if isinstance(first, dict) else None)
 
 
-def _said(value: Any) -> str:
+def _said(value: object) -> str:
     """Write texts, messages of a conversation, and lists of either, as one text."""
     if value is None:
         return ""
@@ -232,7 +232,7 @@ def _harness(path: Path, rows: list[dict[str, Any]]) -> Iterator[JudgedOutput]:
         )
 
 
-def _is_metric(name: str, value: Any) -> bool:
+def _is_metric(name: str, value: object) -> bool:
     return name not in _OF_HARNESS and isinstance(value, int | float)
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bayes_assess._tools.arrays import listing
 from bayes_assess._tools.progress import in_progress
@@ -24,6 +24,8 @@ _CORRECT_LAST = ("I", "C")  # incorrect and correct, as Inspect has them
 _TEXTS = ("groups", "scores", "show")
 _MOST = 2**53  # whole numbers up to here are told apart as floats
 _LONG = 40  # characters of a value that a message shows
+
+T = TypeVar("T")
 
 
 @in_progress("Reading the logs")
@@ -125,11 +127,11 @@ def _whole(output: JudgedOutput) -> JudgedOutput:
     return replace(output, prompt=_clean(output.prompt), **parts)
 
 
-def _clean(value: Any) -> Any:
+def _clean(value: T) -> T | str:
     return without_halves(value).replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
-def _files(source: Any) -> list[Path]:
+def _files(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
     found: list[Path] = []
     for one in map(Path, given):
@@ -146,7 +148,7 @@ def _files(source: Any) -> list[Path]:
     return found
 
 
-def _named(source: Any) -> str:
+def _named(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> str:
     return str(source) if isinstance(source, str | os.PathLike) else ", ".join(map(str, source))
 
 
@@ -180,14 +182,14 @@ def _verdict(output: JudgedOutput, name: str) -> str | float:
     raise PoolError(f"{output.where}: the score {name!r} is {shown}; a verdict is a word or a number, not beyond 2^53.")
 
 
-def _classes(verdicts: list[str | float]) -> list[Any]:
+def _classes(verdicts: list[str | float]) -> list[str] | list[int]:
     """Return verdicts as class names: whole numbers, or words."""
     if all(isinstance(value, float) for value in verdicts):
         return [int(value) for value in verdicts]
     return [value if isinstance(value, str) else f"{value:g}" for value in verdicts]
 
 
-def _in_order(verdicts: list[Any]) -> list[str] | None:
+def _in_order(verdicts: list[str]) -> list[str] | None:
     """Return the verdicts of Inspect, correct being the positive one; None where there are others."""
     return list(_CORRECT_LAST) if set(verdicts) <= set(_CORRECT_LAST) else None
 

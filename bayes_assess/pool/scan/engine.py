@@ -9,12 +9,18 @@ from glob import glob
 from pathlib import Path
 from tempfile import gettempdir
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayes_assess._tools.arrays import to_numpy
 from bayes_assess.errors import BayesAssessError, EngineError, PoolError
+
+if TYPE_CHECKING:
+    import duckdb
+    import narwhals as nw
+    from narwhals.dtypes import DType
+
 
 DUCKDB = "duckdb:"  # begins the address of a table in a file of DuckDB's
 _READERS = {
@@ -41,7 +47,7 @@ class Engine:
         Rows of the largest answer so far.
     """
 
-    def __init__(self, native: Any, name: str):
+    def __init__(self, native: object, name: str):
         import narwhals as nw
 
         self._nw, self.name, self._lock = nw, name, RLock()
@@ -61,12 +67,12 @@ class Engine:
         return f"Engine({self.name})"
 
     @property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, DType]:
         """Types of Narwhals by column."""
         with self.asked():
             return dict(self.frame.collect_schema())
 
-    def collect(self, query: Callable[[Any], Any]) -> dict[str, np.ndarray]:
+    def collect(self, query: Callable[[nw.LazyFrame], nw.LazyFrame]) -> dict[str, np.ndarray]:
         """Run a query, made of the table's frame, and return its columns; None is what is missing among objects.
 
         Engines refuse in every step of a query, once they are not there any more.
@@ -86,7 +92,7 @@ class Engine:
         """Count the rows of the table."""
         return int(self.collect(lambda frame: frame.select(n=self._nw.len()))["n"][0])
 
-    def small(self, columns: dict[str, np.ndarray]) -> Any:
+    def small(self, columns: dict[str, np.ndarray]) -> nw.LazyFrame:
         """Return a small table as a frame of this engine, to join with."""
         nw, kind, native = self._nw, self._kind, self._nw.to_native(self.frame)
         plain = {name: values.tolist() for name, values in columns.items()}
@@ -191,7 +197,7 @@ def files_of(text: str) -> list[Path]:
     return [Path(name) for name in sorted(glob(text, recursive=True))] if is_address(text) else [Path(text)]
 
 
-def open_engine(source: Any, connection: Any = None) -> Engine:
+def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = None) -> Engine:
     """Open a table: a relation, a lazy frame, a path or an address.
 
     Raises
@@ -228,11 +234,12 @@ def open_engine(source: Any, connection: Any = None) -> Engine:
     return Engine(relation, repr(text))
 
 
-def _frugal(connection: Any) -> Any:
+def _frugal(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """Let DuckDB take little memory, and a folder for temporary files for the rest: it is no slower for that."""
     import duckdb
 
-    n_threads = int(connection.execute("SELECT current_setting('threads')").fetchone()[0])
+    found = connection.execute("SELECT current_setting('threads')").fetchone()
+    n_threads = int(found[0]) if found is not None else 1
     connection.execute(f"SET memory_limit = '{max(1536, 256 * n_threads)}MiB'")
     with contextlib.suppress(duckdb.Error):
         connection.execute(f"SET temp_directory = {_literal(gettempdir())}")  # refused where one is in use already

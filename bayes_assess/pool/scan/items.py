@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 
@@ -32,10 +31,10 @@ class MetItems:
     """
 
     def __init__(self, show_columns: Sequence[str]):
-        self.item_of: dict[Any, int] = {}
+        self.item_of: dict[Hashable, int] = {}
         self._kind: list[int] = []
         self._score: list[float] = []
-        self._shown: dict[str, list[Any]] = {name: [] for name in show_columns}
+        self._shown: dict[str, list[object]] = {name: [] for name in show_columns}
         self._arrays: dict[str, np.ndarray] = {}  # of the lists, as long as nothing is added
 
     def __len__(self) -> int:
@@ -96,7 +95,7 @@ class MetItems:
             name: self._array(f"show {name}", lambda v=values: values_of(v)) for name, values in self._shown.items()
         }
 
-    def _array(self, name: str, make: Any) -> np.ndarray:
+    def _array(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
         found = self._arrays.get(name)
         if found is None:
             found = self._arrays[name] = make()

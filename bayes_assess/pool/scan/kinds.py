@@ -10,9 +10,9 @@ says, and sums are of whole numbers (s in units of 2^-30), so that every engine 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from bayes_assess.errors import PoolError
 from bayes_assess.pool._classes import codes_of
 from bayes_assess.pool.scan.engine import Engine, quoted
 from bayes_assess.pool.scan.order import order_keys, with_word
+
+if TYPE_CHECKING:
+    import duckdb
+    import narwhals as nw
+
 
 KEY, BIN, SCORE, TOP = "__key", "__bin", "__score", "__top"  # columns that are computed
 _BAD, _WORD = "__bad", "__word"
@@ -65,8 +70,8 @@ class Layout:
     groups: tuple[str, ...] = ()
     systems: Mapping[str, str] = field(default_factory=dict)
     show: tuple[str, ...] = ()
-    score_classes: tuple[Any, ...] = ()
-    classes: tuple[Any, ...] = ()
+    score_classes: tuple[Hashable, ...] = ()
+    classes: tuple[Hashable, ...] = ()
     n_bins: int = 1200
     single: bool = False
 
@@ -126,7 +131,7 @@ class Kinds:
         return state.hexdigest()
 
 
-def with_kinds(frame: Any, layout: Layout) -> Any:
+def with_kinds(frame: nw.LazyFrame, layout: Layout) -> nw.LazyFrame:
     """Add the computed columns of `Layout.keys` to a table, and those of its score."""
     import narwhals as nw
 
@@ -154,12 +159,12 @@ def with_kinds(frame: Any, layout: Layout) -> Any:
     return _with_bins(frame, layout)
 
 
-def _has_units(frame: Any, layout: Layout) -> bool:
+def _has_units(frame: nw.LazyFrame, layout: Layout) -> bool:
     """Whether the computed columns come from SQL, that of a single score in units of 2^-30 among them."""
     return len(layout.numbers) == 1 and not isinstance(layout.scores, tuple) and frame.implementation.is_duckdb()
 
 
-def _in_sql(relation: Any, layout: Layout) -> Any:
+def _in_sql(relation: duckdb.DuckDBPyRelation, layout: Layout) -> duckdb.DuckDBPyRelation:
     """Do what `_with_bins` does in DuckDB's SQL, of a single score, where Narwhals takes every root several times."""
     score, (part,) = f"{SCORE}_0", layout.numbers
     given = f"{quoted(part)}::DOUBLE"
@@ -188,7 +193,7 @@ def _in_sql(relation: Any, layout: Layout) -> Any:
     return relation.project(f"*, ({number})::BIGINT AS {BIN}")
 
 
-def _of_several(frame: Any, layout: Layout, names: list[str]) -> Any:
+def _of_several(frame: nw.LazyFrame, layout: Layout, names: list[str]) -> nw.LazyFrame:
     """Add the score of the predicted class, which is the first of the largest where no prediction is given."""
     import narwhals as nw
 
@@ -207,7 +212,7 @@ def _of_several(frame: Any, layout: Layout, names: list[str]) -> Any:
     return frame.with_columns(nw.min_horizontal(nw.sum_horizontal(*each), nw.lit(1.0)).alias(SCORE))
 
 
-def _with_bins(frame: Any, layout: Layout) -> Any:
+def _with_bins(frame: nw.LazyFrame, layout: Layout) -> nw.LazyFrame:
     """Add the number of the bin of the score: b 512 + 304 - sub, and -1 minus that for P(positive) below 0.5.
 
     Scores that are no probabilities are -1 here, and get numbers that `_is_bad` knows.
@@ -263,7 +268,7 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
         sums += [nw.col(f"{p}_u").sum().cast(nw.Int64).alias(f"{p}_u") for p in parts]
     by = layout.keys
 
-    def counted(frame: Any) -> Any:
+    def counted(frame: nw.LazyFrame) -> nw.LazyFrame:
         frame = with_word(with_kinds(frame, layout), KEY, _CHECKSUM, _WORD)
         if parts and not _has_units(frame, layout):
             frame = frame.with_columns(*((nw.col(p) * _UNITS).floor().cast(nw.Int64).alias(f"{p}_u") for p in parts))
@@ -295,7 +300,9 @@ def missing_id(engine: Engine) -> PoolError:
     return PoolError(f"The id of a row of {engine.name} is missing; give every row one, or leave these rows out.")
 
 
-def _means(layout: Layout, keys: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray], size: np.ndarray) -> Any:
+def _means(
+    layout: Layout, keys: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray], size: np.ndarray
+) -> Float[np.ndarray, " R"] | None:
     """Return the mean score of every kind, within the bin that its rows are in."""
     if not layout.numbers:
         return None
@@ -313,7 +320,7 @@ def _means(layout: Layout, keys: Mapping[str, np.ndarray], found: Mapping[str, n
     return table
 
 
-def _places(values: np.ndarray, classes: tuple[Any, ...]) -> Int[np.ndarray, " R"]:
+def _places(values: np.ndarray, classes: tuple[Hashable, ...]) -> Int[np.ndarray, " R"]:
     known = {name: place for place, name in enumerate(classes)}
     return np.array([known[value] for value in values.tolist()], np.int64)
 
@@ -357,7 +364,7 @@ def _is_class(value: Any, layout: Layout) -> bool:
     return codes_of(single, np.arange(len(names)) if by_code else names)[1] is None
 
 
-def first_row(engine: Engine, layout: Layout, condition: Any, columns: list[str]) -> tuple[str, dict[str, Any]]:
+def first_row(engine: Engine, layout: Layout, condition: nw.Expr, columns: list[str]) -> tuple[str, dict[str, Any]]:
     """Return the id, to be shown, and the values of the row with the least id for which a condition holds."""
     ids = layout.id or KEY
     wanted = list(dict.fromkeys([ids, *columns]))

@@ -11,12 +11,17 @@ compute the first, by which they cut off what is not wanted yet, and NumPy the r
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayes_assess._tools.seeds import sequence
 from bayes_assess._tools.shapes import Int
+
+if TYPE_CHECKING:
+    import duckdb
+    import narwhals as nw
+
 
 P = 2**30 - 35
 _ROUNDS = 4
@@ -51,7 +56,7 @@ def word(ids: Int[np.ndarray, " n"], keys: Int[np.ndarray, " R"]) -> Int[np.ndar
     return h
 
 
-def with_word(frame: Any, ids: str, keys: Int[np.ndarray, " R"], name: str) -> Any:
+def with_word(frame: nw.LazyFrame, ids: str, keys: Int[np.ndarray, " R"], name: str) -> nw.LazyFrame:
     """Add h of a column of 64-bit ids to a Narwhals frame.
 
     A step is a column of its own: engines that nest expressions would compute squares of squares anew.
@@ -79,7 +84,7 @@ def with_word(frame: Any, ids: str, keys: Int[np.ndarray, " R"], name: str) -> A
     return frame
 
 
-def _in_sql(relation: Any, ids: str, keys: list[int], name: str) -> Any:
+def _in_sql(relation: duckdb.DuckDBPyRelation, ids: str, keys: list[int], name: str) -> duckdb.DuckDBPyRelation:
     """Do the same in DuckDB's SQL, where Narwhals takes remainders three times over, as numbers may be negative."""
     id, h, hi, rest = (f'"{column}"' for column in (ids.replace('"', '""'), name, f"{name}_hi", f"{name}_rest"))
     floored = f"CASE WHEN {rest} < 0 THEN {rest} + {P} ELSE {rest} END AS {h}"

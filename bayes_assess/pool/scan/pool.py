@@ -91,7 +91,7 @@ class TablePool(Pool):
         """Number of kinds, R."""
         return len(self.kinds.size)
 
-    def rows_of(self, items: Any) -> Any:
+    def rows_of(self, items: Any) -> Int[np.ndarray, " n"]:
         """Return the kinds of items, the rows of scores, predictions, confidence, groups and systems."""
         return self.rows.kinds_of(items)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class RankedRows:
     [999999, 999998, 0]
     """
 
-    def __init__(self, rows: TableRows, classes: np.ndarray, positive: Any, seed: int):
+    def __init__(self, rows: TableRows, classes: np.ndarray, positive: Hashable | None, seed: int):
         if not isinstance(rows.layout.scores, str):
             raise QuestionError(
                 f"A ranked list of {rows.engine.name} is one of a single column of P(positive); scan it with "
@@ -62,7 +62,7 @@ class RankedRows:
         self._bins = bins[::-1].astype(np.int64)
         self._sizes = np.bincount(place, rows.kinds.size).astype(np.int64)[::-1]
         self._ends = np.cumsum(self._sizes)
-        self._known: dict[int, Any] = {}
+        self._known: dict[int, object] = {}
 
     @property
     def n_items(self) -> int:
@@ -74,7 +74,7 @@ class RankedRows:
         """Where the rows are, in words."""
         return self._rows.engine.name
 
-    def names_of(self, ids: ArrayLike) -> list[Any]:
+    def names_of(self, ids: ArrayLike) -> list[Hashable]:
         """Return ids as the table has them."""
         return self._rows.as_ids(values_of(ids))
 
@@ -103,7 +103,7 @@ class RankedRows:
         at = np.searchsorted(self._ends, ranks)
         wanted = {"__bin_of": self._bins[at], "__at": ranks - (self._ends - self._sizes)[at], _RANK: ranks}
 
-        def wanted_rows(frame: Any) -> Any:
+        def wanted_rows(frame: nw.LazyFrame) -> nw.LazyFrame:
             frame = with_kinds(frame, rows.layout).filter(nw.col(BIN).is_in(np.unique(self._bins[at]).tolist()))
             frame = with_word(frame, KEY, self._key, _WORD)
             frame = frame.with_columns((-nw.col(SCORE)).alias(_DOWN), nw.lit(1).alias(_ONE))

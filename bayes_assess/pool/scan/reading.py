@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.progress import in_progress
@@ -17,10 +17,13 @@ from bayes_assess.pool.scan.engine import Engine, open_engine
 from bayes_assess.pool.scan.kinds import KEY, Layout, count_kinds, missing_id
 from bayes_assess.pool.scan.pool import TablePool
 
+if TYPE_CHECKING:
+    import duckdb
+
 
 @in_progress("Scanning the table")
 def scan_pool(
-    source: Any,
+    source: object,
     *,
     id: str | None = None,
     scores: str | Iterable[str] | None = None,
@@ -29,10 +32,10 @@ def scan_pool(
     groups: str | Iterable[str] = (),
     systems: str | Iterable[str] | Mapping[str, str] = (),
     show: str | Iterable[str] = (),
-    classes: Any = None,
+    classes: ArrayLike | None = None,
     n_bins: int = 1200,
     check_ids: bool = True,
-    connection: Any = None,
+    connection: duckdb.DuckDBPyConnection | None = None,
 ) -> TablePool:
     """Make a pool of a table that stays in its engine: a billion rows are counted there, and few are ever fetched.
 
@@ -113,7 +116,7 @@ def scan_pool(
     return pool
 
 
-def _layout(columns: Columns, classes: ArrayLike, n_bins: int) -> Layout:
+def _layout(columns: Columns, classes: ArrayLike | None, n_bins: int) -> Layout:
     one, several = (None, tuple(columns.scores)) if isinstance(columns.scores, list) else (columns.scores, None)
     score_classes = () if several is None else _score_classes(several, classes)
     known = score_classes
@@ -139,7 +142,7 @@ def _names(given: str | Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _score_classes(columns: tuple[str, ...], classes: ArrayLike) -> tuple[Any, ...]:
+def _score_classes(columns: tuple[str, ...], classes: ArrayLike | None) -> tuple[Hashable, ...]:
     names = check_classes(class_names(list(columns)) if classes is None else classes)
     if len(names) != len(columns):
         raise PoolError(f"There are {len(names)} classes for {len(columns)} columns of scores; name one per column.")

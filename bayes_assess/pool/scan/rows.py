@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from bayes_assess.errors import EngineError, UnknownIdError
 from bayes_assess.pool.scan.engine import Engine
 from bayes_assess.pool.scan.items import MetItems
 from bayes_assess.pool.scan.kinds import KEY, SCORE, Kinds, Layout, with_kinds
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
 
 _AT_ONCE = 10_000  # ids in a query
 
@@ -87,7 +91,7 @@ class TableRows:
             self._fetch(new[start : start + _AT_ONCE])
         return np.array([self.met.item_of.get(name, -1) for name in names], np.int64)
 
-    def as_ids(self, ids: np.ndarray) -> list[Any]:
+    def as_ids(self, ids: np.ndarray) -> list[Hashable]:
         """Return ids as the table has them, None where that cannot be."""
         if self._text_ids:
             array = whole(ids) if ids.dtype.kind == "f" else ids
@@ -112,7 +116,7 @@ class TableRows:
         shown = {name: found[f"__show_{i}"] for i, name in enumerate(self.layout.show)}
         return self.met.add(found["__id"], found["__kind"].astype(np.int64), score, shown)
 
-    def fetched(self) -> list[Any]:
+    def fetched(self) -> list[nw.Expr]:
         """Return the columns of Narwhals that hold what is kept of rows."""
         import narwhals as nw
 
@@ -133,13 +137,13 @@ class TableRows:
         """The number of rows, and a SHA-256 of what they hold, whatever their order."""
         return f"{self.n_items} {self.kinds.fingerprint()}"
 
-    def _fetch(self, names: list[Any]) -> None:
+    def _fetch(self, names: list[Hashable]) -> None:
         """Ask the engine for items with these ids."""
         import narwhals as nw
 
         own = [nw.col(name).alias(f"__key_{i}") for i, name in enumerate(self.layout.keys)]
 
-        def wanted(frame: Any) -> Any:
+        def wanted(frame: nw.LazyFrame) -> nw.LazyFrame:
             frame = frame.filter(nw.col(self.layout.id or KEY).is_in(names))
             return with_kinds(frame, self.layout).select(*self.fetched(), *own).head(2 * len(names))
 
@@ -164,7 +168,7 @@ class TableRows:
         self.take_over({**found, "__kind": np.array(kinds, np.int64)})
 
     @cached_property
-    def _kind_of(self) -> dict[tuple[Any, ...], int]:
+    def _kind_of(self) -> dict[tuple[Hashable, ...], int]:
         columns = [values.tolist() for values in self.kinds.keys.values()]
         keys = zip(*columns, strict=True) if columns else [()]
         return {key: kind for kind, key in enumerate(keys)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import numpy as np
 
@@ -155,7 +154,7 @@ class TableSource:
         window = {"__kind": kinds, _FROM: lower[self._codes[kinds]], _TO: upper[self._codes[kinds]]}
         own = {f"__key_{i}": values[kinds] for i, values in enumerate(rows.kinds.keys.values())}
 
-        def between(frame: Any) -> Any:
+        def between(frame: nw.LazyFrame) -> nw.LazyFrame:
             frame = with_word(frame, KEY, self._keys[0], _WORD)
             # Most rows are beyond all windows, unless a small cell is wanted as a whole.
             frame = frame.filter((nw.col(_WORD) >= int(start.min())) & (nw.col(_WORD) < int(stop.max())))

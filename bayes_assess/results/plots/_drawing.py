@@ -90,7 +90,7 @@ def name_rows(ax: Axes, names: list[str], shown: np.ndarray, rows: np.ndarray, g
         ax.get_yticklabels()[gap].set(color=GREY, style="italic")
 
 
-def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
+def short_name(name: object, longest: int = LONGEST_NAME) -> str:
     name = " ".join(str(name).split())
     return name if len(name) <= longest else name[: longest - 1] + "…"
 

@@ -49,7 +49,7 @@ def squares(ax: Axes, values: np.ndarray, side: np.ndarray, *, cmap: Any, norm: 
     return cells
 
 
-def name_sides(ax: Axes, rows: Sequence[Any], columns: Sequence[Any]) -> None:
+def name_sides(ax: Axes, rows: Sequence[object], columns: Sequence[object]) -> None:
     """Write a name at every row and column."""
     room = cell_points(ax, (len(rows), len(columns)))
     font = float(np.clip(0.9 * room, 4.0, 9.0))

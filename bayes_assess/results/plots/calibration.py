@@ -33,15 +33,15 @@ _PANEL, _GAP = 0.2, 0.03  # heights of the histogram and of the space below it, 
 
 
 def reliability(
-    score: Any,
-    accuracy: Any,
-    interval: Any,
+    score: ArrayLike,
+    accuracy: ArrayLike,
+    interval: ArrayLike,
     *,
-    sizes: Any,
-    labelled: Any = None,
-    edges: Any = None,
-    prior: Any = None,
-    truth: Any = None,
+    sizes: ArrayLike,
+    labelled: ArrayLike | None = None,
+    edges: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
     xlabel: str = "confidence",
     ylabel: str = "accuracy",
     title: str | None = None,
@@ -130,7 +130,7 @@ def reliability(
     return ax
 
 
-def _sides(score: np.ndarray, full: np.ndarray, edges: ArrayLike) -> np.ndarray:
+def _sides(score: np.ndarray, full: np.ndarray, edges: ArrayLike | None) -> np.ndarray:
     """Left and right sides of the histogram's bars, (B, 2)."""
     if edges is not None:
         edges = checked("edges", edges, (len(score) + 1,))
@@ -193,11 +193,11 @@ def _histogram(panel: Axes, sides: np.ndarray, items: np.ndarray, labelled: np.n
 
 
 def accuracy_against_error(
-    names: Sequence[Any],
+    names: Sequence[object],
     accuracy: ArrayLike,
-    accuracy_interval: Any,
+    accuracy_interval: ArrayLike,
     error: ArrayLike,
-    error_interval: Any,
+    error_interval: ArrayLike,
     *,
     sizes: ArrayLike | None = None,
     truth: ArrayLike | None = None,

@@ -37,7 +37,7 @@ _INK = (VERMILION, "#404040", BLUE)
 def rope_density(
     draws: ArrayLike,
     rope: float,
-    masses: Any,
+    masses: ArrayLike,
     *,
     first: str = "first",
     second: str = "second",
@@ -127,7 +127,12 @@ def rope_density(
 
 
 def pairs(
-    masses: Any, names: Sequence[Any], *, max_groups: int = 40, title: str | None = None, ax: Axes | None = None
+    masses: ArrayLike,
+    names: Sequence[object],
+    *,
+    max_groups: int = 40,
+    title: str | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw how every group compares with every other: blue where the row's is better, orange where it is worse.
 

@@ -27,11 +27,11 @@ _MOST_NUMBERS = 12  # classes
 
 
 def confusion_matrix(
-    matrix: Any,
-    predicted: Sequence[Any],
-    labels: Sequence[Any] | None = None,
+    matrix: ArrayLike,
+    predicted: Sequence[object],
+    labels: Sequence[object] | None = None,
     *,
-    interval_width: Any = None,
+    interval_width: ArrayLike | None = None,
     sizes: ArrayLike | None = None,
     annotate: bool | None = None,
     max_classes: int = 40,
@@ -119,7 +119,7 @@ def confusion_matrix(
     return ax
 
 
-def _with_sizes(names: Sequence[Any], sizes: np.ndarray | None) -> Sequence[Any]:
+def _with_sizes(names: Sequence[object], sizes: np.ndarray | None) -> Sequence[object]:
     if sizes is None:
         return names
     return [f"{short_name(name, 20)} ({size:,.0f})" for name, size in zip(names, sizes, strict=True)]

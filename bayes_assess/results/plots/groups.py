@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def forest(
-    names: Sequence[Any],
+    names: Sequence[object],
     estimate: ArrayLike,
     interval: ArrayLike,
     *,
@@ -137,7 +137,7 @@ def forest(
 
 
 def rank_plot(
-    names: Sequence[Any],
+    names: Sequence[object],
     rank: ArrayLike,
     interval: ArrayLike,
     *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def hidden_shares(
-    shares: Any,
+    shares: ArrayLike,
     estimate: ArrayLike,
     interval: ArrayLike,
     names: Sequence[str],
