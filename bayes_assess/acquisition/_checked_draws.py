@@ -8,8 +8,8 @@ import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.lazy import jax
-from bayes_assess._tools.shapes import ArrayLike, Float
-from bayes_assess.errors import InferenceError
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
+from bayes_assess.errors import BudgetError, InferenceError
 from bayes_assess.models.posterior_draws import posterior_draws
 from bayes_assess.models.sampled_belief import SampledBelief
 
@@ -172,3 +172,22 @@ def _checked_weights(weights: ArrayLike | None, n_draws: int) -> Float[np.ndarra
 
 def _place(place: tuple[int, ...]) -> str:
     return ", ".join(f"{axis} {i}" for axis, i in zip(("draw", "cell", "outcome"), place, strict=False))
+
+
+def whole_items(remaining: ArrayLike, n_arms: int) -> Int[np.ndarray, " A"]:
+    """Return how many items of every arm remain.
+
+    Raises
+    ------
+    BudgetError
+        If these are not one whole number, 0 or more, for each arm.
+
+    Examples
+    --------
+    >>> whole_items([3, 1], 2).tolist()
+    [3, 1]
+    """
+    found = np.asarray(remaining)
+    if found.shape != (n_arms,) or found.dtype.kind not in "iu" or (found < 0).any():
+        raise BudgetError(f"What remains is a whole number of items of each of {n_arms:,} arms; found {show(found)}.")
+    return found

@@ -27,7 +27,7 @@ from bayes_assess._tools.lazy import jax, jit, jnp, lax
 from bayes_assess._tools.seeds import checked_seed, jax_key
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int, Key
 from bayes_assess.acquisition import poisson
-from bayes_assess.acquisition._checked_draws import CheckedDraws, checked_draws, of_outcome, shares
+from bayes_assess.acquisition._checked_draws import CheckedDraws, checked_draws, of_outcome, shares, whole_items
 from bayes_assess.acquisition._measure_draws import believed_measure, expected_norms, measure_reduction
 from bayes_assess.acquisition.accuracy_variance import sample_variance_reduction
 from bayes_assess.acquisition.arms import best_arm
@@ -40,7 +40,6 @@ from bayes_assess.pool.cells import Cells
 if TYPE_CHECKING:
     from bayes_assess.acquisition.cell_measure import CellMeasure
     from bayes_assess.measures._pool_losses import Measures
-
 
 Goal = Literal["low", "high", "variance"] | Callable[[np.ndarray], ArrayLike]
 
@@ -225,12 +224,8 @@ def variance_reduction(
     """
     if measure is None and cells is None:
         theta, w = checked_draws(draws, site, weights)
-        share = shares(sizes, theta.shape[1])
-        mean = np.tensordot(w, theta, 1)
-        reduction: Callable[..., Array] = (
-            sample_variance_reduction if theta.ndim == 2 else sample_dirichlet_variance_reduction
-        )
-        return np.maximum(np.asarray(reduction(mean, theta, share, w)), 0.0)
+        share, mean = shares(sizes, theta.shape[1]), np.tensordot(w, theta, 1)
+        return np.maximum(_reductions(mean, theta, share, w), 0.0)
     if cells is None or sizes is not None:
         raise QuestionError("A measure comes with `cells`, which say how many items there are, and without `sizes`.")
     return np.asarray(measure_reduction(believed_measure(draws, measure, cells, counts, positive, weights, site)))
@@ -297,13 +292,12 @@ def thompson(
     if isinstance(goal, str) and goal not in ("low", "high", "variance"):
         raise DesignError(f"The goal is 'low', 'high', 'variance' or a function of a draw; found {show(goal)}.")
     theta, w = checked_draws(draws, site, weights)
-    key_draw, key_ties = engine.random.split(
-        key if isinstance(key, jax.Array) else jax_key(checked_seed(key), "thompson")
-    )
+    given = key if isinstance(key, jax.Array) else jax_key(checked_seed(key), "thompson")
+    key_draw, key_ties = engine.random.split(given)
     place = np.searchsorted(np.cumsum(w), np.asarray(jax.random.uniform(key_draw, (int(n),))) * w.sum(), side="right")
     place = np.minimum(place, np.flatnonzero(w)[-1])  # rounding
     value = _rewards(CheckedDraws(theta, w), place, goal, outcome, sizes)
-    left = np.full(value.shape[1], int(n)) if remaining is None else _whole_items(remaining, value.shape[1])
+    left = np.full(value.shape[1], int(n)) if remaining is None else whole_items(remaining, value.shape[1])
     if n > left.sum():
         raise BudgetError(f"Asked for {n:,} labels, but only {int(left.sum()):,} items remain; ask for fewer.")
     return np.asarray(_best_arms_in_turn(key_ties, value, left))
@@ -349,13 +343,6 @@ def rope(
     return np.asarray(all_pairs_rope(of_outcome(theta, outcome), rope, w))
 
 
-def _whole_items(remaining: ArrayLike, n_arms: int) -> Int[np.ndarray, " A"]:
-    found = np.asarray(remaining)
-    if found.shape != (n_arms,) or found.dtype.kind not in "iu" or (found < 0).any():
-        raise BudgetError(f"What remains is a whole number of items of each of {n_arms:,} arms; found {show(found)}.")
-    return found
-
-
 def _rewards(
     found: CheckedDraws, place: Int[np.ndarray, " n"], goal: Goal, outcome: ArrayLike | None, sizes: ArrayLike | None
 ) -> Float[np.ndarray, "n A"]:
@@ -363,10 +350,7 @@ def _rewards(
     theta, w = found
     if goal == "variance":
         share = shares(sizes, theta.shape[1])
-        reduction: Callable[..., Array] = (
-            sample_variance_reduction if theta.ndim == 2 else sample_dirichlet_variance_reduction
-        )
-        return np.stack([np.asarray(reduction(one, theta, share, w)) for one in theta[place]])
+        return np.stack([_reductions(one, theta, share, w) for one in theta[place]])
     if isinstance(goal, str):
         value = of_outcome(theta, outcome)[place]
         return value if goal == "high" else -value
@@ -376,6 +360,14 @@ def _rewards(
             f"A reward is a finite number for every arm, (A,), of one draw; found shape {values[0].shape}, or NaN."
         )
     return np.stack(values)
+
+
+def _reductions(
+    at: Float[np.ndarray, "K *C"], theta: Float[np.ndarray, "S K *C"], share: Float[np.ndarray, " K"], w: np.ndarray
+) -> Float[np.ndarray, " K"]:
+    """Compute what a label of every cell, drawn at these probabilities, takes from the variances of draws."""
+    of = sample_variance_reduction if theta.ndim == 2 else sample_dirichlet_variance_reduction
+    return np.asarray(of(at, theta, share, w))
 
 
 def _check_share(name: str, value: float) -> None:

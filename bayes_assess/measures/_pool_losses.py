@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,17 +19,13 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures._item_attributes import OWN, Attributes, describe, item_scores, positive_code
 from bayes_assess.measures._loss_table import LossTable
 from bayes_assess.measures._losses import LARGEST_DENSE, compress, join, losses_of
-from bayes_assess.measures._measure import Measure, output_names, sizes
+from bayes_assess.measures._measure import Measure, Risk, output_names, sizes
 from bayes_assess.measures._pr_curve import PRCurve, PRCurveTable, curve_table
 from bayes_assess.measures._ranking import N_LEVELS, RankingTable, ranking_table
 from bayes_assess.measures._ratios import slopes_of_ratio
 from bayes_assess.measures._registry import measure
 from bayes_assess.measures._stacked import Part
 from bayes_assess.pool.pool import Pool
-
-if TYPE_CHECKING:
-    from bayes_assess.measures._measure import Risk
-
 
 MeasureLike = str | Measure | PRCurve
 Measures = MeasureLike | Iterable[MeasureLike]
@@ -389,11 +385,7 @@ def _cells(
 
 @partial(engine.jit, static_argnums=(0, 1, 2))
 def _all_cells(
-    loss: Any,
-    n_classes: int,
-    positive: int | None,
-    predicted: Int[Array, " U"],
-    scores: Array | None,
+    loss: Any, n_classes: int, positive: int | None, predicted: Int[Array, " U"], scores: Array | None
 ) -> Float[Array, "U C D"]:
     labels, f = xp.arange(n_classes), xp.asarray(predicted, xp.int64)
     if positive is not None:

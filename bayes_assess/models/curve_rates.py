@@ -208,7 +208,7 @@ def _share(curves: Curves, member: Members, cells: CellCoordinates) -> Float[Arr
     wave = _turned(curves.waves @ cells.smooth.T)
     intercept, slope, delta, zeta, gamma, kappa, _, lapse = (_turned(part) for part in curves[:8])
     x, size, z, feature = (_turned(part[None]) for part in (cells.x, cells.size, cells.z, cells.feature))
-    of_group = member.group_sd * effects[0] if len(effects) > 0 else xp.zeros((), wave.dtype)
+    of_group = member.group_sd * effects[0] if effects else xp.zeros((), wave.dtype)
     wave = wave + (1 - member.group_odds) * of_group
     if len(effects) > 1:
         lapse = lapse + member.group_lapse_sd * effects[2]
@@ -221,7 +221,7 @@ def _share(curves: Curves, member: Members, cells: CellCoordinates) -> Float[Arr
         bent = xp.exp(member.group_slope_sd * effects[1]) * bent
     eta = intercept + slope * bent + delta * feature + zeta * z + wave
     m = xp.clip(gamma + (1 - gamma) * (1 - _sigmoid(lapse)) * _sigmoid(eta), _LEAST, 1 - _LEAST_OTHER)
-    if len(effects) == 0:
+    if not effects:
         return m
     factor = xp.exp(xp.clip(member.group_odds * of_group, -_MOST_LOG_ODDS, _MOST_LOG_ODDS))
     return xp.clip(m * factor / (1 - m + m * factor), _LEAST, 1 - _LEAST_OTHER)
