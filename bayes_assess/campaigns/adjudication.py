@@ -20,9 +20,6 @@ from bayes_assess.errors import LabelError
 class Adjudication(Campaign):
     """What sessions offer for labels that may be wrong."""
 
-    one_annotator = False  # whether an item has one label, whoever told it
-    answers_others = True  # questions than their own from the same labels, where these allow
-
     @property
     def n_disagreements(self) -> int:
         """Items whose annotators differ and that nobody has decided on."""

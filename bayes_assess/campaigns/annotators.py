@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -254,64 +254,12 @@ class AnnotatorBook:
         return (f"{said}, who differ on {differing:,}, {rest}.",)
 
 
-class NoDisagreements:
-    """Sessions that have no use for whether annotators agree, and say why."""
-
-    why_not: ClassVar[str]
-    n_disagreements = 0
-
-    @property
-    def n_told(self) -> int:
-        """Labels told so far."""
-        session: Any = self
-        return session.labels_used
-
-    def disagreements(self, **options: Any) -> NoReturn:
-        """Refuse, and say why."""
-        self._refuse()
-
-    def agreement(self) -> NoReturn:
-        """Refuse, and say why."""
-        self._refuse()
-
-    def labelling_error(self, level: float = 0.95) -> NoReturn:
-        """Refuse, and say why."""
-        self._refuse()
-
-    def resolve(
-        self, ids: ArrayLike | None = None, labels: ArrayLike | None = None, *, rule: str | None = None
-    ) -> NoReturn:
-        """Refuse, and say why."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise LabelError(self.why_not)
-
-
-class OneAnnotator(NoDisagreements):
-    """Sessions that keep one label of every item, and answer their own question alone."""
-
-    one_annotator = True
-    repeats_items = False
-    answers_others = False  # other questions from the same labels
-    why_not: ClassVar[str] = (
-        "Ranked lists and comparisons of pairs keep one label of every item, not those of several annotators: let "
-        "these agree first, and tell what they agreed on, without annotators."
-    )
-
-    def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: Any) -> NoReturn:
-        self._refuse()
-
-    def _revise(self, ids: ArrayLike, labels: ArrayLike, annotator: str) -> NoReturn:
-        self._refuse()
-
-
 def for_whom(annotator: str | None) -> dict[str, str]:
     """Return what the journal keeps of the person who is to label items that are asked for."""
     return {} if annotator is None else {"annotator": annotator}
 
 
-def annotator_names(annotator: Any, n: int, shown: Any = ()) -> np.ndarray:
+def annotator_names(annotator: ArrayLike, n: int, shown: Iterable[str] = ()) -> np.ndarray:
     """Return the name of the annotator of every label, `UNNAMED` where it is missing.
 
     Parameters

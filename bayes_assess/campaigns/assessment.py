@@ -13,22 +13,22 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.campaigns.adjudication import Adjudication
 from bayes_assess.campaigns.annotators import for_whom
 from bayes_assess.campaigns.asked import check_question
-from bayes_assess.campaigns.export import Exporting, item_weights
+from bayes_assess.campaigns.export import Exporting
+from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.planning import Planning
 from bayes_assess.campaigns.queries import Queries as Queries
+from bayes_assess.campaigns.session import Session
 from bayes_assess.campaigns.turns import in_turn
-from bayes_assess.designs import (
-    State,
-    choose_batch,
-)
+from bayes_assess.designs import Design, State, choose_batch
 from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
+from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import MultiLabelMetric, NumericMetric, Question
-from bayes_assess.results import make_result, multilabel_answer, numeric_answer
+from bayes_assess.results import Result, make_result, multilabel_answer, numeric_answer
 
 
-class Assessment(Planning, Exporting, Adjudication):
+class Assessment(Planning, Exporting, Adjudication, Session[Pool, Question, Design, ItemBook]):
     """A campaign on one pool, made by `assess` or `resume`.
 
     Attributes
@@ -100,13 +100,13 @@ class Assessment(Planning, Exporting, Adjudication):
         return self._choose(int(n), posterior, annotator)
 
     @in_turn
-    def result(self, level: float = 0.95, *, question: Question | None = None, posterior: Any = None) -> Any:
+    def result(self, level: float | None = None, *, question: Question | None = None, posterior: Any = None) -> Result:
         """Answer the question from the labels told so far.
 
         Parameters
         ----------
-        level : float in (0, 1)
-            Posterior probability of the intervals.
+        level : float in (0, 1), optional
+            Posterior probability of the intervals; 0.95 by default.
         question : Question, optional
             Another question, answered from the same labels as far as the choice of the items allows: any on groups
             from parts of the groups; measures where items were drawn at random, or by scores and predictions alone.
@@ -135,7 +135,7 @@ class Assessment(Planning, Exporting, Adjudication):
         >>> a.result().interval.shape
         (2, 2)
         """
-        level = checked_level(level)
+        level = 0.95 if level is None else checked_level(level)
         asked, cells, state, extra = self.question, self.cells, self._state, {}
         if question is not None and not self.answers_others:
             raise QuestionError(f"These labels answer {self.question.name} alone; start a session with {question!r}.")
@@ -190,11 +190,6 @@ class Assessment(Planning, Exporting, Adjudication):
         self._write("ask", {"ids": self._names_of(items), **entry})
         self._hand_out(items, cells, draws, state)
         return self._queries(items, draws.weight)
-
-    def _weighed_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return labelled items, codes of their labels, and how many items of the pool each stands for."""
-        items, codes = self._items.told
-        return items, codes, item_weights(self, items, codes)
 
     def _asked(self, question: Question | None) -> Any:
         """Return the session's question, or another, for its pool."""

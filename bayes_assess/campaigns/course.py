@@ -12,9 +12,9 @@ from bayes_assess._tools.engine import eager, random
 from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.campaigns.annotators import UNNAMED, AnnotatorBook, Told
 from bayes_assess.campaigns.items import ItemBook
+from bayes_assess.campaigns.labelling import Labelling
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.rounds import RoundBook, check_inclusion
-from bayes_assess.campaigns.session import Session
 from bayes_assess.campaigns.snapshots import Snapshots
 from bayes_assess.designs import (
     Design,
@@ -29,7 +29,7 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
 
 
-class Course(Session[ItemBook]):
+class Course(Labelling[Pool, Question, ItemBook]):
     """What asks and labels do to a pool and a design, one after the other.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,15 +14,23 @@ from bayes_assess._tools.arrays import objects
 from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess.errors import DesignError, OutputError
+from bayes_assess.campaigns.campaign import Campaign
+from bayes_assess.designs import WeightedDesign
+from bayes_assess.errors import OutputError
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow
 
 _TOLD = ("tell", "annotate", "correct", "resolve", "revise")  # events after which an item has another label
 
 
-class Exporting:
+class Exporting(Campaign):
     """What hands labels on with their weights; `Assessment` is one."""
 
-    def export(self: Any, to: str | PathLike[str] | None = None, *, connection: Any = None) -> Table:
+    def export(
+        self, to: str | PathLike[str] | None = None, *, connection: duckdb.DuckDBPyConnection | None = None
+    ) -> Table:
         r"""Hand on the labels told so far, each with the number of items of the pool that it stands for.
 
         Sums over weights estimate sums over the pool, for whoever joins labels with other columns: a warehouse, say.
@@ -72,19 +80,13 @@ class Exporting:
             write_labels(table, to, connection)
         return table
 
-
-class NotExporting:
-    """Sessions whose labels do not stand for items one by one."""
-
-    def export(self, to: Any = None, *, connection: Any = None) -> NoReturn:
-        """Refuse: labels of pairs and of ranks have no weights of their own."""
-        raise DesignError(
-            "Labels of pairs and of ranked lists do not stand for items of the pool one by one: take `labelled`, which "
-            "has ids and labels, or ask measures or groups of a pool, whose labels have weights."
-        )
+    def _weighed_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return labelled items, codes of their labels, and how many items of the pool each stands for."""
+        items, codes = self._items.told
+        return items, codes, item_weights(self, items, codes)
 
 
-def _labels_of(session: Any) -> Table:
+def _labels_of(session: Exporting) -> Table:
     items, codes, weight = session._weighed_labels()
     rounds, times, order = _history(session, items)
     items, codes, weight = items[order], codes[order], weight[order]
@@ -102,7 +104,7 @@ def _labels_of(session: Any) -> Table:
     return Table(columns, title=f"{len(items):,} labels of {session.pool.n_items:,} items")
 
 
-def _history(session: Any, items: Int[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _history(session: Campaign, items: Int[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the ask and the time of every item, and the order in which items got their labels."""
     journal = session.journal
     events = session.events if journal is None or journal.closed else tuple(journal.events())
@@ -127,13 +129,15 @@ def _history(session: Any, items: Int[np.ndarray, " n"]) -> tuple[np.ndarray, np
     return np.array([asked.get(item, 0) for item in known], np.int64), times, order
 
 
-def item_weights(session: Any, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+def item_weights(
+    session: Campaign, items: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
     """Return how many items of the pool every one of these stands for, all that are labelled; see `export`."""
     cells = session._items.cells_of(items)
     if session._rounds is not None and session._rounds.n_told:
         return np.asarray(session._rounds.weights(items, cells).total, np.float64)
     state, design = session._state, session.design
-    if design.weighs:
+    if isinstance(design, WeightedDesign):
         if float(state.draws.n) == 0 or (not session.question.numeric and bool(state.complete)):
             return np.ones(len(items))
         with engine.eager(design.is_eager(state)):
@@ -154,7 +158,7 @@ def item_weights(session: Any, items: Int[np.ndarray, " n"], codes: Int[np.ndarr
     return np.where(alone, 1.0, stands_for[cells])
 
 
-def write_labels(table: Table, to: str | PathLike[str], connection: Any = None) -> None:
+def write_labels(table: Table, to: str | PathLike[str], connection: duckdb.DuckDBPyConnection | None = None) -> None:
     """Write labels to a file, or to a new table of DuckDB.
 
     Raises
@@ -186,7 +190,7 @@ def write_labels(table: Table, to: str | PathLike[str], connection: Any = None) 
         parquet.write_table(_arrow(table), temporary)
 
 
-def _arrow(table: Table) -> Any:
+def _arrow(table: Table) -> pyarrow.Table:
     """Return labels as a table of Arrow, whose times are texts even where all are missing."""
     import pyarrow as pa
 

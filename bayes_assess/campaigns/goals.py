@@ -13,13 +13,14 @@ from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.cells import Cells
+from bayes_assess.questions import Question
 
 _DRAWS = 500  # for the interval of the overall accuracy
 _PROBABILITY = 0.95  # of a verdict
 _ANSWERS = ("widest", "overall")
 
 
-def check_plannable(question: Any) -> None:
+def check_plannable(question: Question) -> None:
     """Raise QuestionError if no goal can be set for a question.
 
     Examples
@@ -46,7 +47,7 @@ class Goal:
         Of the intervals.
     """
 
-    question: Any
+    question: Question
     cells: Cells
     kind: str
     value: float
@@ -55,7 +56,7 @@ class Goal:
 
     @classmethod
     def checked(
-        cls, question: Any, cells: Cells, width: float | None, probability: float | None, of: str, level: float
+        cls, question: Question, cells: Cells, width: float | None, probability: float | None, of: str, level: float
     ) -> Goal:
         """Make the goal, or raise QuestionError if the question has none such."""
         name = question.name

@@ -20,16 +20,17 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
+from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.estimators.finite_pool import extended
+from bayes_assess.results import GroupwiseResult, PrecisionCurveResult, ProxyResult, Result
 
 _DRAWS = 4_000
 _MOST = 0.3  # of e, beyond which labels say too little to be corrected for it
@@ -44,11 +45,14 @@ class Adjusted:
     estimate : (G,) floats, or a number
     interval : (G, 2) floats, or (2,)
     draws : (S, G) or (S,) floats
+    size : (G,) integers
+        Items of every group.
     """
 
-    estimate: Any
-    interval: Any
+    estimate: Float[np.ndarray, " G"] | float
+    interval: Float[np.ndarray, "... 2"]
     draws: Float[np.ndarray, "S ..."]
+    size: Int[np.ndarray, " G"]
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ class LabellingError:
         # The lesser root of (1 + s) e^2 - 2 e + delta = 0: annotators are right more often than not.
         return (1 - np.sqrt(np.maximum(1 - (1 + same) * delta, 0.0))) / (1 + same)
 
-    def adjusted(self, result: Any) -> Adjusted:
+    def adjusted(self, result: Result | PrecisionCurveResult) -> Adjusted:
         """Return the answer that counts on wrong labels: moved by as many as are expected, and wider.
 
         Parameters
@@ -130,7 +134,7 @@ class LabellingError:
         >>> a.result().interval[0].round(2).tolist(), counted.interval[0].round(2).tolist()
         ([0.62, 0.71], [0.63, 0.72])
         """
-        if not result.question.of_shares or not hasattr(result, "draws"):
+        if not isinstance(result, Result) or not result.question.of_shares or not hasattr(result, "draws"):
             raise QuestionError(
                 "Wrong labels are counted on in accuracies of groups (GroupAccuracy, LeastAccurate, MostAccurate), in "
                 "Metric('accuracy') and in rates (Rate), with the designs that give posterior draws; not in the answer "
@@ -146,7 +150,7 @@ class LabellingError:
         rng, wrong = generator(self.seed, "adjusted"), self._wrong
         w = rng.choice(wrong, len(draws)).reshape(-1, *(1,) * (draws.ndim - 1))
         same = 1 / (self.n_classes - 1)
-        labelled, size = self._sizes(result, draws.shape[1:])
+        labelled, size = self._sizes(result, max(int(np.prod(draws.shape[1:])), 1))
         # In the labels themselves as many are wrong as chance has it.
         moved = rng.normal(size=draws.shape) * np.sqrt(labelled * w * (1 - w)) / np.maximum(size, 1)
         informative = 1 - w - same * w
@@ -158,8 +162,8 @@ class LabellingError:
         estimate = p.mean(0)
         interval = extended(np.moveaxis(np.quantile(p, tails, axis=0), 0, -1), estimate)  # which a long tail may pass
         if np.ndim(result.estimate) == 0:
-            return Adjusted(float(estimate.ravel()[0]), interval.reshape(2), p)
-        return Adjusted(estimate, interval, p)
+            return Adjusted(float(estimate.ravel()[0]), interval.reshape(2), p, size)
+        return Adjusted(estimate, interval, p, size)
 
     def summary(self) -> str:
         """Say it in a sentence, with what is assumed."""
@@ -190,15 +194,15 @@ class LabellingError:
         return found
 
     @staticmethod
-    def _sizes(result: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    def _sizes(result: Result, n_groups: int) -> tuple[Int[np.ndarray, " G"] | float, Int[np.ndarray, " G"]]:
         """Return labelled items and all items of every group."""
-        if hasattr(result, "labelled"):
-            return np.asarray(result.labelled), np.asarray(result.size)
-        n_groups = max(int(np.prod(shape)), 1)
-        return result.labels_used / n_groups, np.asarray(getattr(result, "items", result.cells.n_items))
+        if isinstance(result, GroupwiseResult):
+            return result.labelled, result.size
+        items = result.items if isinstance(result, ProxyResult) else np.asarray(result.cells.n_items)
+        return result.labels_used / n_groups, items
 
 
-def labelling_error(campaign: Any, level: float) -> LabellingError:
+def labelling_error(campaign: Campaign, level: float) -> LabellingError:
     """Count how far annotators differ; see `LabellingError`.
 
     Raises

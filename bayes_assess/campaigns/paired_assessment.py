@@ -10,22 +10,23 @@ import numpy as np
 
 from bayes_assess._tools.arrays import first_true, is_whole, show
 from bayes_assess._tools.shapes import ArrayLike, Int
-from bayes_assess.campaigns.annotators import OneAnnotator
 from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.book import Codes, Units
-from bayes_assess.campaigns.export import NotExporting
+from bayes_assess.campaigns.items import ItemBook
+from bayes_assess.campaigns.no_disagreements import OneAnnotator
 from bayes_assess.campaigns.queries import Queries
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs import Design
 from bayes_assess.errors import BudgetError, DesignError, LabelError
 from bayes_assess.pool.labels import check_labelled, read_labels
 from bayes_assess.pool.pairs import PairPool
-from bayes_assess.questions import PairedComparison, Setting
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions import PairedComparison, Question, Setting
 
 _NAMED = 3  # pairs that a message names
 
 
-class PairedAssessment(NotExporting, OneAnnotator, Assessment):
+class PairedAssessment(OneAnnotator[Pool, Question, Design, ItemBook], Assessment):
     """A campaign on pairs, made by `assess` or `resume`: as `Assessment`, of whole pairs.
 
     Everything is counted in items and labels, two for every pair. Labels are told of both halves at a time, and
@@ -46,7 +47,7 @@ class PairedAssessment(NotExporting, OneAnnotator, Assessment):
         self, pool: PairPool, question: PairedComparison, design: Design, setting: Setting, seed: int, engine: str
     ):
         super().__init__(pool, question, design, setting, seed, engine)
-        self.pool = pool.whole
+        self.pool, self._comparison = pool.whole, question
         self._halves = np.stack([pool.pairs.first, pool.pairs.second], axis=1)  # (P, 2)
         self._pair = np.full(pool.whole.n_items, -1)  # of every item, -1 for those of other groups
         self._pair[self._halves] = np.arange(pool.n_items)[:, None]
@@ -103,17 +104,17 @@ class PairedAssessment(NotExporting, OneAnnotator, Assessment):
         """Keep a note on the pair of an item, see `Assessment.note`."""
         super().note(self._names_of(self._find([id]))[0], text, annotator=annotator)
 
-    def halves_of(self, ids: ArrayLike) -> np.ndarray:
+    def labelled_with(self, ids: ArrayLike) -> np.ndarray:
         """Return the ids of both halves of the pairs of these items, (n, 2)."""
         return self.pool.ids[self._halves[self._find(ids)]]
 
-    def halves_named(self, pairs: Any) -> np.ndarray:
+    def recorded_as(self, names: ArrayLike) -> np.ndarray:
         """Return the ids of both halves of pairs by the pairs' ids, (n, 2)."""
-        return self.pool.ids[self._halves[self._units_named(pairs)]]
+        return self.pool.ids[self._halves[self._units_named(names)]]
 
     def __repr__(self) -> str:
         return (
-            f"PairedAssessment({self.question.name} by {self.question.by}, design {self.design.name!r}: "
+            f"PairedAssessment({self.question.name} by {self._comparison.by}, design {self.design.name!r}: "
             f"{self.labels_used:,} of {2 * self._pool.n_items:,} items in pairs labelled, {self.n_pending:,} pending)"
         )
 
@@ -159,7 +160,7 @@ class PairedAssessment(NotExporting, OneAnnotator, Assessment):
     def _pairs_of(self, items: Int[np.ndarray, " n"]) -> Units:
         found = self._pair[items]
         if (found < 0).any():
-            question, wrong = self.question, items[found < 0][0]
+            question, wrong = self._comparison, items[found < 0][0]
             raise LabelError(
                 f"Item {show(self.pool.ids[wrong])} is of neither {question.first} nor {question.second}, and has no "
                 "part in this comparison; leave it out."
@@ -194,8 +195,8 @@ class PairedAssessment(NotExporting, OneAnnotator, Assessment):
             names = [show(name) for name in self._names_of(single[:_NAMED]).tolist()]
             more = f" and {len(single) - _NAMED:,} more" if len(single) > _NAMED else ""
             raise LabelError(
-                f"Both halves of a pair are told together; of {self.question.pair} {', '.join(names)}{more} one half "
-                "has no label. Nothing was taken: label the other half, or leave the pair out."
+                f"Both halves of a pair are told together; of {self._comparison.pair} {', '.join(names)}{more} one "
+                "half has no label. Nothing was taken: label the other half, or leave the pair out."
             )
 
     def _queries(self, items: Int[np.ndarray, " n"], weights: np.ndarray) -> Queries:
@@ -205,7 +206,7 @@ class PairedAssessment(NotExporting, OneAnnotator, Assessment):
             ids=pool.ids[halves],
             cells=np.repeat(self._items.cells_of(items), 2),
             weights=np.repeat(weights, 2),
-            groups=pool.groups[self.question.by][halves],
+            groups=pool.groups[self._comparison.by][halves],
             predictions=pool.prediction_names(halves),
             scores=None if pool.confidence is None else pool.confidence[halves],
             show={name: values[halves] for name, values in pool.show.items()},

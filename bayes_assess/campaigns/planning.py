@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,16 +13,13 @@ from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.campaigns.arm_futures import ArmFutures, follows_at_once
-from bayes_assess.campaigns.book import Book
+from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.curve_futures import CurveFutures
 from bayes_assess.campaigns.futures import Futures, SessionFutures, imagined_labels, without_pending
 from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
-from bayes_assess.campaigns.open_steps import OpenSteps
-from bayes_assess.designs import ArmDesign, Design, State
+from bayes_assess.designs import ArmDesign, State
 from bayes_assess.errors import BudgetError
 from bayes_assess.models.belief import runs_on_numpy
-from bayes_assess.pool.cells import Cells
-from bayes_assess.questions import Setting
 from bayes_assess.results.plan import Plan
 
 _LOOKS = 5  # of a stage
@@ -33,25 +30,12 @@ _LEAST_WIDTH = 1e-12  # that is not 0
 _ENOUGH = 0.9  # of the futures must have reached the goal
 
 
-class Planned(Protocol):
-    """What a session is to those who plan its labels."""
-
-    question: Any
-    design: Design
-    cells: Cells
-    _setting: Setting
-    _state: State
-    _steps: OpenSteps | None
-    _items: Book
-    _seed: int
-
-
-class Planning:
+class Planning(Campaign):
     """What plans the labels of a session; `Assessment` is one."""
 
     @in_progress("Planning")
     def plan(
-        self: Any,
+        self,
         width: float | None = None,
         *,
         probability: float | None = None,
@@ -147,7 +131,7 @@ class Present(NamedTuple):
     n_items: int
 
     @classmethod
-    def of(cls, session: Planned) -> Present:
+    def of(cls, session: Campaign) -> Present:
         """Look at a session."""
         later = None if session._steps is None else session._steps.take()[1]
         state = without_pending(session.design, session._state, later)
@@ -156,14 +140,13 @@ class Present(NamedTuple):
 
 
 def followed(
-    session: Planned, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool = False
+    session: Campaign, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool = False
 ) -> tuple[Int[np.ndarray, " B"], Float[np.ndarray, "F B"], Float[np.ndarray, "F B"]]:
     """Continue a session on pools with these unlabelled items until most futures reach the goal.
 
     Parameters
     ----------
-    session : Planned
-        An `Assessment`.
+    session : Assessment
     present : Present
         Where it stands.
     goal : Goal
@@ -211,7 +194,7 @@ def followed(
 
 
 def _futures_of(
-    session: Planned, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool
+    session: Campaign, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool
 ) -> Futures:
     """Return futures that are followed in the way that is there soonest for the session's design and belief."""
     design, question = session.design, session.question

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from bayes_assess._tools.arrays import is_whole, show, values_of
 from bayes_assess._tools.shapes import ArrayLike, Int
-from bayes_assess.campaigns.annotators import OneAnnotator, for_whom
+from bayes_assess.campaigns.annotators import for_whom
 from bayes_assess.campaigns.book import Codes, Units
-from bayes_assess.campaigns.export import NotExporting
 from bayes_assess.campaigns.journal import Event
-from bayes_assess.campaigns.planning import Planning
+from bayes_assess.campaigns.no_disagreements import OneAnnotator
 from bayes_assess.campaigns.queries import RankedQueries as RankedQueries
 from bayes_assess.campaigns.ranks import RankBook
-from bayes_assess.campaigns.session import Session
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs.ranked import RankedDesign, check_budget
 from bayes_assess.errors import BayesAssessError, BudgetError, PoolError, QuestionError, UnknownIdError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
-from bayes_assess.questions import PrecisionCurve
+from bayes_assess.questions import PrecisionCurve, Question
 from bayes_assess.results.precision_curve import PrecisionCurveResult
 
 
-class RankedAssessment(Planning, NotExporting, OneAnnotator, Session[RankBook]):
+class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, RankBook]):
     """A campaign on one ranked list, made by `assess` or `resume`.
 
     Attributes
@@ -39,8 +37,6 @@ class RankedAssessment(Planning, NotExporting, OneAnnotator, Session[RankBook]):
     BudgetError
         If the design cannot keep the question's promise within its budget.
     """
-
-    question: PrecisionCurve
 
     def __init__(self, pool: RankedList, question: PrecisionCurve, design: RankedDesign, seed: int):
         super().__init__()
@@ -113,13 +109,20 @@ class RankedAssessment(Planning, NotExporting, OneAnnotator, Session[RankBook]):
         return self._queries(ranks)
 
     @in_turn
-    def result(self, level: float | None = None) -> PrecisionCurveResult:
+    def result(self, level: float | None = None, *, question: Question | None = None) -> PrecisionCurveResult:
         """Answer the question from the labels told so far.
 
         Parameters
         ----------
         level : float in (0, 1), optional
             Probability of the band; 1 - delta by default.
+        question : None
+            These labels answer the session's own question alone.
+
+        Raises
+        ------
+        QuestionError
+            If another question is asked.
 
         Examples
         --------
@@ -129,11 +132,25 @@ class RankedAssessment(Planning, NotExporting, OneAnnotator, Session[RankBook]):
         >>> a.result().at(50)
         Bounded(estimate=1.0, lower=1.0, upper=1.0)
         """
+        if question is not None:
+            raise QuestionError(f"These labels answer {self.question.name} alone; start a session with {question!r}.")
         level = 1 - self.question.delta if level is None else level
         book = self._items
         return PrecisionCurveResult.of(
             self.question, self.design, self.pool, book.labels, book.plan, level, n_skipped=self.n_skipped
         )
+
+    def plan(
+        self,
+        width: float | None = None,
+        *,
+        probability: float | None = None,
+        of: str = "widest",
+        level: float = 0.95,
+        futures: int = 16,
+    ) -> NoReturn:
+        """Refuse, and say why."""
+        raise QuestionError(f"{self.question.name} cannot be planned: it {self.question.unplannable}.")
 
     def __repr__(self) -> str:
         return (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +16,10 @@ from bayes_assess.cli.echo import echo
 from bayes_assess.cli.live import let_go
 from bayes_assess.cli.options import CsvOut, Force, Level, Moved, PlotOut, RunFile, ThresholdFor, asked_instead, taking
 from bayes_assess.errors import QuestionError
+
+if TYPE_CHECKING:
+    from bayes_assess.campaigns.session import AnySession
+    from bayes_assess.results import PrecisionCurveResult, Result
 
 
 class Interval(StrEnum):
@@ -110,11 +115,8 @@ def agreement(run: RunFile, json: Json = False, csv: CsvOut = None, force: Force
     from bayes_assess.cli import files, text
 
     files.refuse_to_overwrite(csv, force, files.inputs_of(run, pool))
-    assessment = files.reopen(run, pool)
-    assert assessment.journal is not None  # as it was resumed
-    assessment.journal.close()
-    found = assessment.agreement()
-    error = assessment.labelling_error()
+    with let_go(files.reopen(run, pool)) as assessment:
+        found, error = assessment.agreement(), assessment.labelling_error()
     if json:
         _print_json({**found.to_dict(), "wrong": error.rate, "wrong_interval": error.interval.tolist()})
     else:
@@ -155,9 +157,8 @@ def plan(
 
     for output in (csv, plot):
         files.refuse_to_overwrite(output, force, files.inputs_of(run, pool))
-    levels: dict[str, Any] = {} if level is None else {"level": level}
     with let_go(files.reopen(run, pool)) as assessment, progress("Planning"):
-        found = assessment.plan(width, probability=probability, of=of.value, **levels)
+        found = assessment.plan(width, probability=probability, of=of.value, level=0.95 if level is None else level)
     if json:
         _print_json(found.to_dict())
     else:
@@ -215,22 +216,22 @@ def report(
     echo(f"Wrote {output}.")
 
 
-def _answered(run: Path, level: float | None, pool: Path | None, asked: Asked | None) -> tuple[Any, Any]:
+def _answered(
+    run: Path, level: float | None, pool: Path | None, asked: Asked | None
+) -> tuple[AnySession, Result | PrecisionCurveResult]:
     """Return the session of a journal, and its answer to its own question or to another one."""
     from bayes_assess.cli import files
 
-    options: dict[str, Any] = {} if level is None else {"level": level}
     with progress("Reading"):
         assessment = files.reopen(run, pool) if asked is None else files.reopen_wider(run, pool, asked.columns)
         with let_go(assessment):
-            if asked is not None:
-                if not assessment.answers_others:
-                    raise QuestionError("This run answers its own question, no other; leave out --question.")
-                options["question"] = asked.question(assessment.pool)
-            return assessment, assessment.result(**options)
+            if asked is not None and not assessment.answers_others:
+                raise QuestionError("This run answers its own question, no other; leave out --question.")
+            question = None if asked is None else asked.question(assessment.pool)
+            return assessment, assessment.result(level, question=question)
 
 
-def _print_json(values: dict[str, Any]) -> None:
+def _print_json(values: Mapping[str, object]) -> None:
     import json
 
     written = json.dumps(values, allow_nan=False, indent=2, ensure_ascii=False)

@@ -6,7 +6,7 @@ Everything heavy is imported inside the commands, so that ``--help`` answers at 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -43,9 +43,6 @@ from bayes_assess.cli.options import (
     taking,
 )
 from bayes_assess.errors import BudgetError, OutputError
-
-if TYPE_CHECKING:
-    from bayes_assess.campaigns.assessment import Assessment
 
 
 @app.command(
@@ -97,9 +94,9 @@ def start(
             journal=out,
             source=files.source_of(pool, reading),
         )
-        _close(assessment)
-    echo(f"Started {out}: {text.started(assessment)}")
-    echo(f"Next: bayes-assess ask {out} -n {text.first_sheet(assessment)} -o to_label.csv")
+    with let_go(assessment):
+        echo(f"Started {out}: {text.started(assessment)}")
+        echo(f"Next: bayes-assess ask {out} -n {text.first_sheet(assessment)} -o to_label.csv")
 
 
 @app.command(
@@ -288,8 +285,3 @@ def _whole_numbers(text: str | None) -> list[int] | None:
         return [int(number) for number in text.split(",")]
     except ValueError:
         raise BudgetError(f"Budgets are whole numbers separated by commas, such as 100,200; found {text!r}.") from None
-
-
-def _close(assessment: Assessment) -> None:
-    if assessment.journal is not None:
-        assessment.journal.close()

@@ -7,11 +7,10 @@ it has not learned, so that by its figures the wrong channel has the better revi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
-from typing import Any
 
 import numpy as np
 
@@ -21,8 +20,8 @@ from bayes_assess.campaigns.start import assess
 from bayes_assess.cli.demo import need_scikit_learn, output_folder
 from bayes_assess.cli.files import save_figure
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import Compare, Rate
-from bayes_assess.results import BeliefRateResult
+from bayes_assess.questions import Compare, Question, Rate
+from bayes_assess.results import BeliefRateResult, Result
 
 N_TRAINING, N_REVIEWS = 400, 6000
 N_LABELS = 200  # of each campaign
@@ -93,7 +92,7 @@ def judged_reviews(seed: int = 0) -> JudgedReviews:
     return JudgedReviews(pool, labels)
 
 
-def _reviews(rng: np.random.Generator, channels: Any) -> tuple[list[str], np.ndarray]:
+def _reviews(rng: np.random.Generator, channels: Sequence[str] | np.ndarray) -> tuple[list[str], np.ndarray]:
     """Put reviews together from phrases that praise, or blame, or deny one of both; return what they mean, too."""
     share, of_bad, of_good = np.array([_CHANNELS[name] for name in channels]).T
     good = rng.random(len(channels)) < share
@@ -155,14 +154,14 @@ def run(
     return result
 
 
-def _say_all(say: Callable[[str], object], result: Any) -> None:
+def _say_all(say: Callable[[str], object], result: Result) -> None:
     """Print a summary and an empty line."""
     for line in result.summary().splitlines():
         say(fill(line, 79))
     say("")
 
 
-def _campaign(reviews: JudgedReviews, question: Any, seed: int) -> Any:
+def _campaign(reviews: JudgedReviews, question: Question, seed: int) -> BeliefRateResult:
     """Spend `N_LABELS` labels."""
     pool = reviews.pool
     assessment = assess(pool, question, seed=seed)

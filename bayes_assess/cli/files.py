@@ -13,6 +13,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import listing, show, text_as_int, values_of
 from bayes_assess._tools.files import written_whole
+from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.exchange.exports import is_export
 from bayes_assess.campaigns.exchange.matching import UNKNOWN, IdMatcher
 from bayes_assess.campaigns.exchange.sheets import Sheet, read_sheet, read_texts
@@ -36,8 +37,8 @@ from bayes_assess.pool.scan.reading import scan_pool
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bayes_assess.campaigns.assessment import Assessment, Queries
     from bayes_assess.campaigns.queries import LabelSheet
+    from bayes_assess.campaigns.session import AnySession
 
 
 def reader_options(
@@ -99,7 +100,7 @@ def source_of(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     return {"path": place, "options": plain}
 
 
-def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingProxyType({})) -> Assessment:
+def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingProxyType({})) -> AnySession:
     """Read the pool of a journal as it was read before, but for some options, and go on with the assessment."""
     from bayes_assess.campaigns.start import resume
 
@@ -111,13 +112,13 @@ def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingPr
     return resume(run, read_items(path, {**options, **more}, ranked="ranked_design" in meta, seed=meta["seed"]))
 
 
-def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[str]]) -> Assessment:
+def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[str]]) -> AnySession:
     """Go on with the assessment of a journal to ask another question, for which its pool needs further columns."""
     assessment = reopen(run, moved_to)
     path, options, meta = _as_read(run, moved_to)
     more = {name: [*(options.get(name) or []), *named] for name, named in columns.items()}
     wider = {name: list(dict.fromkeys(names)) for name, names in more.items() if names}
-    if not assessment.pool.is_ranked and any(wider[name] != options.get(name) for name in wider):
+    if isinstance(assessment, Assessment) and any(wider[name] != options.get(name) for name in wider):
         if not assessment.pool.in_memory:
             raise JournalError(
                 f"The table of {run} was counted by other columns; start a run with "
@@ -161,7 +162,7 @@ def _find(recorded: Path, run: Path) -> Path:
 
 
 def read_told(
-    assessment: Assessment | RankedAssessment,
+    assessment: AnySession,
     path: Path,
     id: str,
     label: str,
@@ -193,7 +194,7 @@ def read_told(
     return sheet._replace(unsure=sheet.unsure[np.array(open_, bool)], annotators=names)
 
 
-def read_corrections(assessment: Assessment | RankedAssessment, path: Path, id: str, label: str) -> Sheet:
+def read_corrections(assessment: AnySession, path: Path, id: str, label: str) -> Sheet:
     """Read a sheet of labels of items that have one."""
     pool, unknown = _items_of(assessment)
     known = _known(assessment, pool)
@@ -204,25 +205,26 @@ def read_corrections(assessment: Assessment | RankedAssessment, path: Path, id: 
     return read_sheet(path, pool, id, label, check=check, unknown=unknown)
 
 
-def named_ids(assessment: Any, texts: Sequence[str]) -> list[Any]:
+def named_ids(assessment: AnySession, texts: Sequence[str]) -> list[Any]:
     """Return the ids that texts stand for, as in sheets; texts that stand for none as they are."""
-    if assessment.pool.is_ranked:
-        return list(texts)
     pool = assessment.pool
+    if isinstance(pool, RankedList):
+        return list(texts)
     matches = IdMatcher(pool)(texts)
     return [text if one.found is None else pool.ids[one.found] for one, text in zip(matches, texts, strict=True)]
 
 
-def _items_of(assessment: Any) -> tuple[Pool, str]:
+def _items_of(assessment: AnySession) -> tuple[Pool, str]:
     """Return the items whose labels can be told, and what is said of other ids."""
-    if not assessment.pool.is_ranked:
+    if isinstance(assessment, Assessment):
         return assessment.pool, UNKNOWN
+    assert isinstance(assessment, RankedAssessment)
     if not assessment.labels_used + assessment.n_pending + assessment.n_skipped:
         raise LabelError("No item has been asked for yet; labels are told of those that `ask` chose.")
     return assessment.handed_out, "is the id of no item that was asked for"
 
 
-def _known(assessment: Assessment | RankedAssessment, pool: Pool) -> dict[int, str]:
+def _known(assessment: AnySession, pool: Pool) -> dict[int, str]:
     ids, labels = assessment.labelled
     return dict(zip(pool.positions(ids).tolist(), map(str, labels.tolist()), strict=True))
 
@@ -335,7 +337,7 @@ def _remains(path: Path) -> list[Path]:
     return [path.resolve().with_name(path.name + suffix) for suffix in ("-journal", "-wal", "-shm")]
 
 
-def pending_queries(assessment: Assessment) -> Queries:
+def pending_queries(assessment: AnySession) -> LabelSheet:
     """Gather all items that were handed out and not labelled yet."""
     if not assessment.n_pending:
         raise OutputError("No item is pending: every item that was asked for has its label.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -75,7 +75,7 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _open(address: str) -> Any:
+def _open(address: str) -> None:
     """Open a page in a browser once there has been time to begin."""
     import threading
     import webbrowser

@@ -11,11 +11,18 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
+from bayes_assess._tools.shapes import Json
 from bayes_assess.web.notice import SUFFIX, Notice, read_notice
+
+if TYPE_CHECKING:
+    from bayes_assess.campaigns.session import AnySession
+    from bayes_assess.web.server import Ran
+
+_SessionT = TypeVar("_SessionT", bound="AnySession")
 
 _COMMANDS = frozenset(
     ("ask", "tell", "correct", "disagreements", "resolve", "skip", "release", "status", "plan", "report")
@@ -23,7 +30,7 @@ _COMMANDS = frozenset(
 _APART = ("--pool", "--show", "--question", "--help", "-h")  # they read the pool in another way
 _PATIENCE = 600.0  # seconds for a plan on a machine that has other things to do
 
-_session: tuple[Path, Any] | None = None  # of the command that is being run here
+_session: tuple[Path, AnySession] | None = None  # of the command that is being run here
 
 
 def ask_server(words: list[str]) -> int | None:
@@ -49,10 +56,10 @@ def ask_server(words: list[str]) -> int | None:
         return 1
     sys.stdout.write(found["out"])
     sys.stderr.write(found["err"])
-    return int(found["code"])
+    return found["code"]
 
 
-def _sent(notice: Notice, message: dict[str, Any]) -> dict[str, Any]:
+def _sent(notice: Notice, message: Mapping[str, Json]) -> Ran:
     import http.client
 
     from bayes_assess._tools.progress import progress
@@ -68,17 +75,17 @@ def _sent(notice: Notice, message: dict[str, Any]) -> dict[str, Any]:
             return json.loads(response.read())
 
 
-def runner(run: Path, assessment: Any) -> Callable[[list[str], str], dict[str, Any]]:
+def runner(run: Path, assessment: AnySession) -> Callable[[list[str], str], Ran]:
     """Return what runs commands on the session of a run that is open here.
 
     Parameters
     ----------
     run : path
         Absolute, of the journal.
-    assessment : Assessment, RankedAssessment or PairedAssessment
+    assessment : Session
     """
 
-    def run_command(words: list[str], folder: str) -> dict[str, Any]:
+    def run_command(words: list[str], folder: str) -> Ran:
         global _session
         from bayes_assess.cli.group import app
 
@@ -102,16 +109,16 @@ def runner(run: Path, assessment: Any) -> Callable[[list[str], str], dict[str, A
     return run_command
 
 
-def open_session(run: Path) -> Any:
+def open_session(run: Path) -> AnySession | None:
     """Return the session of a run that is open here; None where none is."""
     return None if _session is None or _session[0] != run.resolve() else _session[1]
 
 
 @contextlib.contextmanager
-def let_go(assessment: Any) -> Iterator[Any]:
+def let_go(assessment: _SessionT) -> Iterator[_SessionT]:
     """Close the journal of a session in the end, unless the session is that of a page and goes on."""
     try:
         yield assessment
     finally:
-        if _session is None or _session[1] is not assessment:
+        if assessment.journal is not None and (_session is None or _session[1] is not assessment):
             assessment.journal.close()

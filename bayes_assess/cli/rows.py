@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.exchange.tasks import setup_path
+from bayes_assess.campaigns.session import AnySession
 
 
 def written(what: str, path: Path, tool: str | None, command: str) -> str:
@@ -37,7 +37,7 @@ def corrected(changed: int, as_before: int, skipped: int) -> str:
     return f"Corrected {plural(changed, 'label')}" + (f" ({', '.join(notes)})." if notes else ".")
 
 
-def differing(assessment: Any) -> str:
+def differing(assessment: AnySession) -> str:
     """Say on how many items annotators differ."""
     n = assessment.n_disagreements
     return f"Annotators differ on {plural(n, 'item')} on which nobody has decided."

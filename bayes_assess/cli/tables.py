@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import one_line, points, text_width
 from bayes_assess.results import (
@@ -17,12 +19,14 @@ from bayes_assess.results import (
     CompareResult,
     ConfusionResult,
     CurveResult,
+    GroupwiseResult,
     MeasurePairsResult,
     MeasureVerdict,
     MetricResult,
     PairsResult,
     ProxyResult,
     RankedAnswer,
+    Result,
     TwoSystemsResult,
 )
 
@@ -32,10 +36,12 @@ _SHORTEST = 8  # characters that names are never cut below
 
 
 @singledispatch
-def narrow(result: Any) -> list[Table]:
+def narrow(result: Result | RankedAnswer) -> list[Table]:
     """Tabulate a result in so few columns that they fit a terminal of 80 characters."""
     full = result.table()
-    return [_groups(result, full) if "rank" in full.columns else _bins(full)]
+    if isinstance(result, GroupwiseResult) and "rank" in full.columns:
+        return [_groups(full, result.sought_column)]
+    return [_bins(full)]
 
 
 @narrow.register
@@ -92,7 +98,7 @@ def _(result: ProxyResult) -> list[Table]:
     return [_measures(result), _judged(result)]
 
 
-def _groups(result: Any, full: Table) -> Table:
+def _groups(full: Table, sought: str) -> Table:
     columns = {
         "group": full["group"],
         "items": full["items"],
@@ -106,9 +112,8 @@ def _groups(result: Any, full: Table) -> Table:
     else:
         ends = zip(full["rank_lower"], full["rank_upper"], full["items"], strict=True)
         columns["rank"] = [f"{first}-{last}" if size else "-" for first, last, size in ends]
-    name = result.sought_column
-    short = re.sub(r"p_among_(\d+)_(\w+)", r"p_\2_\1", name)
-    columns[short] = full[name]
+    short = re.sub(r"p_among_(\d+)_(\w+)", r"p_\2_\1", sought)
+    columns[short] = full[sought]
     return _fitted(columns, full.title, ("estimate", "accuracy", short))
 
 
@@ -195,14 +200,16 @@ def _judged(result: ProxyResult) -> Table:
 
 def _over(full: Table, place: str, ends: str, spec: str) -> Table:
     """Tabulate precision and recall with their ends at every threshold, or rank."""
-    columns: dict[str, Any] = {place: full[place]}
+    columns: dict[str, ArrayLike] = {place: full[place]}
     for name in ("precision", "recall"):
         found = Table({"lower": full[f"{name}_lower"], "upper": full[f"{name}_upper"]})
         columns |= {name: full[name], f"{name} {ends}": _intervals(found)}
     return Table(columns, title=full.title, formats={place: spec, "precision": ".3f", "recall": ".3f"})
 
 
-def _fitted(columns: dict[str, Any], title: str | None, numbers: tuple[str, ...] = (), *, names: int = 1) -> Table:
+def _fitted(
+    columns: Mapping[str, ArrayLike], title: str | None, numbers: tuple[str, ...] = (), *, names: int = 1
+) -> Table:
     """Make a table, with the names in its first columns cut if they make it wider than a terminal."""
     formats = {name: ".3f" for name in numbers if name in columns}
     table = Table(columns, title=title, formats=formats)
@@ -211,7 +218,7 @@ def _fitted(columns: dict[str, Any], title: str | None, numbers: tuple[str, ...]
 
     def cut(most: int) -> Table:
         short = {name: _cut(values, most) for name, values in list(columns.items())[:names]}
-        return Table(columns | short, title=title, formats=formats)
+        return Table({**columns, **short}, title=title, formats=formats)
 
     spare = _WIDTH - _width(cut(_SHORTEST))
     return cut(_SHORTEST + max(spare, 0) // names)
@@ -221,7 +228,7 @@ def _width(table: Table) -> int:
     return max(map(text_width, repr(table).splitlines()[1:]))  # below the title
 
 
-def _cut(names: Any, most: int) -> np.ndarray:
+def _cut(names: ArrayLike, most: int) -> np.ndarray:
     values = np.asarray(names)
     if values.dtype.kind not in "UO":
         return values

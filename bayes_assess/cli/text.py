@@ -4,21 +4,37 @@ from __future__ import annotations
 
 import sys
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayes_assess._tools.tables import Table
+from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.exchange.tasks import Answers
+from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.cli.echo import echo
 from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.measures import combine, positive_code
-from bayes_assess.questions import Calibration, LeastCalibrated, Metric, TwoSystems
+from bayes_assess.pool.numbers import NumberPool
+from bayes_assess.pool.numeric import NumericPool
+from bayes_assess.questions import (
+    Calibration,
+    ConfusionMatrix,
+    GroupPair,
+    LeastCalibrated,
+    Metric,
+    MostCostly,
+    Question,
+    TwoSystems,
+)
 from bayes_assess.results import CurveResult
 
 if TYPE_CHECKING:
-    from bayes_assess.campaigns.assessment import Assessment
+    from bayes_assess.campaigns.labelling_error import LabellingError
+    from bayes_assess.campaigns.session import AnySession
     from bayes_assess.campaigns.simulate import Study
+    from bayes_assess.pool.cells import Cells
+    from bayes_assess.results import PrecisionCurveResult, Result
 
 _FEW, _SHEET = 20, 500  # items of a first sheet
 
@@ -33,18 +49,19 @@ def show(table: Table) -> None:
     Console().print(table.to_rich())
 
 
-def started(assessment: Any) -> str:
+def started(assessment: AnySession) -> str:
     """Say what was started, and which labels are possible."""
-    pool, question = assessment.pool, assessment.question
-    if pool.is_ranked:
+    if isinstance(assessment, RankedAssessment):
         return _ranked_started(assessment)
+    assert isinstance(assessment, Assessment)
+    pool, question = assessment.pool, assessment.question
     named = ", ".join(str(name) for name in pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
     more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
     subject, extent = _asked(question, assessment)
     can = f"{named}{more}{_positive(assessment)}"
-    if pool.numeric:
+    if isinstance(pool, NumberPool):
         can = f"numbers, {Answers.of(pool.label_space, ()).within}" if np.isfinite(pool.bounds).any() else "numbers"
-    elif pool.exact is not None:
+    elif isinstance(pool, NumericPool):
         can = f"numbers from {pool.bounds[0]:g} to {pool.bounds[1]:g}, rounded to steps of {pool.step:g}"
     lines = [
         f"{question.name}{subject and f' {subject}'}, design {assessment.design.name}: {pool.n_items:,} items{extent}.",
@@ -54,7 +71,7 @@ def started(assessment: Any) -> str:
         lines.append("Labels of an item may differ: it may be asked again, and stand in a sheet several times.")
     if pool.multilabel:
         lines.append("An item has all of its labels at once, such as a;b, or - where none applies.")
-    if getattr(question, "cost", None) is not None:
+    if isinstance(question, ConfusionMatrix | MostCostly) and question.cost is not None:
         costs = np.asarray(question.cost)  # shows if rows and columns were taken for each other
         k, j = np.unravel_index(np.argmax(costs), costs.shape)
         pair = f"predicted {pool.classes[k]} whose label is {pool.classes[j]}"
@@ -62,7 +79,7 @@ def started(assessment: Any) -> str:
     return "\n".join(lines)
 
 
-def _ranked_started(assessment: Any) -> str:
+def _ranked_started(assessment: RankedAssessment) -> str:
     ranked, wanted = assessment.pool, assessment.n_remaining
     tied = f", {ranked.n_tied:,} of them with equal scores" if ranked.n_tied else ""
     classes = ranked.label_space.classes
@@ -73,12 +90,12 @@ def _ranked_started(assessment: Any) -> str:
     )
 
 
-def first_sheet(assessment: Assessment) -> int:
+def first_sheet(assessment: AnySession) -> int:
     """Say how many items to ask for first: few, or what a design of ranked lists wants if that is not too much."""
     return min(_SHEET if assessment.pool.is_ranked else _FEW, assessment.n_remaining)
 
 
-def fewer(assessment: Any) -> str:
+def fewer(assessment: AnySession) -> str:
     """Say why a sheet has fewer items than were asked for."""
     if assessment.design.random_size and assessment.n_remaining:
         return ", fewer than asked for, as batches of a random size have that many only on average"
@@ -89,7 +106,7 @@ def fewer(assessment: Any) -> str:
 def _positive(assessment: Assessment) -> str:
     """Say which class is positive, where that matters."""
     pool, question = assessment.pool, assessment.question
-    if not question.of_measure or pool.multilabel or pool.numeric:
+    if not isinstance(question, Metric) or pool.multilabel or pool.numeric:
         return ""
     binary = any(one.binary or one.is_curve for one in combine(question.measure))
     code = positive_code(pool, question.positive)
@@ -97,20 +114,20 @@ def _positive(assessment: Assessment) -> str:
 
 
 @singledispatch
-def _asked(question: Any, assessment: Any) -> tuple[str, str]:
+def _asked(question: Question, assessment: Assessment) -> tuple[str, str]:
     """Say what is asked about, and how that divides the items."""
     cells = assessment.cells
-    which = f" ({' and '.join(question.names())})" if hasattr(question, "names") else ""
+    which = f" ({' and '.join(question.names())})" if isinstance(question, GroupPair) else ""
     return f"by {cells.description}{which}", f" in {cells.n_cells:,} groups{_note(cells)}"
 
 
 @_asked.register
-def _(question: TwoSystems, assessment: Any) -> tuple[str, str]:
+def _(question: TwoSystems, assessment: Assessment) -> tuple[str, str]:
     return f"of {' and '.join(question.names())}", f", and they differ on {assessment.cells.sizes[1]:,} of them"
 
 
 @_asked.register
-def _(question: Metric, assessment: Any) -> tuple[str, str]:
+def _(question: Metric, assessment: Assessment) -> tuple[str, str]:
     cells, left = assessment.cells, assessment.n_remaining
     whole = assessment.design.strata_of(assessment.pool) is None
     strata = "" if whole else f" in {cells.parts[0].description}{_note(cells)}"
@@ -122,7 +139,7 @@ def _(question: Metric, assessment: Any) -> tuple[str, str]:
 
 
 @_asked.register
-def _(question: Calibration | LeastCalibrated, assessment: Any) -> tuple[str, str]:
+def _(question: Calibration | LeastCalibrated, assessment: Assessment) -> tuple[str, str]:
     cells = assessment.cells
     groups, bins = cells.parts
     if question.by is None:
@@ -130,22 +147,22 @@ def _(question: Calibration | LeastCalibrated, assessment: Any) -> tuple[str, st
     return f"by {cells.description}", f" in {groups.n_groups:,} groups of {bins.n_groups:,} bins{_note(cells)}"
 
 
-def _note(cells: Any) -> str:
+def _note(cells: Cells) -> str:
     notes = [part.note for part in cells.parts if part.note]
     return f" ({'; '.join(notes)})" if notes else ""
 
 
-def numbers(assessment: Any) -> dict[str, int]:
+def numbers(assessment: AnySession) -> dict[str, int]:
     """Return how many labels were used, and what became of the other items."""
     found = {"labels_used": assessment.labels_used, "pending": assessment.n_pending, "skipped": assessment.n_skipped}
     found["disagreements"] = assessment.n_disagreements
     return found | {"remaining": assessment.n_remaining, "items": assessment.pool.n_items}
 
 
-def progress(assessment: Any) -> str:
+def progress(assessment: AnySession) -> str:
     """Say how many labels were used, and how many items are left."""
     aside = f", {assessment.n_skipped:,} set aside" if assessment.n_skipped else ""
-    if assessment.pool.is_ranked:
+    if isinstance(assessment, RankedAssessment):
         wanted = assessment.n_remaining
         rest = f"{wanted:,} or more wanted" if wanted else "whose labels decide what comes next"
         budget = assessment.question.budget
@@ -162,7 +179,7 @@ def progress(assessment: Any) -> str:
     )
 
 
-def counting_on_wrong_labels(error: Any, result: Any) -> str:
+def counting_on_wrong_labels(error: LabellingError, result: Result | PrecisionCurveResult) -> str:
     """Say what an answer is where labels may be wrong, or why that cannot be said."""
     try:
         found = error.adjusted(result)
@@ -170,8 +187,7 @@ def counting_on_wrong_labels(error: Any, result: Any) -> str:
         return str(refused)
     draws, name = found.draws, result.question.name
     if draws.ndim > 1 and draws.shape[1] > 1:
-        size = result.size if hasattr(result, "size") else result.items
-        draws, name = draws @ (np.asarray(size) / np.sum(size)), f"{name}, overall"
+        draws, name = draws @ (found.size / np.sum(found.size)), f"{name}, overall"
     low, high = np.quantile(draws, [(1 - result.level) / 2, (1 + result.level) / 2])
     return (
         f"Counting on wrong labels, {name}: {draws.mean():.3f}, {result.level:.0%} credible interval [{low:.3f}, "
@@ -179,7 +195,7 @@ def counting_on_wrong_labels(error: Any, result: Any) -> str:
     )
 
 
-def threshold(result: Any, wanted: dict[str, float]) -> str:
+def threshold(result: Result | PrecisionCurveResult, wanted: dict[str, float]) -> str:
     """Say which threshold reaches what is wanted; nothing is wanted where F1 is to be greatest."""
     if not isinstance(result, CurveResult):
         raise QuestionError("--threshold-for is about a curve of precision and recall; add --question pr-curve.")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from bayes_assess.questions._base import Question as Question
 from bayes_assess.questions._comparison import Comparison as Comparison
+from bayes_assess.questions._comparison import GroupPair as GroupPair
 from bayes_assess.questions._extremes import ExtremeQuestion as ExtremeQuestion
 from bayes_assess.questions._extremes import mean_reciprocal_rank as mean_reciprocal_rank
 from bayes_assess.questions._score_prior import ScorePrior as ScorePrior

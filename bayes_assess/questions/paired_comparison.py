@@ -37,6 +37,7 @@ class PairedComparison(MeasureComparison):
     an item and its difference the label, so that designs and beliefs are those of the mean of any label.
     """
 
+    by: str
     pair: str
 
     labels_each: ClassVar[int] = 2

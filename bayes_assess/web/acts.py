@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.strict_json import plain
 from bayes_assess.web.desk import Desk
 from bayes_assess.web.standing import standing
@@ -49,9 +50,9 @@ class Acts:
     ):
         self.desk, self.title, self.show_answer = desk, title, show_answer
         self._goal = width, level
-        self._path: list[list[Any]] = []  # labels, estimate and intervals as they came
+        self._path: list[list[Json]] = []  # labels, estimate and intervals as they came
 
-    def do(self, act: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+    def do(self, act: str, sent: Mapping[str, Any]) -> dict[str, Json]:
         """Do what the page asks for, and return what it is to know, as plain values for JSON.
 
         Raises
@@ -62,14 +63,14 @@ class Acts:
             If an answer cannot be taken.
         """
         desk = self.desk
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         try:
             name = sent.get("name")
             name = str(name).strip()[:80] or None if name is not None else None
             person = name or f"#{str(sent['person'])[:200]}"
             have = {str(key) for key in sent.get("have") or ()}
             key, note = str(sent.get("key")), str(sent.get("note") or "")
-            answers = list(sent.get("answers") or ())
+            answers: list[Json] = list(sent.get("answers") or ())
         except (LookupError, TypeError, AttributeError):
             raise UnknownActError(act) from None
         if act == "decisions":
@@ -90,11 +91,11 @@ class Acts:
             raise UnknownActError(act)
         return plain(found)
 
-    def look(self) -> dict[str, Any]:
+    def look(self) -> dict[str, Json]:
         """Return the answer so far with how it has come about, as plain values for JSON."""
         found = standing(self.desk.session, *self._goal)
         if found["estimate"] is not None:
-            point = [found["labels"], found["estimate"], found["interval"], found["second"]]
+            point: list[Json] = [found["labels"], found["estimate"], found["interval"], found["second"]]
             if self._path and self._path[-1][0] == point[0]:
                 self._path.pop()
             self._path.append(point)

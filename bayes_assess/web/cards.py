@@ -7,17 +7,20 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import Any
 from urllib.parse import quote, urlsplit
 
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import ArrayLike
+from bayes_assess._tools.shapes import ArrayLike, Json
 from bayes_assess.campaigns.exchange.tasks import Answers
+from bayes_assess.campaigns.session import AnySession
 from bayes_assess.errors import LabelError
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
+from bayes_assess.pool.labels import LabelSpace
+from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.ranked import RankedList
 
 PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif"}
 _MOST_BUTTONS = 20  # classes, beyond which they are searched
@@ -88,10 +91,10 @@ class Unit:
 
     key: str
     ids: tuple[Hashable, ...]
-    sides: list[dict[str, Any]] = field(repr=False)
+    sides: list[dict[str, object]] = field(repr=False)
     order: tuple[int, ...]
 
-    def card(self) -> dict[str, Any]:
+    def card(self) -> dict[str, object]:
         """Return the unit as the page takes it."""
         return {"key": self.key, "sides": self.sides}
 
@@ -113,7 +116,7 @@ class AnswerKind:
     ('one', ['1', '2'], 'dog')
     """
 
-    def __init__(self, space: Any, often: Any = None):
+    def __init__(self, space: LabelSpace, often: np.ndarray | None = None):
         self._space = space
         self.answers = Answers.of(space, ())
         n = len(self.answers.choices)
@@ -122,7 +125,7 @@ class AnswerKind:
         if n > _MOST_BUTTONS and often is not None:
             order = np.argsort(-np.append(often, 0)[:n], kind="stable")
         keys = _keys(self.answers)
-        self.spec: dict[str, Any] = {
+        self.spec: dict[str, object] = {
             "kind": "number" if self.answers.bounds else "several" if self.answers.several else "one",
             "search": n > _MOST_BUTTONS,
             "bounds": self.answers.bounds and tuple(end if math.isfinite(end) else None for end in self.answers.bounds),
@@ -135,7 +138,7 @@ class AnswerKind:
             "none": self._place.get(NO_LABEL) if self.answers.several else None,
         }
 
-    def label(self, answer: Any) -> Any:
+    def label(self, answer: Json) -> Hashable:
         """Return the label that an answer of the page stands for.
 
         Raises
@@ -150,11 +153,10 @@ class AnswerKind:
         if self.answers.several:
             if not isinstance(answer, list) or not answer:
                 raise LabelError("An item has a list of labels here, or the one that says that none applies.")
-            return SEPARATOR.join(self._name(code) for code in answer)
-        self._name(answer)
-        return self._space.classes[answer].item()
+            return SEPARATOR.join(self.answers.choices[self._code(code)] for code in answer)
+        return self._space.classes[self._code(answer)].item()
 
-    def answer(self, label: Any) -> Any:
+    def answer(self, label: str | float | None) -> Json:
         """Return the answer that stands for a label; None for none.
 
         Examples
@@ -172,15 +174,15 @@ class AnswerKind:
             return [self._place[name] for name in str(label).split(SEPARATOR)]
         return self._place[str(label)]
 
-    def _name(self, code: Any) -> str:
+    def _code(self, code: Json) -> int:
         if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code < len(self.answers.choices):
             raise LabelError(
                 f"{show(code)} is the number of no class; the classes are {listing(self.answers.choices)}."
             )
-        return self.answers.choices[code]
+        return code
 
 
-def units_of(session: Any, ids: ArrayLike, pictures: Pictures) -> list[Unit]:
+def units_of(session: AnySession, ids: ArrayLike, pictures: Pictures) -> list[Unit]:
     """Return what is shown of items of a session; those of pairs are two and two.
 
     The order of a pair's sides is drawn once and for all, from the session's seed, so that it tells nothing.
@@ -201,12 +203,12 @@ def units_of(session: Any, ids: ArrayLike, pictures: Pictures) -> list[Unit]:
     return units
 
 
-def _columns(pool: Any, ids: np.ndarray) -> dict[str, np.ndarray]:
+def _columns(pool: Pool | RankedList, ids: np.ndarray) -> dict[str, np.ndarray]:
     if not pool.show or not len(ids):
         return {}
-    if pool.is_ranked:
+    if isinstance(pool, RankedList):
         ranks = pool.ranks_of(ids)
-        return {} if ranks is None else {name: values[ranks - 1] for name, values in pool.show.items()}
+        return {} if ranks is None else pool.shown_at(ranks)
     items = pool.positions(ids)
     return {name: values[items] for name, values in pool.show.items()}
 
@@ -233,5 +235,5 @@ def _keys(answers: Answers) -> Sequence[str | None]:
     return ["0" if name in _TAKEN_UP and answers.several else key for name, key in zip(names, keys, strict=True)]
 
 
-def _step(space: Any) -> float:
+def _step(space: LabelSpace) -> float:
     return min(float(high) - float(low) for low, high in pairwise(space.classes.tolist()))

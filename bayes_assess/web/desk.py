@@ -10,14 +10,18 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import Any
 
 import numpy as np
 
 from bayes_assess._tools.arrays import is_share, show
+from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.annotators import UNNAMED, annotator_names
+from bayes_assess.campaigns.session import AnySession
 from bayes_assess.errors import BayesAssessError, BudgetError, LabelError
+from bayes_assess.pool.multilabel import MultiLabelPool
+from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.ranked import RankedList
 from bayes_assess.web.cards import AnswerKind, Pictures, Unit, units_of
 from bayes_assess.web.history import History
 from bayes_assess.web.seats import RECENT, Given, Seat
@@ -34,7 +38,7 @@ class Desk:
 
     Parameters
     ----------
-    session : Assessment, RankedAssessment or PairedAssessment
+    session : Session
     pictures : Pictures
         Where pictures may come from.
     overlap : float in [0, 1)
@@ -62,7 +66,7 @@ class Desk:
 
     def __init__(
         self,
-        session: Any,
+        session: AnySession,
         *,
         pictures: Pictures | None = None,
         overlap: float = 0.0,
@@ -90,7 +94,7 @@ class Desk:
         self._orphans = self._history.awaited()  # asked for before the desk was opened
         self._since = clock()
 
-    def opened(self, person: str, name: str | None = None) -> dict[str, Any]:
+    def opened(self, person: str, name: str | None = None) -> dict[str, object]:
         """Let somebody begin, or come back: what there is to label, and the latest answers.
 
         Parameters
@@ -107,7 +111,7 @@ class Desk:
         """
         with self.lock:
             if name is not None and person not in self._seats:
-                name = str(annotator_names(name, 1, self.session.pool.show)[0])
+                name = str(annotator_names(name, 1, self.session.pool.show or ())[0])
             seat = self._seat(person, name)
             return {
                 "answer": self.kind.spec,
@@ -134,14 +138,14 @@ class Desk:
         with contextlib.suppress(BayesAssessError):
             self.session.rehearse()
 
-    def next(self, person: str, have: Collection[str] = ()) -> dict[str, Any]:
+    def next(self, person: str, have: Collection[str] = ()) -> dict[str, object]:
         """Return what somebody has open; cards that the page has are left out."""
         with self.lock:
             return self._state(self._seat(person), have)
 
     def answer(
-        self, person: str, key: str, answers: list[Any], note: str = "", have: Collection[str] = ()
-    ) -> dict[str, Any]:
+        self, person: str, key: str, answers: list[Json], note: str = "", have: Collection[str] = ()
+    ) -> dict[str, object]:
         """Take an answer, or another one in the place of an earlier one, and say what comes next.
 
         Parameters
@@ -167,7 +171,7 @@ class Desk:
             seat, unit = self._found(person, key)
             if len(answers) != len(unit.ids):
                 raise LabelError(f"There are {len(unit.ids)} items to label here; found {len(answers)} answers.")
-            labels: list[Any] = [None] * len(unit.ids)
+            labels: list[Hashable] = [None] * len(unit.ids)
             for side, answer in zip(unit.order, answers, strict=True):
                 labels[side] = self.kind.label(answer)
             self._tell(seat, unit, labels)
@@ -175,7 +179,7 @@ class Desk:
             seat.gave(Given(unit, answers))
             return self._state(seat, have)
 
-    def skip(self, person: str, key: str, note: str = "", have: Collection[str] = ()) -> dict[str, Any]:
+    def skip(self, person: str, key: str, note: str = "", have: Collection[str] = ()) -> dict[str, object]:
         """Set a unit aside that nobody can label, and say what comes next."""
         with self.lock:
             seat, unit = self._found(person, key)
@@ -190,7 +194,7 @@ class Desk:
             seat.gave(Given(unit, None))
             return self._state(seat, have)
 
-    def decisions(self) -> list[dict[str, Any]]:
+    def decisions(self) -> list[dict[str, object]]:
         """Return the items on which annotators differ and nobody has decided, with what everybody said."""
         with self.lock:
             if self._one or not self.session.n_disagreements:
@@ -206,13 +210,13 @@ class Desk:
                 for unit, all_said in zip(units, said, strict=True)
             ]
 
-    def decide(self, key: str, answers: list[Any]) -> list[dict[str, Any]]:
+    def decide(self, key: str, answers: list[Json]) -> list[dict[str, object]]:
         """Decide on an item about which annotators differ; return those that are left."""
         with self.lock:
             self.session.resolve([self._history.id_of(key)], [self.kind.label(answers[0])])
             return self.decisions()
 
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> dict[str, object]:
         """Return how far the campaign is, for everybody to see."""
         with self.lock:
             session = self.session
@@ -260,7 +264,7 @@ class Desk:
             return seat, seat.recent[key].unit
         return seat, units_of(self.session, self._history.unit(self._history.id_of(key)), self._pictures)[0]
 
-    def _state(self, seat: Seat, have: Collection[str]) -> dict[str, Any]:
+    def _state(self, seat: Seat, have: Collection[str]) -> dict[str, object]:
         waiting = self._fill(seat)
         cards = [unit.card() if key not in have else {"key": key} for key, unit in seat.open.items()]
         return {
@@ -350,7 +354,7 @@ class Desk:
         if ids:
             self.session.release(ids)
 
-    def _tell(self, seat: Seat, unit: Unit, labels: list[Any]) -> None:
+    def _tell(self, seat: Seat, unit: Unit, labels: list[Hashable]) -> None:
         """Tell labels, or put right what the person has told before."""
         ids, who = list(unit.ids), {} if self._one or seat.name is None else {"annotator": seat.name}
         told = self._history.told_by(unit.ids[0])
@@ -368,10 +372,10 @@ class Desk:
             self.session.note(unit.ids[0], text, annotator=seat.name)
 
 
-def _frequencies(pool: Any) -> np.ndarray | None:
+def _frequencies(pool: Pool | RankedList) -> np.ndarray | None:
     """Return how often every class is predicted."""
-    if pool.is_ranked or pool.numeric:
+    if isinstance(pool, RankedList) or pool.numeric:
         return None
-    if pool.multilabel:
+    if isinstance(pool, MultiLabelPool):
         return pool.indicators.sum(0)
     return np.bincount(pool.system_codes("prediction"), minlength=pool.n_classes)

@@ -16,10 +16,11 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Message = MutableMapping[str, Any]  # of ASGI, as Starlette has it
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Message, Receive, Send], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 COMMAND = "/command"
@@ -76,7 +77,7 @@ class Guard:
     False
     """
 
-    def __init__(self, app: Any, host: str, port: int, token: str, secret: str, pictures: str | None = None):
+    def __init__(self, app: Application, host: str, port: int, token: str, secret: str, pictures: str | None = None):
         self._app, self._host, self._port = app, host, port
         self._token, self._secret = token, secret
         self._cookie = f"bayes-assess-{port}"
@@ -116,7 +117,7 @@ class Guard:
             return False
         return True
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
@@ -133,7 +134,7 @@ class Guard:
             return
         await self._app(scope, receive, self._guarded(send))
 
-    def _refused(self, scope: Scope, headers: Mapping[str, list[str]], with_token: bool) -> int:
+    def _refused(self, scope: Message, headers: Mapping[str, list[str]], with_token: bool) -> int:
         """Return the status with which a request is refused, 0 where it is not; tokens are checked later."""
         method, path = scope["method"], scope["path"]
         hosts, origins, sites = (headers.get(name, []) for name in ("host", "origin", "sec-fetch-site"))
@@ -170,7 +171,7 @@ class Guard:
                 return True
         return False
 
-    async def _exchange(self, scope: Scope, send: Send, token: str) -> None:
+    async def _exchange(self, scope: Message, send: Send, token: str) -> None:
         """Change the token of the printed address for a cookie, and take it out of the address."""
         if not secrets.compare_digest(token.encode(), self._token.encode()):
             await self._refuse(send, 403)
@@ -190,7 +191,7 @@ class Guard:
         await _send(send, status, [*self._headers, ("content-type", "text/plain; charset=utf-8")], text)
 
     def _guarded(self, send: Send) -> Send:
-        async def guarded(message: MutableMapping[str, Any]) -> None:
+        async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = {name for name, _ in self._headers}
                 kept = [(name, value) for name, value in message.get("headers", []) if name.decode().lower() not in own]
@@ -200,7 +201,7 @@ class Guard:
         return guarded
 
 
-def _token_in(scope: Scope) -> str | None:
+def _token_in(scope: Message) -> str | None:
     """Return the token with which the first page is asked for; None for every other request."""
     if scope["path"] != "/" or scope["method"] != "GET":
         return None
@@ -208,7 +209,7 @@ def _token_in(scope: Scope) -> str | None:
     return query.get("token", [None])[0]
 
 
-def _headers_of(scope: Scope) -> dict[str, list[str]]:
+def _headers_of(scope: Message) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, value in scope["headers"]:
         found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from typing import Any
+from collections.abc import Hashable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.campaigns.annotators import UNNAMED
 from bayes_assess.campaigns.journal import Event
+from bayes_assess.campaigns.session import AnySession
+
+_T = TypeVar("_T")
 
 
 class History:
@@ -18,7 +20,7 @@ class History:
 
     Parameters
     ----------
-    session : Assessment, RankedAssessment or PairedAssessment
+    session : Session
     overlap : float
         Share of the items that a second person is to label.
 
@@ -38,7 +40,7 @@ class History:
     ({'anna'}, True, ['cat'])
     """
 
-    def __init__(self, session: Any, overlap: float = 0.0):
+    def __init__(self, session: AnySession, overlap: float = 0.0):
         self._session, self._overlap = session, overlap
         self._begin()
         self.follow()
@@ -48,7 +50,7 @@ class History:
         self.second: dict[Hashable, str] = {}
         self._told: dict[Hashable, set[str]] = {}
         self._asked: dict[Hashable, str] = {}
-        self._given: dict[str, dict[Hashable, list[Any] | None]] = {}
+        self._given: dict[str, dict[Hashable, list[str | float] | None]] = {}
 
     def follow(self) -> bool:
         """Take note of what has happened since the last look; tell whether that is anything."""
@@ -65,16 +67,16 @@ class History:
         """Return the names of those who labelled an item."""
         return self._told.get(id, set())
 
-    def awaited(self) -> dict[str, list[Any]]:
+    def awaited(self) -> dict[str, list[Hashable]]:
         """Return the items without an answer that were asked for, by whom they were asked for."""
         pending = set(self._session.pending.tolist())
-        found: dict[str, list[Any]] = {}
+        found: dict[str, list[Hashable]] = {}
         for id, name in self._asked.items():
             if id in pending:
                 found.setdefault(name, []).append(id)
         return found
 
-    def latest(self, name: str, n: int) -> list[tuple[list[Any], list[Any] | None]]:
+    def latest(self, name: str, n: int) -> list[tuple[list[Hashable], list[str | float] | None]]:
         """Return the ids and labels of the last units that somebody answered, the latest last.
 
         Of those without a name they are the units that were asked for one by one, not those of sheets.
@@ -82,14 +84,13 @@ class History:
         given = [one for one in self._given.get(name, {}).items() if name != UNNAMED or one[0] in self._asked]
         return [(self.unit(id), labels) for id, labels in given[-n:]]
 
-    def unit(self, id: Hashable) -> list[Any]:
+    def unit(self, id: Hashable) -> list[Hashable]:
         """Return the ids of the unit of an item: the item itself, or both halves of its pair."""
-        session = self._session
-        return [id] if session.question.labels_each == 1 else session.halves_of([id])[0].tolist()
+        return self._session.labelled_with([id])[0].tolist()
 
     def id_of(self, key: str) -> Hashable:
         """Return the id of the item that the page calls by a text."""
-        ids = getattr(self._session.pool, "ids", None)
+        ids = self._session.pool.ids
         numbers = ids is None or np.asarray(ids).dtype.kind in "iu"
         return int(key) if numbers and key.lstrip("-").isdecimal() else key
 
@@ -118,7 +119,7 @@ class History:
             for ids in self._units(payload["ids"]):
                 self._asked.pop(ids[0], None)
 
-    def _label(self, id: Hashable, labels: list[Any], name: str) -> None:
+    def _label(self, id: Hashable, labels: list[str | float], name: str) -> None:
         told = self._told.setdefault(id, set())
         told.add(name)
         self._give(id, labels, name)
@@ -128,19 +129,15 @@ class History:
         elif due and name != UNNAMED:
             self.second[id] = name
 
-    def _give(self, id: Hashable, labels: list[Any] | None, name: str) -> None:
+    def _give(self, id: Hashable, labels: list[str | float] | None, name: str) -> None:
         given = self._given.setdefault(name, {})
         given.pop(id, None)
         given[id] = labels
 
-    def _units(self, ids: ArrayLike) -> Iterator[list[Any]]:
+    def _units(self, ids: np.ndarray | Sequence[Hashable]) -> Iterator[list[Hashable]]:
         """Go through the units of an event: pairs have names of their own there."""
-        ids = _plain(ids)
-        if self._session.question.labels_each == 1:
-            yield from ([id] for id in ids)
-        else:
-            yield from (halves.tolist() for halves in self._session.halves_named(ids))
+        yield from self._session.recorded_as(_plain(ids)).tolist()
 
 
-def _plain(values: Any) -> list[Any]:
+def _plain(values: np.ndarray | Sequence[_T]) -> list[_T]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from bayes_assess._tools.shapes import Json
 from bayes_assess.web.cards import Unit
 
 RECENT = 10  # answers that can be changed
@@ -15,9 +16,9 @@ class Given(NamedTuple):
     """An answer that somebody gave: one per side of the unit, or None where nobody can say."""
 
     unit: Unit
-    answers: list[Any] | None
+    answers: list[Json] | None
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, object]:
         """Return it as the page takes it."""
         return {**self.unit.card(), "answers": self.answers}
 

@@ -11,7 +11,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from bayes_assess._tools.shapes import Json
 from bayes_assess.errors import BayesAssessError, OutputError
 from bayes_assess.web.acts import ANSWERING, Acts
 from bayes_assess.web.cards import PICTURES, Pictures
@@ -33,7 +34,16 @@ _HEARTBEAT = 15.0  # seconds between signs of life in the stream
 _LOOK = 0.25  # seconds until a stream sees that the server is ending
 _END = 2  # seconds that open streams are given when the server ends
 
-Commands = Callable[[list[str], str], dict[str, Any]]  # words and folder -> code, out, err
+
+class Ran(TypedDict):
+    """What a command has printed that was run here for another process, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+
+Commands = Callable[[list[str], str], Ran]  # of words and a folder
 
 
 class Page:
@@ -56,11 +66,11 @@ class Page:
         self._at_desk = ThreadPoolExecutor(1, thread_name_prefix="desk")  # one after the other
         self._answers = ThreadPoolExecutor(1, thread_name_prefix="answers")
         self._looking: set[asyncio.Queue[str]] = set()
-        self._standing: dict[str, Any] | None = None
+        self._standing: dict[str, Json] | None = None
         self._stale = self._busy = False
         self.ending: Callable[[], bool] = lambda: False  # whether streams are to end
 
-    def app(self) -> Any:
+    def app(self) -> Starlette:
         """Return the ASGI application, without its guard."""
         routes = [
             Route("/", self._page),
@@ -74,7 +84,7 @@ class Page:
         return Starlette(routes=routes, lifespan=self._lifespan)
 
     @contextlib.asynccontextmanager
-    async def _lifespan(self, _: Any) -> AsyncIterator[None]:
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self._loop = asyncio.get_running_loop()
         ready = asyncio.create_task(self._get_ready())
         yield
@@ -132,7 +142,7 @@ class Page:
         commands = self._commands
         assert commands is not None
 
-        def run() -> dict[str, Any]:
+        def run() -> Ran:
             with self.desk.lock:
                 return commands(words, folder)
 
@@ -187,7 +197,7 @@ class Page:
         finally:
             self._busy = False
 
-    def _tell(self, found: dict[str, Any]) -> None:
+    def _tell(self, found: dict[str, Json]) -> None:
         self._standing = found
         for news in self._looking:
             news.put_nowait(_event(found))
@@ -316,7 +326,7 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(one, handler)
 
 
-def _event(found: dict[str, Any]) -> str:
+def _event(found: dict[str, Json]) -> str:
     return f"data: {json.dumps(found)}\n\n"
 
 

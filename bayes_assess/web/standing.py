@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import ArrayLike
+from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.strict_json import plain
+from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.goals import Goal
 from bayes_assess.campaigns.planning import labels_to_width
+from bayes_assess.campaigns.session import AnySession
 from bayes_assess.errors import BayesAssessError
+from bayes_assess.results import PrecisionCurveResult, Result
 
 _FEWEST = 10  # labels, before which nothing is foreseen
 
 
-def standing(session: Any, width: float | None = None, level: float | None = None) -> dict[str, Any]:
+def standing(session: AnySession, width: float | None = None, level: float | None = None) -> dict[str, Json]:
     """Answer the session's question from the labels so far.
 
     Parameters
     ----------
-    session : Assessment, RankedAssessment or PairedAssessment
+    session : Session
     width : float, optional
         What the interval is to be wide when the campaign may stop.
     level : float, optional
@@ -43,10 +45,9 @@ def standing(session: Any, width: float | None = None, level: float | None = Non
     >>> found["labels"], found["interval"][0] < found["estimate"] < found["interval"][1], found["stop"]
     (20, True, False)
     """
-    levels = {} if level is None else {"level": level}
-    result = session.result(**levels)
+    result = session.result(level)
     estimate, interval, second = _numbers(result)
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "labels": session.labels_used,
         "what": "Overall accuracy" if np.size(result.estimate) > 1 and estimate is not None else None,
         "lines": result.summary().splitlines(),
@@ -63,7 +64,7 @@ def standing(session: Any, width: float | None = None, level: float | None = Non
     return plain(found | _verdict(session, result, interval, width))
 
 
-def _numbers(result: Any) -> tuple[Any, Any, Any]:
+def _numbers(result: Result | PrecisionCurveResult) -> tuple[float | None, np.ndarray | None, np.ndarray | None]:
     """Return the one number that the answer is about, with its intervals; None where there are several."""
     try:
         estimate, interval = np.asarray(result.estimate, float), np.asarray(result.interval, float)
@@ -79,20 +80,23 @@ def _numbers(result: Any) -> tuple[Any, Any, Any]:
     return None, None, None
 
 
-def _verdict(session: Any, result: Any, interval: ArrayLike, width: float | None) -> dict[str, Any]:
+def _verdict(
+    session: AnySession, result: Result | PrecisionCurveResult, interval: np.ndarray | None, width: float | None
+) -> dict[str, object]:
     """Say whether the goal is reached, of the one interval or of the widest, and how many labels it may still take."""
     question = session.question
-    if session.n_pending + session.n_remaining == 0 or getattr(session, "done", False):
+    if session.n_pending + session.n_remaining == 0 or session.done:
         return {"stop": True, "verdict": "All is labelled that the answer depends on."}
-    if hasattr(result, "probability") and width is None:
-        sure = float(result.probability)
+    sure = getattr(result, "probability", None)
+    if sure is not None and width is None:
+        sure = float(sure)
         goal = 0.95
         done = sure >= goal
         said = (
             f"The verdict has probability {sure:.2f}; {goal:g} {'is reached: you may stop' if done else 'is wanted'}."
         )
         return {"stop": done, "verdict": said}
-    if width is None:
+    if width is None or not isinstance(session, Assessment):
         return {}
     try:
         goal = Goal.checked(question, session.cells, width, None, "widest", result.level)

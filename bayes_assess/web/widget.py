@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from bayes_assess.campaigns.session import AnySession
 from bayes_assess.errors import BayesAssessError, OutputError
 from bayes_assess.web.acts import ANSWERING, Acts
 from bayes_assess.web.cards import Pictures
 from bayes_assess.web.desk import Desk
 
+if TYPE_CHECKING:
+    import anywidget
+
 _STATIC = Path(__file__).parent / "static"
 
 
 def label(
-    session: Any,
+    session: AnySession,
     *,
     show_answer: bool = False,
     width: float | None = None,
     level: float | None = None,
     images: str | None = None,
     annotator: str | None = None,
-) -> Any:
+) -> anywidget.AnyWidget:
     """Label item by item in a notebook: the page of ``bayes-assess label`` below a cell.
 
     Labels go to the session: cells below read ``a.result()``. It works in Jupyter, VS Code and marimo.
 
     Parameters
     ----------
-    session : Assessment, RankedAssessment or PairedAssessment
+    session : Session
         What `assess` or `resume` returned.
     show_answer : bool
         Whether the answer so far can be seen.
@@ -80,9 +85,9 @@ def label(
     acts = Acts(Desk(session, pictures=pictures), show_answer=show_answer, width=width, level=level)
     looked = False
 
-    def take(_: Any, message: Any, __: Any) -> None:
+    def take(_: object, message: Mapping[str, Any], __: object) -> None:
         nonlocal looked
-        reply, act = {"id": message.get("id")}, message.get("act")
+        reply, act = {"id": message.get("id")}, str(message.get("act"))
         try:
             if act == "stream":
                 looked = show_answer
