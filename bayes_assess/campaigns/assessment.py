@@ -189,7 +189,7 @@ class Assessment(Planning, Exporting, Adjudication, Session[Pool, Question, Desi
         entry |= for_whom(annotator) | ({} if self._steps is None else draws._asdict())
         self._write("ask", {"ids": self._names_of(items), **entry})
         self._hand_out(items, cells, draws, state)
-        return self._queries(items, draws.weight)
+        return self._queries(items, np.asarray(draws.weight))
 
     def _asked(self, question: Question | None) -> Any:
         """Return the session's question, or another, for its pool."""

@@ -8,14 +8,14 @@ item may be drawn: see `audit_plan`.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.estimators import betting
 from bayes_assess.estimators.betting import Betting
@@ -46,13 +46,13 @@ class Audit(NamedTuple):
         Of the probability of an item beyond the least one, in halves, as it was when no item was pending last.
     """
 
-    f: Any
-    g: Any
+    f: Float[Array, "J K O"]
+    g: Float[Array, "J K O"]
     bets: Betting
-    known: Any
-    believed: Any
-    counts: Any
-    doublings: Any
+    known: Int[Array, "K O"]
+    believed: Float[Array, "K O"]
+    counts: Int[Array, "K O"]
+    doublings: Int[Array, " K"]
 
     @property
     def rates(self) -> Float[Array, " K"]:
@@ -61,7 +61,11 @@ class Audit(NamedTuple):
 
 
 def audit_plan(
-    audit: float, events: Any, remaining: Int[Array, " K"], variance: Float[Array, "K J"], n_asked: Any = _LEARNING
+    audit: float,
+    events: Float[Array, ""] | float,
+    remaining: Int[Array, " K"],
+    variance: Float[Array, "K J"],
+    n_asked: Scalar = _LEARNING,
 ) -> tuple[Float[Array, ""], Int[Array, " K"]]:
     """Choose the share of random items, and how often those of every cell are drawn.
 
@@ -167,6 +171,6 @@ def first_audit(measure: CellMeasure, playable: Bool[np.ndarray, " K"]) -> Audit
     )
 
 
-def any_label(size: Any, n_outcomes: int) -> Int[Array, "K O"]:
+def any_label(size: Int[np.ndarray, " K"], n_outcomes: int) -> Int[np.ndarray, "K O"]:
     """Return counts of labels that make no odds."""
     return size[:, None] * (np.arange(n_outcomes) == 0)

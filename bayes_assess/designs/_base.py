@@ -18,7 +18,7 @@ import numpy as np
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.score_order import ScoreOrder
@@ -73,9 +73,9 @@ class Draw(NamedTuple):
         Probability that it is an item that was handed out and is not labelled yet.
     """
 
-    weight: Any
-    p_new: Any
-    p_pending: Any
+    weight: Float[Array, "*n"]
+    p_new: Float[Array, "*n"]
+    p_pending: Float[Array, "*n"]
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ class Design(ABC, Generic[StateT]):
     def restore(self, state: StateT, entry: Mapping[str, np.ndarray]) -> StateT:
         """Put back what `journal_entry` returned; the state is that before the items were handed out."""
 
-    def inclusion(self, state: StateT, frame: Any, asked: Any) -> Float[Array, " K"]:
+    def inclusion(self, state: StateT, frame: Int[Array, " K"], asked: Scalar) -> Float[Array, " K"]:
         """Return the probability that an item was drawn in the open round, of designs that serve multi-label pools.
 
         A round begins when items are asked for while none is pending.

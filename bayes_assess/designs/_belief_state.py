@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
 
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
@@ -12,6 +15,7 @@ from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._audit import Audit, any_label
 from bayes_assess.designs._label_models import believed_rates, with_errors
+from bayes_assess.estimators.betting import Betting
 from bayes_assess.models.calibration_curve import CurveState
 from bayes_assess.models.error_labels import ErrorLabels
 
@@ -29,9 +33,9 @@ class OtherLabels(NamedTuple):
         What one more label of every cell that comes back at the mean adds to it.
     """
 
-    pi: Any
-    log_weight: Any
-    tilt: Any
+    pi: Float[Array, "S K O"]
+    log_weight: Float[Array, " S"]
+    tilt: Float[Array, "S K"]
 
 
 class Look(NamedTuple):
@@ -55,15 +59,15 @@ class Look(NamedTuple):
         Whether every item is labelled that can matter.
     """
 
-    share: Any
-    strength: Any
-    events: Any
-    learned: Any
-    counts: Any
-    settled: Any
-    bets: Any
-    cautious: Any
-    exact: Any
+    share: Float[Array, "n K"]
+    strength: Float[Array, "n K"]
+    events: Int[Array, "K 2"]
+    learned: Mapping[str, Array]
+    counts: Int[Array, "K O"]
+    settled: Int[Array, "K O"]
+    bets: Betting | None
+    cautious: Bool[Array, " n"]
+    exact: Bool[Array, ""]
 
 
 class Posterior(NamedTuple):
@@ -93,16 +97,16 @@ class Posterior(NamedTuple):
         Whether every item is labelled that can matter.
     """
 
-    draws: Any
-    curves: Any
-    strength: Any
-    cautious: Any
-    design_interval: Any
-    audits: Any
-    events: Any
-    members: Any
-    audited: Any
-    exact: Any
+    draws: Float[np.ndarray, "n k"]
+    curves: Float[np.ndarray, "n K"]
+    strength: Float[np.ndarray, "n K"]
+    cautious: Bool[np.ndarray, " n"]
+    design_interval: Float[np.ndarray, "k 2"]
+    audits: Int[np.ndarray, "K 2"]
+    events: Int[np.ndarray, "K 2"]
+    members: Float[np.ndarray, " B"]
+    audited: bool
+    exact: bool
 
 
 @partial(

@@ -27,7 +27,7 @@ _ORDER = 2**31 - 1  # folded into the curve's key, whose moves are numbered from
 class LabelModel(Protocol):
     """What is believed of the labels of K cells; a pytree."""
 
-    def learned(self, counts: Float[Array, "K C"]) -> Any:
+    def learned(self, counts: Float[Array, "K C"]) -> LabelModel:
         """Return the model after so many labels in all."""
         ...
 
@@ -65,8 +65,8 @@ class ScoreLabels:
     [[0.25, 0.75]]
     """
 
-    prior: Any
-    counts: Any
+    prior: Float[Array, "K C"]
+    counts: Float[Array, "K C"]
 
     def learned(self, counts: Float[Array, "K C"]) -> ScoreLabels:
         """Return the model after so many labels in all."""
@@ -105,8 +105,8 @@ class LabelDraws:
     [[0.25, 0.75]]
     """
 
-    pi: Any
-    weights: Any
+    pi: Float[Array, "S K C"]
+    weights: Float[Array, " S"]
 
     def learned(self, counts: Float[Array, "K C"]) -> LabelDraws:
         """Return the draws as they are."""
@@ -145,9 +145,9 @@ class CurveLabels:
 
     curve: CurveState
     errors: ErrorLabels | RatingLabels | ValuedLabels
-    event: Any
-    row: Any
-    counts: Any
+    event: Int[Array, " K"]
+    row: Int[Array, " K"]
+    counts: Float[Array, "K C"]
 
     @classmethod
     def before_labels(cls, events: Any, n_outcomes: int) -> CurveLabels:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class RandomSize(WeightedDesign):
             ratios_of(reward)  # which refuses other measures
         return super().init(cells, prior, reward, playable)
 
-    def keys_of_batch(self, key: PRNGKey, first: Any, rounds: Rounds) -> tuple[PRNGKey, PRNGKey]:
+    def keys_of_batch(self, key: PRNGKey, first: Array | int, rounds: Rounds) -> tuple[PRNGKey, PRNGKey]:
         """Return the keys by which a batch is drawn, and by which it is ordered.
 
         An empty batch leaves the number of queries as it was: what was expected so far tells asks apart.
@@ -110,7 +110,7 @@ class RandomSize(WeightedDesign):
         """Close the open round."""
         return self._with_open(rounds, True)
 
-    def _with_open(self, rounds: Rounds, closes: Any) -> Rounds:
+    def _with_open(self, rounds: Rounds, closes: Bool[Array, ""] | bool) -> Rounds:
         return rounds.with_open_of_random_size(closes) if self.random_size else rounds.with_open()
 
     def _draws(self, state: WeightedState[Rounds], rounds: Rounds) -> Draws:
@@ -121,7 +121,9 @@ class RandomSize(WeightedDesign):
         unit = unit * xp.maximum(n, 1) / state.n_items
         return self.as_draws(state, rounds, rounds.totals * unit, rounds.variances * unit**2)
 
-    def as_draws(self, state: WeightedState[Rounds], rounds: Rounds, weights: Any, squares: Any) -> Draws:
+    def as_draws(
+        self, state: WeightedState[Rounds], rounds: Rounds, weights: Float[Array, "K C"], squares: Float[Array, "K C"]
+    ) -> Draws:
         """Return weighted draws, as many as labels were drawn, with these sums of weights and their squares."""
         n = rounds.drawn.sum()
         included = (rounds.included / xp.maximum(n, 1))[:, None]
@@ -160,7 +162,7 @@ class RandomSize(WeightedDesign):
         """Estimate the covariance of the estimates, (k, k)."""
         return super().covariance(state) + (_of_means(state) if self.random_size else 0.0)
 
-    def on_host(self, answer: Estimate, measure: Any) -> Estimate:
+    def on_host(self, answer: Estimate, measure: CellMeasure) -> Estimate:
         """Return the answer with f and g of the measure, where it is a ratio; see `WeightedDesign.on_host`."""
         if not self.random_size:
             return answer
@@ -207,7 +209,7 @@ class RandomSize(WeightedDesign):
         state = super().restore(state, entry)
         if not self.in_rounds:
             return state
-        kept: dict[str, Any] = {name: np.asarray(entry[name], np.float64) for name in self._of_open_round}
+        kept: dict[str, object] = {name: np.asarray(entry[name], np.float64) for name in self._of_open_round}
         kept["repeats"] = {name: np.asarray(entry[name], np.float64) for name in state.memory.repeats}
         if not np.asarray(state.pending).any():  # a round begins
             kept["known"] = np.asarray(state.counts, np.float64)

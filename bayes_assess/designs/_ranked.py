@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -113,7 +113,7 @@ class RankedDesign(ABC):
         """Whether a batch has the asked-for size only on average: never."""
         return False
 
-    def strata_of(self, pool: Any) -> None:
+    def strata_of(self, pool: object) -> None:
         """Return what a pool is cut by: nothing."""
         return None
 
@@ -172,7 +172,14 @@ class RankedDesign(ABC):
         ends = debiased_interval(values - radius, values + radius, promise.eta)
         return RateBand(self._envelope(promise, ranks, *ends, labels.n_items), delta / 2)
 
-    def _envelope(self, promise: Promise, ranks: Any, lower: Any, upper: Any, n_items: int) -> Envelope:
+    def _envelope(
+        self,
+        promise: Promise,
+        ranks: Int[np.ndarray, " k"],
+        lower: Float[np.ndarray, " k"],
+        upper: Float[np.ndarray, " k"],
+        n_items: int,
+    ) -> Envelope:
         return Envelope(ranks, lower, upper, self.slack(promise, n_items), n_items, promise.monotone_from)
 
     def queried(self, promise: Promise, plan: SamplingPlan) -> Int[np.ndarray, " k"]:

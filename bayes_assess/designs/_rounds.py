@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Generic, NamedTuple, TypeVar
 
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
+
+ModelT = TypeVar("ModelT")  # of what is believed of labels
 
 
-class Rounds(NamedTuple):
+class Rounds(NamedTuple, Generic[ModelT]):
     """Rounds of a campaign: sums over those that are complete, and the open one.
 
     Attributes
@@ -54,29 +57,29 @@ class Rounds(NamedTuple):
         factor.
     """
 
-    weight: Any
-    before: Any
-    alone: Any
-    alone_squares: Any
-    others: Any
-    other_squares: Any
-    stood_for: Any
-    drawn: Any
-    included: Any
-    known: Any
-    frame: Any
-    inclusion: Any
-    asked: Any
-    now: Any
-    planned: Any
-    shown: Any
-    model: Any
-    repeats: Any
+    weight: Float[Array, ""]
+    before: Float[Array, "K C"]
+    alone: Float[Array, "K C"]
+    alone_squares: Float[Array, "K C"]
+    others: Float[Array, "K C"]
+    other_squares: Float[Array, "K C"]
+    stood_for: Float[Array, ""]
+    drawn: Float[Array, "K C"]
+    included: Float[Array, " K"]
+    known: Float[Array, "K C"]
+    frame: Float[Array, " K"]
+    inclusion: Float[Array, " K"]
+    asked: Float[Array, ""]
+    now: Float[Array, "K C"]
+    planned: Float[Array, ""]
+    shown: Mapping[str, Float[Array, "K C"]]
+    model: ModelT
+    repeats: Mapping[str, Array]
 
     @classmethod
     def before_labels(
-        cls, shape: tuple[int, ...], model: Any, random_size: bool = False, replacement: bool = False
-    ) -> Rounds:
+        cls, shape: tuple[int, ...], model: ModelT, random_size: bool = False, replacement: bool = False
+    ) -> Rounds[ModelT]:
         """Return the rounds of a campaign without labels on (K, C) cells and outcomes."""
         nothing, none, zero = xp.zeros(shape), xp.zeros(shape[0]), xp.zeros(())
         return cls(
@@ -101,8 +104,15 @@ class Rounds(NamedTuple):
         )
 
     def handed_out(
-        self, begins: Any, known: Any, frame: Any, included: Any, asked: Any, planned: Any = 0.0, repeats: Any = None
-    ) -> Rounds:
+        self,
+        begins: Bool[Array, ""],
+        known: Int[Array, "K C"],
+        frame: Int[Array, " K"],
+        included: Float[Array, " K"],
+        asked: Scalar,
+        planned: Scalar = 0.0,
+        repeats: Mapping[str, Array] | None = None,
+    ) -> Rounds[ModelT]:
         """Return the rounds after items were handed out in the open one, or in one that begins.
 
         Parameters
@@ -129,7 +139,7 @@ class Rounds(NamedTuple):
             repeats=self.repeats if repeats is None else repeats,
         )
 
-    def with_open(self) -> Rounds:
+    def with_open(self) -> Rounds[ModelT]:
         """Return the sums with the open round, whose labels are taken for random ones of those asked for."""
         n, size = self.now.sum(), self.frame.sum()
         b = xp.clip(self.inclusion * n / xp.maximum(self.asked, 1), 0.0, 1.0)
@@ -157,7 +167,7 @@ class Rounds(NamedTuple):
             now=xp.zeros_like(self.now),
         )
 
-    def with_open_of_random_size(self, closes: Any) -> Rounds:
+    def with_open_of_random_size(self, closes: Bool[Array, ""] | bool) -> Rounds[ModelT]:
         """Return the sums with the open round as published: weighed by its planned size, whatever its realised one.
 
         Sums are those of Horvitz and Thompson, without bias, as the weights depend on no label and no chance ([SEME]
@@ -183,7 +193,7 @@ class Rounds(NamedTuple):
             repeats={name: xp.zeros_like(column) for name, column in self.repeats.items()},
         )
 
-    def _of_one(self, told: Any) -> tuple[Float[Array, " K"], Float[Array, " K"]]:
+    def _of_one(self, told: Float[Array, ""]) -> tuple[Float[Array, " K"], Float[Array, " K"]]:
         """Return how many items one drawn in the open round stands for, and what that variance weighs, by cell.
 
         That is 1 / b and (1 - b) / b^2 for items drawn on their own. Of N draws with replacement every item counts as
@@ -207,7 +217,7 @@ class Rounds(NamedTuple):
         """What the variance of a total weighs squared losses by, where sizes are random ([SEME] (17), (28))."""
         return self.other_squares / xp.maximum(self.weight, 1e-300) ** 2
 
-    def as_sums(self, counts: Any) -> dict[str, Float[Array, "K C"]]:
+    def as_sums(self, counts: Int[Array, "K C"]) -> dict[str, Float[Array, "K C"]]:
         """Return counts, totals, squares and log inclusion probabilities, as `ratio_interval.Drawn` has them."""
         b = xp.where(self.drawn.sum(-1) > 0, self.included, 1.0)
         log_inclusion = self.drawn * xp.log(xp.maximum(b, 1e-300))[:, None]

@@ -245,7 +245,7 @@ class WeightedDesign(Design[WeightedState]):
         left = size if state.endless else size - labelled.sum(-1) - pending
         return replace(state, measure=measure, remaining=np.where(nonzero.any(-1), left, 0))
 
-    def on_host(self, answer: Estimate, measure: Any) -> Estimate:
+    def on_host(self, answer: Estimate, measure: CellMeasure) -> Estimate:
         """Return an answer with what its intervals need besides, found outside of compiled code; as it is, here."""
         return answer
 
@@ -280,13 +280,13 @@ class WeightedDesign(Design[WeightedState]):
 
 
 @partial(engine.jit, static_argnums=0)
-def _answered(design: WeightedDesign, state: WeightedState) -> tuple[Any, Any]:
+def _answered(design: WeightedDesign, state: WeightedState) -> tuple[Estimate, Float[Array, "k k"] | None]:
     """Return the estimate, and its covariance where that is small; in one graph, which compiles fast."""
     few = state.measure.table.n_outputs <= _COVARIANCE_UP_TO
     return design.answer(state), design.covariance(state) if few else None
 
 
-def check_interval(design: str, interval: Any, kinds: tuple[str, ...] = ("cautious", "beta")) -> None:
+def check_interval(design: str, interval: object, kinds: tuple[str, ...] = ("cautious", "beta")) -> None:
     """Raise DesignError unless intervals of this kind can be asked for."""
     if interval not in kinds:
         named = " or ".join([", ".join(map(repr, kinds[:-1])), repr(kinds[-1])])

@@ -18,7 +18,16 @@ from bayes_assess.designs._weighted import WeightedState
 from bayes_assess.designs._with_replacement import WithReplacement
 from bayes_assess.designs.importance import EPSILON
 from bayes_assess.errors import DesignError, PartitionError
-from bayes_assess.models.dirichlet_tree import DirichletTree, Tree, explicit_tree, fit_latent, latent_prior, refresh
+from bayes_assess.models.dirichlet_tree import (
+    DirichletTree,
+    Latent,
+    LatentPrior,
+    Tree,
+    explicit_tree,
+    fit_latent,
+    latent_prior,
+    refresh,
+)
 
 _LEARNING_FLOOR = 0.05  # where the model learns from what such draws find
 _NEWTON_STEPS = 2
@@ -28,9 +37,9 @@ class _Oracle(NamedTuple):
     """What the adaptive design knows of the oracle."""
 
     prior: DirichletTree
-    ready: Any  # the prior, prepared for latent labels
+    ready: LatentPrior | None  # the prior, prepared for latent labels
     counts: Float[Array, "B C"]  # labels of every block
-    latent: Any  # the fit to latent labels
+    latent: Latent | None  # the fit to latent labels
     pi: Float[Array, "B C"]  # probability of every label in every block
 
 
@@ -45,7 +54,7 @@ class LabelTree(NamedTuple):
     """
 
     prior: DirichletTree
-    labels: Any
+    labels: Float[Array, "B C"]
 
     @property
     def posterior(self) -> DirichletTree:
@@ -241,5 +250,7 @@ class Adaptive(Stratifying, WithReplacement):
 
     def _fitted(self, memory: _Oracle, state: WeightedState[_Oracle]) -> _Oracle:
         unlabelled = state.measure.by_block(state.unlabelled).astype(xp.float64)
+        assert memory.ready is not None  # as labels are not draws
+        assert memory.latent is not None
         latent = refresh(memory.ready, memory.counts, unlabelled, memory.latent, _NEWTON_STEPS)
         return memory._replace(latent=latent, pi=xp.asarray(latent.pi))

@@ -16,7 +16,7 @@ That is of batches of a fixed size. Those of a random one (`size="random"`) are 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.acquisition.cell_inclusion import cell_inclusion, independent_cells, systematic_cells
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.designs._base import Draw
@@ -41,6 +41,8 @@ from bayes_assess.pool.deviation_strata import DeviationStrata
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankStrata
+
+_State: TypeAlias = WeightedState[Rounds[LabelModel]]
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ class Poisson(RandomSize, Stratifying):
     @x64
     def init(
         self, cells: Cells, prior: LabelPrior, reward: CellMeasure, playable: Bool[np.ndarray, " K"] | None = None
-    ) -> WeightedState[Rounds]:
+    ) -> _State:
         """Start a campaign; see `WeightedDesign.init`."""
         state = super().init(cells, prior, reward, playable)
         n_classes = state.counts.shape[1]
@@ -167,7 +169,7 @@ class Poisson(RandomSize, Stratifying):
         return replace(state, memory=Rounds.before_labels(state.counts.shape, model, self.random_size))
 
     @x64
-    def believing(self, state: WeightedState[Rounds], labels: LabelDraws) -> WeightedState[Rounds]:
+    def believing(self, state: _State, labels: LabelDraws) -> _State:
         """Return the state with draws of another model, to choose a batch by.
 
         Raises
@@ -180,11 +182,11 @@ class Poisson(RandomSize, Stratifying):
             model = engine.tree_map(xp.asarray, labels.positive())
         return replace(state, memory=state.memory._replace(model=model))
 
-    def belief(self, state: WeightedState[Rounds]) -> Float[Array, "K C"]:
+    def belief(self, state: _State) -> Float[Array, "K C"]:
         """Return the probability of every label of unlabelled items, after the labels of complete rounds."""
         return state.memory.model.mean
 
-    def deviations(self, state: WeightedState[Rounds]) -> Float[Array, " K"]:
+    def deviations(self, state: _State) -> Float[Array, " K"]:
         """Compute how far an item's label can be expected to move the measure, (K,)."""
         measure, model = state.measure, state.memory.model
         weights = model.weights.astype(xp.float64)
@@ -200,8 +202,13 @@ class Poisson(RandomSize, Stratifying):
         return xp.where(measure.nonzero.any(-1), h + self.floor * mean, 0.0)
 
     def draw(
-        self, key: PRNGKey, state: WeightedState[Rounds], first: Any, n: Int[Array, ""] | int, length: int
-    ) -> tuple[Int[Array, " L"], Draw, WeightedState[Rounds]]:
+        self,
+        key: PRNGKey,
+        state: _State,
+        first: Int[Array, ""] | int,
+        n: Int[Array, ""] | int,
+        length: int,
+    ) -> tuple[Int[Array, " L"], Draw, _State]:
         """Draw a batch; see `Design.draw`."""
         rounds, size, undrawn = state.memory, state.remaining, state.undrawn
         start, order = self.keys_of_batch(key, first, rounds)
@@ -228,11 +235,11 @@ class Poisson(RandomSize, Stratifying):
         state = covering(state, (included > 0) & state.matters)
         return cells, draws, replace(state, pending=state.pending + counts, remaining=size - counts, memory=rounds)
 
-    def inclusion(self, state: WeightedState[Rounds], frame: Any, asked: Any) -> Float[Array, " K"]:
+    def inclusion(self, state: _State, frame: Int[Array, " K"], asked: Scalar) -> Float[Array, " K"]:
         """Return the probability that an item was drawn in the open round; see `WeightedDesign.inclusion`."""
         return xp.clip(state.memory.inclusion, 0.0, 1.0)
 
-    def choose(self, key: PRNGKey, state: WeightedState[Rounds]) -> tuple[Int[Array, ""], Draw, WeightedState[Rounds]]:
+    def choose(self, key: PRNGKey, state: _State) -> tuple[Int[Array, ""], Draw, _State]:
         """Draw a batch of one item."""
         cells, draws, state = self.draw(key, state, 0, 1, 1)
         return cells[0], engine.tree_map(lambda column: column[0], draws), state
@@ -247,7 +254,7 @@ class Poisson(RandomSize, Stratifying):
         rounds = super()._closed(rounds)
         return rounds._replace(model=rounds.model.learned(rounds.drawn))
 
-    def _draws(self, state: WeightedState[Rounds], rounds: Rounds) -> Draws:
+    def _draws(self, state: _State, rounds: Rounds) -> Draws:
         """Write sums over rounds as those of weighted draws: as many as labels, with the same estimate and variance."""
         if self.random_size:
             return super()._draws(state, rounds)
@@ -256,7 +263,7 @@ class Poisson(RandomSize, Stratifying):
         totals, spread = rounds.estimate()
         return self.as_draws(state, rounds, totals / share * n / n_items, spread * few * (n / (share * n_items)) ** 2)
 
-    def weighed(self, state: WeightedState[Rounds]) -> tuple[Draws, Float[Array, "1 D"]]:
+    def weighed(self, state: _State) -> tuple[Draws, Float[Array, "1 D"]]:
         """Return the draws, centred by the mean of what their variance weighs where the size of a round is fixed."""
         if self.random_size:
             return super().weighed(state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -229,7 +229,7 @@ RANKED_DESIGNS: dict[str, type[RankedDesign]] = {
 }
 
 
-def is_ranked(design: Any) -> bool:
+def is_ranked(design: object) -> bool:
     """Whether this is a design of ranked lists, or the name of one.
 
     Examples
@@ -240,7 +240,7 @@ def is_ranked(design: Any) -> bool:
     return isinstance(design, RankedDesign) or (isinstance(design, str) and design in RANKED_DESIGNS)
 
 
-def find_curve_design(design: Any) -> RankedDesign | Design:
+def find_curve_design(design: str | RankedDesign | Design) -> RankedDesign | Design:
     """Return the design of that name, or the given one, if it serves precision curves.
 
     Raises
@@ -255,7 +255,7 @@ def find_curve_design(design: Any) -> RankedDesign | Design:
     """
     if isinstance(design, RankedDesign | VarianceReduction):
         return design
-    if is_ranked(design):
+    if isinstance(design, str) and design in RANKED_DESIGNS:
         return RANKED_DESIGNS[design]()
     if isinstance(design, str) and design == VarianceReduction.name:
         return VarianceReduction()

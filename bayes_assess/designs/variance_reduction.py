@@ -285,7 +285,7 @@ class VarianceReduction(Design[BeliefState]):
         table_size = state.measure.n_attributes * state.measure.n_outcomes
         n = min(n, max(_FEWEST_RESULT, _RESULT_NUMBERS // table_size))
         share, strength, cautious = drawn(state.belief, n)
-        audit, events = state.audit, state.belief.counts.astype(np.int64)
+        audit, events = state.audit, np.asarray(state.belief.counts, np.int64)
         completed = Completion(state.event, state.row, state.errors, state.counts)
         hits = np.take_along_axis(audit.counts, np.asarray(state.event)[:, None], 1)[:, 0]
         rng = generator(seed, "posterior of a measure")

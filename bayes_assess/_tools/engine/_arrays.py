@@ -110,7 +110,7 @@ def tree_map(function: Callable[..., Any], tree: T, *others: T) -> T:
     return jax.tree.map(function, tree, *others)
 
 
-def fetched(tree: Any) -> Any:
+def fetched(tree: T) -> T:
     """Return trees of NumPy arrays."""
     if is_eager():
         return tree
