@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from bayes_assess._tools.arrays import objects, show
@@ -94,7 +92,7 @@ class Adjudication(Campaign):
         return Agreement(tuple(np.array(book.names, object)[took_part].tolist()), codes[took_part])
 
     @in_turn
-    def resolve(self, ids: Any = None, labels: Any = None, *, rule: str | None = None) -> int:
+    def resolve(self, ids: ArrayLike | None = None, labels: ArrayLike | None = None, *, rule: str | None = None) -> int:
         """Decide on labels about which annotators differ: a person's labels, or a rule. All are taken, or none.
 
         Afterwards everything is as if these labels had been told at first, as after `correct`; the journal and
@@ -138,9 +136,12 @@ class Adjudication(Campaign):
         >>> a.result().estimate.tolist()
         [1.0, 1.0]
         """
-        if (ids is None) != (labels is None) or (ids is None) == (rule is None):
+        if ids is not None and labels is not None and rule is None:
+            items, codes = self._read(ids, labels, correcting=True)
+        elif ids is None and labels is None and rule is not None:
+            items, codes = self._annotators.by_rule(rule)
+        else:
             raise LabelError("Resolve by ids and labels, or by rule='majority' or an annotator's name, not by both.")
-        items, codes = self._annotators.by_rule(rule) if rule is not None else self._read(ids, labels, correcting=True)
         settled = np.array([item in self._annotators.settled for item in items.tolist()], bool)
         new = ~settled | (self._items.label[items] != codes)
         if new.any():
@@ -192,7 +193,7 @@ class Adjudication(Campaign):
         """
         return self._annotators.why_undecided()
 
-    def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: Any) -> None:
+    def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: ArrayLike) -> None:
         """Learn the first labels of items, and keep further ones beside them."""
         space = self.pool.label_space
         told_ids, told_labels = space.labelled_only(ids, labels)
@@ -229,7 +230,7 @@ class Adjudication(Campaign):
                 self._annotators.record(Told(items, codes, np.full(len(items), annotator, object)))
         return len(items)
 
-    def _plain(self, told: Told) -> dict[str, Any]:
+    def _plain(self, told: Told) -> dict[str, object]:
         return {**self._labelling(told.items, told.codes), "annotators": told.annotators}
 
     def _decide(self, kind: str, units: Int[np.ndarray, " n"], codes: Int[np.ndarray, " n"]) -> None:

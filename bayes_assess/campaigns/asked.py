@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bayes_assess._tools.suggestions import near_names
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import MEASURES
 from bayes_assess.questions import QUESTIONS, Question
 
 
-def check_question(question: Any) -> None:
+def check_question(question: object) -> None:
     """Raise QuestionError unless this is a question; a name is answered with what may have been meant.
 
     Examples

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
 
 import numpy as np
 
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Float, Int
+from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.campaigns.adjudication import Adjudication
 from bayes_assess.campaigns.annotators import for_whom
 from bayes_assess.campaigns.asked import check_question
 from bayes_assess.campaigns.export import Exporting
-from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.planning import Planning
 from bayes_assess.campaigns.queries import Queries as Queries
-from bayes_assess.campaigns.session import Session
 from bayes_assess.campaigns.turns import in_turn
-from bayes_assess.designs import Design, State, choose_batch
+from bayes_assess.designs import ArmDesign, State, WeightedDesign, WeightedState, choose_batch
 from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
-from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.multilabel import MultiLabelPool
+from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.questions import MultiLabelMetric, NumericMetric, Question
+from bayes_assess.questions._event_cells import MetricCells
+from bayes_assess.questions.multilabel_metric import MultiLabelCells
 from bayes_assess.results import Result, make_result, multilabel_answer, numeric_answer
 
 
-class Assessment(Planning, Exporting, Adjudication, Session[Pool, Question, Design, ItemBook]):
+class Assessment(Planning, Exporting, Adjudication):
     """A campaign on one pool, made by `assess` or `resume`.
 
     Attributes
@@ -46,7 +47,7 @@ class Assessment(Planning, Exporting, Adjudication, Session[Pool, Question, Desi
         return self._queries(*self._items.out)
 
     @in_turn
-    def ask(self, n: int = 1, *, posterior: Any = None, annotator: str | None = None) -> Queries:
+    def ask(self, n: int = 1, *, posterior: object = None, annotator: str | None = None) -> Queries:
         """Choose the next `n` items to label; they are pending until their labels are told.
 
         Parameters
@@ -100,7 +101,9 @@ class Assessment(Planning, Exporting, Adjudication, Session[Pool, Question, Desi
         return self._choose(int(n), posterior, annotator)
 
     @in_turn
-    def result(self, level: float | None = None, *, question: Question | None = None, posterior: Any = None) -> Result:
+    def result(
+        self, level: float | None = None, *, question: Question | None = None, posterior: object = None
+    ) -> Result:
         """Answer the question from the labels told so far.
 
         Parameters
@@ -179,7 +182,7 @@ class Assessment(Planning, Exporting, Adjudication, Session[Pool, Question, Desi
             f"{self.labels_used:,} of {self.pool.n_items:,} items labelled, {self.n_pending:,} pending)"
         )
 
-    def _choose(self, n: int, posterior: Any, annotator: str | None) -> Queries:
+    def _choose(self, n: int, posterior: object, annotator: str | None) -> Queries:
         """Choose items, by another posterior if one is given, and hand them out."""
         start = self._state if posterior is None else self._believing(posterior)
         cells, draws, state = choose_batch(self.design, self._key, start, self._items.n_asked, n)
@@ -191,40 +194,43 @@ class Assessment(Planning, Exporting, Adjudication, Session[Pool, Question, Desi
         self._hand_out(items, cells, draws, state)
         return self._queries(items, np.asarray(draws.weight))
 
-    def _asked(self, question: Question | None) -> Any:
+    def _asked(self, question: Question | None) -> Question:
         """Return the session's question, or another, for its pool."""
         if question is not None:
             check_question(question)
         return (self.question if question is None else question).for_pool(self.pool)
 
-    def _multilabel_answer(self, question: Question | None) -> tuple[MultiLabelMetric, Cells, dict[str, Any]]:
+    def _multilabel_answer(self, question: Question | None) -> tuple[MultiLabelMetric, Cells, dict[str, object]]:
         """Answer the session's question, or another, from the labelled items themselves."""
-        asked = self._asked(question)
-        own: Any = self.cells
-        cells = replace(own, measure=replace(own.measure, table=asked.spec))
+        asked, own = self._asked(question), self.cells
+        assert isinstance(asked, MultiLabelMetric)
+        assert isinstance(own, MultiLabelCells)
+        assert isinstance(self.pool, MultiLabelPool)
         assert self._rounds is not None
+        cells = replace(own, measure=replace(own.measure, table=asked.spec))
         items, labels = self._items.told
         drawn = self._rounds.weights(items, self._items.cells_of(items)) if self._rounds.n_told else None
         inclusion = self._rounds.inclusion()
-        pool: Any = self.pool
-        return asked, cells, multilabel_answer(pool, asked, cells, items, labels, drawn, inclusion)
+        return asked, cells, multilabel_answer(self.pool, asked, cells, items, labels, drawn, inclusion)
 
-    def _numeric_answer(self, question: Question | None) -> tuple[NumericMetric, Cells, dict[str, Any]]:
+    def _numeric_answer(self, question: Question | None) -> tuple[NumericMetric, Cells, dict[str, object]]:
         """Answer the session's question, or another, from the labelled items themselves."""
-        asked = self._asked(question)
-        if not asked.numeric:
+        asked, own, state, design = self._asked(question), self.cells, self._state, self.design
+        if not isinstance(asked, NumericMetric):
             raise QuestionError(f"These labels are numbers, and answer measures of numbers alone; not {asked.name}.")
-        own: Any = self.cells
+        assert isinstance(own, MetricCells)
+        assert isinstance(state, WeightedState)
+        assert isinstance(design, WeightedDesign)
+        assert isinstance(self.pool, NumberPool)
         nothing = np.zeros((own.n_cells, 2, asked.spec.n_losses))
         measure = replace(own.measure, table=asked.spec, mean=nothing)
-        cells, state = replace(own, measure=measure), replace(self._state, measure=measure)
+        cells, state = replace(own, measure=measure), replace(state, measure=measure)
         items, codes = self._items.told
         labels = self.pool.label_space.names(codes)
-        pool, design = cast("tuple[Any, Any]", (self.pool, self.design))
         volunteered = self._items.volunteered(items)
-        return asked, cells, numeric_answer(pool, asked, cells, design, state, items, labels, volunteered)
+        return asked, cells, numeric_answer(self.pool, asked, cells, design, state, items, labels, volunteered)
 
-    def _other_belief(self, posterior: Any) -> Belief:
+    def _other_belief(self, posterior: object) -> Belief:
         """Take another model's posterior for the belief on the session's cells, to answer from."""
         from bayes_assess.campaigns.other_beliefs import other_belief  # NumPyro's samplers, which few sessions need
 
@@ -235,16 +241,19 @@ class Assessment(Planning, Exporting, Adjudication, Session[Pool, Question, Desi
             )
         return other_belief(posterior, self.question, np.shape(self.prior.mean))
 
-    def _believing(self, posterior: Any) -> State:
+    def _believing(self, posterior: object) -> State:
         """Return the state with another posterior in the place of what the session believes, to choose by."""
         from bayes_assess.campaigns.other_beliefs import check_takes_posterior, other_labels
 
-        design, cells = cast("tuple[Any, Any]", (self.design, self.cells))
-        if design.plays_arms:
+        design = self.design
+        if isinstance(design, ArmDesign):
             belief = self._other_belief(posterior)
-            return design.playing_by(self._state, belief, self.question.reward(cells, belief))
+            reward = self.question.reward(self.cells, belief)
+            assert isinstance(reward, Reward)
+            return design.playing_by(self._state, belief, reward)
         check_takes_posterior(design, self.question, self.pool)
-        return design.believing(self._state, other_labels(posterior, cells, self.pool))
+        assert isinstance(self.cells, MetricCells)
+        return design.believing(self._state, other_labels(posterior, self.cells, self.pool))
 
     def _queries(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
         pool, cells = self.pool, self._items.cells_of(items)

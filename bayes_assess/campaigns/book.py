@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -49,11 +49,11 @@ class Book(Protocol):
         """Return the codes of the labels of units, negative where there is none."""
         ...
 
-    def skip(self, units: Units, /) -> Any:
+    def skip(self, units: Units, /) -> object:
         """Set units aside that are pending or unseen."""
         ...
 
-    def put_back(self, units: Units, /) -> Any:
+    def put_back(self, units: Units, /) -> object:
         """Let units be handed out again that are pending or set aside."""
         ...
 

@@ -143,20 +143,20 @@ class Campaign(Course):
                 right |= zip(items[counts].tolist(), codes[counts].tolist(), strict=True)
         return right
 
-    def _follow_ask(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+    def _follow_ask(self, units: Units, event: Event, right: Mapping[int, int]) -> bool:
         """Hand out items as they were; tell whether they could be."""
         if not self._items.drawable(units).all():
             return False
         alike = np.ones(len(units))
-        draws = Draw(**{field: alike if self._steps is None else entry[field] for field in Draw._fields})
+        draws = Draw(**{field: alike if self._steps is None else event.payload[field] for field in Draw._fields})
         cells = self._items.cells_of(units)
-        state = self.design.restore(refreshed(self.design, self._state), entry)
+        state = self.design.restore(refreshed(self.design, self._state), event.payload)
         self._hand_out(units, cells, draws, reserve_batch(self.design, state, cells))
         return True
 
-    def _follow_annotate(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+    def _follow_annotate(self, units: Units, event: Event, right: Mapping[int, int]) -> bool:
         """Learn first labels of named annotators and keep their further ones; tell whether they contradict none."""
-        first, further = self._told_in(entry), self._told_in(entry["further"])
+        first, further = self._told_in(event.payload), self._told_in(event.payload["further"])
         if (self._items.label[units] >= 0).any():
             return False
         self._annotate(first, None, put_right(units, first.codes, right))
@@ -167,29 +167,27 @@ class Campaign(Course):
         self._annotators.record(further)
         return not any(before)
 
-    def _follow_correct(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+    def _follow_correct(self, units: Units, event: Event, right: Mapping[int, int]) -> bool:
         """Tell whether there were labels to correct; they are right already."""
         self._annotators.settle(units)
         return bool((self._items.n_labels_of(units) == 1).all())
 
-    def _follow_resolve(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
-        """Tell whether there were labels to decide on; they are right already."""
-        return self._follow_correct(units, entry, right)
+    _follow_resolve = _follow_correct
 
-    def _follow_revise(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+    def _follow_revise(self, units: Units, event: Event, right: Mapping[int, int]) -> bool:
         """Put labels of an annotator right, which count no more than they did; tell whether there were any."""
-        own, counts = self._annotators.own(units, entry["annotator"])
-        if (own < 0).any() or (counts != np.asarray(entry["counts"], bool)).any():
+        own, counts = self._annotators.own(units, event.payload["annotator"])
+        if (own < 0).any() or (counts != np.asarray(event.payload["counts"], bool)).any():
             return False
-        told = np.full(len(units), entry["annotator"], object)
-        self._annotators.record(Told(units, self._codes_in([entry]), told))
+        told = np.full(len(units), event.payload["annotator"], object)
+        self._annotators.record(Told(units, self._codes_in([event.payload]), told))
         return True
 
     def _told_in(self, entry: Mapping[str, Any]) -> Told:
         """Read labels with their annotators."""
         return Told(self._units_named(entry["ids"]), self._codes_in([entry]), np.array(entry["annotators"], object))
 
-    def _decided(self, kind: str, payload: Mapping[str, Any]) -> Campaign:
+    def _decided(self, kind: str, payload: Mapping[str, object]) -> Campaign:
         """Return the campaign as it would be if these labels had been told at once."""
         decision = Event(len(self._events) + 1, kind, "", dict(payload))
         return self._following([*self._events, decision], "this session")
@@ -214,11 +212,11 @@ class Campaign(Course):
         told = Event(len(events) + 1, "tell", "", self._any_labelling(pending))
         self._following([*events, told], "this session")
 
-    def _any_labelling(self, units: Units) -> dict[str, Any]:
+    def _any_labelling(self, units: Units) -> dict[str, object]:
         """Return what the journal would keep of labels that units could have, whichever."""
         return {"ids": self._names_of(units), "labels": self.pool.any_labels(len(units))}
 
-    def _become(self, other: Campaign, kind: str, payload: Mapping[str, Any]) -> None:
+    def _become(self, other: Campaign, kind: str, payload: Mapping[str, object]) -> None:
         """Record an event that makes another campaign of this one, and go on with that."""
         self._write(kind, payload)
         self._adopt(other)

@@ -20,7 +20,7 @@ from bayes_assess._tools.shapes import Array, Int, Key
 from bayes_assess.campaigns.simulated import SimulatedCampaigns
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.designs import Design, State, WeightedState
-from bayes_assess.designs.step import RandomRounds, looked_at, one_label, one_random_round, start_campaign
+from bayes_assess.designs.step import Campaign, RandomRounds, looked_at, one_label, one_random_round, start_campaign
 from bayes_assess.questions._scoring import proposal_divergence
 
 # Campaigns that one compiled call runs side by side: enough to hide its overhead, few enough to stay in cache.
@@ -28,13 +28,13 @@ _LANE_CELLS = 8192
 _ONE_BY_ONE = 10  # campaigns of a call that runs them one after another: little is kept before it is digested
 
 
-class CompiledCampaigns(SimulatedCampaigns[Design]):
+class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], State]"]):
     """Campaigns whose labels come one by one, a few side by side in every thread."""
 
     n_threads: ClassVar[int] = os.cpu_count() or 2
-    after_batch: ClassVar[Callable[..., Any] | None] = None  # what is kept of batches, see `one_label`
+    after_batch: ClassVar[Callable[..., object] | None] = None  # what is kept of batches, see `one_label`
 
-    def lots(self, repeats: int) -> Sequence[Any]:
+    def lots(self, repeats: int) -> Sequence[tuple[Key[Array, "n 2"], State]]:
         """Return keys of the campaigns of every lot, and the state that all start from."""
         n_threads = self.n_threads
         one_by_one, size = self.plan.design.one_by_one, self.plan.counts.size
@@ -50,7 +50,7 @@ class CompiledCampaigns(SimulatedCampaigns[Design]):
         """Return keys of campaigns: of choices, and of outcomes."""
         return jax.vmap(jax.random.split)(jax.random.split(jax.random.key(self.seed), n))
 
-    def played(self, lot: Any, advance: Callable[[int], None]) -> Any:
+    def played(self, lot: tuple[Key[Array, "n 2"], State], advance: Callable[[int], None]) -> Any:
         """Run a campaign per pair of keys."""
         (keys, start), design, batch = lot, self.plan.design, min(self.batch, int(self.looks[-1]))
         with jax.enable_x64(True):
@@ -61,12 +61,12 @@ class CompiledCampaigns(SimulatedCampaigns[Design]):
         advance(len(keys))
         return found
 
-    def before_batches(self, batch: int, state: State) -> Any:
+    def before_batches(self, batch: int, state: State) -> object:
         """Return what is kept of the batches of a campaign before there are any."""
         return ()
 
     @staticmethod
-    def at_look(design: Design, state: State, campaign: Any) -> Any:
+    def at_look(design: Design, state: State, campaign: Campaign | RandomRounds) -> tuple[object, object]:
         """Return what is kept at a look: what the design records, and how far its proposal is from the best one."""
         far = proposal_divergence(cast("WeightedState", state), campaign.left) if design.weighs else None
         return design.record(state), far
@@ -90,7 +90,7 @@ def _campaigns(
     keys: Key[Array, "n 2"],
     state: State,
     counts: Int[Array, "K O"],
-    kept: Any,
+    kept: object,
     looks: Int[Array, " B"],
 ) -> Any:
     """Run one campaign per pair of keys; return what is kept at looks, (campaigns, looks, ...), and of batches."""

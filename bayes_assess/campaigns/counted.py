@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from bayes_assess.campaigns.course import Course
 from bayes_assess.errors import JournalError
 
 
-def check_counts(campaign: Any, name: str) -> None:
+def check_counts(campaign: Course, name: str) -> None:
     """Raise JournalError unless the design has counted every item as what has become of it; `name` says by what."""
     items, state, cells = campaign._items, campaign._state, campaign.cells
     (labelled, codes), (pending, _) = items.told, items.out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -135,7 +134,7 @@ class Course(Labelling[Pool, Question, ItemBook]):
         units: Int[np.ndarray, " n"],
         codes: Int[np.ndarray, " n"],
         right: Mapping[int, int],
-        annotators: Any = None,
+        annotators: ArrayLike | None = None,
     ) -> None:
         names = np.full(len(units), UNNAMED) if annotators is None else np.asarray(annotators, object)
         # Of several labels of an item the first one: where there are more none is put right.

@@ -10,6 +10,7 @@ import numpy as np
 from bayes_assess._tools.arrays import is_share, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Bool, Float, Int
+from bayes_assess.campaigns.session import AnySession
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.cells import Cells
@@ -88,9 +89,9 @@ class Goal:
         """Tell where widths, or probabilities, are as wished."""
         return values <= self.value if self.kind == "width" else values >= self.value
 
-    def now(self, session: Any, n: int) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    def now(self, session: AnySession, n: int) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Return the session's own width, and the value that the goal is about, `n` times."""
-        result = session.result(self.level)
+        result: Any = session.result(self.level)  # that of such a question
         ends = result.overall[1] if self.of == "overall" else result.interval
         width = float(self._widest(np.diff(ends, axis=-1)[..., 0][None, None]).item())
         return np.full(n, width), np.full(n, result.probability if self.kind == "probability" else width)

@@ -76,7 +76,7 @@ class Labelling(TakesTurns, ABC, Generic[PoolT_co, QuestionT_co, BookT_co]):
         return self._ids_of(units), self.pool.label_space.names(codes)
 
     @in_turn
-    def tell(self, ids: ArrayLike, labels: ArrayLike, *, annotator: Any = None) -> None:
+    def tell(self, ids: ArrayLike, labels: ArrayLike, *, annotator: ArrayLike | None = None) -> None:
         """Learn labels: any subset of the pending items, in any order. All are taken, or none.
 
         A label that was told before may be told again. Labels of items that were not asked for are taken as labels
@@ -247,7 +247,7 @@ class Labelling(TakesTurns, ABC, Generic[PoolT_co, QuestionT_co, BookT_co]):
             self._decide("correct", units[wrong], codes[wrong])
         return self._n_differing(before, codes)
 
-    def _read(self, ids: Any, labels: Any, *, correcting: bool = False) -> tuple[Units, Codes]:
+    def _read(self, ids: ArrayLike, labels: ArrayLike, *, correcting: bool = False) -> tuple[Units, Codes]:
         """Return the units with labels, each once, and codes of these, see `read_labels`."""
         return read_labels(self.pool.label_space, ids, labels, self._find, self._items.codes_of, correcting=correcting)
 
@@ -271,7 +271,7 @@ class Labelling(TakesTurns, ABC, Generic[PoolT_co, QuestionT_co, BookT_co]):
         """Return what the journal calls units: their ids."""
         return self._ids_of(units)
 
-    def _labelling(self, units: Units, codes: Codes) -> dict[str, Any]:
+    def _labelling(self, units: Units, codes: Codes) -> dict[str, object]:
         """Return what the journal keeps of labels."""
         names = self.pool.label_space.names(codes) if len(codes) else []
         return {"ids": self._names_of(units), "labels": names}
@@ -280,7 +280,7 @@ class Labelling(TakesTurns, ABC, Generic[PoolT_co, QuestionT_co, BookT_co]):
         """Return the units that an event is about."""
         return self._units_named(event.payload["ids"])
 
-    def _units_named(self, names: Any) -> Units:
+    def _units_named(self, names: ArrayLike) -> Units:
         """Return units by what the journal calls them."""
         return self._find(np.asarray(names))
 
@@ -298,7 +298,9 @@ class Labelling(TakesTurns, ABC, Generic[PoolT_co, QuestionT_co, BookT_co]):
         """Return the ids of units."""
 
     @abstractmethod
-    def _take_labels(self, units: Units, codes: Codes, right: Mapping[int, int], annotators: Any = None) -> None:
+    def _take_labels(
+        self, units: Units, codes: Codes, right: Mapping[int, int], annotators: ArrayLike | None = None
+    ) -> None:
         """Learn labels that are untold; `right` are codes that later events put right, by unit."""
 
     def _set_aside(self, units: Units) -> None:
@@ -315,7 +317,7 @@ class Labelling(TakesTurns, ABC, Generic[PoolT_co, QuestionT_co, BookT_co]):
         """Put these labels in force, by an event of this kind."""
         raise NotImplementedError
 
-    def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: Any) -> None:
+    def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: ArrayLike) -> None:
         """Learn labels of named annotators."""
         raise NotImplementedError
 
@@ -354,28 +356,28 @@ class Labelling(TakesTurns, ABC, Generic[PoolT_co, QuestionT_co, BookT_co]):
         with readable(event, name):
             units = self._units_in(event)
             once = self.repeats_items or len(np.unique(units)) == len(units)
-            followed = once and follow(units, event.payload, right)
+            followed = once and follow(units, event, right)
         if not followed:
             raise JournalError(
                 f"Entry {event.sequence} of {name} does not follow from those before it; "
                 "it was changed by hand or by another release. Go back to an older copy, or start a new one."
             )
 
-    def _follow_tell(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+    def _follow_tell(self, units: Units, event: Event, right: Mapping[int, int]) -> bool:
         """Learn labels, the right ones of those that were corrected later; tell whether there were none."""
         if not self._untold(units).all():
             return False
-        self._take_labels(units, self._codes_in([entry]), right, entry.get("annotators"))
+        self._take_labels(units, self._codes_in([event.payload]), right, event.payload.get("annotators"))
         return True
 
-    def _follow_skip(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+    def _follow_skip(self, units: Units, event: Event, right: Mapping[int, int]) -> bool:
         """Set units aside; tell whether they could be."""
         if (self._items.codes_of(units) >= 0).any() or self._items.is_skipped(units).any():
             return False
         self._set_aside(units)
         return True
 
-    def _follow_release(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+    def _follow_release(self, units: Units, event: Event, right: Mapping[int, int]) -> bool:
         """Let units be asked for again; tell whether they were pending or set aside."""
         labelled = not self.repeats_items and (self._items.codes_of(units) >= 0).any()
         if labelled or self._items.unseen(units).any():
@@ -383,6 +385,6 @@ class Labelling(TakesTurns, ABC, Generic[PoolT_co, QuestionT_co, BookT_co]):
         self._put_back(units)
         return True
 
-    def _follow_note(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+    def _follow_note(self, units: Units, event: Event, right: Mapping[int, int]) -> bool:
         """Change nothing: notes stand beside labels."""
         return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from bayes_assess._tools.shapes import Array, Bool, Float, Int, Key
 from bayes_assess.campaigns.compiled_campaigns import CompiledCampaigns
 from bayes_assess.campaigns.rounds import check_inclusion
 from bayes_assess.designs import Design, State
+from bayes_assess.designs.step import Campaign, RandomRounds
 from bayes_assess.estimators.drawn_items import (
     ItemsEstimate,
     ItemWeights,
@@ -30,12 +31,15 @@ from bayes_assess.estimators.drawn_items import (
 )
 from bayes_assess.measures import MultiLabelMeasure
 from bayes_assess.pool.cells import Cells
-from bayes_assess.questions.multilabel_metric import believed_risk
+from bayes_assess.pool.multilabel import MultiLabelPool
+from bayes_assess.questions.multilabel_metric import MultiLabelCells, MultiLabelMetric, believed_risk
 
 _KEYS = 256  # campaigns whose keys are split at a time
 
+ArrayT = TypeVar("ArrayT", bound="jax.Array | np.ndarray")
 
-class Drawn(NamedTuple):
+
+class Drawn(NamedTuple, Generic[ArrayT]):
     """What a campaign has drawn in T batches, N items in all.
 
     Attributes
@@ -51,18 +55,26 @@ class Drawn(NamedTuple):
         b in the last batch.
     """
 
-    cells: Any
-    inclusion: Any
-    by_chance: Any
-    possible: Any
-    missed: Any
-    last: Any
+    cells: ArrayT
+    inclusion: ArrayT
+    by_chance: ArrayT
+    possible: ArrayT
+    missed: ArrayT
+    last: ArrayT
 
 
-def _after_batch(design: Design, kept: Drawn, before: State, after: State, cells: Any, first: Any, n: Any) -> Drawn:
+def _after_batch(
+    design: Design,
+    kept: Drawn[jax.Array],
+    before: State,
+    after: State,
+    cells: Int[Array, " L"],
+    first: Int[Array, ""],
+    n: Int[Array, ""],
+) -> Drawn[jax.Array]:
     """Return what is kept of batches after another one."""
     frame, items, t = before.remaining, first + jnp.arange(len(cells)), first // len(cells)
-    b = design.inclusion(after, frame, n)
+    b = jnp.asarray(design.inclusion(after, frame, n))
     return Drawn(
         cells=kept.cells.at[items].set(cells, mode="drop"),
         inclusion=kept.inclusion.at[items].set(b[cells], mode="drop"),
@@ -76,8 +88,11 @@ def _after_batch(design: Design, kept: Drawn, before: State, after: State, cells
 class MultilabelCampaigns(CompiledCampaigns):
     """Campaigns on items that may have several labels each."""
 
+    pool: MultiLabelPool
+    question: MultiLabelMetric
+
     n_threads: ClassVar[int] = 1  # items are drawn by one generator
-    after_batch: ClassVar[Callable[..., Any] | None] = _after_batch
+    after_batch: ClassVar[Callable[..., object] | None] = _after_batch
 
     @cached_property
     def spec(self) -> MultiLabelMeasure:
@@ -87,13 +102,17 @@ class MultilabelCampaigns(CompiledCampaigns):
     @cached_property
     def labels(self) -> Bool[np.ndarray, "M C"]:
         """The labels of all items."""
-        space: Any = self.pool.label_space
-        return space.indicators(self.codes)
+        return self.pool.label_space.indicators(self.codes)
 
     @cached_property
     def _believed(self) -> Float[np.ndarray, " D"]:
-        pool, cells = cast("tuple[Any, Any]", (self.pool, self.plan.setting.cells))
-        return believed_risk(pool, self.spec, cells.lam)
+        return believed_risk(self.pool, self.spec, self._cells.lam)
+
+    @property
+    def _cells(self) -> MultiLabelCells:
+        cells = self.plan.setting.cells
+        assert isinstance(cells, MultiLabelCells)
+        return cells
 
     @cached_property
     def _rng(self) -> np.random.Generator:
@@ -105,7 +124,7 @@ class MultilabelCampaigns(CompiledCampaigns):
         keys = jnp.concatenate([jax.random.split(jax.random.fold_in(key, i), min(_KEYS, n - i)) for i in starts])
         return jnp.stack([keys, keys], axis=1)
 
-    def before_batches(self, batch: int, state: State) -> Drawn:
+    def before_batches(self, batch: int, state: State) -> Drawn[np.ndarray]:
         """Return what is kept of the batches of a campaign before there are any."""
         check_inclusion(self.plan.design)
         n, cells = int(self.looks[-1]), np.zeros(len(state.remaining))
@@ -113,11 +132,13 @@ class MultilabelCampaigns(CompiledCampaigns):
         return Drawn(items.astype(np.int64), items, batches, batches, cells + 1, cells)
 
     @staticmethod
-    def at_look(design: Design, state: State, campaign: Any) -> tuple[Array, Array]:
+    def at_look(design: Design, state: State, campaign: Campaign | RandomRounds) -> tuple[Array, Array]:
         """Return what is kept at a look: what is known of cells by then."""
+        assert isinstance(campaign, Campaign)
+        assert isinstance(campaign.kept, Drawn)
         return campaign.kept.missed, campaign.kept.last
 
-    def digested(self, looks: Any, batches: Drawn) -> tuple[ItemsEstimate, None]:
+    def digested(self, looks: tuple[np.ndarray, np.ndarray], batches: Drawn[np.ndarray]) -> tuple[ItemsEstimate, None]:
         """Estimate from the items of some campaigns."""
         found = []
         for one in zip(*batches._replace(missed=looks[0], last=looks[1]), strict=True):
@@ -126,9 +147,9 @@ class MultilabelCampaigns(CompiledCampaigns):
             found.append(stacked([self._look(drawn, items, at) for at in range(len(self.looks))]))
         return stacked(found), None
 
-    def _look(self, drawn: Drawn, items: Int[np.ndarray, " N"], at: int) -> ItemsEstimate:
+    def _look(self, drawn: Drawn[np.ndarray], items: Int[np.ndarray, " N"], at: int) -> ItemsEstimate:
         """Estimate from the first labels of a campaign; of a batch some of which are missing they are random ones."""
-        pool, cells = cast("tuple[Any, Any]", (self.pool, self.plan.setting.cells))
+        pool, cells = self.pool, self._cells
         look, batch = int(self.looks[at]), min(self.batch, int(self.looks[-1]))
         drawn_in = np.arange(look) // batch
         told, starts = np.bincount(drawn_in), np.arange(drawn_in[-1] + 1) * batch

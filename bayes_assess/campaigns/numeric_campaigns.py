@@ -18,6 +18,8 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess.campaigns.compiled_campaigns import CompiledCampaigns
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.estimators.weighted_numbers import weighted_numbers
+from bayes_assess.pool.numbers import NumberPool
+from bayes_assess.questions import NumericMetric
 from bayes_assess.questions.numeric_metric import believed_losses
 from bayes_assess.results.numeric import possible_losses
 
@@ -25,11 +27,13 @@ from bayes_assess.results.numeric import possible_losses
 class NumericCampaigns(CompiledCampaigns):
     """Campaigns that keep labels by cell, and draws: as `WeightedDesign.record` has them."""
 
+    pool: NumberPool
+    question: NumericMetric
+
     def campaigns(self, record: Any) -> Campaigns:
         """Return estimates from all campaigns; the record is an Estimate."""
         drawn, question, design = super().campaigns(record), self.question, self.plan.design
-        pool: Any = self.pool
-        cells: Any = drawn.cells
+        pool, cells = self.pool, drawn.cells
         labels = pool.label_space.names(self.codes)
         cell = cells.source.cells_of(np.arange(pool.n_items))
         losses = question.losses_of(pool, np.arange(pool.n_items), labels)

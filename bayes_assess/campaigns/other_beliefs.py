@@ -21,7 +21,7 @@ from bayes_assess.questions import Question
 from bayes_assess.questions._event_cells import EventCells, MetricCells
 
 
-def other_belief(posterior: Any, question: Question, shape: tuple[int, ...]) -> Belief:
+def other_belief(posterior: object, question: Question, shape: tuple[int, ...]) -> Belief:
     """Take the posterior of any model, or draws of it, for the belief on a question's cells.
 
     Parameters
@@ -85,7 +85,7 @@ def check_takes_posterior(design: Design, question: Question, pool: Pool) -> Non
         )
 
 
-def other_labels(posterior: Any, cells: MetricCells, pool: Pool) -> LabelDraws:
+def other_labels(posterior: object, cells: MetricCells, pool: Pool) -> LabelDraws:
     """Take the posterior of any model, or draws of it, for what is believed of the labels of a measure's cells.
 
     Parameters
@@ -170,7 +170,7 @@ def _event_of(cells: MetricCells, pool: Pool) -> tuple[np.ndarray | None, str | 
     return np.full(cells.n_cells, code), f"the probability of {show(pool.classes[code])}"
 
 
-def _of_tree(posterior: Any, cells: MetricCells) -> Any:
+def _of_tree(posterior: object, cells: MetricCells) -> object:
     """Return P(label | cell) of the parameters of a Dirichlet tree, (S, K, C); anything else as it is."""
     if not isinstance(posterior, Mapping):
         return posterior

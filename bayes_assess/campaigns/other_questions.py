@@ -9,8 +9,9 @@ that learn from all labels answer measures: given the scores and predictions, th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -20,14 +21,17 @@ from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.asked import check_question
 from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.journal import Event
-from bayes_assess.designs import ARMS, DESIGNS, VarianceReduction, find_engine
+from bayes_assess.designs import ARMS, DESIGNS, State, VarianceReduction, find_engine
+from bayes_assess.designs._belief_state import BeliefState
 from bayes_assess.errors import QuestionError
 from bayes_assess.models.accuracy_parts import part_draws
 from bayes_assess.pool.cells import Cells
-from bayes_assess.questions import Metric
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions import Metric, Question, Setting
+from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._parts import crossed, group_accuracies
 from bayes_assess.questions._priors import accuracy_prior
-from bayes_assess.results import asked_anew, make_result
+from bayes_assess.results import Result, asked_anew, make_result
 
 _RANDOM = "random"  # the design whose labels are a random sample of the whole pool
 _ALIKE = (_RANDOM, "passive")  # designs that draw all items alike
@@ -40,7 +44,9 @@ _NUMBERS = 10_000_000  # posterior draws: as many as fit in this many, within th
 _MOST_DRAWS, _FEWEST_DRAWS = 4000, 500
 
 
-def on_own_cells(session: Any, question: Any) -> tuple[Any, QuestionError | None]:
+def on_own_cells(
+    session: Campaign, question: Question
+) -> tuple[tuple[Question, MetricCells, State] | None, QuestionError | None]:
     """Put another measure on the cells of a session on measures, if they tell apart what it tells apart.
 
     Returns
@@ -50,7 +56,7 @@ def on_own_cells(session: Any, question: Any) -> tuple[Any, QuestionError | None
         Why not.
     """
     check_question(question)
-    if session.design.plays_arms or not question.of_measure:
+    if session.design.plays_arms or not isinstance(question, Metric):
         return None, None
     try:
         return asked_anew(session.pool, session.cells, session.design, session._state, question), None
@@ -58,7 +64,7 @@ def on_own_cells(session: Any, question: Any) -> tuple[Any, QuestionError | None
         return None, refused
 
 
-def answer_another(session: Any, question: Any, level: float, refused: QuestionError | None = None) -> Any:
+def answer_another(session: Campaign, question: Question, level: float, refused: QuestionError | None = None) -> Result:
     """Answer another question from the labels of a session, on cells of its own.
 
     Parameters
@@ -89,12 +95,13 @@ def answer_another(session: Any, question: Any, level: float, refused: QuestionE
         return _groups(session, asked, level)
     if _AS_IF not in asked.designs:
         raise QuestionError(f"{asked.name} is about ranked lists, which draw items by their ranks; start a session.")
+    assert isinstance(asked, Metric)  # as it is not on groups
     if session.design.name == _RANDOM:
         return _measured(session, asked, level)
     return _by_curves(session, asked, level, refused)
 
 
-def _groups(session: Any, asked: Any, level: float) -> Any:
+def _groups(session: Campaign, asked: Question, level: float) -> Result:
     """Answer a question on groups: from their labels where these are random ones, else part by part."""
     pool, seed, book = session.pool, session._seed, session._items
     cells = asked.cells(pool, seed)
@@ -139,7 +146,9 @@ def _groups(session: Any, asked: Any, level: float) -> Any:
     )
 
 
-def _accuracies(session: Any, asked: Any, parts: Cells, of: Int[np.ndarray, " J"]) -> Float[np.ndarray, "S G"]:
+def _accuracies(
+    session: Campaign, asked: Question, parts: Cells, of: Int[np.ndarray, " J"]
+) -> Float[np.ndarray, "S G"]:
     """Draw the accuracies of groups, part by part."""
     pool, book, cells = session.pool, session._items, session.cells
     items = np.flatnonzero(book.label >= 0)
@@ -154,7 +163,7 @@ def _accuracies(session: Any, asked: Any, parts: Cells, of: Int[np.ndarray, " J"
     return group_accuracies(theta, sizes - labels, parts, of, asked.target)
 
 
-def _accuracies_by_curves(session: Any, asked: Any, cells: Cells) -> Float[np.ndarray, "S G"]:
+def _accuracies_by_curves(session: Campaign, asked: Question, cells: Cells) -> Float[np.ndarray, "S G"]:
     """Draw the accuracies of groups by calibration curves, which know what items were chosen by."""
     pool, book = session.pool, session._items
     labelled = np.flatnonzero(book.label >= 0)
@@ -181,7 +190,7 @@ def _accuracies_by_curves(session: Any, asked: Any, cells: Cells) -> Float[np.nd
     return np.where(left > 0, (accuracy * cells.sizes - right) / np.maximum(left, 1), accuracy).clip(0.0, 1.0)
 
 
-def _measured(session: Any, asked: Any, level: float) -> Any:
+def _measured(session: Campaign, asked: Metric, level: float) -> Result:
     """Answer a measure from random items, as the design would that draws them one by one from the whole pool."""
     pool, book = session.pool, session._items
     _check_drawn(session, asked, None)
@@ -220,7 +229,7 @@ def _measured(session: Any, asked: Any, level: float) -> Any:
     )
 
 
-def _by_curves(session: Any, asked: Any, level: float, refused: QuestionError | None) -> Any:
+def _by_curves(session: Campaign, asked: Metric, level: float, refused: QuestionError | None) -> Result:
     """Answer a measure by calibration curves that learn from all labels, whatever design has drawn their items."""
     pool, book, seed = session.pool, session._items, session._seed
     if asked.default_design_on(pool) != VarianceReduction.name:
@@ -248,24 +257,27 @@ def _by_curves(session: Any, asked: Any, level: float, refused: QuestionError | 
     )
 
 
-def _without_labels(pool: Any, asked: Any, design: VarianceReduction, setting: Any, seed: int = 0) -> Campaign:
+def _without_labels(
+    pool: Pool, asked: Question, design: VarianceReduction, setting: Setting, seed: int = 0
+) -> Campaign:
     """Return a campaign without labels, on the engine that a session would take."""
     engine = find_engine(None, design, setting.cells.n_cells, setting.prior)
     return Campaign(pool, asked, design, setting, seed, engine)
 
 
-def _learned_anew(session: Any, other: Campaign) -> Any:
+def _learned_anew(session: Campaign, other: Campaign) -> BeliefState:
     """Tell a campaign without labels those of a session; return its state, without account of random items."""
     book = session._items
     items = generator(session._seed, "labels anew").permutation(np.flatnonzero(book.label >= 0))
     if len(items):
         other._learn(items, book.label[items])
     other._set_aside(np.flatnonzero(book.skipped))
-    state: Any = other._state
+    state = other._state
+    assert isinstance(state, BeliefState)
     return replace(state, audit=state.audit._replace(f=state.audit.f[:0]))
 
 
-def _check_follows_scores(session: Any, name: str, asked: Any, other: Campaign) -> None:
+def _check_follows_scores(session: Campaign, name: str, asked: Metric, other: Campaign) -> None:
     """Raise QuestionError if which items were drawn follows from more than calibration curves know."""
     if session.design.name in _ALIKE or _follows_scores(session, asked, other):
         return
@@ -276,13 +288,14 @@ def _check_follows_scores(session: Any, name: str, asked: Any, other: Campaign) 
     )
 
 
-def _follows_scores(session: Any, asked: Any, other: Campaign) -> bool:
+def _follows_scores(session: Campaign, asked: Metric, other: Campaign) -> bool:
     """Tell whether the session's cells follow from what the curves know of an item.
 
     In the order of the scores, among items that are of one kind to the measure, cells that follow from the scores come
     in runs, about one of each.
     """
-    cells = cast("Any", other.cells)
+    cells = other.cells
+    assert isinstance(cells, MetricCells)
     drawn, cell = session.cells.source.row_cells, cells.source.row_cells
     kind = np.asarray(cells.measure.attribute)[cell]
     if cells.measure.table.is_of_scores:
@@ -295,13 +308,15 @@ def _follows_scores(session: Any, asked: Any, other: Campaign) -> bool:
     return bool(1 + np.count_nonzero(np.diff(pair)) <= _SPARE * len(np.unique(pair)))
 
 
-def _event(session: Any, number: int, kind: str, items: Int[np.ndarray, " n"], entry: dict[str, Any]) -> Event:
+def _event(
+    session: Campaign, number: int, kind: str, items: Int[np.ndarray, " n"], entry: Mapping[str, object]
+) -> Event:
     pool = session.pool
     labels = {"labels": pool.label_space.names(session._items.label[items])} if kind == "tell" else {}
     return Event(number, kind, "", {"ids": pool.ids[items], **labels, **entry})
 
 
-def _check_drawn(session: Any, asked: Any, cells: Cells | None) -> None:
+def _check_drawn(session: Campaign, asked: Question, cells: Cells | None) -> None:
     """Raise QuestionError if the question is about items that the session never asks for."""
     never_asked, times = ~session._playable[session.cells.source.row_cells], session.pool.multiplicity
     needed = never_asked if cells is None else never_asked & asked.playable(cells)[cells.source.row_cells]
@@ -320,7 +335,7 @@ def _counts(cells: Cells, items: np.ndarray, outcomes: np.ndarray, n_outcomes: i
     return counts
 
 
-def _drawn_for(session: Any, how: str) -> str:
+def _drawn_for(session: Campaign, how: str) -> str:
     """Say for which question the labels were drawn, and how they serve another one."""
     question, description = session.question, session.cells.description
     return f"These labels were drawn for {question.name} by {description}, by design {session.design.name!r}: {how}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -61,7 +61,7 @@ class PairedAssessment(OneAnnotator[Pool, Question, Design, ItemBook], Assessmen
         return self.pool.ids[items[order]], self.pool.label_space.names(both[order])
 
     @in_turn
-    def ask(self, n: int = 2, *, posterior: None = None, annotator: str | None = None) -> Queries:
+    def ask(self, n: int = 2, *, posterior: object = None, annotator: str | None = None) -> Queries:
         """Choose the next pairs to label, and hand out both halves of each.
 
         Parameters
@@ -100,7 +100,7 @@ class PairedAssessment(OneAnnotator[Pool, Question, Design, ItemBook], Assessmen
             )
         return self._choose(int(n) // 2, None, annotator)
 
-    def note(self, id: Any, text: str, *, annotator: str | None = None) -> None:
+    def note(self, id: Hashable, text: str, *, annotator: str | None = None) -> None:
         """Keep a note on the pair of an item, see `Assessment.note`."""
         super().note(self._names_of(self._find([id]))[0], text, annotator=annotator)
 
@@ -142,15 +142,15 @@ class PairedAssessment(OneAnnotator[Pool, Question, Design, ItemBook], Assessmen
     def _names_of(self, units: Units) -> np.ndarray:
         return self._pool.ids[units]
 
-    def _units_named(self, names: Any) -> Units:
+    def _units_named(self, names: ArrayLike) -> Units:
         return self._pool.positions(names)
 
-    def _labelling(self, units: Units, codes: Codes) -> dict[str, Any]:
+    def _labelling(self, units: Units, codes: Codes) -> dict[str, object]:
         differences = self._pool.label_space.names(self._counted(codes))
         halves = self.pool.label_space.names(self._both(codes)).tolist()
         return {"ids": self._names_of(units), "labels": differences, "halves": halves}
 
-    def _any_labelling(self, units: Units) -> dict[str, Any]:
+    def _any_labelling(self, units: Units) -> dict[str, object]:
         return self._labelling(units, np.zeros(len(units), np.int64))
 
     def _codes_in(self, entries: Sequence[Mapping[str, Any]]) -> Codes:
@@ -167,7 +167,7 @@ class PairedAssessment(OneAnnotator[Pool, Question, Design, ItemBook], Assessmen
             )
         return found
 
-    def _read(self, ids: Any, labels: Any, *, correcting: bool = False) -> tuple[Units, Codes]:
+    def _read(self, ids: ArrayLike, labels: ArrayLike, *, correcting: bool = False) -> tuple[Units, Codes]:
         """Join the labels of halves; refuse single ones, unless they correct one of a pair that has both."""
         space, unknown = self.pool.label_space, lambda items: np.full(len(items), -1)
         items, codes = read_labels(space, ids, labels, self.pool.positions, unknown)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bayes_assess.campaigns.start import assess
+from bayes_assess.designs import Design
+from bayes_assess.designs.ranked import RankedDesign
+from bayes_assess.models.belief import GivenPrior
+from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.ranked import RankedList
+from bayes_assess.questions import Question
 from bayes_assess.results.plan import Plan
 
 
 def plan(
-    pool: Any,
-    question: Any,
+    pool: Pool | RankedList,
+    question: Question,
     *,
     width: float | None = None,
     probability: float | None = None,
     of: str = "widest",
-    design: Any = None,
-    prior: Any = None,
+    design: str | Design | RankedDesign | None = None,
+    prior: GivenPrior = None,
     prior_strength: float | None = None,
     seed: int = 0,
     level: float = 0.95,

@@ -17,9 +17,13 @@ from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.curve_futures import CurveFutures
 from bayes_assess.campaigns.futures import Futures, SessionFutures, imagined_labels, without_pending
 from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
-from bayes_assess.designs import ArmDesign, State
+from bayes_assess.campaigns.items import ItemBook
+from bayes_assess.campaigns.session import Session
+from bayes_assess.designs import ArmDesign, Design, State
 from bayes_assess.errors import BudgetError
 from bayes_assess.models.belief import runs_on_numpy
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions import Question
 from bayes_assess.results.plan import Plan
 
 _LOOKS = 5  # of a stage
@@ -30,7 +34,7 @@ _LEAST_WIDTH = 1e-12  # that is not 0
 _ENOUGH = 0.9  # of the futures must have reached the goal
 
 
-class Planning(Campaign):
+class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
     """What plans the labels of a session; `Assessment` is one."""
 
     @in_progress("Planning")
@@ -131,7 +135,7 @@ class Present(NamedTuple):
     n_items: int
 
     @classmethod
-    def of(cls, session: Campaign) -> Present:
+    def of(cls, session: Planning) -> Present:
         """Look at a session."""
         later = None if session._steps is None else session._steps.take()[1]
         state = without_pending(session.design, session._state, later)
@@ -140,7 +144,7 @@ class Present(NamedTuple):
 
 
 def followed(
-    session: Campaign, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool = False
+    session: Planning, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool = False
 ) -> tuple[Int[np.ndarray, " B"], Float[np.ndarray, "F B"], Float[np.ndarray, "F B"]]:
     """Continue a session on pools with these unlabelled items until most futures reach the goal.
 
@@ -194,7 +198,7 @@ def followed(
 
 
 def _futures_of(
-    session: Campaign, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool
+    session: Planning, present: Present, goal: Goal, unlabelled: Int[np.ndarray, "F K O"], one_by_one: bool
 ) -> Futures:
     """Return futures that are followed in the way that is there soonest for the session's design and belief."""
     design, question = session.design, session.question

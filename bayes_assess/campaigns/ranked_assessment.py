@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NoReturn
 
 import numpy as np
 
@@ -181,7 +181,7 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
         """Start without events."""
         of = self.question.promise, self.pool.n_items, self._seed, self.pool.positive
         self._items = RankBook(self.design, *of)
-        self._ranks: dict[Any, int] = {}  # of ids handed out, where the list cannot find them
+        self._ranks: dict[Hashable, int] = {}  # of ids handed out, where the list cannot find them
 
     def _find(self, ids: ArrayLike) -> Units:
         ids = np.atleast_1d(values_of(ids))
@@ -199,7 +199,9 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
     def _ids_of(self, units: Units) -> np.ndarray:
         return self.pool.ids_at(units)
 
-    def _take_labels(self, units: Units, codes: Codes, right: Mapping[int, int], annotators: Any = None) -> None:
+    def _take_labels(
+        self, units: Units, codes: Codes, right: Mapping[int, int], annotators: ArrayLike | None = None
+    ) -> None:
         self._items.tell(units, codes)
 
     def _decide(self, kind: str, units: Units, codes: Codes) -> None:
@@ -244,7 +246,7 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
             return np.zeros(0, np.int64)
         return self._find(event.payload["ids"])
 
-    def _follow_ask(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+    def _follow_ask(self, units: Units, event: Event, right: Mapping[int, int]) -> bool:
         """Hand out items; tell whether the design wanted them."""
         if not self._items.unseen(units).all():
             return False
@@ -252,15 +254,15 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
         self._hand_out(self.pool.ids_at(units), units)
         return bool((self._items.lacking <= lacking).all())
 
-    def _follow_correct(self, units: Units, entry: Mapping[str, Any], right: Mapping[int, int]) -> bool:
+    def _follow_correct(self, units: Units, event: Event, right: Mapping[int, int]) -> bool:
         """Put labels right; tell whether there were any."""
         if (self._items.codes_of(units) < 0).any():
             return False
-        self._items.correct(units, self._codes_in([entry]))
+        self._items.correct(units, self._codes_in([event.payload]))
         return True
 
 
-def ranked_list(pool: Any, question: PrecisionCurve, seed: int) -> RankedList:
+def ranked_list(pool: object, question: PrecisionCurve, seed: int) -> RankedList:
     """Return the list itself, or that of a pool that its scores rank.
 
     Raises

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -17,12 +16,15 @@ from bayes_assess.campaigns.ranks import RankBook
 from bayes_assess.campaigns.simulated import SimulatedCampaigns
 from bayes_assess.designs.ranked import RankedDesign
 from bayes_assess.pool.ranked import RankedList
+from bayes_assess.questions import PrecisionCurve
 from bayes_assess.questions.precision_curve import RankedRecord
 from bayes_assess.results.precision_curve import PrecisionCurveResult
 
 
-class RankedCampaigns(SimulatedCampaigns[RankedDesign]):
+class RankedCampaigns(SimulatedCampaigns[RankedDesign, int]):
     """Campaigns of a design of ranked lists, on the list by which scores rank the pool."""
+
+    question: PrecisionCurve
 
     @cached_property
     def ranked(self) -> RankedList:
@@ -43,7 +45,7 @@ class RankedCampaigns(SimulatedCampaigns[RankedDesign]):
         """Return a seed for every campaign."""
         return generator(self.seed, "ranked campaigns").integers(2**62, size=repeats).tolist()
 
-    def played(self, lot: int, advance: Callable[[int], None]) -> Any:
+    def played(self, lot: int, advance: Callable[[int], None]) -> RankedRecord:
         """Run one campaign; return a RankedRecord."""
         question, design = self.question, self.plan.design
         book = RankBook(design, question.promise, self.ranked.n_items, lot, self.ranked.positive)

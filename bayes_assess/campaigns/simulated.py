@@ -20,10 +20,11 @@ from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.designs import Design
 from bayes_assess.designs.ranked import RankedDesign
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import Setting
+from bayes_assess.questions import Question, Setting
 from bayes_assess.questions._measures_answered import cells_table
 
 DesignT = TypeVar("DesignT", bound=Design | RankedDesign)
+LotT = TypeVar("LotT")  # of what a lot of campaigns starts from
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Plan(Generic[DesignT]):
 
 
 @dataclass(frozen=True)
-class SimulatedCampaigns(ABC, Generic[DesignT]):
+class SimulatedCampaigns(ABC, Generic[DesignT, LotT]):
     """Campaigns of one design on a pool whose labels are all known.
 
     Attributes
@@ -82,7 +83,7 @@ class SimulatedCampaigns(ABC, Generic[DesignT]):
     plan: Plan[DesignT]
     pool: Pool
     codes: Int[np.ndarray, " M"]
-    question: Any
+    question: Question
     looks: Int[np.ndarray, " B"]
     batch: int
     seed: int
@@ -97,11 +98,11 @@ class SimulatedCampaigns(ABC, Generic[DesignT]):
         return self.campaigns(jax.tree.map(lambda *parts: np.concatenate(parts)[:repeats], *records))
 
     @abstractmethod
-    def lots(self, repeats: int) -> Sequence[Any]:
+    def lots(self, repeats: int) -> Sequence[LotT]:
         """Return what lots of campaigns start from, in all as many as are wanted or more."""
 
     @abstractmethod
-    def played(self, lot: Any, advance: Callable[[int], None]) -> Any:
+    def played(self, lot: LotT, advance: Callable[[int], None]) -> Any:
         """Run a lot of campaigns; what is recorded has leading axes (campaigns, looks)."""
 
     def campaigns(self, record: Any) -> Campaigns:

@@ -18,7 +18,7 @@ from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.no_disagreements import NoDisagreements
 from bayes_assess.campaigns.queries import Queries
 from bayes_assess.campaigns.turns import in_turn
-from bayes_assess.designs import Design
+from bayes_assess.designs import Design, WeightedDesign
 from bayes_assess.errors import BudgetError, LabelError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
@@ -65,7 +65,7 @@ class StochasticAssessment(NoDisagreements[Pool, Question, Design, ItemBook], As
         return self.pool.ids[items], counts
 
     @in_turn
-    def ask(self, n: int = 1, *, posterior: Any = None, annotator: str | None = None) -> Queries:
+    def ask(self, n: int = 1, *, posterior: object = None, annotator: str | None = None) -> Queries:
         """Draw the next `n` items to label, which may be the same item several times.
 
         Parameters
@@ -109,12 +109,13 @@ class StochasticAssessment(NoDisagreements[Pool, Question, Design, ItemBook], As
 
     def _weighed_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the items of draws with a label, its codes, and how many items of the pool each stands for."""
-        design: Any = self.design  # which weighs draws
+        design = self.design
+        assert isinstance(design, WeightedDesign)
         with eager(design.is_eager(self._state)):
             total = design.weighed(self._state)[0]
         return *self._items.told, self._items.told_weights * self.pool.n_items / max(float(total.n), 1.0)
 
-    def _read(self, ids: Any, labels: Any, *, correcting: bool = False) -> tuple[Units, Codes]:
+    def _read(self, ids: ArrayLike, labels: ArrayLike, *, correcting: bool = False) -> tuple[Units, Codes]:
         """Return the items of labels, each as often as it has one, and codes of these."""
         if correcting:
             items, codes = super()._read(ids, labels, correcting=True)
@@ -150,7 +151,7 @@ class StochasticAssessment(NoDisagreements[Pool, Question, Design, ItemBook], As
         nth[order] = np.arange(len(units)) - np.repeat(first, n)
         return nth < self._items.n_out_of(units)
 
-    def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: Any) -> None:
+    def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: ArrayLike) -> None:
         given = np.atleast_1d(values_of(labels))
         names = annotator_names(annotator, len(given), self.pool.show)
         items, codes = self._read(ids, labels)

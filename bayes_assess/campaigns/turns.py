@@ -11,23 +11,24 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Concatenate, NamedTuple, TypeVar
 
+from bayes_assess._tools.axes import P
 from bayes_assess._tools.progress import progress
 from bayes_assess.campaigns.journal import Event, Journal
 from bayes_assess.errors import BayesAssessError, JournalError, LostTurnError
 
 _T = TypeVar("_T")
 _WHAT = {"ask": "Choosing items", "tell": "Learning from the labels", "result": "Answering"}
-_Act = TypeVar("_Act", bound=Callable[..., Any])
+_SessionT = TypeVar("_SessionT", bound="TakesTurns")
 
 
 class Note(NamedTuple):
     """What somebody wrote on an item."""
 
-    id: Any
+    id: Hashable
     annotator: str | None
     text: str
 
@@ -111,7 +112,7 @@ class TakesTurns:
         kept = [event.payload for event in self.events if event.kind == "note"]
         return tuple(Note(*(payload[field] for field in Note._fields)) for payload in kept)
 
-    def note(self, id: Any, text: str, *, annotator: str | None = None) -> None:
+    def note(self, id: Hashable, text: str, *, annotator: str | None = None) -> None:
         """Keep a note on an item beside its label; answers do not depend on it.
 
         Parameters
@@ -150,7 +151,7 @@ class TakesTurns:
         self._stale = False
         return self._sequence - known
 
-    def _write(self, kind: str, payload: Mapping[str, Any]) -> None:
+    def _write(self, kind: str, payload: Mapping[str, object]) -> None:
         """Record an event before it takes effect, unless another session has written to the journal."""
         self._stale = True  # until the turn has come to its end
         if self.journal is not None:
@@ -214,13 +215,13 @@ def readable(event: Event, name: str) -> Iterator[None]:
         ) from error
 
 
-def in_turn(act: _Act) -> _Act:
+def in_turn(act: Callable[Concatenate[_SessionT, P], _T]) -> Callable[Concatenate[_SessionT, P], _T]:
     """Let a session's method see all that others wrote; it changes nothing of the session before it writes."""
     what = _WHAT.get(act.__name__, "Following the labels")
 
     @wraps(act)
-    def taken(self: Any, *args: Any, **options: Any) -> Any:
+    def taken(self: _SessionT, /, *args: P.args, **options: P.kwargs) -> _T:
         with progress(what):
             return self._take_turn(lambda: act(self, *args, **options))
 
-    return cast("_Act", taken)
+    return taken

@@ -291,11 +291,11 @@ class ArmDesign(Design[CellState]):
         """Arms that `play` returns: as many as the question looks for."""
         return reward.m
 
-    def init_memory(self, state: CellState) -> Any:
+    def init_memory(self, state: CellState) -> object:
         """Build what the design itself carries from step to step."""
         return ()
 
-    def update_memory(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Any:
+    def update_memory(self, state: CellState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> object:
         """Refresh what the design carries after a label in `cell`; `state` has the label already."""
         return state.memory
 

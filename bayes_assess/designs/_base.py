@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, replace
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.acquisition.cell_measure import CellMeasure
+from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
@@ -33,7 +34,7 @@ _MANY_SKIPPED = 0.02  # items set aside per label, above which answers say what 
 class State(Protocol):
     """What every state of a campaign knows: a frozen dataclass that is a pytree of 64-bit arrays of fixed shapes."""
 
-    __dataclass_fields__: ClassVar[dict[str, Any]]
+    __dataclass_fields__: ClassVar[dict[str, Field[object]]]
 
     @property
     def counts(self) -> Int[Array, "K O"]:
@@ -109,7 +110,7 @@ class Design(ABC, Generic[StateT]):
         """Whether it is made for labels that are draws from p(y | x), and for no others."""
         return False
 
-    def in_common(self, axes: Any) -> Any:
+    def in_common(self, axes: StateT) -> StateT:
         """Return axes of a state's leaves, with None for those that all campaigns from one state have in common."""
         return axes
 
@@ -222,7 +223,7 @@ class Design(ABC, Generic[StateT]):
         """Whether steps are counted when their labels are known: whether the design has a `settle` of its own."""
         return type(self).settle is not Design.settle
 
-    def believing(self, state: StateT, labels: Any) -> StateT:
+    def believing(self, state: StateT, labels: LabelDraws) -> StateT:
         """Return the state with another model's draws of labels in the place of what the design believes, to choose by.
 
         What labels will be weighed by follows from how items are drawn, so that answers are as valid. Designs that play
@@ -281,7 +282,7 @@ class Design(ABC, Generic[StateT]):
 
     def evidence(
         self, state: StateT, seed: int, level: float, skipped: Int[np.ndarray, " K"], order: ScoreOrder | None = None
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return what labels say of a measure, fields of its result; nothing of designs that play arms.
 
         Parameters

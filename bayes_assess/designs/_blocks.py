@@ -6,6 +6,7 @@ posterior mean, which is the design asking for small batches; their labels are l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,7 +61,9 @@ class SideBySide:
         return replace(self, pending=self.pending + asked, remaining=self.remaining - asked)
 
 
-def block(choose: Any, campaigns: SideBySide, n: int, n_rounds: int) -> Int[np.ndarray, "F K"]:
+def block(
+    choose: Callable[[SideBySide, int], Int[np.ndarray, "n F"]], campaigns: SideBySide, n: int, n_rounds: int
+) -> Int[np.ndarray, "F K"]:
     """Choose `n` items of every campaign in rounds.
 
     Parameters

@@ -196,7 +196,7 @@ class WeightedDesign(Design[WeightedState]):
         """Which intervals answers have: ``"cautious"`` ones, ``"beta"`` or ``"ratio"``."""
         return "cautious"
 
-    def label_tree(self, state: WeightedState) -> Any:
+    def label_tree(self, state: WeightedState) -> object:
         """Return what a model of labels has learned, None where the design has none; see `Adaptive`."""
         return None
 
@@ -217,13 +217,13 @@ class WeightedDesign(Design[WeightedState]):
         level: float,
         skipped: Int[np.ndarray, " K"],
         order: ScoreOrder | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return fields of `MetricResult`; measures of a ranking are exact once all items are labelled."""
         with engine.eager(self.is_eager(state)):
             return self._evidence(state, order)
 
     @x64
-    def _evidence(self, state: WeightedState, order: ScoreOrder | None) -> dict[str, Any]:
+    def _evidence(self, state: WeightedState, order: ScoreOrder | None) -> dict[str, object]:
         answer, covariance = engine.tree_map(np.asarray, _answered(self, state))
         answer = self.on_host(answer, state.measure)
         if order is not None and answer.exact:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -139,15 +139,15 @@ class WithReplacement(WeightedDesign):
     def propose(self, state: WeightedState) -> Float[Array, "K C+1"]:
         """Return the probability of one item of every cell, labelled y or unlabelled, up to a factor."""
 
-    def init_memory(self, state: WeightedState) -> Any:
+    def init_memory(self, state: WeightedState) -> object:
         """Build what the design itself carries from step to step."""
         return ()
 
-    def update_memory(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Any:
+    def update_memory(self, state: WeightedState, cell: Int[Array, ""], outcome: Int[Array, ""]) -> object:
         """Refresh what the design carries after a label in `cell`; `state` has the label already."""
         return state.memory
 
-    def update_memory_from_draws(self, state: WeightedState) -> Any:
+    def update_memory_from_draws(self, state: WeightedState) -> object:
         """Refresh what the design carries after `state.draws` has changed."""
         return state.memory
 

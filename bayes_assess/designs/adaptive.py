@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -111,7 +111,7 @@ class Adaptive(Stratifying, WithReplacement):
     stage: int = 1
     floor: float = _LEARNING_FLOOR
     decay: Literal["share", "labels"] = "share"
-    children: str | Sequence[Any] | None = None
+    children: str | Sequence[object] | None = None
 
     name: ClassVar[str] = "adaptive"
     takes_posterior: ClassVar[bool] = True
@@ -131,7 +131,7 @@ class Adaptive(Stratifying, WithReplacement):
         if self.stage < 1:
             raise DesignError(f"A stage is at least one label; found {self.stage!r}.")
 
-    def _nested(self, children: Any) -> tuple[Any, ...]:
+    def _nested(self, children: str | Sequence[object]) -> tuple[object, ...]:
         if self.depth is not None or self.branching != 2:
             raise DesignError("A tree is given by its children, or by depth and branching; leave one of them out.")
         if isinstance(children, str):
@@ -239,7 +239,12 @@ class Adaptive(Stratifying, WithReplacement):
         """Whether labels are modelled as draws: where they are, or where the option says so."""
         return state.measure.stochastic or self.oracle == "stochastic"
 
-    def _by_stage(self, fit: Any, memory: _Oracle, state: WeightedState[_Oracle]) -> _Oracle:
+    def _by_stage(
+        self,
+        fit: Callable[[_Oracle, WeightedState[_Oracle]], _Oracle],
+        memory: _Oracle,
+        state: WeightedState[_Oracle],
+    ) -> _Oracle:
         if self.stage == 1:
             return fit(memory, state)
         return engine.cond(state.counts.sum() % self.stage == 0, lambda: fit(memory, state), lambda: memory)

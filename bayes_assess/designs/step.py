@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial, wraps
 from inspect import signature
-from typing import Any, Generic, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVarTuple
 
 import numpy as np
 
@@ -40,6 +40,7 @@ def tell_items(
     return engine.fori_loop(0, n, lambda i, state: design.update(state, cells[i], outcomes[i]), state)
 
 
+Ts = TypeVarTuple("Ts")
 _LENGTH = 64  # of the shortest arrays of items in compiled calls
 
 
@@ -52,7 +53,7 @@ class Campaign(NamedTuple, Generic[StateT]):
     left: Array  # (K, O) outcomes of every cell's unlabelled items; shares of outcomes where labels are draws
     n_items: Int[Array, ""]  # that may be asked for in all
     steps: Steps  # of the last batch; (batch,)
-    kept: Any = ()  # of its batches
+    kept: object = ()  # of its batches
 
 
 ENDLESS = 2**62  # items that may be asked for where each of them may be again and again
@@ -66,7 +67,9 @@ def start_campaign(batch: int, keys: Key[Array, " 2"], state: StateT, counts: In
     return Campaign(keys, xp.zeros((), xp.int64), state, counts, n_items, steps)
 
 
-def one_label(design: Design[StateT], campaign: Campaign[StateT], keep: Any = None) -> Campaign[StateT]:
+def one_label(
+    design: Design[StateT], campaign: Campaign[StateT], keep: Callable[..., object] | None = None
+) -> Campaign[StateT]:
     """Tell one label, whose item is drawn from its cell; first ask for the next batch where none is left.
 
     `keep`, if there is one, returns what is kept of batches after another one, from what was, and from the states
@@ -140,7 +143,7 @@ def looked_at(design: Design[StateT], campaign: Campaign[StateT]) -> StateT:
     return engine.cond(open_, lambda: design.settle(campaign.state, campaign.steps, last=False), lambda: campaign.state)
 
 
-def _if(condition: Bool[Array, ""], always: bool, then: Any, *carry: Any) -> Any:
+def _if(condition: Bool[Array, ""], always: bool, then: Callable[[*Ts], tuple[*Ts]], *carry: *Ts) -> tuple[*Ts]:
     return then(*carry) if always else engine.cond(condition, then, lambda *carry: carry, *carry)
 
 

@@ -153,7 +153,7 @@ class VarianceReduction(Design[BeliefState]):
         """Return the state after items were chosen by another posterior, with the design's own belief alone."""
         return replace(chosen, other=None)
 
-    def random_items(self, state: BeliefState) -> tuple[Any, Int[Array, " K"]]:
+    def random_items(self, state: BeliefState) -> tuple[Float[Array, ""], Int[Array, " K"]]:
         """Return the share of random items now, and how often those of every cell are drawn, see `audit_plan`.
 
         Both may be anything that follows from what is known, as long as every item may be drawn.
@@ -260,9 +260,9 @@ class VarianceReduction(Design[BeliefState]):
         level: float,
         skipped: Int[np.ndarray, " K"],
         order: ScoreOrder | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return fields of `BeliefMetricResult`."""
-        found: dict[str, Any] = {"found": self.posterior(state, seed, level, order=order)}
+        found: dict[str, object] = {"found": self.posterior(state, seed, level, order=order)}
         labels = np.asarray(state.counts)
         if labels.shape[1] == 2 and many_skipped(int(skipped.sum()), int(labels.sum())):
             found["supposed"] = self.supposing(state, seed, skipped, order=order)

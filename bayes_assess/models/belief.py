@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import getattr_static
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -209,7 +209,7 @@ def draws_on_host(belief: object) -> bool:
     return getattr(belief, "on_host", False)
 
 
-def is_belief(value: object) -> bool:
+def is_belief(value: object) -> TypeGuard[Belief]:
     """Say whether a value has all members of a `Belief`, computing none of them.
 
     Examples

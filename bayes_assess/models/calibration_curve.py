@@ -265,7 +265,7 @@ def drawn(
     held, members = engine.fetched((state.particles, state.members))
     chosen = _by_weight(_log_joint_weight(members, held), n)
     share, strength, cautious = engine.fetched((state.share, state.strength, state.cautious))
-    return _flat(share)[chosen], _flat(strength)[chosen], cautious.ravel()[chosen]
+    return _flat(share)[chosen], _flat(strength)[chosen], np.asarray(cautious).ravel()[chosen]
 
 
 def _flat(values: Float[Array, "B S K"]) -> Any:

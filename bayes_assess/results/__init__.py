@@ -102,7 +102,7 @@ _BELIEVED: dict[type[Question], type[Result]] = {  # by the design with a belief
 }
 
 
-def make_result(question: Question, **fields: Any) -> Any:
+def make_result(question: Question, **fields: Any) -> Result:
     """Make the result that belongs to a question; `fields` are those of `Result`."""
     kinds = _BELIEVED if "found" in fields else _RESULTS
     kind = next(kind for asked, kind in kinds.items() if isinstance(question, asked))

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
 
 import numpy as np
 
 from bayes_assess.designs import Design, State
 from bayes_assess.errors import QuestionError
+from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions import Metric, PRCurve
+from bayes_assess.questions import Metric, PRCurve, Question
+from bayes_assess.questions._event_cells import EventCells, MetricCells
 from bayes_assess.questions._events import merged
 
 
-def asked_anew(pool: Pool, cells: Any, design: Design, state: State, question: Any) -> tuple[Metric, Any, State]:
+def asked_anew(
+    pool: Pool, cells: Cells, design: Design, state: State, question: Question
+) -> tuple[Metric, MetricCells, State]:
     """Put another measure in the place of a session's own.
+
+    Parameters
+    ----------
+    pool : Pool
+    cells : MetricCells
+        Cells of the session.
+    design : Design
+    state : State
+    question : Metric
+        A curve with a number of thresholds gets thresholds that the cells tell apart.
 
     Returns
     -------
@@ -24,39 +37,14 @@ def asked_anew(pool: Pool, cells: Any, design: Design, state: State, question: A
     Raises
     ------
     QuestionError
-        If the session's items cannot answer it.
+        If it is no measure, or of another event than the cells, or they do not tell apart what it tells apart, or not
+        the items drawn tell of it.
     """
-    question, cells = measured_anew(pool, cells, question, design.answering)
-    return question, cells, design.measuring(state, cells.measure, question.name)
-
-
-def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tuple[Metric, Any]:
-    """Put another measure on the cells of a session.
-
-    Parameters
-    ----------
-    pool : Pool
-    cells : MetricCells
-        Cells of the session.
-    question : Metric
-        A curve with a number of thresholds gets thresholds that the cells tell apart.
-    answering : str
-        What answers measures, at the beginning of a sentence.
-
-    Returns
-    -------
-    The question, and the cells with its measure.
-
-    Raises
-    ------
-    QuestionError
-        If it is no measure, or of another event than the cells, or they do not tell apart what it tells apart.
-    """
-    if not question.of_measure:
-        raise QuestionError(f"{answering} measures, Metric(...) or PRCurve(...); found {question!r}.")
-    if question.is_curve:
-        question = cast("PRCurve", question).on_cells(pool, cells)
-    subject = cells.events.subject if cells.of_events else None
+    if not isinstance(question, Metric) or not isinstance(cells, MetricCells):
+        raise QuestionError(f"{design.answering} measures, Metric(...) or PRCurve(...); found {question!r}.")
+    if isinstance(question, PRCurve):
+        question = question.on_cells(pool, cells)
+    subject = cells.events.subject if isinstance(cells, EventCells) else None
     if subject is not None:
         asked = question.subject(pool)
         # Of two classes, whether a label is the event is all of the label, whatever the event; orders are of one event.
@@ -78,4 +66,4 @@ def measured_anew(pool: Pool, cells: Any, question: Any, answering: str) -> tupl
             "or with a list of measures that contains it."
         )
     measure = replace(cells.measure, table=table, attribute=attribute, n_attributes=table.n_attributes)
-    return question, replace(cells, measure=measure)
+    return question, replace(cells, measure=measure), design.measuring(state, measure, question.name)
