@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from itertools import combinations
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import Frame, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import LabelError, OutputError
@@ -95,12 +95,12 @@ class Agreement:
         }
         return Table(columns, title="Agreement of annotators", formats={"agree": ".3f", "kappa": ".3f"})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the numbers as plain values."""
         plain = {"annotators": list(self.annotators), "items": self.n_items, "raw": self.raw}
         return plain | {"kappa": self.kappa, "alpha": self.alpha, "pairs": list(self.table().rows())}
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: str = "pandas") -> Frame:
         """Return the `table` as a data frame."""
         return self.table().to_frame(backend)
 
@@ -124,7 +124,7 @@ class Agreement:
         return float(_scikit_learn().cohen_kappa_score(one, other))
 
 
-def _scikit_learn() -> Any:
+def _scikit_learn() -> ModuleType:
     try:
         from sklearn import metrics
     except ImportError:
@@ -132,7 +132,7 @@ def _scikit_learn() -> Any:
     return metrics
 
 
-def _krippendorff() -> Any:
+def _krippendorff() -> ModuleType:
     try:
         return import_module("krippendorff")
     except ImportError:

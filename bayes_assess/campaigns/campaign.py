@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from bayes_assess.campaigns.course import Course, put_right
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.runs import PIECE, Run, between_refreshes, pieces, read_run
+from bayes_assess.campaigns.snapshots import Snapshots
 from bayes_assess.designs import (
     Draw,
     refreshed,
@@ -34,6 +36,10 @@ class Campaign(Course):
     place of the wrong one: items that were chosen in between, and the probabilities with which they were drawn, stay as
     they were; all that follows from labels is computed anew.
     """
+
+    @cached_property
+    def _snapshots(self) -> Snapshots:
+        return Snapshots(lasting=self._pool.in_memory)
 
     def _follow_others(self, events: Sequence[Event]) -> None:
         # What a corrected label has led to starts where it was told.
@@ -132,16 +138,6 @@ class Campaign(Course):
         alike = np.ones(len(cells))
         self._hand_out(run.asked, cells, Draw(alike, alike, 0 * alike), state)
         self._items.accept(unasked)
-
-    def _corrections(self, events: Sequence[Event]) -> dict[int, int]:
-        """Return the last code that was put right of every item, by item."""
-        right: dict[int, int] = {}
-        for event in events:
-            if event.kind in ("correct", "resolve", "revise"):
-                items, codes = self._units_in(event), self._codes_in([event.payload])
-                counts = np.asarray(event.payload.get("counts", np.ones(len(items))), bool)
-                right |= zip(items[counts].tolist(), codes[counts].tolist(), strict=True)
-        return right
 
     def _follow_ask(self, units: Units, event: Event, right: Mapping[int, int]) -> bool:
         """Hand out items as they were; tell whether they could be."""

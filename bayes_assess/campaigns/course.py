@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +11,10 @@ from bayes_assess._tools.engine import eager, random
 from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.campaigns.annotators import UNNAMED, AnnotatorBook, Told
 from bayes_assess.campaigns.items import ItemBook
+from bayes_assess.campaigns.journal import Event
 from bayes_assess.campaigns.labelling import Labelling
 from bayes_assess.campaigns.open_steps import OpenSteps
 from bayes_assess.campaigns.rounds import RoundBook, check_inclusion
-from bayes_assess.campaigns.snapshots import Snapshots
 from bayes_assess.designs import (
     Design,
     Draw,
@@ -65,7 +65,6 @@ class Course(Labelling[Pool, Question, ItemBook]):
         self._annotators = AnnotatorBook()
         self._steps = OpenSteps(self.cells.n_items) if design.settles else None
         self._rounds = RoundBook(pool.n_items, self.cells.n_cells) if pool.multilabel else None
-        self._snapshots = Snapshots(lasting=pool.in_memory)
 
     @property
     def n_remaining(self) -> int:
@@ -100,6 +99,16 @@ class Course(Labelling[Pool, Question, ItemBook]):
 
     def _ids_of(self, units: Int[np.ndarray, " n"]) -> np.ndarray:
         return self.pool.ids[units]
+
+    def _corrections(self, events: Sequence[Event]) -> dict[int, int]:
+        """Return the last code that was put right of every item, by item."""
+        right: dict[int, int] = {}
+        for event in events:
+            if event.kind in ("correct", "resolve", "revise"):
+                items, codes = self._units_in(event), self._codes_in([event.payload])
+                counts = np.asarray(event.payload.get("counts", np.ones(len(items))), bool)
+                right |= zip(items[counts].tolist(), codes[counts].tolist(), strict=True)
+        return right
 
     def _hand_out(self, items: Int[np.ndarray, " n"], cells: Int[np.ndarray, " n"], draws: Draw, state: State) -> None:
         """Take over items drawn, and the state after that."""

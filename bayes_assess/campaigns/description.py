@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from bayes_assess._tools.axes import T
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.designs import DESIGNS, Design, find_design
 from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign
 from bayes_assess.errors import JournalError, PriorError, QuestionError
 from bayes_assess.measures import Measure, PRCurve, describe_measure, described_measure
+from bayes_assess.models.belief import Belief
 from bayes_assess.models.beta_bernoulli import BetaBernoulli
 from bayes_assess.models.dirichlet_confusion import DirichletConfusion
 from bayes_assess.models.hierarchical_accuracy import HierarchicalAccuracy
@@ -75,12 +77,12 @@ def describe(
     pool: Pool,
     question: Question,
     design: Design,
-    prior: Any,
+    prior: Belief,
     cells: Cells,
     seed: int,
-    source: Mapping[str, Any] | None,
+    source: Mapping[str, object] | None,
     engine: str,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Say in plain values all that a resumed session needs besides the pool."""
     return {
         "pool": pool.fingerprint(),
@@ -96,7 +98,7 @@ def describe(
 
 def read_description(
     book: Journal, pool: Pool, question: Question | None = None, design: Design | None = None
-) -> tuple[Question, Design, Any, int]:
+) -> tuple[Question, Design, Belief, int]:
     """Rebuild question, design, prior and seed from a journal of this pool.
 
     Question and design need to be given where the journal does not hold them whole; they must be those of the journal.
@@ -120,8 +122,8 @@ def read_description(
 
 
 def describe_ranked(
-    ranked: RankedList, question: PrecisionCurve, design: RankedDesign, seed: int, source: Mapping[str, Any] | None
-) -> dict[str, Any]:
+    ranked: RankedList, question: PrecisionCurve, design: RankedDesign, seed: int, source: Mapping[str, object] | None
+) -> dict[str, object]:
     """Say in plain values all that a resumed session on a ranked list needs besides the list."""
     return {
         "pool": ranked.fingerprint(),
@@ -138,7 +140,10 @@ def is_of_ranked_list(book: Journal) -> bool:
 
 
 def read_ranked_description(
-    book: Journal, pool: Any, question: Question | None = None, design: Any = None
+    book: Journal,
+    pool: Pool | RankedList,
+    question: Question | None = None,
+    design: Design | RankedDesign | None = None,
 ) -> tuple[RankedList, PrecisionCurve, RankedDesign, int]:
     """Rebuild list, question, design and seed from a journal of this list, or of the pool that its scores rank."""
     meta = book.meta
@@ -147,7 +152,7 @@ def read_ranked_description(
         raise JournalError(f"The journal {str(book.path)!r} asks another question: {meta['question']}.")
     kept = meta["ranked_design"]
     found = _made("design", kept["name"], RANKED_DESIGNS, kept["options"]) if design is None else design
-    if describe_design(found) != kept:
+    if not isinstance(found, RankedDesign) or describe_design(found) != kept:
         raise JournalError(f"The journal {str(book.path)!r} is of another design: {kept}.")
     ranked = pool if isinstance(pool, RankedList) else RankedList.from_pool(pool, asked.positive, meta["seed"])
     if meta["pool"] != ranked.fingerprint():
@@ -158,7 +163,7 @@ def read_ranked_description(
     return ranked, asked, found, meta["seed"]
 
 
-def describe_question(question: Question) -> dict[str, Any]:
+def describe_question(question: Question) -> dict[str, object]:
     """Say in plain values what is asked.
 
     Raises
@@ -195,7 +200,7 @@ def described_question(description: Mapping[str, Any]) -> Question:
     return _made("question", description["question"], QUESTIONS, options)
 
 
-def describe_design(design: Design | RankedDesign) -> dict[str, Any]:
+def describe_design(design: Design | RankedDesign) -> dict[str, object]:
     """Say in plain values how items are chosen.
 
     Examples
@@ -223,7 +228,7 @@ def described_design(description: Mapping[str, Any]) -> Design:
     return _made("design", description["name"], DESIGNS, description["options"])
 
 
-def describe_belief(belief: Any) -> dict[str, Any]:
+def describe_belief(belief: Any) -> dict[str, object]:
     """Say in plain values what is believed before any label.
 
     Raises
@@ -250,7 +255,7 @@ def describe_belief(belief: Any) -> dict[str, Any]:
     return {"model": kind, "parameters": plain}
 
 
-def described_belief(description: Mapping[str, Any]) -> Any:
+def described_belief(description: Mapping[str, Any]) -> Belief:
     """Make the belief of a description.
 
     Raises
@@ -277,12 +282,12 @@ def described_belief(description: Mapping[str, Any]) -> Any:
 # -- options -----------------------------------------------------------------------------------------------------------
 
 
-def _options(made: Any) -> dict[str, Any]:
+def _options(made: object) -> dict[str, object]:
     """Describe the options of a question, a design or a cut: the parameters of its class."""
     return {name: _plain(name, getattr(made, name)) for name in inspect.signature(type(made)).parameters}
 
 
-def _plain(name: str, value: Any) -> Any:
+def _plain(name: str, value: Any) -> object:
     """Turn an option into numbers, texts, lists and dictionaries."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -303,7 +308,7 @@ def _plain(name: str, value: Any) -> Any:
     return np.asarray(value).tolist()
 
 
-def _value(value: Any) -> Any:
+def _value(value: object) -> object:
     """Turn a description of an option back."""
     if isinstance(value, list):
         return [_value(one) for one in value]
@@ -320,7 +325,7 @@ def _value(value: Any) -> Any:
     raise JournalError(f"There are no groups such as {dict(value)}; {_NEWER}.")
 
 
-def _made(what: str, name: str, known: Mapping[str, Callable[..., Any]], options: Mapping[str, Any]) -> Any:
+def _made(what: str, name: str, known: Mapping[str, Callable[..., T]], options: Mapping[str, object]) -> T:
     """Make what has this name, with described options."""
     if name not in known:
         raise JournalError(f"There is no {what} {name!r}; {_NEWER}.")
@@ -333,12 +338,12 @@ def _made(what: str, name: str, known: Mapping[str, Callable[..., Any]], options
     return _checked(f"{what} {name!r}", known[name], {option: _value(value) for option, value in options.items()})
 
 
-def _lacks_values(plain: Any) -> bool:
+def _lacks_values(plain: object) -> bool:
     """Whether a description leaves out values of items."""
     return isinstance(plain, Mapping) and ("array" in plain or any(map(_lacks_values, plain.values())))
 
 
-def _checked(what: str, make: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+def _checked(what: str, make: Callable[..., T], options: Mapping[str, object]) -> T:
     """Make it, if it takes these options."""
     for option in options:
         if option not in inspect.signature(make).parameters:

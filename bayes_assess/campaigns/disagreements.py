@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -54,7 +53,7 @@ class Disagreements(LabelSheet):
     in_force: np.ndarray
     resolved: Bool[np.ndarray, " n"]
     show: Mapping[str, np.ndarray] = field(default_factory=dict)
-    choices: tuple[Any, ...] = ()
+    choices: tuple[Hashable, ...] = ()
     label_space: LabelSpace | None = None
 
     def table(self) -> Table:

@@ -82,7 +82,7 @@ class Journal:
         self._finalizer = weakref.finalize(self, connection.close)
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], meta: Mapping[str, Any]) -> Journal:
+    def create(cls, path: str | os.PathLike[str], meta: Mapping[str, object]) -> Journal:
         """Start a journal in a new file, all or nothing.
 
         Parameters
@@ -195,7 +195,7 @@ class Journal:
         with self._lock, explained(self._path, "read"):
             return _last(self._connection)
 
-    def append(self, kind: str, payload: Mapping[str, Any], *, expected: int | None = None) -> int:
+    def append(self, kind: str, payload: Mapping[str, object], *, expected: int | None = None) -> int:
         """Write one event; when this returns, the event is on the disk.
 
         Parameters

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from bayes_assess._tools.arrays import missing_mask, objects
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Float, Frame, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.campaigns.exchange.cells import inert, inert_column
 from bayes_assess.campaigns.exchange.tasks import Answers, Tasks
@@ -26,7 +25,7 @@ class LabelSheet(ABC):
 
     ids: np.ndarray
     show: Mapping[str, np.ndarray]
-    choices: tuple[Any, ...]
+    choices: tuple[Hashable, ...]
     label_space: LabelSpace | None
 
     def __len__(self) -> int:
@@ -36,7 +35,7 @@ class LabelSheet(ABC):
     def table(self) -> Table:
         """Tabulate the queries for those who run the campaign: annotators get the `sheet`."""
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: str = "pandas") -> Frame:
         """Return the `table` as a data frame."""
         return self.table().to_frame(backend)
 
@@ -170,7 +169,7 @@ class Queries(LabelSheet):
     predictions: np.ndarray
     scores: Float[np.ndarray, " n"] | None = None
     show: Mapping[str, np.ndarray] = field(default_factory=dict)
-    choices: tuple[Any, ...] = ()
+    choices: tuple[Hashable, ...] = ()
     label_space: LabelSpace | None = None
 
     def table(self) -> Table:
@@ -210,7 +209,7 @@ class RankedQueries(LabelSheet):
     ids: np.ndarray
     ranks: Int[np.ndarray, " n"]
     show: Mapping[str, np.ndarray] = field(default_factory=dict)
-    choices: tuple[Any, ...] = ()
+    choices: tuple[Hashable, ...] = ()
     label_space: LabelSpace | None = None
 
     def table(self) -> Table:

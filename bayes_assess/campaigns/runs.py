@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.campaigns.journal import Event
 from bayes_assess.designs import Design, State
 
-_UnitsNamed = Callable[[Any], Int[np.ndarray, " n"]]
+_UnitsNamed = Callable[[ArrayLike], Int[np.ndarray, " n"]]
 _CodesIn = Callable[[Sequence[Mapping[str, Any]]], Int[np.ndarray, " n"]]
 
 PIECE = 64  # labels learned at once: as many as live sessions have compiled steps for

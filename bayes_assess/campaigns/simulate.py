@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from bayes_assess.campaigns.simulated import Plan
 from bayes_assess.campaigns.study import Campaigns as Campaigns
 from bayes_assess.campaigns.study import Study as Study
 from bayes_assess.designs import Design, check_campaign, find_design
-from bayes_assess.designs.ranked import find_curve_design
+from bayes_assess.designs.ranked import RankedDesign, find_curve_design
 from bayes_assess.designs.step import ENDLESS
 from bayes_assess.errors import BudgetError, DesignError
 from bayes_assess.models.belief import Belief
@@ -41,7 +40,7 @@ def simulate(
     labels: ArrayLike,
     question: Question,
     *,
-    designs: Iterable[str | Design] | Mapping[str, Any] | None = None,
+    designs: Iterable[str | Design] | Mapping[str, str | Design | RankedDesign] | None = None,
     budgets: Sequence[int] | None = None,
     repeats: int = 1000,
     seed: int = 0,

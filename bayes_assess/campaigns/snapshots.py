@@ -17,15 +17,21 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
 from bayes_assess import __version__
 from bayes_assess._tools import pytrees
 from bayes_assess._tools.lazy import jax, jnp
+from bayes_assess.campaigns.annotators import AnnotatorBook
+from bayes_assess.campaigns.course import Course
+from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.journal import Event, Journal
 from bayes_assess.campaigns.journal_checks import explained
+from bayes_assess.campaigns.open_steps import OpenSteps
+from bayes_assess.campaigns.rounds import RoundBook
+from bayes_assess.designs import State
 from bayes_assess.errors import JournalError
 
 EVERY = 250  # events or labels, about, between two snapshots
@@ -141,7 +147,7 @@ class Snapshots:
         self._at = self._labels = 0  # events and labels at the last one
         self._start: np.ndarray | None = None  # digest
 
-    def take(self, campaign: Any, sequence: int, journal: Journal | None) -> None:
+    def take(self, campaign: Course, sequence: int, journal: Journal | None) -> None:
         """Keep a campaign as it is after that event, if the last snapshot was long before.
 
         None is taken where items may have several labels: draws are few, as every one costs a label.
@@ -163,7 +169,7 @@ class Snapshots:
             known = stop
         yield slice(known, None)
 
-    def restored(self, campaign: Any, fresh: Any, events: Sequence[Event]) -> int:
+    def restored(self, campaign: Course, fresh: Course, events: Sequence[Event]) -> int:
         """Bring a campaign that is new to the last of its snapshots that fits; return the event it was taken after.
 
         None fits that holds a label which later events have put right.
@@ -199,13 +205,13 @@ class Snapshots:
         # Items of an engine's table are numbered as they were met, by every process anew.
         return InJournal(journal) if journal is not None and self._lasting else self._memory
 
-    def _digest(self, campaign: Any) -> np.ndarray:
+    def _digest(self, campaign: Course) -> np.ndarray:
         if self._start is None:
             self._start = start_digest(campaign._start)
         return self._start
 
 
-def _books(campaign: Any) -> list[tuple[str, Any]]:
+def _books(campaign: Course) -> list[tuple[str, ItemBook | AnnotatorBook | OpenSteps | RoundBook]]:
     """Return what a campaign keeps beside the state of its design, by name."""
     books = {"items": campaign._items, "annotators": campaign._annotators}
     books |= {"steps": campaign._steps, "rounds": campaign._rounds}
@@ -257,7 +263,7 @@ def unpacked(data: bytes) -> Arrays | None:
         return None
 
 
-def start_digest(state: Any) -> np.ndarray:
+def start_digest(state: State) -> np.ndarray:
     """Compute a digest of the state that a campaign starts from, and of the release."""
     leaves, structure, _ = _flattened(state)
     said = re.sub(r" at 0x\w+", "", str(structure))  # functions lie elsewhere in every process
@@ -268,7 +274,7 @@ def start_digest(state: Any) -> np.ndarray:
     return np.frombuffer(digest.digest(), np.uint8)
 
 
-def state_arrays(state: Any, start: Any) -> dict[str, np.ndarray] | None:
+def state_arrays(state: State, start: State) -> dict[str, np.ndarray] | None:
     """Return the leaves of a state that differ from those of the start; None where their shapes do, too."""
     (leaves, structure, _), (before, same, _) = _flattened(state), _flattened(start)
     if structure != same:
@@ -282,7 +288,7 @@ def state_arrays(state: Any, start: Any) -> dict[str, np.ndarray] | None:
     return found
 
 
-def state_of(arrays: Arrays, start: Any) -> Any:
+def state_of(arrays: Arrays, start: State) -> State:
     """Return the state whose `state_arrays` these are."""
     leaves, _, together = _flattened(start)
     for place, leaf in enumerate(leaves):
@@ -296,7 +302,7 @@ def state_of(arrays: Arrays, start: Any) -> Any:
     return together(leaves)
 
 
-def _flattened(state: Any) -> tuple[list[Any], Any, Callable[[Sequence[Any]], Any]]:
+def _flattened(state: State) -> tuple[list[object], object, Callable[[Sequence[object]], State]]:
     """Take a state apart: its leaves, its structure, and what puts leaves together; without JAX where none is its."""
     leaves = list(pytrees.leaves(state))
     if all(isinstance(leaf, _PLAIN) for leaf in leaves):
@@ -305,11 +311,11 @@ def _flattened(state: Any) -> tuple[list[Any], Any, Callable[[Sequence[Any]], An
     return leaves, structure, structure.unflatten
 
 
-def _numbers(leaves: Sequence[Any]) -> list[np.ndarray]:
+def _numbers(leaves: Sequence[object]) -> list[np.ndarray]:
     return [np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf) for leaf in leaves]
 
 
-def _is_key(leaf: Any) -> bool:
+def _is_key(leaf: object) -> TypeGuard[jax.Array]:
     if isinstance(leaf, _PLAIN):
         return False
     return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

@@ -27,10 +27,11 @@ from bayes_assess.campaigns.stochastic_assessment import StochasticAssessment
 from bayes_assess.designs import COMPILED, DESIGNS, Design, check_campaign, find_design, find_engine
 from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign, find_curve_design
 from bayes_assess.errors import DesignError, JournalError, PriorError, QuestionError
-from bayes_assess.models.belief import Belief
+from bayes_assess.models.belief import GivenPrior
+from bayes_assess.pool.pairs import PairPool
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
-from bayes_assess.questions import PrecisionCurve, Question
+from bayes_assess.questions import PairedComparison, PrecisionCurve, Question, Setting
 
 
 @in_progress("Starting")
@@ -39,12 +40,12 @@ def assess(
     question: Question,
     *,
     design: str | Design | RankedDesign | None = None,
-    prior: str | Belief | None = None,
+    prior: GivenPrior = None,
     prior_strength: float | None = None,
     seed: int = 0,
     oracle: str = "deterministic",
     journal: str | PathLike[str] | None = None,
-    source: Mapping[str, Any] | None = None,
+    source: Mapping[str, object] | None = None,
     engine: str | None = None,
 ) -> Any:
     """Start to assess a pool.
@@ -111,7 +112,7 @@ def assess(
     """
     if isinstance(question, PrecisionCurve):
         design = find_curve_design(question.default_design if design is None else design)
-        if design.of_ranks:
+        if isinstance(design, RankedDesign):
             check_oracle(oracle, question)
             return _start_ranked(pool, question, design, prior, prior_strength, seed, journal, source)
     assessment = _start(pool, question, design, prior, prior_strength, seed, oracle, engine)
@@ -183,7 +184,16 @@ def resume(
     return assessment
 
 
-def _start_ranked(pool, question, design, prior, prior_strength, seed, journal, source) -> RankedAssessment:
+def _start_ranked(
+    pool: Pool | RankedList,
+    question: PrecisionCurve,
+    design: RankedDesign,
+    prior: GivenPrior,
+    prior_strength: float | None,
+    seed: int,
+    journal: str | PathLike[str] | None,
+    source: Mapping[str, object] | None,
+) -> RankedAssessment:
     """Start a session on a ranked list, or on a pool that its scores rank."""
     if prior is not None or prior_strength is not None:
         raise PriorError(f"Design {design.name!r} starts from no prior; leave it out.")
@@ -197,7 +207,16 @@ def _start_ranked(pool, question, design, prior, prior_strength, seed, journal, 
     return assessment
 
 
-def _start(pool, question, design, prior, prior_strength, seed, oracle, engine) -> Any:
+def _start(
+    pool: Pool | RankedList,
+    question: Question,
+    design: str | Design | RankedDesign | None,
+    prior: GivenPrior,
+    prior_strength: float | None,
+    seed: int,
+    oracle: str,
+    engine: str | None,
+) -> Assessment:
     if isinstance(pool, RankedList) and isinstance(question, PrecisionCurve):
         pool.check_positive(question.positive)
         pool = pool.as_pool()
@@ -222,11 +241,11 @@ def _start(pool, question, design, prior, prior_strength, seed, oracle, engine) 
     )
 
 
-def _session(pool: Any, question: Any, design: Design, setting: Any, seed: int, engine: str) -> Any:
+def _session(pool: Pool, question: Question, design: Design, setting: Setting, seed: int, engine: str) -> Assessment:
     """Make the session: on the items of a pool, or on its pairs."""
     if engine == COMPILED:
         keep_compiled()
-    if question.labels_each == 2:
+    if isinstance(question, PairedComparison) and isinstance(pool, PairPool):
         return PairedAssessment(pool, question, design, setting, seed, engine)
     if setting.stochastic:
         return StochasticAssessment(pool, question, design, setting, seed, engine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -292,13 +292,18 @@ class Study:
         return np.searchsorted(self.budgets, budgets)
 
 
-class _Lazy(Mapping):
+_Source = TypeVar("_Source")
+_Found = TypeVar("_Found")
+
+
+class _Lazy(Mapping[str, _Found], Generic[_Source, _Found]):
     """A mapping whose values are computed when they are looked at, once."""
 
-    def __init__(self, source: Mapping[str, Any], compute: Callable[[Any], Any]):
-        self._source, self._compute, self._done = source, compute, {}
+    def __init__(self, source: Mapping[str, _Source], compute: Callable[[_Source], _Found]):
+        self._source, self._compute = source, compute
+        self._done: dict[str, _Found] = {}
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> _Found:
         if name not in self._done:
             self._done[name] = self._compute(self._source[name])
         return self._done[name]
@@ -311,6 +316,7 @@ class _Lazy(Mapping):
 
     def __repr__(self) -> str:
         def said(name: str) -> str:
-            return f"array of shape {np.shape(self._done[name])}" if name in self._done else "computed when looked at"
+            found = self._done.get(name)
+            return "computed when looked at" if found is None else f"array of shape {np.asarray(found).shape}"
 
         return "{" + ", ".join(f"{name!r}: <{said(name)}>" for name in self) + "}"

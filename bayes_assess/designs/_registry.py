@@ -29,7 +29,7 @@ NUMERIC: tuple[str, ...] = (Poisson.name, Importance.name, Stratified.name, Pass
 DESIGNS: dict[str, type[Design]] = {**ARMS, **WEIGHTED, **BELIEVING}
 
 
-def find_design(design: str | Design, m: int = 1, serving: Sequence[str] | None = None) -> Design:
+def find_design(design: object, m: int = 1, serving: Sequence[str] | None = None) -> Design:
     """Return the design of that name, or the given one, if it can serve a question.
 
     Parameters

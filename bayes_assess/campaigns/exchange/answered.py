@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class UnreadableTask(Exception):
         self.problem = problem
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """Return a value of JSON as the text that a cell of a sheet would hold.
 
     Raises
@@ -87,7 +87,7 @@ def text_of(value: Any) -> str:
     raise UnreadableTask(f"{kind_of(value)} stands where a text or a number should be")
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """Say what a value of JSON is.
 
     Examples
@@ -103,7 +103,7 @@ def joined(texts: Iterable[str]) -> str:
     return SEPARATOR.join(text for text in texts if text.strip())
 
 
-def are_objects(values: Any) -> TypeGuard[list[dict[str, Any]]]:
+def are_objects(values: object) -> TypeGuard[list[dict[str, object]]]:
     """Tell whether a value of JSON is a list of objects.
 
     Examples

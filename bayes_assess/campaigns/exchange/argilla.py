@@ -7,7 +7,6 @@ those of ``Settings.from_json`` (docs.argilla.io, "Add, update, and delete recor
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from bayes_assess.campaigns.exchange.answered import (
     Answered,
@@ -25,7 +24,7 @@ _OWN = ("id", "status", "_server_id", LABEL)  # names that records have beside t
 _SUBMITTED = (None, "submitted")
 
 
-def import_records(tasks: Tasks) -> list[dict[str, Any]]:
+def import_records(tasks: Tasks) -> list[dict[str, object]]:
     """Return records; predictions of the tasks become suggestions.
 
     Examples
@@ -43,7 +42,7 @@ def import_records(tasks: Tasks) -> list[dict[str, Any]]:
     return found
 
 
-def settings(tasks: Tasks) -> dict[str, Any]:
+def settings(tasks: Tasks) -> dict[str, object]:
     """Return the settings of a dataset for these records."""
     names, answers = _names(tasks) or {"Item": _ITEM}, tasks.answers
     fields = [
@@ -58,16 +57,15 @@ def settings(tasks: Tasks) -> dict[str, Any]:
         kind = "multi_label_selection" if answers.several else "label_selection"
         asked = {"type": kind, "options": options, "visible_options": None}
     question = {"name": LABEL, "title": title, "required": True, "settings": asked}
-    return {"guidelines": None, "fields": fields, "questions": [question], "vectors": [], "metadata": []} | {
-        "allow_extra_metadata": False
-    }
+    empty = {"vectors": [], "metadata": [], "allow_extra_metadata": False}
+    return {"guidelines": None, "fields": fields, "questions": [question], **empty}
 
 
 def _names(tasks: Tasks) -> dict[str, str]:
     return tasks.named("a-z0-9_-", _OWN, str.lower)
 
 
-def _suggestion(tasks: Tasks, at: int) -> dict[str, Any]:
+def _suggestion(tasks: Tasks, at: int) -> dict[str, object]:
     assert tasks.predictions is not None
     name = tasks.predictions[at]
     value = tasks.answers.chosen(name) if tasks.answers.several else name
@@ -77,17 +75,17 @@ def _suggestion(tasks: Tasks, at: int) -> dict[str, Any]:
 # -- exports -----------------------------------------------------------------------------------------------------------
 
 
-def is_record(found: Mapping[str, Any]) -> bool:
+def is_record(found: Mapping[str, object]) -> bool:
     """Whether this is a record as `to_json` writes it."""
     return "fields" in found
 
 
-def is_flat(found: Mapping[str, Any]) -> bool:
+def is_flat(found: Mapping[str, object]) -> bool:
     """Whether this is a record as ``to_list(flatten=True)`` returns it."""
     return "_server_id" in found or any(name.endswith(".responses") for name in found)
 
 
-def read_record(record: Mapping[str, Any], id: str, label: str) -> Answered:
+def read_record(record: Mapping[str, object], id: str, label: str) -> Answered:
     """Read what users responded to a record; drafts, and what they discarded, say nothing.
 
     `to_json` does not say which responses were submitted, as ``to_list(flatten=True)`` does. Those of a pending record
@@ -121,7 +119,7 @@ def read_record(record: Mapping[str, Any], id: str, label: str) -> Answered:
     return Answered(_id(record, id), said, names, *((n, 0) if pending else (0, n)))
 
 
-def read_flat(record: Mapping[str, Any], id: str, label: str) -> Answered:
+def read_flat(record: Mapping[str, object], id: str, label: str) -> Answered:
     """Read what users responded to a record whose parts all have names of their own, such as ``label.responses``.
 
     Raises
@@ -135,9 +133,8 @@ def read_flat(record: Mapping[str, Any], id: str, label: str) -> Answered:
     >>> read_flat({"id": "7", "text": "purrs", **said}, "id", "label")
     Answered(id='7', said=[Said(label='', annotator='u1')], names={'label'}, n_open=0, n_untold=0)
     """
-    columns = [record.get(f"{label}.responses{part}") or [] for part in ("", ".users", ".status")]
-    values, users, states = columns
-    if not all(isinstance(column, list) for column in columns) or not (
+    values, users, states = (record.get(f"{label}.responses{part}") or [] for part in ("", ".users", ".status"))
+    if not (isinstance(values, list) and isinstance(users, list) and isinstance(states, list)) or not (
         len(values) == len(users) and len(states) in (0, len(values))
     ):
         raise UnreadableTask(f"its responses to {label!r} are not lists with one value, user and status of each")
@@ -149,19 +146,19 @@ def read_flat(record: Mapping[str, Any], id: str, label: str) -> Answered:
     return Answered(_id(record, id), said, names, 0, sum(state is None and v is not None for v, state in pairs))
 
 
-def _id(record: Mapping[str, Any], id: str) -> str:
+def _id(record: Mapping[str, object], id: str) -> str:
     for part in (record, record.get("metadata"), record.get("fields")):
         if isinstance(part, dict) and part.get(id) is not None:
             return text_of(part[id])
     raise UnreadableTask(f"it has no {id!r}, so that nobody knows which item it is")
 
 
-def _response(value: Any, status: Any) -> str:
+def _response(value: object, status: object) -> str:
     if status not in _SUBMITTED:
         return ""
     return joined(map(text_of, value)) if isinstance(value, list) else text_of(value)
 
 
-def _person(user: Any) -> str:
+def _person(user: object) -> str:
     who = text_of(user).strip()
     return "" if who == "None" else who  # of responses that were made without a user

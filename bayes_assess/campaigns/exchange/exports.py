@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bayes_assess._tools.arrays import listing
 from bayes_assess._tools.text import plural
@@ -23,8 +23,8 @@ class _Format(NamedTuple):
 
     unit: str
     numbered: bool  # whether the tool shows people a number of its own
-    found_in: Callable[[Mapping[str, Any]], bool]
-    read: Callable[[Mapping[str, Any], str, str], Answered]
+    found_in: Callable[[Mapping[str, object]], bool]
+    read: Callable[[Mapping[str, object], str, str], Answered]
 
 
 _FORMATS = (
@@ -96,7 +96,7 @@ def read_export(path: Path, id: str = "id", label: str = "label") -> Grid:
     return Grid(rows, columns, wrong, form.unit, counted, notes)
 
 
-def _read(found: Any, form: _Format, id: str, label: str) -> Answered:
+def _read(found: object, form: _Format, id: str, label: str) -> Answered:
     if not isinstance(found, dict):
         raise UnreadableTask(f"there is {kind_of(found)} in the place of a {form.unit}")
     if not form.found_in(found):
@@ -104,7 +104,7 @@ def _read(found: Any, form: _Format, id: str, label: str) -> Answered:
     return form.read(found, id, label)
 
 
-def _loaded(path: Path) -> list[Any]:
+def _loaded(path: Path) -> Sequence[object]:
     text = decoded(path)
     try:
         found = json.loads(text, parse_constant=lambda _: None)  # NaN, which Python writes where scores miss

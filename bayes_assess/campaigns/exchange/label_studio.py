@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from bayes_assess.campaigns.exchange.answered import (
     Answered,
@@ -32,7 +31,7 @@ _VALUES = ("choices", "rating", "number", "text")  # what a control says, by the
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def import_tasks(tasks: Tasks) -> list[dict[str, Any]]:
+def import_tasks(tasks: Tasks) -> list[dict[str, object]]:
     """Return what Label Studio imports; predictions of the tasks become pre-annotations.
 
     Examples
@@ -42,7 +41,7 @@ def import_tasks(tasks: Tasks) -> list[dict[str, Any]]:
     [{'data': {'item_id': '7', 'text': 'purrs'}}]
     """
     names = _names(tasks)
-    found: list[dict[str, Any]] = []
+    found: list[dict[str, object]] = []
     for at, id in enumerate(tasks.ids):
         shown = {name: tasks.shown[column][at] for column, name in names.items()}
         found.append({"data": {ID: id, **shown}})
@@ -100,7 +99,7 @@ def _attribute(text: str) -> str:
     return quoteattr(text)
 
 
-def _prediction(tasks: Tasks, at: int) -> dict[str, Any]:
+def _prediction(tasks: Tasks, at: int) -> dict[str, object]:
     assert tasks.predictions is not None
     name, number = tasks.predictions[at], tasks.answers.bounds is not None
     value = {"number": float(name)} if number else {"choices": tasks.answers.chosen(name)}
@@ -112,17 +111,17 @@ def _prediction(tasks: Tasks, at: int) -> dict[str, Any]:
 # -- exports -----------------------------------------------------------------------------------------------------------
 
 
-def is_task(found: Mapping[str, Any]) -> bool:
+def is_task(found: Mapping[str, object]) -> bool:
     """Whether this is a task of the JSON export."""
     return "data" in found
 
 
-def is_annotation(found: Mapping[str, Any]) -> bool:
+def is_annotation(found: Mapping[str, object]) -> bool:
     """Whether this is an annotation of the JSON-MIN export."""
     return "annotation_id" in found
 
 
-def read_task(task: Mapping[str, Any], id: str, label: str) -> Answered:
+def read_task(task: Mapping[str, object], id: str, label: str) -> Answered:
     """Read what annotators said of a task of the JSON export; annotations that were skipped say nothing.
 
     Raises
@@ -157,7 +156,7 @@ def read_task(task: Mapping[str, Any], id: str, label: str) -> Answered:
     return Answered(text_of(data[key]), said, names)
 
 
-def read_annotation(found: Mapping[str, Any], id: str, label: str) -> Answered:
+def read_annotation(found: Mapping[str, object], id: str, label: str) -> Answered:
     """Read an annotation of the JSON-MIN export.
 
     Raises
@@ -181,14 +180,14 @@ def read_annotation(found: Mapping[str, Any], id: str, label: str) -> Answered:
     return Answered(text_of(found[key]), [Said(joined(mine), _person(found.get("annotator")))], names)
 
 
-def _said(result: Mapping[str, Any], label: str) -> list[str]:
+def _said(result: Mapping[str, object], label: str) -> list[str]:
     value = result.get("value")
     if not isinstance(value, dict):
         raise UnreadableTask(f"the value of {label!r} is {kind_of(value)}, not an object")
     return _of_value(value)
 
 
-def _of_value(value: Mapping[str, Any]) -> list[str]:
+def _of_value(value: Mapping[str, object]) -> list[str]:
     kind = next((kind for kind in _VALUES if kind in value), None)
     if kind is None:
         found = ", ".join(map(repr, list(value)[:5])) or "nothing"
@@ -197,7 +196,7 @@ def _of_value(value: Mapping[str, Any]) -> list[str]:
     return [text_of(one) for one in said] if isinstance(said, list) else [text_of(said)]
 
 
-def _person(found: Any) -> str:
+def _person(found: object) -> str:
     """Return the address of an annotator, or the number; nothing where both are unknown."""
     if isinstance(found, dict):
         found = found.get("email") or found.get("id")

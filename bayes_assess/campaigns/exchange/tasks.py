@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Answers(NamedTuple):
     bounds: tuple[float, float] | None = None
 
     @classmethod
-    def of(cls, space: LabelSpace | None, choices: Sequence[Any]) -> Answers:
+    def of(cls, space: LabelSpace | None, choices: Sequence[object]) -> Answers:
         """Return what can be answered where labels are of this space; `choices` serve where there is none.
 
         Examples
@@ -96,13 +96,15 @@ class Tasks(NamedTuple):
     scores: list[float | None] | None = None
 
     @classmethod
-    def of(cls, ids: ArrayLike, shown: Mapping[str, Any], swaying: Mapping[str, Any], answers: Answers) -> Tasks:
+    def of(
+        cls, ids: ArrayLike, shown: Mapping[str, ArrayLike], swaying: Mapping[str, ArrayLike], answers: Answers
+    ) -> Tasks:
         """Gather columns; of those that sway annotators, ``prediction`` and ``score`` become pre-annotations."""
         plain = {name: _texts(values) for name, values in [*shown.items(), *swaying.items()]}
         predictions, scores = plain.pop("prediction", None) if "prediction" in swaying else None, None
         if predictions is not None and "score" in swaying:
             del plain["score"]
-            scores = [value if np.isfinite(value) else None for value in map(float, swaying["score"])]
+            scores = [value if np.isfinite(value) else None for value in np.asarray(swaying["score"], float).tolist()]
         return cls(_texts(ids), plain, answers, predictions, scores)
 
     def named(self, allowed: str, taken: Collection[str], fold: Callable[[str], str] = str) -> dict[str, str]:

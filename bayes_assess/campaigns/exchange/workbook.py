@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from bayes_assess._tools.archives import check_unpacked
@@ -22,7 +23,7 @@ _WIDEST = 80  # characters of a column
 _LONGEST = 32_767  # letters of a cell
 
 
-def need_openpyxl() -> Any:
+def need_openpyxl() -> ModuleType:
     """Return openpyxl.
 
     Raises
@@ -38,7 +39,7 @@ def need_openpyxl() -> Any:
 
 
 def write_workbook(
-    path: Path, columns: Mapping[str, Sequence[Any]], choices: Sequence[Any] = (), of: str = "label"
+    path: Path, columns: Mapping[str, Sequence[object]], choices: Sequence[object] = (), of: str = "label"
 ) -> None:
     """Write a workbook with one sheet, all or nothing.
 
@@ -114,7 +115,7 @@ def read_workbook(path: Path) -> list[list[list[str]]]:
         return [[[_text(cell) for cell in row] for row in rows] for rows in sheets]
 
 
-def _fill(cell: Any, value: Any) -> None:
+def _fill(cell: Any, value: object) -> None:
     """Write a value as it is: a text is no formula, and stays text when it is edited."""
     if not isinstance(value, str):
         cell.value = value
@@ -130,7 +131,7 @@ def _fill(cell: Any, value: Any) -> None:
     cell.number_format = "@"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return what a cell shows, without the .0 of whole numbers."""
     if value is None:
         return ""
