@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -85,7 +84,12 @@ class Answered(ABC):
         return True
 
     def interval(
-        self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"], level: float, draws: Any = None
+        self,
+        cells: Cells,
+        prior: Belief,
+        counts: Int[np.ndarray, "*batch K O"],
+        level: float,
+        draws: Float[np.ndarray, "S ..."] | None = None,
     ) -> Float[np.ndarray, "... 2"]:
         """Compute the credible interval of what is asked, (..., *answer, 2).
 
@@ -100,7 +104,12 @@ class Answered(ABC):
         return extended(ends, self.estimate(cells, prior, counts))
 
     def _equal_tailed(
-        self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"], level: float, draws: Any
+        self,
+        cells: Cells,
+        prior: Belief,
+        counts: Int[np.ndarray, "*batch K O"],
+        level: float,
+        draws: Float[np.ndarray, "S ..."] | None,
     ) -> Float[np.ndarray, "... 2"]:
         """Compute the equal-tailed credible interval of what is asked, (..., *answer, 2)."""
         tails = [(1 - level) / 2, (1 + level) / 2]

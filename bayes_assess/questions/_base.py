@@ -254,7 +254,7 @@ class Question(Answered):
             Labels per cell that a fixed prior counts as; None takes the question's default.
         """
 
-    def belief_of_accuracies(self, accuracy: Float[np.ndarray, "S K"], pooled: Belief, seed: int) -> Any:
+    def belief_of_accuracies(self, accuracy: Float[np.ndarray, "S K"], pooled: Belief, seed: int) -> Belief | None:
         """Return the belief on the cells that draws of their accuracies amount to; None where they do not say enough.
 
         Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ def _as_numbers(pool: Pool) -> list[float]:
     return found
 
 
-def _looked_up(values: dict[Any, float], pool: Pool) -> list[float]:
+def _looked_up(values: dict[Hashable, float], pool: Pool) -> list[float]:
     """Look up every class, by its name or, as journals spell it, by its text."""
     named = {str(name): value for name, value in values.items()}
     classes = pool.classes.astype(str).tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -146,7 +146,7 @@ def event_cells(
 
 
 def crossed_losses(
-    codes: Int[np.ndarray, " M"], table: Any, blocks: Partition, name: str
+    codes: Int[np.ndarray, " M"], table: LossTable | PRCurveTable, blocks: Partition, name: str
 ) -> tuple[Partition, Int[np.ndarray, " K"], Int[np.ndarray, " K"]]:
     """Cut items by what their losses depend on and by blocks; return attribute and block of every group, too."""
     attributes = Partition(codes, np.arange(table.n_attributes), "losses")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,12 @@ from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.posterior_measure import widened
+from bayes_assess.measures import LossTable, PRCurveTable
+from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._answered import Answered
 from bayes_assess.questions._event_cells import MetricCells
+from bayes_assess.questions._setting import Simulated
 
 
 class MeasuresAnswered(Answered):
@@ -32,29 +35,29 @@ class MeasuresAnswered(Answered):
     def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " k"]:
         """Compute the measures from all labels."""
 
-    def estimate(self, cells: Cells, prior: Any, counts: Int[np.ndarray, "*batch K O"]) -> np.ndarray:
+    def estimate(self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"]) -> np.ndarray:
         """Refuse: weighted draws are needed."""
         raise self._needs_draws()
 
     def evaluate(
-        self, cells: Cells, prior: Any, counts: Int[np.ndarray, "*batch K O"], full: Int[np.ndarray, "*batch K O"]
+        self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"], full: Int[np.ndarray, "*batch K O"]
     ) -> dict[str, np.ndarray]:
         """Refuse: weighted draws are needed."""
         raise self._needs_draws()
 
     def _draw_blocks(
-        self, cells: Cells, prior: Any, counts: Int[np.ndarray, "*batch K O"], seed: int, n: int
+        self, cells: Cells, prior: Belief, counts: Int[np.ndarray, "*batch K O"], seed: int, n: int
     ) -> Iterator[np.ndarray]:
         raise self._needs_draws()
 
     def _needs_draws(self) -> QuestionError:
         return QuestionError(f"{self.name} is estimated from weighted draws: counts alone have no posterior of it.")
 
-    def study_estimates(self, campaigns: Any) -> np.ndarray:
+    def study_estimates(self, campaigns: Simulated) -> np.ndarray:
         """Return the estimates of simulated campaigns, (R, B, *answer)."""
-        return self.shaped(cells_table(campaigns.cells), campaigns.record.value)
+        return self.shaped(cells_table(campaigns.cells).outputs, campaigns.record.value)
 
-    def study_intervals(self, campaigns: Any, level: float) -> np.ndarray:
+    def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
         """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
         table = cells_table(campaigns.cells)
         if campaigns.record.of_posterior:
@@ -62,15 +65,15 @@ class MeasuresAnswered(Answered):
             ends = ends if design is None else widened(ends, design)
         else:
             ends = measure_interval(campaigns.record, table.ranges, level)
-        return ends[..., 0, :] if self._is_scalar(table) else ends
+        return ends[..., 0, :] if self._is_scalar(table.outputs) else ends
 
-    def study_design_intervals(self, campaigns: Any) -> np.ndarray | None:
+    def study_design_intervals(self, campaigns: Simulated) -> np.ndarray | None:
         """Return the intervals from random items alone, (R, B, *answer, 2); None where the design keeps none."""
         ends = campaigns.record.design_interval
-        of_one = self._is_scalar(cells_table(campaigns.cells))
+        of_one = self._is_scalar(cells_table(campaigns.cells).outputs)
         return ends[..., 0, :] if ends is not None and of_one else ends
 
-    def study_scores(self, campaigns: Any) -> dict[str, Float[np.ndarray, "R B"]]:
+    def study_scores(self, campaigns: Simulated) -> dict[str, Float[np.ndarray, "R B"]]:
         """Score simulated campaigns against the truth, (R, B) each."""
         truth = np.atleast_1d(self.truth_of_counts(campaigns.cells, campaigns.full))
         error = campaigns.record.value - truth
@@ -82,15 +85,15 @@ class MeasuresAnswered(Answered):
             "divergence": np.full(error.shape[:-1], np.nan) if far is None else far,
         }
 
-    def shaped(self, table: Any, values: np.ndarray) -> np.ndarray:
+    def shaped(self, outputs: Sequence[str], values: np.ndarray) -> np.ndarray:
         """Give values (..., k) the shape of the answer: numbers if one measure was asked for."""
-        return values[..., 0] if self._is_scalar(table) else values
+        return values[..., 0] if self._is_scalar(outputs) else values
 
-    def _is_scalar(self, table: Any) -> bool:
-        return len(table.outputs) == 1 and not isinstance(self.measure, list | tuple)
+    def _is_scalar(self, outputs: Sequence[str]) -> bool:
+        return len(outputs) == 1 and not isinstance(self.measure, list | tuple)
 
 
-def cells_table(cells: Cells) -> Any:
+def cells_table(cells: Cells) -> LossTable | PRCurveTable:
     """Return the table of losses of the cells of a measure."""
     return cell_measure(cells).table
 

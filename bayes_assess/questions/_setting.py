@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Bool, Int
+from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.models.belief import Belief
@@ -82,12 +82,17 @@ class Simulated(Protocol):
         ...
 
     @property
+    def divergence(self) -> Float[np.ndarray, "R B"] | None:
+        """Of the proposals from the best ones, for designs that weigh draws."""
+        ...
+
+    @property
     def prior(self) -> Belief:
         """What was believed before any label."""
         ...
 
     @property
-    def cells(self) -> Any:
+    def cells(self) -> Cells:
         """The pool as decisions see it."""
         ...
 

@@ -16,6 +16,7 @@ from bayes_assess.estimators.joint_draws import leads
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
 from bayes_assess.measures import LOSSES, centred_table, combine
 from bayes_assess.pool._columns import RESERVED
+from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._measures_compared import MeasuresCompared
@@ -152,7 +153,7 @@ class Best(MeasuresCompared):
         """Compute the greatest probability that a system is the best, or within the rope of it, in campaigns."""
         return self.probability_good(self.leads(self._study_draws(campaigns))).max(-1)
 
-    def truth_of_counts(self, cells: Any, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " G"]:
+    def truth_of_counts(self, cells: Cells, full: Int[np.ndarray, "K C"]) -> Float[np.ndarray, " G"]:
         """Compute the leads from all labels."""
         return self.leads(super().truth_of_counts(cells, full))
 

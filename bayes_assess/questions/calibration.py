@@ -19,7 +19,7 @@ from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.models.separate_curves import SeparateCurves
 from bayes_assess.pool.cells import Cells, cells
-from bayes_assess.pool.groups import Cut, Partition, ScoreBins, cross, partition
+from bayes_assess.pool.groups import By, Cut, Partition, ScoreBins, cross, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import Question, check_target, pool_size
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
@@ -278,7 +278,7 @@ class Calibration(_CalibrationQuestion):
 
     asks: ClassVar[str] = "How well is the confidence calibrated{of_every}?"
     bins: int | ScoreBins = 10
-    by: Any = None
+    by: By | None = None
     target: str = field(default="pool", kw_only=True)
 
     def __post_init__(self):
@@ -322,7 +322,7 @@ class LeastCalibrated(ExtremeQuestion, _CalibrationQuestion):
     LeastCalibrated(by='site', bins=10, m=2, target='pool')
     """
 
-    by: Any = "prediction"
+    by: By = "prediction"
     bins: int | ScoreBins = 10
     m: int = 1
     target: str = field(default="pool", kw_only=True)

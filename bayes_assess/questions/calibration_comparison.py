@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from bayes_assess.models.belief import Belief
 from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 from bayes_assess.models.separate_curves import SeparateCurves
 from bayes_assess.pool.cells import Cells
+from bayes_assess.pool.groups import By
 from bayes_assess.questions._comparison import GroupPair
 from bayes_assess.questions.calibration import Calibration, _CalibrationQuestion, as_bins
 
@@ -52,7 +53,7 @@ class TwoCalibrations(GroupPair, _CalibrationQuestion):
     """
 
     asks: ClassVar[str] = "Which has the greater calibration error, {first} or {second}?"
-    by: Any
+    by: By | None
     rope: float
     first: Hashable
     second: Hashable

@@ -13,6 +13,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.verdicts import interval_quantiles, region_masses, region_of
 from bayes_assess.measures import difference_table
 from bayes_assess.pool._columns import RESERVED
+from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions._measures_compared import MeasuresCompared
@@ -97,7 +98,7 @@ class MeasureComparison(MeasuresCompared):
         first, second = ("the pool's system" if side == RESERVED else str(side) for side in (self.first, self.second))
         return first, second
 
-    def is_single(self, cells: Any) -> bool:
+    def is_single(self, cells: Cells) -> bool:
         """Say yes: there is one difference."""
         return True
 

@@ -18,13 +18,16 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.random_labels import item_variance, labels_of_variance
 from bayes_assess.estimators.score_order import ScoreOrder, score_order
 from bayes_assess.measures import (
+    Measure,
     MultiLabelMeasure,
+    PRCurve,
     combine,
     curve_scores,
     pool_value,
     positive_code,
     table_for,
 )
+from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut, Partition, partition
 from bayes_assess.pool.pool import Pool
@@ -251,7 +254,7 @@ class Metric(MeasuresAnswered, Question):
     def _event_prior(self, cells: EventCells, prior: GivenPrior, strength: float | None) -> ScorePrior:
         return event_prior(cells, prior, strength)
 
-    def reward(self, cells: Cells, prior: Any) -> CellMeasure:
+    def reward(self, cells: Cells, prior: Belief) -> CellMeasure:
         """Return what is estimated."""
         return cell_measure(cells)
 
@@ -281,7 +284,7 @@ class Metric(MeasuresAnswered, Question):
         """Compute the measure from all labels."""
         target = cell_measure(cells)
         with engine.eager(), in_64_bits():
-            return self.shaped(target.table, np.asarray(target.table.value(target.risk(full / full.sum()))))
+            return self.shaped(target.table.outputs, np.asarray(target.table.value(target.risk(full / full.sum()))))
 
     @property
     def of_tables(self) -> bool:
@@ -328,7 +331,7 @@ class Metric(MeasuresAnswered, Question):
             return super().truth(pool, labels)
         pool.label_space.complete_codes(labels, pool.n_items)
         values = pool_value(self.measure, pool, labels, positive=self.positive)
-        return self.shaped(self.losses(pool)[1], values)
+        return self.shaped(self.losses(pool)[1].outputs, values)
 
     def losses(self, pool: Pool) -> tuple[Int[np.ndarray, " M"], LossTable | PRCurveTable]:
         """Return what the loss of every item depends on, and the table of losses."""
@@ -345,7 +348,7 @@ class Metric(MeasuresAnswered, Question):
         return -1 if (code := positive_code(pool, self.positive)) is None else code
 
 
-def _binary(specs: Sequence[Any]) -> bool:
+def _binary(specs: Sequence[Measure | PRCurve]) -> bool:
     return any(one.binary for one in specs)
 
 

@@ -162,7 +162,7 @@ class MultiLabelMetric(Metric):
         codes = pool.label_space.complete_codes(labels, pool.n_items)
         return self._value(self.full_counts(pool, None, codes, 1))
 
-    def full_counts(self, pool: Pool, cells: Any, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:
+    def full_counts(self, pool: Pool, cells: Cells | None, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:
         """Return the mean losses at full labels, (D,): cells do not tell what the labels are."""
         assert isinstance(pool, MultiLabelPool)
         total = np.zeros(self.spec.n_losses(pool.n_classes))
@@ -178,10 +178,10 @@ class MultiLabelMetric(Metric):
     def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
         """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
         ends = campaigns.record.interval(self.spec.ranges, level)
-        return ends[..., 0, :] if self._is_scalar(self.spec) else ends
+        return ends[..., 0, :] if self._is_scalar(self.spec.outputs) else ends
 
     def _value(self, risk: Float[np.ndarray, " D"]) -> Float[np.ndarray, "..."]:
-        return self.shaped(self.spec, self.spec.value(risk))
+        return self.shaped(self.spec.outputs, self.spec.value(risk))
 
 
 def label_probabilities(pool: MultiLabelPool, lam: float, items: Any = slice(None)) -> Float[np.ndarray, "n C"]:

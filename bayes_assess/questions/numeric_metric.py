@@ -211,10 +211,10 @@ class NumericMetric(Metric):
     def study_intervals(self, campaigns: Simulated, level: float) -> np.ndarray:
         """Return the intervals of simulated campaigns, (R, B, *answer, 2)."""
         ends = numbers_interval(campaigns.record, self.spec.ranges, level)
-        return ends[..., 0, :] if self._is_scalar(self.spec) else ends
+        return ends[..., 0, :] if self._is_scalar(self.spec.outputs) else ends
 
     def _value(self, risk: Float[np.ndarray, " D"]) -> Float[np.ndarray, "..."]:
-        return self.shaped(self.spec, self.spec.value(risk))
+        return self.shaped(self.spec.outputs, self.spec.value(risk))
 
 
 def believed_risk(

@@ -17,7 +17,7 @@ from bayes_assess.estimators.finite_pool import value_draws
 from bayes_assess.estimators.intervals import beta_interval, pool_interval
 from bayes_assess.measures import positive_code
 from bayes_assess.measures._item_attributes import item_scores
-from bayes_assess.models.belief import beta_marginals, check_belief, is_mixture
+from bayes_assess.models.belief import Belief, beta_marginals, check_belief, is_mixture
 from bayes_assess.models.true_positive_rate import FOUND, MISSED, NEGATIVE, TruePositiveRate, true_positive_rate
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.counting import add_up
@@ -144,7 +144,7 @@ class GroupRecall(Question):
         share = positive.sum() / max(cells.n_items, 1)
         return np.clip(rates, 0, 1), np.divide(positive, cells.sizes, out=np.full(n, share), where=cells.sizes > 0)
 
-    def reward(self, cells: Cells, prior: Any) -> Reward:
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: the variance that it takes away, if its item is positive."""
         return RecallVarianceReduction(n_outcomes=_N_OUTCOMES, most_borrowed=_MOST_BORROWED)
 
@@ -249,7 +249,7 @@ class LowestRecall(_ExtremeRecall):
     sign: ClassVar[int] = -1
     adjective: ClassVar[str] = "lowest in recall"
 
-    def reward(self, cells: Cells, prior: Any) -> Reward:
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: minus its recall."""
         return LowAccuracy(self.n_sought, _N_OUTCOMES)
 
@@ -272,6 +272,6 @@ class HighestRecall(_ExtremeRecall):
     sign: ClassVar[int] = 1
     adjective: ClassVar[str] = "highest in recall"
 
-    def reward(self, cells: Cells, prior: Any) -> Reward:
+    def reward(self, cells: Cells, prior: Belief) -> Reward:
         """Return what one label of a group is worth: its recall."""
         return HighAccuracy(self.n_sought, _N_OUTCOMES)

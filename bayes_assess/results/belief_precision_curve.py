@@ -12,7 +12,6 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.posterior_measure import posterior_measure
-from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
 from bayes_assess.results.belief_metric import BeliefMetricResult
 
@@ -96,7 +95,7 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
     @cached_property
     def _positives(self) -> Float[np.ndarray, "S T"]:
         """Draws of the positives down to the ranks of the thresholds."""
-        n = len(cells_table(self.cells).thresholds)
+        n = len(self._ranks)
         return self.found.draws[:, :n][:, ::-1] * self._ranks
 
     def _draws_of_positives(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "S n"]:

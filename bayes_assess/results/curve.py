@@ -15,6 +15,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.estimators.posterior_measure import posterior_measure, widened
+from bayes_assess.measures import PRCurveTable
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions.pr_curve import reaching
 from bayes_assess.results import plots
@@ -258,7 +259,9 @@ F1 [0.667, 0.667].
 
     @property
     def _thresholds(self) -> Float[np.ndarray, " L"]:
-        return np.asarray(cells_table(self.cells).thresholds)
+        table = cells_table(self.cells)
+        assert isinstance(table, PRCurveTable)
+        return np.asarray(table.thresholds)
 
     @cached_property
     def _reaching(self) -> Int[np.ndarray, " L"]:
