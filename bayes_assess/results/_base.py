@@ -14,7 +14,7 @@ import numpy as np
 
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.progress import in_progress
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, Float, Int, Json
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.designs import many_skipped
@@ -25,6 +25,8 @@ from bayes_assess.results._in_words import LABELLED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from bayes_assess.results.report import Reported
 
 # Posterior draws: as many as fit in this many numbers, within these bounds.
 _DRAW_NUMBERS = 1_000_000
@@ -55,7 +57,7 @@ class Answer(ABC):
         """Return the table as a data frame, see `Table.to_frame`."""
         return self.full_table().to_frame(backend)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self: Reported) -> dict[str, Json]:
         """Return question, answer, interval and table as plain values that strict JSON can hold.
 
         What is no number, or infinite, is None.
@@ -72,7 +74,9 @@ class Answer(ABC):
         return as_dict(self)
 
     @in_progress("Writing the report")
-    def report(self, path: str | os.PathLike[str], *, format: str | None = None, date: str | None = None) -> Path:
+    def report(
+        self: Reported, path: str | os.PathLike[str], *, format: str | None = None, date: str | None = None
+    ) -> Path:
         """Write question, answer, figure, table and origin as one page, all or nothing.
 
         Parameters
@@ -292,6 +296,11 @@ class Result(Answer):
     def _ends(self, draws: Float[np.ndarray, "S ..."], estimate: np.ndarray | float) -> Float[np.ndarray, "... 2"]:
         """Equal-tailed interval from draws, extended to the estimate."""
         return extended(np.moveaxis(np.quantile(draws, self._tails(), axis=0), 0, -1), estimate)
+
+    def _shaped(self, values: Array) -> Any:
+        """Give values of outputs, (k, ...), the shape of the answer: one of them if one measure was asked for."""
+        scalar = len(values) == 1 and not isinstance(self.question.measure, list | tuple)
+        return values[0] if scalar else values
 
     def _attributes(self) -> dict[str, object]:
         return {"design": self.design, "guarantee": self.guarantee, "labels_used": self.labels_used}

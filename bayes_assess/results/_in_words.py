@@ -26,7 +26,7 @@ _GUARANTEES = {
 }
 
 
-def question_in_words(question: Question) -> str:
+def question_in_words(question: Question | str) -> str:
     """Return a question as one sentence.
 
     Examples
@@ -87,17 +87,16 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def guarantee_in_words(answer: Any) -> str | None:
-    """Say what the interval of an answer promises; None where it promises nothing of the kind.
+def guarantee_in_words(guarantee: str, level: float) -> str | None:
+    """Say what an interval promises; None where it promises nothing of the kind.
 
     Examples
     --------
-    >>> import bayes_assess as ba
-    >>> guarantee_in_words(ba.assess(ba.Pool(predictions=[0, 1]), ba.GroupAccuracy()).result(0.9))
+    >>> guarantee_in_words("credible", 0.9)
     'The interval holds the answer with probability 90%, given the model and the labels.'
     """
-    said = _GUARANTEES.get(getattr(answer, "guarantee", ""))
-    return None if said is None else said.format(level=answer.level)
+    said = _GUARANTEES.get(guarantee)
+    return None if said is None else said.format(level=level)
 
 
 def _listed(names: Sequence[object]) -> str:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.errors import QuestionError
 from bayes_assess.results import plots
 from bayes_assess.results._base import Answer
 
 if TYPE_CHECKING:
+    import xarray
     from matplotlib.axes import Axes
 
 _ROWS = 13  # of a table
@@ -84,7 +86,7 @@ class RankedAnswer(Answer):
         """The band at `ranks`."""
         return self._precision(self.ranks)[:, 1:]
 
-    def at(self, rank: Any) -> Bounded:
+    def at(self, rank: ArrayLike) -> Bounded:
         """Return the precision of the first `rank` items.
 
         Parameters
@@ -104,11 +106,11 @@ class RankedAnswer(Answer):
         """
         return self._at(self._precision, rank)
 
-    def recall(self, rank: Any) -> Bounded:
+    def recall(self, rank: ArrayLike) -> Bounded:
         """Return the share of all positives that are among the first `rank` items; see `at`."""
         return self._at(self._recall, rank)
 
-    def f1(self, rank: Any) -> Bounded:
+    def f1(self, rank: ArrayLike) -> Bounded:
         """Return the F1 score of calling the first `rank` items positive and no others; see `at`."""
         return self._at(self._f1, rank)
 
@@ -147,16 +149,16 @@ class RankedAnswer(Answer):
         """Tabulate precision and recall at ranks that grow geometrically; `curve` takes any ranks."""
         return self.curve(np.unique(np.geomspace(1, self.n_items, _ROWS).round().astype(np.int64)))
 
-    def curve(self, ranks: Any) -> Table:
+    def curve(self, ranks: ArrayLike) -> Table:
         """Tabulate precision, recall and F1 at these ranks."""
         ranks = self._checked(ranks)
-        columns: dict[str, Any] = {"rank": ranks}
+        columns: dict[str, ArrayLike] = {"rank": ranks}
         for name, of in (("precision", self._precision), ("recall", self._recall), ("f1", self._f1)):
             columns |= dict(zip((name, f"{name}_lower", f"{name}_upper"), of(ranks).T, strict=True))
         title = f"{self.question.name}, {self.level:.0%} band"
         return Table(columns, title=title, formats=dict.fromkeys(list(columns)[1:], ".3f") | {"rank": ","})
 
-    def to_xarray(self, ranks: Any = None) -> Any:
+    def to_xarray(self, ranks: ArrayLike | None = None) -> xarray.Dataset:
         """Return precision, recall and F1 with their bands as an xarray Dataset over ranks.
 
         Parameters
@@ -179,17 +181,24 @@ class RankedAnswer(Answer):
     def shown_ranks(self) -> Int[np.ndarray, " n"]:
         return np.unique(np.geomspace(1, self.n_items, _POINTS).round().astype(np.int64))
 
-    def _at(self, of: Any, rank: Any) -> Bounded:
+    def _at(self, of: Callable[[Int[np.ndarray, " n"]], Float[np.ndarray, "n 3"]], rank: ArrayLike) -> Bounded:
         found = of(self._checked(rank))
-        return Bounded(*(found[0].tolist() if np.ndim(rank) == 0 else found.T))
+        return Bounded(*(found[0].tolist() if np.asarray(rank).ndim == 0 else found.T))
 
-    def _checked(self, ranks: Any) -> Int[np.ndarray, " n"]:
+    def _checked(self, ranks: ArrayLike) -> Int[np.ndarray, " n"]:
         values = np.atleast_1d(np.asarray(ranks))
         if values.dtype.kind not in "iu" or ((values < 1) | (values > self.n_items)).any():
             raise QuestionError(f"Ranks are whole numbers from 1 to {self.n_items:,}; found {show(ranks)}.")
         return values.astype(np.int64)
 
-    def _drawn(self, truth: Any, beside: Any, ax: Axes | None, queried: Any = None, labelled: Any = None) -> Axes:
+    def _drawn(
+        self,
+        truth: Callable[[Int[np.ndarray, " n"]], ArrayLike] | None,
+        beside: RankedAnswer | None,
+        ax: Axes | None,
+        queried: Int[np.ndarray, " k"] | None = None,
+        labelled: Int[np.ndarray, " k"] | None = None,
+    ) -> Axes:
         """Draw the precision by rank, and that of another answer beside it."""
         ranks = self.shown_ranks
         bands = {one.design: one._precision(ranks) for one in (self, beside) if one is not None}

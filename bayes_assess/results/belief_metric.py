@@ -350,7 +350,3 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
 
     def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
         return widened(self._credible, self._design)
-
-    def _shaped(self, values: np.ndarray) -> Any:
-        scalar = len(values) == 1 and not isinstance(self.question.measure, list | tuple)
-        return values[0] if scalar else values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -44,7 +45,11 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         return Bounded(float(np.median(draws)), *np.quantile(draws, self._tails()).tolist())
 
     def plot(
-        self, *, truth: ArrayLike | None = None, beside: RankedAnswer | None = None, ax: Axes | None = None
+        self,
+        *,
+        truth: Callable[[Int[np.ndarray, " n"]], ArrayLike] | None = None,
+        beside: RankedAnswer | None = None,
+        ax: Axes | None = None,
     ) -> Axes:
         """Draw precision by rank with its credible band; see `PrecisionCurveResult.plot`."""
         return self._drawn(truth, beside, ax)

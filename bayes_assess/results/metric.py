@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Array, ArrayLike, Float
+from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.designs.adaptive import LabelTree
@@ -318,10 +318,6 @@ class MetricResult(Ordered):
 
     def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
         return measure_interval(self.answer, cells_table(self.cells).ranges, self.level)
-
-    def _shaped(self, values: Array) -> Any:
-        scalar = len(values) == 1 and not isinstance(self.question.measure, list | tuple)
-        return values[0] if scalar else values
 
 
 def _range_text(values: np.ndarray) -> str:

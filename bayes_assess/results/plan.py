@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Float, Int, Json
 from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.tables import Table
 from bayes_assess.results import plots
@@ -142,7 +142,7 @@ class Plan(Answer):
             )
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Json]:
         """Return goal, labels and table as plain values that strict JSON can hold; None is beyond what was simulated.
 
         Examples

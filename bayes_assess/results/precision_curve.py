@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -185,7 +186,11 @@ class PrecisionCurveResult(RankedAnswer):
         return "\n".join(lines)
 
     def plot(
-        self, *, truth: ArrayLike | None = None, beside: RankedAnswer | None = None, ax: Axes | None = None
+        self,
+        *,
+        truth: Callable[[Int[np.ndarray, " n"]], ArrayLike] | None = None,
+        beside: RankedAnswer | None = None,
+        ax: Axes | None = None,
     ) -> Axes:
         """Draw precision by rank with its band, the queried ranks and the labels spent.
 

@@ -16,11 +16,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from bayes_assess import __version__
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.files import written_whole
+from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.strict_json import plain
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural, without_links
@@ -39,6 +40,51 @@ _ROWS = 1_000  # of a table; a longer one shows its head and its tail
 _NUMPY = re.compile(r"np\.\w+\(((?:'[^']*')|(?:\"[^\"]*\")|[\w.+-]+)\)")
 _LONGEST = 300  # characters of a question
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~@])")
+
+
+class Reported(Protocol):
+    """What a report needs of an answer; what else an answer has, it says by the same names."""
+
+    @property
+    def question(self) -> Question | str:
+        """What was asked."""
+        ...
+
+    @property
+    def design(self) -> str:
+        """How items were chosen."""
+        ...
+
+    @property
+    def level(self) -> float:
+        """Of the interval."""
+        ...
+
+    @property
+    def labels_used(self) -> int:
+        """Labels told so far."""
+        ...
+
+    @property
+    def headline(self) -> str:
+        """The answer as one sentence."""
+        ...
+
+    def summary(self) -> str:
+        """Say the answer in a few sentences."""
+        ...
+
+    def table(self) -> Table:
+        """Tabulate the answer."""
+        ...
+
+    def full_table(self) -> Table:
+        """Tabulate all of the answer."""
+        ...
+
+    def plot(self) -> Axes:
+        """Draw the answer."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -63,7 +109,7 @@ class Section:
     code: str = ""
 
 
-def sections(answer: Any, made_by: Mapping[str, str] | None = None, date: str | None = None) -> list[Section]:
+def sections(answer: Reported, made_by: Mapping[str, str] | None = None, date: str | None = None) -> list[Section]:
     """Take an answer apart into what every report has.
 
     Parameters
@@ -83,7 +129,7 @@ def sections(answer: Any, made_by: Mapping[str, str] | None = None, date: str | 
     """
     lines = answer.summary().splitlines()
     of_labels = [line for line in lines if LABELLED.match(line)]
-    leans = [guarantee_in_words(answer), getattr(answer, "assumption", None)]
+    leans = [guarantee_in_words(getattr(answer, "guarantee", ""), answer.level), getattr(answer, "assumption", None)]
     price, first = _price(answer), answer.headline
     return [
         Section(
@@ -98,7 +144,7 @@ def sections(answer: Any, made_by: Mapping[str, str] | None = None, date: str | 
 
 
 def write_report(
-    answer: Any,
+    answer: Reported,
     path: str | os.PathLike[str],
     format: str | None = None,
     made_by: Mapping[str, str] | None = None,
@@ -116,7 +162,7 @@ def write_report(
     return target
 
 
-def as_html(answer: Any, made_by: Mapping[str, str] | None = None, date: str | None = None) -> str:
+def as_html(answer: Reported, made_by: Mapping[str, str] | None = None, date: str | None = None) -> str:
     """Render an answer as one HTML page.
 
     Examples
@@ -137,7 +183,7 @@ def as_html(answer: Any, made_by: Mapping[str, str] | None = None, date: str | N
     )
 
 
-def as_markdown(answer: Any, made_by: Mapping[str, str] | None = None, date: str | None = None) -> str:
+def as_markdown(answer: Reported, made_by: Mapping[str, str] | None = None, date: str | None = None) -> str:
     """Render an answer in Markdown, without its figure, for the thread of a pull request.
 
     Examples
@@ -159,12 +205,12 @@ def as_markdown(answer: Any, made_by: Mapping[str, str] | None = None, date: str
     return "\n\n".join(parts) + "\n"
 
 
-def as_dict(answer: Any) -> dict[str, object]:
+def as_dict(answer: Reported) -> dict[str, Json]:
     """Return an answer as plain values; see `Answer.to_dict`."""
     fields = ("design", "level", "guarantee", "assumption", "labels_used", "seed")
     values = ("estimate", "interval", "design_interval", "masses", "verdict")
     asked = answer.question
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "bayes_assess": __version__,
         "question": question_in_words(asked),
         "asked": _as_typed(asked),
@@ -194,7 +240,8 @@ def _svg(axes: Axes) -> bytes:
     """Draw a figure on no background; the same figure gives the same bytes."""
     import matplotlib
 
-    figure: Any = axes.get_figure(root=True)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
     drawn = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "bayes_assess", "svg.fonttype": "path"}):
         figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
@@ -206,11 +253,10 @@ def _closed(section: Section) -> None:
     if section.figure is not None:
         import matplotlib.pyplot as plt
 
-        figure: Any = section.figure.get_figure(root=True)
-        plt.close(figure)
+        plt.close(section.figure.get_figure(root=True))
 
 
-def _labelled(answer: Any, date: str | None) -> str:
+def _labelled(answer: Reported, date: str | None) -> str:
     """Say when the answer was given, and from whose labels."""
     when = datetime.date.today().isoformat() if date is None else date
     return f"As of {when}, from {plural(answer.labels_used, 'label')}{getattr(answer, 'labelled_by', '')}."
@@ -228,7 +274,7 @@ _HEADINGS = {
 _ENDS = {"lower": "{}, lower", "upper": "{}, upper"}
 
 
-def _for_people(answer: Any) -> Table:
+def _for_people(answer: Reported) -> Table:
     """Return the table of an answer with headings and names of measures that people say."""
     table = answer.table()
     measures = (
@@ -257,17 +303,17 @@ def heading(name: str, trusted: str = "scores") -> str:
     return name.replace("_", " ")
 
 
-def _price(answer: Any) -> str | None:
+def _price(answer: Reported) -> str | None:
     """Say how many random labels would do as well, where that is known."""
     count = getattr(answer, "labels_as_good", None)
-    if count is None or not answer.labels_used or answer.guarantee == "exact":
+    if count is None or not answer.labels_used or getattr(answer, "guarantee", None) == "exact":
         return None
     saved = count - answer.labels_used
     said = f"About {count:,} random labels would give an interval as narrow"
     return f"{said}: {saved:,} labels were saved." if saved > 0 else f"{said}, no more than were used."
 
 
-def _origin(answer: Any, made_by: dict[str, str]) -> Section:
+def _origin(answer: Reported, made_by: dict[str, str]) -> Section:
     """Say which version, seed, design and pool an answer comes from."""
     code = made_by.pop("command", "")
     cells = getattr(answer, "cells", None)
@@ -284,7 +330,7 @@ def _origin(answer: Any, made_by: dict[str, str]) -> Section:
     return Section("How to get it again", tuple(said), code=code)
 
 
-def _as_typed(question: Question) -> str:
+def _as_typed(question: Question | str) -> str:
     """Write a question in one line as it is typed, without the types of NumPy."""
     text = question if isinstance(question, str) else " ".join(repr(question).split())
     text = _NUMPY.sub(r"\1", text)
