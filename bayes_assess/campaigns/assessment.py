@@ -101,15 +101,13 @@ class Assessment(Planning, Exporting, Adjudication):
         return self._choose(int(n), posterior, annotator)
 
     @in_turn
-    def result(
-        self, level: float | None = None, *, question: Question | None = None, posterior: object = None
-    ) -> Result:
+    def result(self, level: float = 0.95, *, question: Question | None = None, posterior: object = None) -> Result:
         """Answer the question from the labels told so far.
 
         Parameters
         ----------
-        level : float in (0, 1), optional
-            Posterior probability of the intervals; 0.95 by default.
+        level : float in (0, 1)
+            Posterior probability of the intervals.
         question : Question, optional
             Another question, answered from the same labels as far as the choice of the items allows: any on groups
             from parts of the groups; measures where items were drawn at random, or by scores and predictions alone.
@@ -138,7 +136,7 @@ class Assessment(Planning, Exporting, Adjudication):
         >>> a.result().interval.shape
         (2, 2)
         """
-        level = 0.95 if level is None else checked_level(level)
+        level = checked_level(level)
         asked, cells, state, extra = self.question, self.cells, self._state, {}
         if question is not None and not self.answers_others:
             raise QuestionError(f"These labels answer {self.question.name} alone; start a session with {question!r}.")

@@ -78,7 +78,7 @@ class Session(Labelling[PoolT_co, QuestionT_co, BookT_co], Generic[PoolT_co, Que
         """Choose the next `n` items to label; they are pending until their labels are told."""
 
     @abstractmethod
-    def result(self, level: float | None = None, *, question: Question | None = None) -> Result | PrecisionCurveResult:
+    def result(self, level: float = ..., *, question: Question | None = None) -> Result | PrecisionCurveResult:
         """Answer the question, or another one, from the labels told so far."""
 
     @abstractmethod

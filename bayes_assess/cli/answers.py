@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -228,7 +229,8 @@ def _answered(
             if asked is not None and not assessment.answers_others:
                 raise QuestionError("This run answers its own question, no other; leave out --question.")
             question = None if asked is None else asked.question(assessment.pool)
-            return assessment, assessment.result(level, question=question)
+            answer = partial(assessment.result, question=question)
+            return assessment, answer() if level is None else answer(level)
 
 
 def _print_json(values: Mapping[str, object]) -> None:

@@ -45,7 +45,7 @@ def standing(session: AnySession, width: float | None = None, level: float | Non
     >>> found["labels"], found["interval"][0] < found["estimate"] < found["interval"][1], found["stop"]
     (20, True, False)
     """
-    result = session.result(level)
+    result = session.result() if level is None else session.result(level)
     estimate, interval, second = _numbers(result)
     found: dict[str, object] = {
         "labels": session.labels_used,
