@@ -232,7 +232,7 @@ class Assessment(Planning, Exporting, Adjudication):
         """Take another model's posterior for the belief on the session's cells, to answer from."""
         from bayes_assess.campaigns.other_beliefs import other_belief  # NumPyro's samplers, which few sessions need
 
-        if not isinstance(self.design, ArmDesign):
+        if not self.design.plays_arms:
             raise DesignError(
                 f"Answers of design {self.design.name!r} are of a model of its own, or of weights, whatever items were "
                 "chosen by; another posterior cannot take their place."

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
     @staticmethod
     def at_look(design: Design, state: State, campaign: Campaign | RandomRounds) -> tuple[object, object]:
         """Return what is kept at a look: what the design records, and how far its proposal is from the best one."""
-        far = proposal_divergence(state, campaign.left) if isinstance(state, WeightedState) else None
+        far = proposal_divergence(cast("WeightedState", state), campaign.left) if design.weighs else None
         return design.record(state), far
 
     def digested(self, looks: Any, batches: Any) -> Any:

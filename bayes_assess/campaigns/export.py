@@ -15,7 +15,7 @@ from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.campaigns.campaign import Campaign
-from bayes_assess.designs import ArmDesign, WeightedDesign
+from bayes_assess.designs import WeightedDesign
 from bayes_assess.errors import OutputError
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def item_weights(
         np.add.at(labelled, (cells, outcomes), 1)
         return total[cells, outcomes] / labelled[cells, outcomes]
     # Designs for measures let labels that nobody asked for stand for no others.
-    alone = session._items.volunteered(items) & (not isinstance(design, ArmDesign))
+    alone = session._items.volunteered(items) & (not design.plays_arms)
     labelled, known = (np.bincount(cells, which, session.cells.n_cells) for which in (~alone, alone))
     stands_for = (session.cells.sizes - known) / np.maximum(labelled, 1)
     return np.where(alone, 1.0, stands_for[cells])

@@ -23,7 +23,7 @@ from bayes_assess._tools.pytrees import stacked, tree_map
 from bayes_assess._tools.seeds import generator, jax_key, sequence
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.study import Campaigns
-from bayes_assess.designs import ArmDesign, Design, State, StateT, choose_batch, settle_batch, update_batch
+from bayes_assess.designs import Design, State, StateT, choose_batch, settle_batch, update_batch
 from bayes_assess.designs._belief_state import BeliefState
 from bayes_assess.designs._blocks import drawn_without_replacement
 from bayes_assess.errors import DesignError
@@ -85,7 +85,7 @@ def imagined_labels(design: Design, state: State, setting: Setting, n: int, seed
     >>> imagined_labels(design, design.init(*setting), setting, 5, seed=0).sum(-1).tolist()[0]
     [3, 1]
     """
-    if isinstance(design, ArmDesign):
+    if design.plays_arms:
         with engine.eager(runs_on_numpy(setting.prior)):
             return _by_belief(np.asarray(state.counts), setting, n, seed)
     if design.believes_all:
@@ -196,7 +196,7 @@ class Futures(ABC, Generic[StateT]):
             record = tree_map(lambda part: part[:, None], self.followed(which, n_labels, advance))
             stream = sequence(self.seed, f"futures at {n_labels}").generate_state(1)[0].item()
             record = self.design.digest(record, self.setting, stream, level)
-        if isinstance(self.design, ArmDesign):
+        if self.design.plays_arms:
             return with_counts(self.setting, np.asarray(record, np.int64)[:, 0], self.unlabelled[0], self.matched)
         return Campaigns(record, self.setting.prior, self.setting.cells, self.unlabelled[0])
 

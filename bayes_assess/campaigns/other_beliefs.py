@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -140,9 +140,13 @@ def other_labels(posterior: object, cells: MetricCells, pool: Pool) -> LabelDraw
     return LabelDraws(ones if _merges(cells) or _positive(cells) == 1 else ones[..., ::-1], weights)
 
 
+def _of_events(cells: MetricCells) -> TypeGuard[EventCells]:
+    return cells.of_events
+
+
 def _merges(cells: MetricCells) -> bool:
     """Whether outcomes are whether a label is the event, and not which label it is."""
-    return isinstance(cells, EventCells) and cells.events.subject.decides
+    return _of_events(cells) and cells.events.subject.decides
 
 
 def _positive(cells: MetricCells) -> int:
@@ -151,7 +155,7 @@ def _positive(cells: MetricCells) -> int:
 
 def _event_of(cells: MetricCells, pool: Pool) -> tuple[np.ndarray | None, str | None]:
     """Return the label of every cell that is the event, None where it is of no one cell, and what its rate is."""
-    if isinstance(cells, EventCells) and cells.events.subject.decides:
+    if _of_events(cells) and cells.events.subject.decides:
         subject = cells.events.subject
         rows = cells.source.row_cells
         codes = np.zeros(cells.n_cells, np.int64)

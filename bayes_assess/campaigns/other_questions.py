@@ -21,7 +21,7 @@ from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.asked import check_question
 from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.journal import Event
-from bayes_assess.designs import ARMS, DESIGNS, ArmDesign, State, VarianceReduction, find_engine
+from bayes_assess.designs import ARMS, DESIGNS, State, VarianceReduction, find_engine
 from bayes_assess.designs._belief_state import BeliefState
 from bayes_assess.errors import QuestionError
 from bayes_assess.models.accuracy_parts import part_draws
@@ -56,7 +56,7 @@ def on_own_cells(
         Why not.
     """
     check_question(question)
-    if isinstance(session.design, ArmDesign) or not isinstance(question, Metric):
+    if session.design.plays_arms or not isinstance(question, Metric):
         return None, None
     try:
         return asked_anew(session.pool, session.cells, session.design, session._state, question), None
@@ -115,7 +115,7 @@ def _groups(session: Campaign, asked: Question, level: float) -> Result:
     how = f"the labels are of random items of the {whole}"
     parts, of = crossed(pool, cells, session.cells)
     if session.design.name not in _ALIKE and len(np.unique(of)) < len(of):
-        if isinstance(session.design, ArmDesign):
+        if session.design.plays_arms:
             accuracy = _accuracies(session, asked, parts, of)
         else:
             accuracy = _accuracies_by_curves(session, asked, cells)
@@ -128,7 +128,7 @@ def _groups(session: Campaign, asked: Question, level: float) -> Result:
             )
         n_parts = plural(int((parts.sizes > 0).sum()), "part")
         how = f"each of {n_parts} of its groups, from which more or fewer were drawn, counts by its items"
-        how = how if isinstance(session.design, ArmDesign) else _LEARNED
+        how = how if session.design.plays_arms else _LEARNED
     return make_result(
         question=asked,
         prior=prior,

@@ -133,7 +133,7 @@ def simulate(
         for name, plan in plans.items():
             twin = next((other for other in campaigns if plan.chooses_as(plans[other])), None)
             if twin is None:
-                kind = RankedCampaigns if isinstance(plan.design, RankedDesign) else _OF_LABELS[pool.label_space.kind]
+                kind = RankedCampaigns if plan.design.of_ranks else _OF_LABELS[pool.label_space.kind]
                 simulated = kind(plan, pool, codes, question, looks, batch, seed, level)
                 campaigns[name] = simulated.run(int(repeats), advance)
             else:

@@ -17,7 +17,7 @@ import numpy as np
 from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.shapes import Int
 from bayes_assess.campaigns.study import Campaigns
-from bayes_assess.designs import Design, WeightedDesign
+from bayes_assess.designs import Design
 from bayes_assess.designs.ranked import RankedDesign
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
@@ -53,7 +53,7 @@ class Plan(Generic[DesignT]):
     @property
     def n_recorded(self) -> int:
         """Numbers kept of a campaign at a look."""
-        if isinstance(self.design, WeightedDesign):
+        if self.design.weighs:
             return 7 * len(cells_table(self.setting.cells).outputs)
         return self.full.size
 

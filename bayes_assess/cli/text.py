@@ -92,7 +92,7 @@ def _ranked_started(assessment: RankedAssessment) -> str:
 
 def first_sheet(assessment: AnySession) -> int:
     """Say how many items to ask for first: few, or what a design of ranked lists wants if that is not too much."""
-    return min(_SHEET if isinstance(assessment, RankedAssessment) else _FEW, assessment.n_remaining)
+    return min(_SHEET if assessment.pool.is_ranked else _FEW, assessment.n_remaining)
 
 
 def fewer(assessment: AnySession) -> str:

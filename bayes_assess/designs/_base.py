@@ -93,8 +93,11 @@ class Design(ABC, Generic[StateT]):
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # whose labels it can draw
     learns: ClassVar[bool] = True  # whether prior or labels have a say in what a campaign chooses or records
     takes_posterior: ClassVar[bool] = False  # whether items can be chosen by the posterior of another model
+    of_ranks: ClassVar[bool] = False  # True of a `RankedDesign`
     believes_all: ClassVar[bool] = False  # whether calibration curves say what it believes of all labels together
     draws_alike: ClassVar[bool] = False  # whether every item is drawn with the same probability
+    plays_arms: ClassVar[bool] = False  # whether it chooses among groups, of which the question's belief says all
+    weighs: ClassVar[bool] = False  # whether labels stand for items by the probabilities with which these were drawn
     answering: ClassVar[str]  # what answers measures, as a sentence on another one begins
 
     @property

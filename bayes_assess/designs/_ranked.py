@@ -104,7 +104,9 @@ class RankedDesign(ABC):
     """The interface of designs for ranked lists: frozen dataclasses whose fields are their options."""
 
     name: ClassVar[str]
+    of_ranks: ClassVar[bool] = True
     learns: ClassVar[bool] = True  # its labels have a say in what a campaign chooses
+    weighs: ClassVar[bool] = False  # as of `Design`
 
     @property
     def random_size(self) -> bool:

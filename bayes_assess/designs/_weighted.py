@@ -119,6 +119,7 @@ class WeightedDesign(Design[WeightedState]):
     """Base of designs that draw items with known probabilities: subclasses say how, and how labels are weighed."""
 
     needs_f_measure: ClassVar[bool] = False
+    weighs: ClassVar[bool] = True
     answering: ClassVar[str] = "These draws answer"
     eager_up_to: ClassVar[int] = 20_000  # where compiling pays off after about a thousand labels
 

@@ -140,7 +140,8 @@ class ItemsEstimate(NamedTuple):
     by_ratio: Scalar = False
     sample: Any = None
 
-    of_posterior = False  # as of `Estimate`, like the next one
+    of_posterior = False  # as of `Estimate`, like the next two
+    of_ranks = False
     design_interval = None
 
     def interval(self, ranges: Ranges, level: float = 0.95) -> Float[np.ndarray, "*shape k 2"]:

@@ -54,6 +54,7 @@ class PosteriorMeasure(NamedTuple):
     draws: Float[np.ndarray, "*batch n k"] | None = None
 
     of_posterior = True  # as of `Estimate`
+    of_ranks = False
 
     def interval(self, level: float) -> Float[np.ndarray, "*batch k 2"]:
         """Equal-tailed credible intervals, with the shortest ones where these reach further.

@@ -143,6 +143,7 @@ class Estimate(NamedTuple):
     sample: RatioSample | None = None
 
     of_posterior = False  # whether it is a posterior, which has quantiles of its own
+    of_ranks = False  # whether it is of a ranked list
     design_interval = None  # besides this one, which leans on random items alone
 
 

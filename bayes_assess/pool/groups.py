@@ -22,6 +22,7 @@ from bayes_assess.pool.pool import Pool
 class Cut(ABC):
     """What `partition` can cut a pool by, beside columns and arrays: `ScoreBins`, `Strata`, `FeatureStrata`."""
 
+    of_ranks: ClassVar[bool] = False  # True of `RankStrata`
     of_deviations: ClassVar[bool] = False  # True of `DeviationStrata`
 
     @abstractmethod

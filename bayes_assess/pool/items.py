@@ -30,6 +30,7 @@ Rows: TypeAlias = "Int[np.ndarray, ' n'] | slice"
 class Items:
     """What a pool holds of its items, and how they are found; `Pool` makes one."""
 
+    is_ranked: bool = False  # True of a `RankedList`
     paired: bool = False  # True of a `PairPool`, whose items are pairs
     multilabel: bool = False
     in_memory: bool = True  # False where the items are rows of a table of an engine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -192,6 +192,7 @@ class RankStrata(Cut):
     """
 
     n_strata: int = 128
+    of_ranks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_strata", check_count("n_strata", self.n_strata))
@@ -285,3 +286,14 @@ def spread_strata(
     return Partition(
         codes[inverse].astype(np.min_scalar_type(len(used) - 1)), names, "strata of what the judge expects"
     )
+
+
+def cuts_ranks(strata: Cut | None) -> TypeGuard[RankStrata]:
+    """Tell whether strata are those of the ranks of a score, which questions say of which.
+
+    Examples
+    --------
+    >>> cuts_ranks(RankStrata(4)), cuts_ranks(None)
+    (True, False)
+    """
+    return strata is not None and strata.of_ranks

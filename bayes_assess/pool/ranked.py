@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -69,6 +69,7 @@ class RankedList:
     label_space: LabelSpace = field(init=False)
     positive: int = field(init=False, default=1)
     rows: Any = field(init=False, default=None)  # of a table, where the items are not in memory, see `RankedRows`
+    is_ranked: ClassVar[bool] = True  # which no `Pool` is
 
     def __post_init__(self) -> None:
         scores = None if self.scores is None else _checked_scores(self.scores)

@@ -68,6 +68,7 @@ class Question(Answered):
     numeric: ClassVar[bool] = False  # True: of labels that are numbers as they are told
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # of the labels that it can be answered from
     of_ranks: ClassVar[bool] = False  # whether designs of ranked lists serve it
+    of_measure: ClassVar[bool] = False  # True of a `Metric`
     unplannable: ClassVar[str] = ""  # why nothing can be planned for it, the end of a sentence
     has_overall: ClassVar[bool] = False  # whether an overall value is known beside those of groups
     verdicts: ClassVar[Literal["none", "one", "several"]] = "none"  # that have a probability

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -47,6 +48,7 @@ class EventCells(MetricCells):
     """Cells of a design with a belief on one event of every label, which is all that the measure depends on."""
 
     events: CellEvents
+    of_events: ClassVar[bool] = True
 
     def outcomes(self, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
         """Whether the labels of these items are the event, or the labels where all of them is needed."""

@@ -31,7 +31,7 @@ from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut, Partition, partition
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.rank_strata import RankedScore, RankStrata
+from bayes_assess.pool.rank_strata import RankedScore, cuts_ranks
 from bayes_assess.questions._base import Question
 from bayes_assess.questions._event_cells import EventCells, MetricCells, crossed_losses, event_cells
 from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, of_label_sets, subject_of
@@ -86,6 +86,7 @@ class Metric(MeasuresAnswered, Question):
 
     default_design: ClassVar[str] = "variance_reduction"
     default_designs: ClassVar[tuple[str, ...]] = ("passive", "variance_reduction")
+    of_measure: ClassVar[bool] = True
     is_curve: ClassVar[bool] = False
     measures_compared: ClassVar[Literal["none", "two", "pairs"]] = "none"  # with each other
     _forms: ClassVar[list[type[Metric]]] = []
@@ -182,7 +183,7 @@ class Metric(MeasuresAnswered, Question):
     def cells(self, pool: Pool, seed: int, strata: Cut | None = None) -> MetricCells:
         """Collapse the pool into what the losses and the strata tell apart."""
         codes, table = self.losses(pool)
-        if isinstance(strata, RankStrata):
+        if cuts_ranks(strata):
             subject, ranked = self._subject(pool)
             return event_cells(pool, subject, ranked, codes, table, strata, seed)
         joint, attribute, block = crossed_losses(codes, table, _blocks(pool, strata), self.name)
@@ -234,9 +235,9 @@ class Metric(MeasuresAnswered, Question):
         one = has_event(specs, self._positive_of_event(pool), len(self.systems), pool.n_classes)
         return one or can_believe(specs, pool.n_classes, len(self.systems))
 
-    def outcomes_on(self, cells: Cells, pool: Pool, items: Int[np.ndarray, " n"], labels: np.ndarray) -> np.ndarray:
+    def outcomes_on(self, cells: Any, pool: Pool, items: Int[np.ndarray, " n"], labels: np.ndarray) -> np.ndarray:
         """Take labels as they are, or whether they are the event that the cells are about."""
-        return cells.outcomes(items, labels) if isinstance(cells, EventCells) else labels
+        return cells.outcomes(items, labels) if cells.of_events else labels
 
     def playable(self, cells: Cells) -> np.ndarray:
         """Cells whose labels can matter: some label has a loss."""
@@ -244,9 +245,9 @@ class Metric(MeasuresAnswered, Question):
             worth: np.ndarray = np.atleast_1d(np.asarray(cell_measure(cells).nonzero).any(-1))
         return worth
 
-    def prior(self, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> ScorePrior:
+    def prior(self, pool: Pool, cells: Any, prior: GivenPrior, strength: float | None) -> ScorePrior:
         """Take the mean scores of every cell, or equal probabilities."""
-        if isinstance(cells, EventCells):
+        if cells.of_events:
             return self._event_prior(cells, prior, strength)
         return score_prior(self.name, pool, cells, prior, strength)
 

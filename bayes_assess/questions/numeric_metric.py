@@ -20,7 +20,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition, partition
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.rank_strata import RankStrata
+from bayes_assess.pool.rank_strata import cuts_ranks
 from bayes_assess.pool.strata import Strata
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._events import of_label_sets
@@ -145,7 +145,7 @@ class NumericMetric(Metric):
 
         Where deviations are all alike, as nothing is known of the errors, it is the predictions that are cut.
         """
-        if isinstance(strata, RankStrata):
+        if cuts_ranks(strata):
             raise QuestionError("Calibration curves are of classes; labels='curve' cannot serve measures of numbers.")
         h = item_deviations(pool, self.whole, None if self.by is None else _groups(pool, self.by)[1])
         groups = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")

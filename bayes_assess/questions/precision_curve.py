@@ -16,8 +16,6 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures import curve_scores, pr_curve
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions._event_cells import EventCells
-from bayes_assess.questions._score_prior import ScorePrior
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.pr_curve import PRCurve, reaching
 
@@ -175,7 +173,7 @@ class PrecisionCurve(PRCurve):
         asked._set(thresholds=thresholds, measure=pr_curve(thresholds))
         return asked
 
-    def _event_prior(self, cells: EventCells, prior: GivenPrior, strength: float | None) -> ScorePrior:
+    def _event_prior(self, cells: Any, prior: GivenPrior, strength: float | None) -> Any:
         if self.noise:
             raise QuestionError(
                 f"Design 'variance_reduction' takes labels to be right; noise={self.noise:g} is for 'adastrat', "
@@ -228,7 +226,7 @@ class PrecisionCurve(PRCurve):
 
 def _is_ranked(campaigns: Simulated) -> bool:
     """Whether campaigns were of a design of ranked lists."""
-    return isinstance(campaigns.record, RankedRecord)
+    return campaigns.record.of_ranks
 
 
 class RankedRecord(NamedTuple):
@@ -246,6 +244,8 @@ class RankedRecord(NamedTuple):
     lower: Float[np.ndarray, "R B T"]
     upper: Float[np.ndarray, "R B T"]
     labels: Int[np.ndarray, "R B"]
+
+    of_ranks = True
 
 
 _OPTIONS = ("epsilon", "beta", "delta", "monotone_from", "slack", "p_min", "noise", "budget")

@@ -17,7 +17,7 @@ from bayes_assess.estimators.intervals import effective_draws, ellipsoid_radius,
 from bayes_assess.estimators.joint_draws import joined_draws
 from bayes_assess.estimators.verdicts import interval_quantiles
 from bayes_assess.estimators.weighted import Estimate
-from bayes_assess.questions._event_cells import EventCells, MetricCells
+from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import in_one_line, title_of
@@ -294,7 +294,7 @@ class MetricResult(Ordered):
 
     @property
     def _source_of_belief(self) -> str:
-        if isinstance(self.cells, EventCells):
+        if self.cells.of_events:
             return "the prior of a calibration curve"
         return "scores" if np.ptp(self.prior.mean) > 0 else "equal probabilities of all labels"
 

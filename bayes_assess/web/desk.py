@@ -296,7 +296,7 @@ class Desk:
 
     def _ask(self, seat: Seat, n: int) -> None:
         session, each = self.session, self.session.question.labels_each
-        ranked = isinstance(session.pool, RankedList)
+        ranked = session.pool.is_ranked
         n = n if ranked else min(n, session.n_remaining // each)
         if n <= 0 or (ranked and session.done):
             return
