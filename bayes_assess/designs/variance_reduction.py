@@ -274,16 +274,14 @@ class VarianceReduction(Design[BeliefState]):
         remaining = np.where(matters, np.asarray(state.unlabelled) - np.asarray(state.pending), 0)
         return replace(state, measure=measure, remaining=remaining, audit=state.audit._replace(f=state.audit.f[:0]))
 
-    def posterior(
-        self, state: BeliefState, seed: int, level: float, n: int = _N_RESULT, order: ScoreOrder | None = None
-    ) -> Posterior:
+    def posterior(self, state: BeliefState, seed: int, level: float, order: ScoreOrder | None = None) -> Posterior:
         """Draw curves and measures of the pool from their posterior, and compute the intervals of the audit."""
         with engine.eager(self.is_eager(state)), in_64_bits():
-            return self._posterior(engine.fetched(state), seed, level, n, order)
+            return self._posterior(engine.fetched(state), seed, level, order)
 
-    def _posterior(self, state: BeliefState, seed: int, level: float, n: int, order: ScoreOrder | None) -> Posterior:
+    def _posterior(self, state: BeliefState, seed: int, level: float, order: ScoreOrder | None) -> Posterior:
         table_size = state.measure.n_attributes * state.measure.n_outcomes
-        n = min(n, max(_FEWEST_RESULT, _RESULT_NUMBERS // table_size))
+        n = min(_N_RESULT, max(_FEWEST_RESULT, _RESULT_NUMBERS // table_size))
         share, strength, cautious = drawn(state.belief, n)
         audit, events = state.audit, np.asarray(state.belief.counts, np.int64)
         completed = Completion(state.event, state.row, state.errors, state.counts)
@@ -305,23 +303,12 @@ class VarianceReduction(Design[BeliefState]):
         )
 
     def supposing(
-        self,
-        state: BeliefState,
-        seed: int,
-        items: Int[np.ndarray, " K"],
-        n: int = _N_RESULT,
-        order: ScoreOrder | None = None,
+        self, state: BeliefState, seed: int, items: Int[np.ndarray, " K"], order: ScoreOrder | None = None
     ) -> tuple[Float[np.ndarray, "n k"], Float[np.ndarray, "n k"]]:
         """Draw measures of the pool as if these items without a label all had the event, and as if none had.
 
         Of designs whose event is all of a label that matters.
         """
-        with engine.eager(self.is_eager(state)), in_64_bits():
-            return self._supposing(state, seed, items, n, order)
-
-    def _supposing(self, state: BeliefState, seed: int, items: np.ndarray, n: int, order: ScoreOrder | None):
-        share, strength, _ = drawn(state.belief, n)
-        events = np.asarray(state.belief.counts).astype(np.int64)
 
         def draws(columns):
             rng = generator(seed, "posterior of a measure")
@@ -329,8 +316,10 @@ class VarianceReduction(Design[BeliefState]):
             supposed = np.stack(columns, axis=-1)
             return measure_draws(rng, state.measure, curves, strength, events, supposed=supposed, order=order)
 
-        nothing = np.zeros_like(items)
-        return draws((nothing, items)), draws((items, nothing))
+        nothing, events = np.zeros_like(items), np.asarray(state.belief.counts).astype(np.int64)
+        with engine.eager(self.is_eager(state)), in_64_bits():
+            share, strength, _ = drawn(state.belief, _N_RESULT)
+            return draws((nothing, items)), draws((items, nothing))
 
 
 def _with_groups(rng, coordinates: Coordinates, share, strength, events) -> Float[np.ndarray, "n K"]:

@@ -38,9 +38,7 @@ def need_openpyxl() -> ModuleType:
     return openpyxl
 
 
-def write_workbook(
-    path: Path, columns: Mapping[str, Sequence[object]], choices: Sequence[object] = (), of: str = "label"
-) -> None:
+def write_workbook(path: Path, columns: Mapping[str, Sequence[object]], choices: Sequence[object] = ()) -> None:
     """Write a workbook with one sheet, all or nothing.
 
     Parameters
@@ -49,7 +47,7 @@ def write_workbook(
     columns : mapping of names to values
         Numbers, texts and None.
     choices : sequence
-        Values of a drop-down list in the column `of`; others may be typed in, too, after a warning.
+        Values of a drop-down list in the column ``label``; others may be typed in, too, after a warning.
 
     Raises
     ------
@@ -82,8 +80,8 @@ def write_workbook(
         listed.errorStyle = "warning"
         listed.error = "This is none of the classes."
         sheet.add_data_validation(listed)
-        letter = get_column_letter(list(columns).index(of) + 1)
-        listed.add(f"{letter}2:{letter}{max(len(columns[of]), 1) + 1}")
+        letter = get_column_letter(list(columns).index("label") + 1)
+        listed.add(f"{letter}2:{letter}{max(len(columns['label']), 1) + 1}")
     stream = io.BytesIO()
     book.save(stream)
     with written_whole(path, "workbook") as temporary:
