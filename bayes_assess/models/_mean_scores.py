@@ -9,7 +9,7 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.errors import PriorError
 
-_LOGIT_MARGIN = 1e-4  # logits of mean scores stay within +-9.2
+_UNSCORED = 0.02  # share of items of which no score says anything, so that no mean score promises certainty
 
 
 def mean_scores(score: ArrayLike, what: str = "group") -> Float[np.ndarray, "*shape"]:
@@ -51,11 +51,14 @@ def binned_scores(
 
 
 def logits(score: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-    """Compute logits of mean scores, none of them infinite.
+    """Compute logits of mean scores that promise no certainty: of some items a score of 1 or 0 says nothing.
+
+    Systems whose scores are 1 are hardly ever right in all items, and on the scale of log odds nothing but that would
+    be near to such a score.
 
     Examples
     --------
     >>> logits(np.array([0.5, 1.0])).round(2).tolist()
-    [0.0, 9.21]
+    [0.0, 4.6]
     """
-    return special.logit(np.clip(score, _LOGIT_MARGIN, 1 - _LOGIT_MARGIN))
+    return special.logit((1 - _UNSCORED) * score + _UNSCORED / 2)

@@ -55,7 +55,6 @@ _INTERCEPT, _INTERCEPT_WITH_SCORES, _SLOPE, _OTHER = (1.0, 2.0), (0.0, 2.0), (1.
 # Of a unit of the logarithm of a group's size, and at most of its standard deviation. Sizes so alike play no part, nor
 # do those of so few groups, which tell nothing of what goes with size.
 _BY_SIZE, _MOST_BY_SIZE, _SIZES_ALIKE, _FEW_GROUPS = 1.0, 0.5, 0.1, 9
-_UNSCORED = 0.02  # share of items of which no score says anything, so that no mean score promises certainty
 
 
 def program(
@@ -191,7 +190,7 @@ class HierarchicalAccuracy(Agreements):
         intercept = _INTERCEPT if mean_score is None else _INTERCEPT_WITH_SCORES
         columns, priors = [], [intercept]
         if mean_score is not None:
-            columns.append(logits((1 - _UNSCORED) * mean_scores(mean_score) + _UNSCORED / 2))
+            columns.append(logits(mean_scores(mean_score)))
             priors.append(_SLOPE)
             n_groups = len(columns[0])
         if sizes is not None:

@@ -1,14 +1,16 @@
 """Accuracy of bins of the confidence that follow a curve, in groups whose curves are alike.
 
 Plates ``group`` (G) and ``bin`` (B): theta_gb ~ Beta(nu m_gb, nu (1 - m_gb)), logit m_gb = a + slope x_gb + tau z_g,
-where x_gb is the logit of the bin's mean confidence, and z_g ~ Normal(0, 1) is left out where there is one group only.
-(a, slope) ~ Normal((0, 1), d (1, 0.7)), independently, where the departure d is 2, 1, 0.3, 0.1 or 0.03 alike;
+where x_gb = logit(0.98 s_gb + 0.01) for the bin's mean confidence s_gb, and z_g ~ Normal(0, 1) is left out where there
+is one group only. (a, slope) ~ Normal((0, 1), d (1, 0.7)), independently, where the departure d is 2, 1 or 0.3 alike;
 log tau ~ Normal(log 0.3, 1), log nu ~ Normal(log 1000, 2). Plate ``label`` (N): z_i ~ Bernoulli(theta_{c(i)}), 1 when
 the *label* of item i agrees with its prediction; c(i) = g B + b is its cell (METHODS 12.5).
 
-A calibrated system has a = 0, slope = 1, and nu as large as can be. Small departures are what keeps the calibration
+A calibrated system has a = 0, slope = 1, and nu as large as can be. The small departure is what keeps the calibration
 error of such a system from being over-estimated: under a single Normal distribution, few labels would leave the curve
-as far from the diagonal as they are uncertain.
+as far from the diagonal as they are uncertain. No confidence is taken for certainty: of systems that are far too sure,
+few labels often show no error, and next to no curve would have room for those to come. Both constants come from a
+population of pools (METHODS 12.7; `benchmarks/study_calibration_prior.py`).
 
 Given (a, slope, tau, nu) groups are independent, and the integral over z_g is a sum over Q nodes of Gauss and Hermite,
 placed where the labels of the group put them (Naylor and Smith 1982); given the node too, the posterior is
@@ -70,7 +72,7 @@ def program(cells: Int[Array, " N"], agreements: Int[Array, " N"] | None = None,
     agreements : (N,) zeros and ones, optional
         1 where the label agrees with the prediction; left out, the program simulates them.
     x : (G, B)
-        Logit of the mean confidence of every bin.
+        x_gb of every bin.
 
     Examples
     --------
@@ -86,7 +88,7 @@ def program(cells: Int[Array, " N"], agreements: Int[Array, " N"] | None = None,
     departure = dist.Normal(xp.asarray(CALIBRATED), xp.outer(xp.asarray(DEPARTURES), xp.asarray(UNITS)))
     alike = dist.Categorical(probs=xp.full(len(DEPARTURES), 1 / len(DEPARTURES)))
     curve = dist.MixtureSameFamily(alike, departure.to_event(1))
-    unit = DEPARTURES[len(DEPARTURES) // 2] * np.array(UNITS)
+    unit = DEPARTURES[-1] * np.array(UNITS)
     coefficients = xp.asarray(numpyro.sample("coefficients", charts.ManySizes(curve, CALIBRATED, unit)))
     logit = coefficients[0] + coefficients[1] * x
     strength = xp.exp(numpyro.sample("log_strength", dist.Normal(*LOG_STRENGTH)))
@@ -135,7 +137,7 @@ class HierarchicalCalibration(Agreements):
     Parameters
     ----------
     logit_score : (G, B)
-        Logit of the mean confidence of every bin.
+        x_gb, the logit of the mean confidence of every bin, which is never certain.
     agreements, labels : (..., K)
         Labels that agree with their predictions, and labels in all, of cell g * B + b.
     coefficients : (..., H, 2)
@@ -186,7 +188,7 @@ class HierarchicalCalibration(Agreements):
         --------
         >>> prior = HierarchicalCalibration.from_prior(score=[[0.6, 0.9], [0.7, float("nan")]], size=[[3, 9], [5, 0]])
         >>> prior.logit_score.round(2).tolist(), prior.mean.shape
-        ([[0.41, 2.2], [0.85, 0.0]], (4,))
+        ([[0.4, 2.11], [0.83, 0.0]], (4,))
         """
         score, _ = binned_scores(score, size)
         return cls.fit(logits(np.atleast_2d(score)), np.zeros(score.size), np.zeros(score.size))

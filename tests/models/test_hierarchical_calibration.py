@@ -13,7 +13,8 @@ from scipy import special, stats
 
 import bayes_assess as ba
 from bayes_assess.models import hierarchical_calibration as model
-from bayes_assess.models._numerics.calibration_points import DEPARTURES
+from bayes_assess.models._numerics.calibration_points import DEPARTURES, N_POINTS
+from bayes_assess.models.alike_or_apart import AlikeOrApart
 from bayes_assess.models.belief import is_belief
 from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration, program
 from sbc import ranks, uniformity
@@ -49,7 +50,7 @@ def by_quadrature(agreements, labels):
     The curve's axes are those of its prior, where they are independent: one grid per departure. Steps of half a prior
     standard deviation, or of 0.9, do for few labels: the trapezoidal rule is that good for such functions.
     """
-    x = special.logit(SCORES)[..., None]
+    x = special.logit(0.98 * np.asarray(SCORES) + 0.01)[..., None]
     r, n = (np.asarray(count, float).reshape(3, 2, 1) for count in (agreements, labels))
     node, weight = np.polynomial.hermite_e.hermegauss(21)
     log_weight = np.log(weight / np.sqrt(2 * np.pi))
@@ -87,7 +88,7 @@ def by_quadrature(agreements, labels):
 def test_evidence_and_moments_equal_quadrature(agreements, labels):
     belief = PRIOR.update(np.array(agreements), np.array(labels))
     evidence, mean, second = by_quadrature(agreements, labels)
-    relative = np.sqrt(model.N_POINTS / effective_size(belief) - 1) / np.sqrt(model.N_POINTS)
+    relative = np.sqrt(N_POINTS / effective_size(belief) - 1) / np.sqrt(N_POINTS)
     assert abs(float(belief.log_evidence()) - evidence) < 4 * relative + 1e-3  # the grid's own error
     means, squares = values_of_points(belief)
     assert (np.abs(belief.mean - mean) < 4 * standard_error(belief, means, mean)).all()
@@ -271,10 +272,10 @@ def test_components_are_draws_of_the_mixture():
 
 
 def test_bins_of_a_group_share_its_effect_in_every_draw():
-    draws = np.asarray(PRIOR.sample(jax.random.key(7), 20_000))
-    residual = special.logit(np.clip(draws, 1e-6, 1 - 1e-6))
+    n = 80_000
+    residual = special.logit(np.clip(np.asarray(PRIOR.sample(jax.random.key(7), n)), 1e-6, 1 - 1e-6))
     same, other = (np.corrcoef(residual[:, 2], residual[:, i])[0, 1] for i in (3, 1))
-    assert same > other + 5 / np.sqrt(20_000)
+    assert same > other + 5 / np.sqrt(n)
 
 
 def test_groups_without_labels_follow_the_others():
@@ -336,16 +337,23 @@ def pool_of(groups, n=1200):
     return ba.Pool(predictions=predictions, confidence=confidence, classes=range(groups)), labels
 
 
-@pytest.mark.slow
-def test_questions_on_calibration_take_it_for_the_learned_prior():
+def test_a_confidence_of_one_and_no_error_yet_are_no_proof():
+    """Accuracies with which twenty labels in a row show no error half of the time are in the interval."""
+    prior = HierarchicalCalibration.from_prior(score=[0.6, 1.0], size=[400, 600])
+    low = np.asarray(prior.update(np.array([6, 20]), np.array([10, 20])).quantile(np.array([0.025])))[0, 1]
+    assert low**20 < 0.5
+
+
+@pytest.mark.parametrize(("by", "belief"), [(None, HierarchicalCalibration), ("prediction", AlikeOrApart)])
+def test_questions_on_calibration_take_it_for_the_learned_prior(by, belief):
     pool, labels = pool_of(3)
-    a = ba.assess(pool, ba.Calibration(bins=2, by="prediction"), design="random", prior="learned")
+    a = ba.assess(pool, ba.Calibration(bins=2, by=by), design="random", prior="learned")
     ids = a.ask(60).ids
     a.tell(ids, labels[ids])
     result = a.result()
-    assert isinstance(result.posterior, HierarchicalCalibration)
-    assert (result.interval[:, 0] <= result.estimate).all()
-    assert (result.estimate <= result.interval[:, 1]).all()
+    assert isinstance(result.posterior, belief)
+    low, high = np.moveaxis(np.asarray(result.interval), -1, 0)
+    assert ((low <= result.estimate) & (result.estimate <= high)).all()
 
 
 def test_the_learned_prior_has_no_strength_to_choose():

@@ -21,13 +21,7 @@ from bayes_assess.models._numerics.special import log_rising
 N_POINTS, N_NODES = 64, 7
 # (a, slope) of a calibrated system, and their standard deviations in units of the departure from it.
 CALIBRATED, UNITS = (0.0, 1.0), (1.0, 0.7)
-DEPARTURES = (
-    2.0,
-    1.0,
-    0.3,
-    0.1,
-    0.03,
-)  # alike probable; modes are found with the first
+DEPARTURES = (2.0, 1.0, 0.3)  # alike probable; modes are found with the first
 # All labels of CIFAR-10, 20 Newsgroups and MNIST, in 10 bins, with confidences as they are, sharpened or shuffled, put
 # nu between 500 and 2,000, and tau of predicted classes between 0.3 and 0.7.
 LOG_SPREAD, LOG_STRENGTH = (math.log(0.3), 1.0), (math.log(1000.0), 2.0)
