@@ -1,8 +1,8 @@
 """Futures of a campaign whose belief is calibration curves, followed a block of labels at a time.
 
-The random items of a block are drawn as the design draws them, and its other items are chosen in a few rounds by the
-design's own gains, those of the block so far being pending. That is the design asking for small batches, but for bets
-on random items, which no plan looks at.
+The random items of a block are drawn as the design draws them, and its other items are of the cells of the greatest
+gains, the random ones being pending. That is the design asking for small batches from as many cells, but for bets on
+random items, which no plan looks at.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from bayes_assess.designs._belief_state import BeliefState, Look
 from bayes_assess.designs._gains import gains
 from bayes_assess.models import curve_blocks
 
-_ROUNDS = 2  # of a block
 _N_PARTICLES = 128  # of a member
 _N_DRAWS = 256  # at a look
 
@@ -73,7 +72,7 @@ def _asked(
     pending = np.minimum(rng.multinomial(rng.binomial(n, share), odds / odds.sum()), state.remaining)
     while (missing := n - pending.sum()) > 0:
         gain = np.where(state.remaining > pending, gains(replace(state, pending=pending)), -1.0)
-        best = np.argsort(-gain, kind="stable")[: min(missing, -(-n // _ROUNDS))]
+        best = np.argsort(-gain, kind="stable")[:missing]
         pending[best[gain[best] >= 0]] += 1
     cells = np.flatnonzero(pending)
     return cells, pending[cells]

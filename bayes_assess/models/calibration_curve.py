@@ -292,8 +292,13 @@ def _deciding(state: CurveState) -> Deciding:
     return Deciding(share, strength, xp.zeros(_N_DECIDING, xp.float32))
 
 
-def moved(state: CurveState, which: Bool[Array, " B"], n_moves: int = smc.N_MOVES) -> CurveState:
-    """Resample the particles of some members and move them by so many steps, see `particles.moved`."""
+def moved(
+    state: CurveState, which: Bool[Array, " B"], n_moves: int = smc.N_MOVES, in_parts: bool = False
+) -> CurveState:
+    """Resample the particles of some members and move them by so many steps.
+
+    See `particles.moved`; or `particles.moved_in_parts`, which needs fewer.
+    """
     n_members, n_particles, dimension = state.particles.place.shape
     key = engine.random.fold_in(state.key, state.n_moved)
     n_random = smc.n_random(n_particles, dimension, n_moves)
@@ -326,16 +331,19 @@ def moved(state: CurveState, which: Bool[Array, " B"], n_moves: int = smc.N_MOVE
         return of_places
 
     def one(inputs):
-        due, number, row, place, weight, share, strength = inputs
+        due, number, row, place, weight, known, share, strength = inputs
         member = shape.unflatten(value.astype(own.dtype) for value, own in zip(row, constants, strict=True))
 
         def move():
             bits = engine.random.row_bits(key, number, n_random)
             uniform = ((bits >> 9).astype(xp.float32) + 0.5) * 2.0**-23
-            fresh = smc.moved(uniform, place, weight, likelihood(member), n_moves)
-            return fresh, xp.zeros_like(weight), *rates(fresh, member, state.coordinates)
+            if in_parts:
+                fresh, seen = smc.moved_in_parts(uniform, place, weight, known, likelihood(member), n_moves)
+            else:
+                fresh, seen = smc.moved(uniform, place, weight, likelihood(member), n_moves)
+            return fresh, xp.zeros_like(weight), seen, *rates(fresh, member, state.coordinates)
 
-        return engine.cond(due, move, lambda: (place, weight, share, strength))
+        return engine.cond(due, move, lambda: (place, weight, known, share, strength))
 
     held = state.particles
     parts = (
@@ -344,14 +352,15 @@ def moved(state: CurveState, which: Bool[Array, " B"], n_moves: int = smc.N_MOVE
         xp.stack(constants, axis=1),
         held.place,
         held.log_weight,
+        held.log_likelihood,
         state.share,
         state.strength,
     )
-    place, weight, share, strength = engine.mapped(one, parts)
+    place, weight, known, share, strength = engine.mapped(one, parts)
     after = replace(
         state,
         n_moved=state.n_moved + 1,
-        particles=held._replace(place=place, log_weight=weight),
+        particles=held._replace(place=place, log_weight=weight, log_likelihood=known),
         share=share,
         strength=strength,
     )

@@ -1,8 +1,8 @@
 """Labels of a calibration curve that come in blocks: the belief of `calibration_curve`, for simulated campaigns.
 
 The posterior after a block is what it is after its labels one by one. Particles are weighed by all of them at once, and
-moved afterwards where their weights have become uneven, by fewer steps, as every future has particles of its own and
-their errors average out. On the host.
+moved afterwards where their weights have become far more uneven than a session lets them, by fewer steps, as every
+future has particles of its own and their errors average out. On the host.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from bayes_assess.models._numerics.particles import Particles
 from bayes_assess.models.calibration_curve import CurveState, Deciding, drawn, moved
 
 _NEGLIGIBLE = 1e-3  # probability of a member below which a future does without
-_UNEVEN = 0.5  # effective share of the particles
-_N_MOVES = 9
+_UNEVEN = 0.35  # effective share of the particles
+_N_MOVES = 5
 _N_DECIDING = 128
 
 
@@ -50,7 +50,9 @@ def thinned(state: CurveState, rng: np.random.Generator, n: int) -> CurveState:
             state,
             members=state.members[members],
             key=engine.random.key(int(rng.integers(2**62))),
-            particles=Particles(held.place[at], held.log_weight[at], held.log_evidence[members]),
+            particles=Particles(
+                held.place[at], held.log_weight[at], held.log_evidence[members], held.log_likelihood[at]
+            ),
             share=state.share[at],
             strength=state.strength[at],
         )
@@ -93,7 +95,7 @@ def learned(state: CurveState, labels: Int[np.ndarray, "K 2"]) -> CurveState:
         counts[cells] = after
         after_block = replace(state, counts=counts, particles=seen)
         uneven = smc.uneven(seen, after_block.log_prior, _UNEVEN)
-        return moved(after_block, uneven, _N_MOVES) if uneven.any() else _decided(after_block)
+        return moved(after_block, uneven, _N_MOVES, in_parts=True) if uneven.any() else _decided(after_block)
 
 
 def _decided(state: CurveState) -> CurveState:

@@ -197,8 +197,10 @@ class ErrorLabels(DrawnLabels):
         which = self._hypotheses(rng, n)[place // n_rows] * n_rows + row
         strength, before, first = strengths[which], told.sum(1)[row], first[row]
         labels = np.zeros((int(open_.max(initial=0)), len(place)), np.int32)
+        found, n_found = np.empty(int(wrong.sum()), np.int64), 0
+        fewer, start = -open_, place * n_labels
         for i in range(len(labels)):
-            left = np.searchsorted(-open_, -i)
+            left = np.searchsorted(fewer, -i)
             ball = rng.random(left) * (strength[:left] + before[:left] + i)
             new = np.flatnonzero(ball < strength[:left])
             labels[i, new] = new_label(which[new], ball[new] / strength[new])
@@ -208,8 +210,9 @@ class ErrorLabels(DrawnLabels):
             labels[i, old[told_before]] = known[(first[old] + before[old] + copied)[told_before]]
             own = old[~told_before]
             labels[i, own] = labels[copied[~told_before], own]
-        drawn = np.arange(len(labels))[:, None] < open_
-        return np.bincount((place * n_labels + labels)[drawn], minlength=wrong.size * n_labels).reshape(n, *told.shape)
+            np.add(start[:left], labels[i, :left], out=found[n_found : n_found + left])
+            n_found += left
+        return np.bincount(found, minlength=wrong.size * n_labels).reshape(n, *told.shape)
 
     def _hypotheses(self, rng: np.random.Generator, n: int) -> Int[np.ndarray, " n"]:
         weight = np.exp(np.asarray(self.log_weight, np.float64) - np.max(self.log_weight))

@@ -116,7 +116,7 @@ def test_moves_look_at_labels_of_tied_cells_by_the_same_rates(monkeypatch):
 
     def looked_at(uniform, place, weight, log_likelihood, n_moves):
         seen.append((place, log_likelihood(place)))
-        return place
+        return place, weight
 
     monkeypatch.setattr(smc, "moved", looked_at)
     with engine.eager():
