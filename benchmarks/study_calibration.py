@@ -43,7 +43,6 @@ import bayes_assess as ba
 BUDGETS = (50, 100, 250, 500, 1000)
 PRIORS = ("informative", "uninformative", "learned")
 SCORES = ("honest", "over-confident", "under-confident")
-DRAWS = 400
 
 
 def pools(names: list[str]) -> Iterator[tuple[str, ba.Pool, np.ndarray]]:
@@ -74,8 +73,7 @@ def compare(name: str, pool: ba.Pool, labels: np.ndarray, campaigns: int) -> Non
             counts = found.counts[:, b]
             bias = 100 * (question.estimate(study.cells, found.prior, counts) - truth)
             plain = 100 * (question.plug_in(study.cells, found.prior, counts) - truth)
-            draws = [question.draws(study.cells, found.prior, one, 0, DRAWS) for one in counts]
-            low, high = np.quantile(draws, [0.025, 0.975], axis=1)
+            low, high = question.interval(study.cells, found.prior, counts, 0.95).T
             held, error = ((low <= truth) & (truth <= high)).mean(), bias.std() / np.sqrt(campaigns)
             row = f"{bias.mean():+.1f},{error:.1f},{plain.mean():+.1f},{held:.2f},{100 * (high - low).mean():.1f}"
             print(f"{name},{prior},{budget},{100 * truth:.1f},{row}", flush=True)
