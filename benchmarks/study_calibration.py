@@ -7,25 +7,26 @@ pools whose scores are as they are, over-confident (logits times 3) or under-con
 pool of 5,000 items whose scores are true probabilities. The folder holds pools as .npz files with `labels` and
 `scores`; without it only the made pool is assessed. A row has the true error of ten bins of equal width in percent, the
 bias of the posterior mean and of the error of the posterior mean accuracies (`CalibrationResult.plug_in`) in points,
-and the share of 95 % intervals that hold the truth. Some rows, of 48 campaigns (standard error of a share: 0.03):
+and the share of 95 % intervals, as results give them, that hold the truth. Some rows, of 48 campaigns (standard error of a share: 0.03):
 
-| pool | true error | labels | bias: informative | uninformative | learned | held, learned |
-|---|--:|--:|--:|--:|--:|--:|
-| made | 0.7 | 50 | +7.6 | +8.4 | +2.4 | 0.96 |
-| | | 250 | +3.5 | +3.5 | +1.1 | 0.96 |
-| | | 1,000 | +1.6 | +1.5 | +0.6 | 0.96 |
-| 20news, over-confident | 1.0 | 50 | +4.2 | +5.6 | +1.2 | 1.00 |
-| | | 250 | +2.5 | +2.9 | +0.4 | 1.00 |
-| | | 1,000 | +1.1 | +1.2 | +0.1 | 0.96 |
-| cifar10 | 3.2 | 50 | +1.3 | +3.6 | -0.9 | 0.88 |
-| | | 250 | +0.6 | +1.2 | -0.6 | 0.79 |
-| | | 1,000 | +0.0 | +0.2 | -0.4 | 0.88 |
-| 20news | 20.1 | 50 | -3.0 | -3.8 | -1.4 | 1.00 |
-| | | 250 | -0.9 | -1.6 | -0.2 | 1.00 |
+| pool | true error | labels | bias: informative | uninformative | learned | held: informative | uninformative | learned |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|
+| made | 0.7 | 50 | +7.6 | +8.4 | +3.8 | 0.85 | 0.79 | 0.98 |
+| | | 250 | +3.5 | +3.5 | +1.8 | 0.88 | 0.88 | 0.98 |
+| | | 1,000 | +1.6 | +1.5 | +0.9 | 0.85 | 0.90 | 0.98 |
+| 20news, over-confident | 1.0 | 50 | +4.2 | +5.6 | +2.1 | 0.94 | 0.77 | 1.00 |
+| | | 250 | +2.5 | +2.9 | +0.9 | 0.88 | 0.75 | 1.00 |
+| | | 1,000 | +1.1 | +1.2 | +0.4 | 0.85 | 0.83 | 1.00 |
+| cifar10 | 3.2 | 50 | +1.3 | +3.6 | +0.0 | 1.00 | 0.94 | 1.00 |
+| | | 250 | +0.6 | +1.2 | -0.4 | 0.98 | 0.92 | 0.96 |
+| | | 500 | +0.2 | +0.6 | -0.5 | 0.98 | 0.96 | 0.85 |
+| | | 1,000 | +0.0 | +0.2 | -0.4 | 0.98 | 0.98 | 0.94 |
+| 20news | 20.1 | 50 | -3.0 | -3.8 | -1.2 | 0.88 | 0.90 | 1.00 |
+| | | 250 | -0.9 | -1.6 | -0.1 | 0.94 | 0.83 | 1.00 |
 
-Where the system is almost calibrated, with fixed priors next to no interval holds the truth (0 to 6 in 100). The
-learned prior leans to curves that are almost the diagonal: errors of a few points, as those of cifar10, it takes for
-somewhat smaller than they are, and its intervals hold them less often than they should.
+Where the system is almost calibrated, fixed priors over-estimate the error most, and their intervals miss more often
+than they should. The learned prior leans to curves that are near the diagonal: errors of a few points, as those of
+cifar10, it takes for somewhat smaller than they are.
 """
 
 from __future__ import annotations
