@@ -7,9 +7,10 @@ pools whose scores are as they are, over-confident (logits times 3) or under-con
 pool of 5,000 items whose scores are true probabilities. The folder holds pools as .npz files with `labels` and
 `scores`; without it only the made pool is assessed. A row has the true error of ten bins of equal width in percent, the
 bias of the posterior mean and of the error of the posterior mean accuracies (`CalibrationResult.plug_in`) in points,
-and the share of 95 % intervals, as results give them, that hold the truth. Some rows, of 48 campaigns (standard error of a share: 0.03):
+and the share of 95 % intervals, as results give them, that hold the truth, for the informative, uninformative and
+learned prior. Some rows, of 48 campaigns (standard error of a share: 0.03):
 
-| pool | true error | labels | bias: informative | uninformative | learned | held: informative | uninformative | learned |
+| pool | true error | labels | bias: informative | uninf. | learned | held: informative | uninf. | learned |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|
 | made | 0.7 | 50 | +7.6 | +8.4 | +3.8 | 0.85 | 0.79 | 0.98 |
 | | | 250 | +3.5 | +3.5 | +1.8 | 0.88 | 0.88 | 0.98 |
