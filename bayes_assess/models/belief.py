@@ -137,8 +137,9 @@ class Posterior:
         return runs_on_numpy(self.belief)
 
     def update_counts(self, counts: Int[Array, "*batch K O"]) -> Belief:
-        """Return the belief as it is: it knows these labels."""
-        return self.belief
+        """Return the belief as it is, in the shape of these campaigns: it knows the labels."""
+        counts = np.asarray(counts)
+        return self.belief.update_counts(np.zeros_like(counts)) if counts.ndim > 2 else self.belief
 
 
 def beta_marginals(belief: object) -> tuple[Float[Array, "..."], Float[Array, "..."]] | None:

@@ -16,6 +16,7 @@ OTHERS = {
     "groups": ba.GroupAccuracy(),
     "groups by site": ba.GroupAccuracy(by="site"),
     "calibration": ba.Calibration(4),
+    "calibration of sites": ba.Compare("n", "s", by="site", measure="ece", bins=3),
     "rates": ba.Rate(by="site"),
 }
 
@@ -57,6 +58,14 @@ def test_labels_of_everything_answer_exactly(everything, question):
     r = everything.result(question=question)
     assert r.guarantee == "exact"
     np.testing.assert_allclose(r.estimate, question.truth(SMALL, SMALL_LABELS), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("question", OTHERS.values(), ids=OTHERS.keys())
+def test_every_question_has_an_interval_from_the_labels_of_a_measure(question):
+    r = session(ba.Metric("f1")).result(question=question)
+    low, high = np.moveaxis(np.reshape(r.interval, (-1, 2)), -1, 0)
+    assert ((low <= np.ravel(r.estimate)) & (np.ravel(r.estimate) <= high)).all()
+    assert r.summary()
 
 
 @pytest.mark.slow
