@@ -163,7 +163,7 @@ def read_ranked_description(
     return setting, meta["seed"]
 
 
-def _check_chooses(book: Journal, design: object, kept: Mapping[str, Any]) -> None:
+def _check_chooses(book: Journal, design: object, kept: object) -> None:
     """Raise JournalError unless a design is that of a journal."""
     if not isinstance(design, Design | RankedDesign) or describe_design(design) != kept:
         raise JournalError(f"The journal {str(book.path)!r} is of another design: {kept}.")

@@ -47,6 +47,10 @@ class MetricCells(Cells):
         """The event that a design's belief on the labels is about; None where no belief is on an event."""
         return None
 
+    def outcomes(self, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
+        """Return the outcomes of labels of these items: the labels themselves."""
+        return labels
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventCells(MetricCells):

@@ -236,9 +236,9 @@ class Metric(MeasuresAnswered, Question):
         one = has_event(specs, self._positive_of_event(pool), len(self.systems), pool.n_classes)
         return one or can_believe(specs, pool.n_classes, len(self.systems))
 
-    def outcomes_on(self, cells: Any, pool: Pool, items: Int[np.ndarray, " n"], labels: np.ndarray) -> np.ndarray:
+    def outcomes_on(self, cells: Cells, pool: Pool, items: Int[np.ndarray, " n"], labels: np.ndarray) -> np.ndarray:
         """Take labels as they are, or whether they are the event that the cells are about."""
-        return cells.outcomes(items, labels) if cells.of_events else labels
+        return metric_cells(cells).outcomes(items, labels)
 
     def playable(self, cells: Cells) -> np.ndarray:
         """Cells whose labels can matter: some label has a loss."""

@@ -126,7 +126,7 @@ class NumericMetric(Metric):
         object.__setattr__(asked, "group_names", names)
         return asked
 
-    def labelled_pool(self, pool: Any) -> NumberPool:
+    def labelled_pool(self, pool: Pool) -> NumberPool:
         """Return the pool whose labels are taken as they are told."""
         return pool.exact
 
@@ -138,13 +138,14 @@ class NumericMetric(Metric):
         """Return random items, and the default design."""
         return self.default_designs
 
-    def cells(self, pool: Any, seed: int, strata: Any = None) -> MetricCells:
+    def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
         """Collapse the pool into strata, by default of the deviations, or into one cell where a design asks for none.
 
         Where deviations are all alike, as nothing is known of the errors, it is the predictions that are cut.
         """
         if cuts_ranks(strata):
             raise QuestionError("Calibration curves are of classes; labels='curve' cannot serve measures of numbers.")
+        pool = self.labelled_pool(pool)
         h = item_deviations(pool, self.whole, None if self.by is None else groups_by(pool, self.by)[1])
         groups = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
         if strata is not None and strata.of_deviations:
@@ -228,9 +229,10 @@ class NumericMetric(Metric):
         codes, asked = exact.label_space.complete_codes(labels, exact.n_items), self.for_pool(exact)
         return asked._value(asked.full_counts(exact, None, codes, 2))
 
-    def full_counts(self, pool: Any, cells: Any, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:
+    def full_counts(self, pool: Pool, cells: Cells | None, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:
         """Return the mean losses at full labels, (D,): cells do not tell what the labels are."""
-        return self.losses_of(pool, slice(None), pool.label_space.names(codes)).mean(0)
+        exact = self.labelled_pool(pool)
+        return self.losses_of(exact, slice(None), exact.label_space.names(codes)).mean(0)
 
     def truth_of_counts(self, cells: Cells, full: Float[np.ndarray, " D"]) -> Float[np.ndarray, "..."]:
         """Compute the measure from the mean losses at full labels."""

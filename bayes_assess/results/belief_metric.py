@@ -14,8 +14,14 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
+from bayes_assess.designs._belief_state import Posterior
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.posterior_measure import contradicted, posterior_measure, simultaneous_band, widened
+from bayes_assess.estimators.posterior_measure import (
+    contradicted,
+    posterior_measure,
+    simultaneous_band,
+    widened,
+)
 from bayes_assess.estimators.verdicts import region_masses
 from bayes_assess.results import plots
 from bayes_assess.results._base import Shares
@@ -76,7 +82,7 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
         labelled that can matter.
     """
 
-    found: Any = field(kw_only=True)
+    found: Posterior = field(kw_only=True)
     supposed: Any = field(kw_only=True, default=None)  # draws if all items set aside had the event, and if none had
 
     @property
