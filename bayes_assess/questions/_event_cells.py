@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -57,7 +56,6 @@ class EventCells(MetricCells):
     """Cells of a design with a belief on one event of every label, which is all that the measure depends on."""
 
     events: CellEvents
-    of_events: ClassVar[bool] = True
 
     @property
     def subject(self) -> Subject:

@@ -248,7 +248,7 @@ class Metric(MeasuresAnswered, Question):
 
     def prior(self, pool: Pool, cells: Any, prior: GivenPrior, strength: float | None) -> ScorePrior:
         """Take the mean scores of every cell, or equal probabilities."""
-        if cells.of_events:
+        if metric_cells(cells).subject is not None:
             return self._event_prior(cells, prior, strength)
         return score_prior(self.name, pool, cells, prior, strength)
 
