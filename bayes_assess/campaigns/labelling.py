@@ -6,7 +6,7 @@ ids, in what is kept of them, and in what labels change; that events follow from
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, ClassVar, Generic, TypeVar
@@ -29,7 +29,7 @@ QuestionT_co = TypeVar("QuestionT_co", bound=Question, covariant=True)
 BookT_co = TypeVar("BookT_co", bound=Book, covariant=True)
 
 
-class Labelling(TakesTurns, ABC, Generic[PoolT_co, QuestionT_co, BookT_co]):
+class Labelling(TakesTurns, Generic[PoolT_co, QuestionT_co, BookT_co]):
     """What people tell of items, as events and what follows from them.
 
     Attributes
@@ -311,19 +311,17 @@ class Labelling(TakesTurns, ABC, Generic[PoolT_co, QuestionT_co, BookT_co]):
         """Let units be asked for again that are pending or set aside."""
         self._items.put_back(units)
 
-    # What changes labels that were told, which campaigns that only look at another question's labels never do.
-
+    @abstractmethod
     def _decide(self, kind: str, units: Units, codes: Codes) -> None:
         """Put these labels in force, by an event of this kind."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _tell_named(self, ids: ArrayLike, labels: ArrayLike, annotator: ArrayLike) -> None:
         """Learn labels of named annotators."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _revise(self, ids: ArrayLike, labels: ArrayLike, annotator: str) -> int:
         """Put an annotator's own labels right; say how many changed."""
-        raise NotImplementedError
 
     @property
     def _followed_at_once(self) -> tuple[str, ...]:

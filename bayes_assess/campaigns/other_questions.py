@@ -18,6 +18,7 @@ import numpy as np
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
+from bayes_assess.campaigns.adjudication import Adjudication
 from bayes_assess.campaigns.asked import check_question
 from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.campaigns.journal import Event
@@ -189,7 +190,7 @@ def _measured(session: Campaign, asked: Question, level: float) -> Result:
     pool, book = session.pool, session._items
     _check_drawn(session, asked, None)
     design = DESIGNS[_AS_IF]()
-    other = Campaign(pool, asked, design, asked.setting(pool, session._seed), session._seed, session.engine)
+    other = Adjudication(pool, asked, design, asked.setting(pool, session._seed), session._seed, session.engine)
     cells, matters = other.cells, np.asarray(other._state.matters)
     asks = [pool.positions(np.asarray(event.payload["ids"])) for event in session._events if event.kind == "ask"]
     labelled = np.flatnonzero(book.label >= 0)
@@ -233,7 +234,7 @@ def _without_labels(
 ) -> Campaign:
     """Return a campaign without labels, on the engine that a session would take."""
     engine = find_engine(None, design, setting.cells.n_cells, setting.prior)
-    return Campaign(pool, asked, design, setting, seed, engine)
+    return Adjudication(pool, asked, design, setting, seed, engine)
 
 
 def _learned_anew(session: Campaign, other: Campaign) -> BeliefState:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import Concatenate, NamedTuple, TypeVar
@@ -33,7 +34,7 @@ class Note(NamedTuple):
     text: str
 
 
-class TakesTurns:
+class TakesTurns(ABC):
     """A session whose journal others may write to, in other processes or by other sessions of this one.
 
     Attributes
@@ -135,6 +136,7 @@ class TakesTurns:
 
     def rehearse(self) -> None:
         """Compile what the next label will need; nothing where nothing is compiled."""
+        return
 
     @property
     def _open_journal(self) -> Journal | None:
@@ -166,19 +168,20 @@ class TakesTurns:
 
     def _take_snapshot(self) -> None:
         """Keep where the events have led now and then, so that whoever follows them later starts from there."""
+        return
 
     @property
     def _record(self) -> str:
         """Where the events are recorded, in words."""
         return "this session" if self.journal is None else f"the journal {str(self.journal.path)!r}"
 
+    @abstractmethod
     def _follow_others(self, events: Sequence[Event]) -> None:
         """Bring this session to where these further entries of its journal have led."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _restart(self, events: Sequence[Event]) -> None:
         """Bring this session to where these events have led from the start."""
-        raise NotImplementedError
 
     def _take_turn(self, act: Callable[[], _T]) -> _T:
         """Run `act` on all that is known; once more whenever another session has written before it could."""

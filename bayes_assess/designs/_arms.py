@@ -23,6 +23,7 @@ from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.designs._base import Design, Draw, MemoryT, OtherPosterior, reserve
 from bayes_assess.designs._blocks import SideBySide, block
+from bayes_assess.errors import DesignError
 from bayes_assess.models.belief import Belief, is_mixture, jax_ready, runs_on_numpy
 from bayes_assess.pool.cells import Cells
 
@@ -287,7 +288,7 @@ class ArmDesign(Design[CellState]):
 
         Designs that have no such function are followed by their own steps.
         """
-        raise NotImplementedError
+        raise DesignError(f"Design {self.name!r} chooses in one campaign at a time.")
 
     @abstractmethod
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:

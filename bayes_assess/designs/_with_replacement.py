@@ -118,7 +118,7 @@ class WithReplacement(WeightedDesign):
 
     def proposal_given(self, state: WeightedState, pi: Float[Array, "K C"]) -> Float[Array, "K C+1"]:
         """Return the best proposal, up to a factor, if labels of unlabelled items had these probabilities."""
-        raise NotImplementedError(f"Design {self.name!r} chooses by no probabilities of labels.")
+        raise DesignError(f"Design {self.name!r} chooses by no probabilities of labels.")
 
     def proposal_power(self, state: WeightedState) -> int:
         """Return p such that means over beliefs are of the p-th power of a proposal; see `believing`."""

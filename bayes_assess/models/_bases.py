@@ -7,6 +7,7 @@ or (..., K, O) where a label has one of O outcomes, as `belief.Belief` says.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol, Self
 
@@ -150,17 +151,17 @@ class Dirichlet(Sampled):
         return log_multivariate_beta(posterior) - log_multivariate_beta(xp.asarray(self.alpha))
 
 
-class Compiled(Sampled):
+class Compiled(Sampled, ABC):
     """A belief that computes moments, draws and quantiles in one compiled function each."""
 
-    def _moments(self) -> tuple[Values, Values]:
-        raise NotImplementedError
+    @abstractmethod
+    def _moments(self) -> tuple[Values, Values]: ...
 
-    def _draws(self, key: PRNGKey, n: int, dtype: str) -> Float[Array, "S *shape"]:
-        raise NotImplementedError
+    @abstractmethod
+    def _draws(self, key: PRNGKey, n: int, dtype: str) -> Float[Array, "S *shape"]: ...
 
-    def _quantiles(self, level: Float[Array, "*levels"]) -> Float[Array, "*levels_shape"]:
-        raise NotImplementedError
+    @abstractmethod
+    def _quantiles(self, level: Float[Array, "*levels"]) -> Float[Array, "*levels_shape"]: ...
 
     @property
     @any_engine
@@ -245,9 +246,9 @@ class Agreements(Points):
     agreements: FloatGroups
     labels: FloatGroups
 
+    @abstractmethod
     def _with_labels(self, agreements: FloatGroups, labels: FloatGroups) -> Self:
         """Return the posterior of the same prior after these labels in all, its points placed for them."""
-        raise NotImplementedError
 
     @any_engine
     def update(self, successes: IntGroups, trials: IntGroups) -> Self:

@@ -141,8 +141,7 @@ class Ordered(Ranks):
     def _pairs_title(self) -> str:
         return f"Differences of {self._measure_name}, {self._interval_label}s"
 
-    @cached_property
-    def _drawn_ranks(self) -> Int[np.ndarray, "S G"]:
+    def _draw_ranks(self) -> Int[np.ndarray, "S G"]:
         assert len(self.ordered_names) == self._joint.shape[1]
         return random_ranks(-self._joint if self._measure_name in LOSSES else self._joint, self.seed)
 

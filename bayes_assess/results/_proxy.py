@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -86,8 +87,8 @@ class ProxyResult(Result):
         return self._judge[:, None] - self._ends_of_all()[:, ::-1]
 
     @property
-    def _labels_as_good(self) -> Int[np.ndarray, " G"]:
-        raise NotImplementedError
+    @abstractmethod
+    def _labels_as_good(self) -> Int[np.ndarray, " G"]: ...
 
     def _answer(self) -> list[str]:
         exact = self.guarantee == "exact"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import cached_property
 
 import numpy as np
@@ -15,8 +16,11 @@ class Ranks(Result):
 
     @cached_property
     def _drawn_ranks(self) -> Int[np.ndarray, "S J"]:
-        """Rank of every group that has one in every draw, 1 is the worst."""
-        raise NotImplementedError
+        return self._draw_ranks()
+
+    @abstractmethod
+    def _draw_ranks(self) -> Int[np.ndarray, "S J"]:
+        """Rank every group that has a rank in every draw, 1 is the worst."""
 
     def _fill(self, values: np.ndarray) -> np.ndarray:
         """Give values of the groups that have ranks, (J,), to all groups, (G,): here these are the same."""

@@ -134,11 +134,10 @@ class CalibrationResult(GroupwiseResult):
         given = (self.cells, self._learner, self.counts, self.level, self.draws @ weight)
         return mean, extended(self.question.overall_interval(*given), np.asarray(mean))
 
-    @cached_property
-    def _drawn_ranks(self) -> Int[np.ndarray, "S J"]:
+    def _draw_ranks(self) -> Int[np.ndarray, "S J"]:
         if self.question.by is None:
             raise QuestionError("The calibration error of the whole pool has no ranks; ask that of groups, by=...")
-        return super()._drawn_ranks
+        return super()._draw_ranks()
 
     @cached_property
     def draws(self) -> Float[np.ndarray, "S G"]:

@@ -57,9 +57,8 @@ class GroupwiseResult(Ranks):
         """Posterior draws of accuracies; None of what is no share of items that labels show one by one."""
         return Shares(np.asarray(self.draws), self.labelled, self.size) if self.question.of_shares else None
 
-    @cached_property
-    def _drawn_ranks(self) -> Int[np.ndarray, "S J"]:
-        """Rank of every group with items in every draw, 1 = worst; ties are broken at random."""
+    def _draw_ranks(self) -> Int[np.ndarray, "S J"]:
+        """Rank every group with items in every draw; ties are broken at random."""
         filled = self.size > 0
         draws = np.asarray(self.draws)[:, filled]
         return random_ranks(draws if self.question.low_is_worst else -draws, self.seed)
