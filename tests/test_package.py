@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import subprocess
 import sys
 import typing
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import bayes_assess as ba
+from bayes_assess import questions, results
 
 
 def run(code: str) -> str:
@@ -134,16 +136,49 @@ def test_public_names_stay_what_they_are_whatever_modules_are_imported():
     )
 
 
+STUB = ast.parse((Path(ba.__file__).parent / "__init__.pyi").read_text())
+ASKED = {node.name: node.bases[0] for node in STUB.body if isinstance(node, ast.ClassDef)}  # and of what classes
+
+
 def test_type_checkers_see_every_public_name_where_it_is():
-    stub = ast.parse((Path(ba.__file__).parent / "__init__.pyi").read_text())
     seen = {
         name.asname: getattr(importlib.import_module(line.module), name.name)
-        for line in ast.walk(stub)
-        if isinstance(line, ast.ImportFrom)
+        for line in ast.walk(STUB)
+        if isinstance(line, ast.ImportFrom) and line.module.split(".")[0] == "bayes_assess"
         for name in line.names
+        if not name.asname.startswith("_")
     }
-    assert sorted([*seen, "__version__"]) == sorted([*ba.__all__, *ba._MODULES])
+    asked = [*ASKED, *{node.name for node in STUB.body if isinstance(node, ast.FunctionDef)}]
+    assert sorted([*seen, *asked, "__version__"]) == sorted([*ba.__all__, *ba._MODULES])
     assert all(found is getattr(ba, name) for name, found in seen.items())
+    assert all(getattr(ba, name) is getattr(questions, name) for name in asked)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_type_checkers_see_the_results_that_questions_have(name):
+    base = ASKED[name]
+    question = getattr(questions, base.value.attr)
+    seen = [
+        getattr(results, ast.unparse(one).split(".")[-1], None) for one in getattr(base.slice, "elts", [base.slice])
+    ]
+    made = [
+        next((kind for asked, kind in kinds.items() if issubclass(question, asked)), None)
+        for kinds in (results._BELIEVED, results._RESULTS)
+    ]
+    if name == "PrecisionCurve":  # which designs of ranked lists serve, and none that weighs draws of a pool
+        made[1] = None
+    assert question is getattr(ba, name)
+    assert seen == (made if made[0] else made[1:])
+
+
+def test_type_checkers_see_the_options_of_compare():
+    seen = {
+        option.arg
+        for node in STUB.body
+        if isinstance(node, ast.FunctionDef)
+        for option in [*node.args.args, *node.args.kwonlyargs]
+    }
+    assert seen == set(inspect.signature(ba.Compare).parameters)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +193,8 @@ def test_type_checkers_see_every_public_name_where_it_is():
 def test_assess_returns_what_its_overloads_say(question, options, returned):
     session = ba.assess(ba.Pool(scores=[0.2, 0.6, 0.9]), question, **options)
     assert type(session).__name__ == returned
-    assert returned in {overload.__annotations__["return"] for overload in typing.get_overloads(ba.assess)}
+    said = [overload.__annotations__["return"] for overload in typing.get_overloads(ba.assess)]
+    assert returned in {one.partition("[")[0] for one in said}
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Generic, TypeVar, overload
 
 import numpy as np
 
@@ -25,8 +26,12 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Labelled, Question
 from bayes_assess.results import Result
 
+ResultT_co = TypeVar("ResultT_co", bound=Result, covariant=True)
+BelievedT = TypeVar("BelievedT", bound=Result)
+WeighedT = TypeVar("WeighedT", bound=Result)
 
-class Assessment(Planning, Exporting, Adjudication):
+
+class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
     """A campaign on one pool, made by `assess` or `resume`.
 
     Attributes
@@ -116,6 +121,12 @@ class Assessment(Planning, Exporting, Adjudication):
             )
         return self._choose(int(n), posterior, annotator)
 
+    @overload
+    def result(self, level: float = ..., *, question: None = None, posterior: object = None) -> ResultT_co: ...
+    @overload
+    def result(
+        self, level: float = ..., *, question: Question[BelievedT, WeighedT], posterior: object = None
+    ) -> BelievedT | WeighedT: ...
     @in_turn
     def result(self, level: float = 0.95, *, question: Question | None = None, posterior: object = None) -> Result:
         """Answer the question from the labels told so far.

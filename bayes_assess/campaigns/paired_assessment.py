@@ -10,7 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import first_true, is_whole, show
 from bayes_assess._tools.shapes import ArrayLike, Int
-from bayes_assess.campaigns.assessment import Assessment
+from bayes_assess.campaigns.assessment import Assessment, ResultT_co
 from bayes_assess.campaigns.book import Codes, Units
 from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.no_disagreements import OneAnnotator
@@ -26,7 +26,7 @@ from bayes_assess.questions import PairedComparison, Question, Setting
 _NAMED = 3  # pairs that a message names
 
 
-class PairedAssessment(OneAnnotator[Pool, Question, Design, ItemBook], Assessment):
+class PairedAssessment(OneAnnotator[Pool, Question, Design, ItemBook], Assessment[ResultT_co]):
     """A campaign on pairs, made by `assess` or `resume`: as `Assessment`, of whole pairs.
 
     Everything is counted in items and labels, two for every pair. Labels are told of both halves at a time, and

@@ -11,7 +11,7 @@ from bayes_assess._tools.compiled_cache import keep_compiled
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.seeds import checked_seed
 from bayes_assess.campaigns.asked import check_question
-from bayes_assess.campaigns.assessment import Assessment
+from bayes_assess.campaigns.assessment import Assessment, BelievedT, WeighedT
 from bayes_assess.campaigns.description import (
     describe,
     describe_ranked,
@@ -25,7 +25,16 @@ from bayes_assess.campaigns.paired_assessment import PairedAssessment
 from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.campaigns.session import AnySession
 from bayes_assess.campaigns.stochastic_assessment import StochasticAssessment
-from bayes_assess.designs import COMPILED, DESIGNS, Design, check_campaign, find_design, find_engine
+from bayes_assess.designs import (
+    COMPILED,
+    DESIGNS,
+    Design,
+    VarianceReduction,
+    WeightedDesign,
+    check_campaign,
+    find_design,
+    find_engine,
+)
 from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign
 from bayes_assess.errors import DesignError, JournalError, PriorError
 from bayes_assess.models.belief import GivenPrior
@@ -59,30 +68,48 @@ def assess(  # pyright: ignore[reportOverlappingOverload] - the one question tha
 @overload
 def assess(
     pool: Pool,
-    question: Question,
+    question: Question[BelievedT, WeighedT],
     *,
     design: str | Design | None = None,
     oracle: Literal["stochastic"],
     **options: Unpack[Options],
-) -> StochasticAssessment: ...
+) -> StochasticAssessment[WeighedT]: ...
 @overload
 def assess(
     pool: Pool | RankedList,
-    question: Question,
+    question: Question[BelievedT, WeighedT],
+    *,
+    design: VarianceReduction | Literal["variance_reduction"],
+    oracle: str = ...,
+    **options: Unpack[Options],
+) -> Assessment[BelievedT]: ...
+@overload
+def assess(
+    pool: Pool | RankedList,
+    question: Question[BelievedT, WeighedT],
+    *,
+    design: WeightedDesign | Literal["adaptive", "importance", "oasis", "passive", "poisson", "stratified"],
+    oracle: str = ...,
+    **options: Unpack[Options],
+) -> Assessment[WeighedT]: ...
+@overload
+def assess(
+    pool: Pool | RankedList,
+    question: Question[BelievedT, WeighedT],
     *,
     design: str | Design | None = None,
     oracle: str = ...,
     **options: Unpack[Options],
-) -> Assessment: ...
+) -> Assessment[BelievedT | WeighedT]: ...
 @overload
 def assess(
     pool: Pool | RankedList,
-    question: Question,
+    question: Question[BelievedT, WeighedT],
     *,
     design: str | Design | RankedDesign | None = None,
     oracle: str = ...,
     **options: Unpack[Options],
-) -> Assessment | RankedAssessment: ...
+) -> Assessment[BelievedT | WeighedT] | RankedAssessment: ...
 @in_progress("Starting")
 def assess(
     pool: Pool | RankedList,

@@ -10,7 +10,7 @@ from bayes_assess._tools.arrays import first_true, is_whole, missing_mask, show,
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.annotators import annotator_names
-from bayes_assess.campaigns.assessment import Assessment
+from bayes_assess.campaigns.assessment import Assessment, ResultT_co
 from bayes_assess.campaigns.book import Codes, Units
 from bayes_assess.campaigns.drawn_labels import AnswersBy, DrawBook, said_of_labels
 from bayes_assess.campaigns.items import ItemBook
@@ -23,7 +23,7 @@ from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
 
 
-class StochasticAssessment(NoDisagreements[Pool, Question, Design, ItemBook], Assessment):
+class StochasticAssessment(NoDisagreements[Pool, Question, Design, ItemBook], Assessment[ResultT_co]):
     """A campaign whose labels are draws, made by `assess(..., oracle="stochastic")` or `resume`: as `Assessment`.
 
     Every item that `ask` hands out is a draw of its own, of an item that may be out or have labels already; every label

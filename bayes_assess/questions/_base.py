@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -28,9 +28,17 @@ if TYPE_CHECKING:
 
 TARGETS = ("pool", "population")
 
+# Classes of results: by a design with a belief, by one that weighs its draws, and the one of groups by any design.
+BelievedT_co = TypeVar("BelievedT_co", covariant=True)
+WeighedT_co = TypeVar("WeighedT_co", covariant=True)
+AnswerT_co = TypeVar("AnswerT_co", covariant=True)
 
-class Question(Answered):
+
+class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
     """What is asked of a pool, apart from how items are chosen. It holds no labels.
+
+    Type checkers know by its parameters the classes of its results, which stand a floor above: the package's stub,
+    `bayes_assess/__init__.pyi`, says for every public question which these are.
 
     Posteriors are functions of counts: `counts` (..., K, O) are the labels of K cells by outcome, `prior` is the
     model that `prior` returned.

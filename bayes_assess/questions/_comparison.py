@@ -13,13 +13,13 @@ from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
-from bayes_assess.questions._base import Question
+from bayes_assess.questions._base import AnswerT_co, Question
 from bayes_assess.questions._setting import Simulated
 
 _CLOSE = 0.05  # a verdict's probability within 5 % of that at full labels ([ABA] Table 7)
 
 
-class Comparison(Question):
+class Comparison(Question[AnswerT_co, AnswerT_co]):
     """What all comparisons share: masses of D below, inside and above the region of practical equivalence."""
 
     rope: float
@@ -68,7 +68,7 @@ class Comparison(Question):
         return f"Compare({', '.join(f'{name}={value!r}' for name, value in shown.items() if value is not None)})"
 
 
-class GroupPair(Comparison):
+class GroupPair(Comparison[AnswerT_co]):
     """What comparisons of two groups share: which cells they have."""
 
     first: Hashable

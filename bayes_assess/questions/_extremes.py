@@ -10,10 +10,10 @@ from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.shapes import Bool, Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.cells import Cells
-from bayes_assess.questions._base import Question
+from bayes_assess.questions._base import AnswerT_co, Question
 
 
-class ExtremeQuestion(Question):
+class ExtremeQuestion(Question[AnswerT_co, AnswerT_co]):
     """Which m groups have the most extreme value? `sign` times the value is greatest there."""
 
     asks: ClassVar[str] = "Which {groups}{by} {are} the {adjective}?"
@@ -44,7 +44,7 @@ class ExtremeQuestion(Question):
             raise QuestionError(f"{type(self).__name__} looks for m >= 1 groups, a whole number; found {show(self.m)}.")
 
 
-class ExtremeValue(ExtremeQuestion):
+class ExtremeValue(ExtremeQuestion[AnswerT_co]):
     """Which m groups have the most extreme of the values that the question beside it asks for?"""
 
     @property

@@ -17,6 +17,7 @@ from bayes_assess.estimators.joint_draws import joined_draws
 from bayes_assess.estimators.verdicts import interval_quantiles
 from bayes_assess.measures import combine, mean_of, table_for
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._base import BelievedT_co, WeighedT_co
 from bayes_assess.questions._class_values import checked_values, class_values
 from bayes_assess.questions._events import Subject
 from bayes_assess.questions._measures_answered import cells_table
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _N_DRAWS = 512  # that the estimates of a simulated campaign stand for
 
 
-class MeasuresCompared(Metric):
+class MeasuresCompared(Metric[BelievedT_co, WeighedT_co]):
     """One measure of several groups or systems, which matters by its differences."""
 
     rope: float

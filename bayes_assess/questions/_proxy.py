@@ -13,6 +13,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures import combine
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._base import BelievedT_co, WeighedT_co
 from bayes_assess.questions._events import Subject, subject_of
 from bayes_assess.questions.metric import Metric
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from bayes_assess.pool.rank_strata import RankedScore
 
 
-class LabelMean(Metric):
+class LabelMean(Metric[BelievedT_co, WeighedT_co]):
     """The mean over the items, or over those of every group, of a number that the label alone decides."""
 
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)

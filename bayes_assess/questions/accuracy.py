@@ -17,7 +17,7 @@ from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions._base import Question, check_target, pool_size
+from bayes_assess.questions._base import AnswerT_co, Question, check_target, pool_size
 from bayes_assess.questions._covariates import column_names, mean_columns
 from bayes_assess.questions._extremes import ExtremeValue
 from bayes_assess.questions._priors import accuracy_prior
@@ -31,7 +31,7 @@ _MOST_BORROWED = 2.0  # labels, as many as [ABA]'s priors count as; groups may d
 
 
 @dataclass(frozen=True, eq=False)
-class GroupAccuracy(Question):
+class GroupAccuracy(Question[AnswerT_co, AnswerT_co]):
     """How accurate is the system in every group? See [ABA] "Estimation".
 
     Parameters
@@ -140,7 +140,7 @@ class GroupAccuracy(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class _ExtremeAccuracy(ExtremeValue, GroupAccuracy):
+class _ExtremeAccuracy(ExtremeValue[AnswerT_co], GroupAccuracy[AnswerT_co]):
     """Which m groups have the most extreme accuracy?"""
 
     m: int = 1
@@ -151,7 +151,7 @@ class _ExtremeAccuracy(ExtremeValue, GroupAccuracy):
 
 
 @dataclass(frozen=True, eq=False)
-class LeastAccurate(_ExtremeAccuracy):
+class LeastAccurate(_ExtremeAccuracy[AnswerT_co]):
     """Which m groups are the least accurate? See [ABA] "Identification".
 
     Parameters
@@ -180,7 +180,7 @@ class LeastAccurate(_ExtremeAccuracy):
 
 
 @dataclass(frozen=True, eq=False)
-class MostAccurate(_ExtremeAccuracy):
+class MostAccurate(_ExtremeAccuracy[AnswerT_co]):
     """Which m groups are the most accurate? See [ABA] "Identification".
 
     Parameters

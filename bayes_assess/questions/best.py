@@ -19,6 +19,7 @@ from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._base import BelievedT_co, WeighedT_co
 from bayes_assess.questions._measures_compared import MeasuresCompared
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import MetricCells
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 
 
-class Best(MeasuresCompared):
+class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
     """Which of several systems, that have predicted the same items, has the highest accuracy, or another measure?
 
     What is estimated is the lead of every system: its measure less the highest of the others, so that it is positive

@@ -21,7 +21,7 @@ from bayes_assess.models.separate_curves import SeparateCurves
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import By, Cut, Partition, ScoreBins, cross, partition
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions._base import Question, check_target, pool_size
+from bayes_assess.questions._base import AnswerT_co, Question, check_target, pool_size
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
 from bayes_assess.questions._priors import calibration_prior
 from bayes_assess.questions._setting import Simulated
@@ -37,7 +37,7 @@ _MOST_APART = 20  # groups, up to which each is learned by itself, too: that tak
 _Drawn = Callable[[Any], Float[np.ndarray, "S N K"]]  # draws of the accuracies of all bins, from a belief on them
 
 
-class _CalibrationQuestion(Question):
+class _CalibrationQuestion(Question[AnswerT_co, AnswerT_co]):
     """Bins of the confidence inside groups: cell g * B + b is bin b of group g."""
 
     bins: Any
@@ -252,7 +252,7 @@ class _CalibrationQuestion(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration(_CalibrationQuestion):
+class Calibration(_CalibrationQuestion[AnswerT_co]):
     """How well is the confidence calibrated? See [ABA] "Calibration".
 
     The answer is the posterior of the expected calibration error, sum_b p_b |accuracy_b - confidence_b| over bins of
@@ -305,7 +305,7 @@ class Calibration(_CalibrationQuestion):
 
 
 @dataclass(frozen=True, eq=False)
-class LeastCalibrated(ExtremeQuestion, _CalibrationQuestion):
+class LeastCalibrated(ExtremeQuestion[AnswerT_co], _CalibrationQuestion[AnswerT_co]):
     """Which m groups are the least calibrated? See [ABA] "Identification".
 
     Parameters

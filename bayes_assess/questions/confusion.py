@@ -20,7 +20,7 @@ from bayes_assess.models.sampled_belief import SampledBelief, as_draws
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions._base import Question, check_target, pool_size
+from bayes_assess.questions._base import AnswerT_co, Question, check_target, pool_size
 from bayes_assess.questions._extremes import ExtremeQuestion, mean_reciprocal_rank
 from bayes_assess.questions._priors import confusion_prior
 
@@ -104,7 +104,7 @@ def check_n_classes(pool: Pool) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class ConfusionMatrix(Question):
+class ConfusionMatrix(Question[AnswerT_co, AnswerT_co]):
     """How often is the label j where the system predicts k? See [ABA] "Estimation".
 
     The answer is a matrix (K, C) of shares: rows = predicted class, columns = label, rows sum to 1.
@@ -209,7 +209,7 @@ class ConfusionMatrix(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class MostCostly(ExtremeQuestion):
+class MostCostly(ExtremeQuestion[AnswerT_co]):
     """Which m predicted classes cost most per item? See [ABA] "Identification".
 
     Parameters

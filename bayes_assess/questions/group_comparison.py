@@ -21,7 +21,7 @@ from bayes_assess.models.sampled_belief import SampledBelief
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions._base import pool_size
+from bayes_assess.questions._base import AnswerT_co, pool_size
 from bayes_assess.questions._comparison import Comparison, GroupPair, success
 from bayes_assess.questions._priors import accuracy_prior
 from bayes_assess.questions._setting import Simulated
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _GroupComparison(Comparison):
+class _GroupComparison(Comparison[AnswerT_co]):
     """Accuracies of groups compared; the groups' posteriors are independent Beta distributions.
 
     Decisions are [ABA]'s for either target: a label is worth the verdict on the population that it is expected to
@@ -113,7 +113,7 @@ class _GroupComparison(Comparison):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TwoGroups(GroupPair, _GroupComparison):
+class TwoGroups(GroupPair[AnswerT_co], _GroupComparison[AnswerT_co]):
     """Which of two groups is more accurate? Made by `Compare`."""
 
     asks: ClassVar[str] = "Is {first} or {second} more accurate?"
@@ -169,7 +169,7 @@ class TwoGroups(GroupPair, _GroupComparison):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AllPairs(_GroupComparison):
+class AllPairs(_GroupComparison[AnswerT_co]):
     """Which groups are more accurate than which? Made by `Compare`."""
 
     asks: ClassVar[str] = "Which groups{by} are more accurate than which?"

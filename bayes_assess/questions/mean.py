@@ -12,6 +12,7 @@ from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.measures import mean_of, table_for
 from bayes_assess.pool.counting import add_up, count
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._base import BelievedT_co, WeighedT_co
 from bayes_assess.questions._class_values import checked_values, class_values
 from bayes_assess.questions._events import Subject
 from bayes_assess.questions._proxy import LabelMean
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from bayes_assess.pool.rank_strata import RankedScore
 
 
-class Mean(LabelMean):
+class Mean(LabelMean[BelievedT_co, WeighedT_co]):
     """What is the mean rating of the items, or of those of every group?
 
     Labels are ordinal, such as ratings from 1 to 5, and every class stands for a number; or they are numbers within

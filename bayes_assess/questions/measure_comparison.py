@@ -15,6 +15,7 @@ from bayes_assess.measures import difference_table
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._base import BelievedT_co, WeighedT_co
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions._measures_compared import MeasuresCompared
 from bayes_assess.questions._setting import Simulated
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 
 
-class MeasureComparison(MeasuresCompared):
+class MeasureComparison(MeasuresCompared[BelievedT_co, WeighedT_co]):
     """Which of two systems, or of two groups, has the higher F1, or any other measure? Made by `Compare`.
 
     The only output is the difference D, first less second, so that designs choose what tells about D.

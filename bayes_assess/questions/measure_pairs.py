@@ -15,6 +15,7 @@ from bayes_assess.estimators.verdicts import region_masses, region_of
 from bayes_assess.measures import LOSSES, combine
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._base import BelievedT_co, WeighedT_co
 from bayes_assess.questions._measures_compared import MeasuresCompared
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import MetricCells
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 
 
-class MeasurePairs(MeasuresCompared):
+class MeasurePairs(MeasuresCompared[BelievedT_co, WeighedT_co]):
     """Which groups have a higher measure than which, such as systems by the rate of good answers? Made by `Compare`.
 
     The outputs are the measures of all groups; designs that can choose what tells about their differences.

@@ -32,7 +32,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut, Partition, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, cuts_ranks
-from bayes_assess.questions._base import Question
+from bayes_assess.questions._base import BelievedT_co, Question, WeighedT_co
 from bayes_assess.questions._event_cells import EventCells, MetricCells, crossed_losses, event_cells, metric_cells
 from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, of_label_sets, subject_of
 from bayes_assess.questions._measured_anew import check_same_event, measured_on
@@ -49,7 +49,7 @@ _F_MEASURES = {"precision": 1.0, "recall": 0.0, "f1": 0.5}
 
 
 @dataclass(frozen=True, eq=False)
-class Metric(MeasuresAnswered, Question):
+class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
     """What is the F1 score, the precision, or any other measure of the system? See [NH] Definition 1.
 
     Parameters

@@ -14,6 +14,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures import combine, mean_of, table_for
 from bayes_assess.pool.pairs import PairPool, find_pairs
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._base import BelievedT_co, WeighedT_co
 from bayes_assess.questions._class_values import class_values
 from bayes_assess.questions._events import Subject, subject_of
 from bayes_assess.questions._measures_compared import is_mean
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from bayes_assess.pool.rank_strata import RankedScore
 
 
-class PairedComparison(MeasureComparison):
+class PairedComparison(MeasureComparison[BelievedT_co, WeighedT_co]):
     """Which of two groups has the higher rate, or mean, from pairs of which both halves are labelled? By `Compare`.
 
     With P pairs, D is the mean of the P differences of the halves' values, so that

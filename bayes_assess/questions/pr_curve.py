@@ -12,12 +12,13 @@ from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.measures import curve_scores, pr_curve
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._base import BelievedT_co, WeighedT_co
 from bayes_assess.questions._measures_answered import cell_measure
 from bayes_assess.questions.metric import Metric
 
 
 @dataclass(frozen=True, eq=False)
-class PRCurve(Metric):
+class PRCurve(Metric[BelievedT_co, WeighedT_co]):
     """How do precision and recall change with the threshold? See [NH] Table 1 and Example 2.
 
     Parameters

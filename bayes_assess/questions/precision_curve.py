@@ -17,7 +17,7 @@ from bayes_assess.measures import curve_scores, pr_curve
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
-from bayes_assess.questions._base import Question
+from bayes_assess.questions._base import BelievedT_co, Question, WeighedT_co
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.pr_curve import PRCurve, reaching
 
@@ -31,7 +31,7 @@ _DEFAULT_SLACK = 100
 
 
 @dataclass(frozen=True, eq=False)
-class PrecisionCurve(PRCurve):
+class PrecisionCurve(PRCurve[BelievedT_co, WeighedT_co]):
     """How many of the first r items of a ranked list are positive, for every r? See [ADA].
 
     The answer is within a factor of beta (1 + epsilon) of the true precision at every rank at once, with probability

@@ -13,10 +13,11 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures import positive_code
 from bayes_assess.pool.counting import count
 from bayes_assess.pool.pool import Pool
+from bayes_assess.questions._base import BelievedT_co, WeighedT_co
 from bayes_assess.questions._proxy import LabelMean
 
 
-class Rate(LabelMean):
+class Rate(LabelMean[BelievedT_co, WeighedT_co]):
     """What share of the items, or of those of every group, has a positive label?
 
     The answer depends on labels alone. Predictions and scores, those of a judge, a rule or a cheap test, make it

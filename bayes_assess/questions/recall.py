@@ -23,7 +23,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.counting import add_up
 from bayes_assess.pool.groups import Cut, partition
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions._base import Question, check_target
+from bayes_assess.questions._base import AnswerT_co, Question, check_target
 from bayes_assess.questions._covariates import column_names, mean_columns
 from bayes_assess.questions._extremes import ExtremeValue
 from bayes_assess.questions._priors import LEARNED, accuracy_prior
@@ -38,7 +38,7 @@ _MOST_BORROWED = 2.0  # as of `GroupAccuracy`
 
 
 @dataclass(frozen=True, eq=False)
-class GroupRecall(Question):
+class GroupRecall(Question[AnswerT_co, AnswerT_co]):
     """Which share of the positive items does the system find in every group? See [ABA] "Estimation".
 
     That is the true positive rate of a group, which equality of opportunity compares. Items are drawn at random from
@@ -215,7 +215,7 @@ class GroupRecall(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class _ExtremeRecall(ExtremeValue, GroupRecall):
+class _ExtremeRecall(ExtremeValue[AnswerT_co], GroupRecall[AnswerT_co]):
     """Which m groups have the most extreme recall?"""
 
     m: int = 1
@@ -230,7 +230,7 @@ class _ExtremeRecall(ExtremeValue, GroupRecall):
 
 
 @dataclass(frozen=True, eq=False)
-class LowestRecall(_ExtremeRecall):
+class LowestRecall(_ExtremeRecall[AnswerT_co]):
     """Which m groups have the lowest recall? See [ABA] "Identification".
 
     Parameters
@@ -255,7 +255,7 @@ class LowestRecall(_ExtremeRecall):
 
 
 @dataclass(frozen=True, eq=False)
-class HighestRecall(_ExtremeRecall):
+class HighestRecall(_ExtremeRecall[AnswerT_co]):
     """Which m groups have the highest recall? See [ABA] "Identification".
 
     Parameters

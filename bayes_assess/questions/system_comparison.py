@@ -23,7 +23,7 @@ from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut, Partition
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions._base import pool_size
+from bayes_assess.questions._base import AnswerT_co, pool_size
 from bayes_assess.questions._comparison import Comparison
 from bayes_assess.questions._priors import is_learned, named_prior, own_prior
 
@@ -38,7 +38,7 @@ _DIFFER = 1  # the cell of items on which the systems differ; 0 is that where th
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TwoSystems(Comparison):
+class TwoSystems(Comparison[AnswerT_co]):
     """Which of two systems is more accurate on the same items? Made by `Compare`."""
 
     asks: ClassVar[str] = "Is {first} or {second} more accurate?"

@@ -179,10 +179,6 @@ class Result(Answer):
     notes: tuple[str, ...] = ()  # sentences on the labels, which end the summary
     labelled_by: str = ""  # who told them, and how far they agree, as the end of a sentence
 
-    if TYPE_CHECKING:  # sessions answer questions of any kind, and what else an answer has depends on that
-
-        def __getattr__(self, name: str) -> Any: ...
-
     def __post_init__(self):
         checked_level(self.level)
 

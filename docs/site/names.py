@@ -23,7 +23,7 @@ class PublicNames(Extension):
         for listed, owned in (("_OWNERS", True), ("_MODULES", False)):
             if listed in pkg.members:
                 for name, owner in ast.literal_eval(str(pkg[listed].value)).items():
-                    if name not in pkg.members:
+                    if owned or name not in pkg.members:  # the stub has questions of its own, without docstrings
                         path = f"{pkg.path}.{owner}.{name}" if owned else f"{pkg.path}.{owner}"
                         pkg.set_member(name, Alias(name, path))
 
