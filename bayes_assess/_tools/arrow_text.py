@@ -6,7 +6,7 @@ Arrow's own conversion of columns of several parts imports pandas, which takes l
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def text_of(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
         return names[codes]
     if not len(column):
         return np.array([], dtype=str)
-    compute: Any = import_module("pyarrow.compute")  # its functions are made at import
+    compute = import_module("pyarrow.compute")  # its functions are made at import
     letters = max(compute.max(compute.utf8_length(column)).as_py(), 1)
     found = np.zeros(len(column), f"U{letters}")
     chunks, start = column.chunks if isinstance(column, pa.ChunkedArray) else [column], 0

@@ -8,10 +8,10 @@ at them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from functools import cached_property, partial, update_wrapper
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, update_wrapper
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -46,18 +46,25 @@ else:
     optimize, stats = _Lazy("scipy.optimize"), _Lazy("scipy.stats")
 
 
-class _Compiled:
+class JitOptions(TypedDict, total=False):
+    """Options of `jax.jit` that are used here."""
+
+    static_argnums: int | Sequence[int]
+    compiler_options: dict[str, Any]
+
+
+class _Compiled(Generic[P, T]):
     """A function that `jax.jit` compiles when it is first called."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]):
+    def __init__(self, function: Callable[P, T], options: JitOptions):
         update_wrapper(self, function)
         self._function, self._options = function, options
 
     @cached_property
-    def _compiled(self) -> Any:
+    def _compiled(self) -> Callable[P, T]:
         return jax.jit(self._function, **self._options)
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
+    def __call__(self, *arguments: P.args, **named: P.kwargs) -> T:
         return self._compiled(*arguments, **named)
 
     def __getattr__(self, name: str) -> object:
@@ -67,10 +74,12 @@ class _Compiled:
 
 
 @overload
-def jit(function: Callable[P, T], **options: Any) -> Callable[P, T]: ...
+def jit(function: Callable[P, T], **options: Unpack[JitOptions]) -> Callable[P, T]: ...
 @overload
-def jit(function: None = None, **options: Any) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
-def jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
+def jit(function: None = None, **options: Unpack[JitOptions]) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
+def jit(
+    function: Callable[P, T] | None = None, **options: Unpack[JitOptions]
+) -> Callable[P, T] | Callable[[Callable[P, T]], Callable[P, T]]:
     """Compile a function at its first call, as `jax.jit` with these options does at each new shape.
 
     Examples
@@ -78,12 +87,14 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[
     >>> jit(lambda x: 2 * x)(1.5).item()
     3.0
     """
-    return partial(jit, **options) if function is None else _Compiled(function, options)
+    if function is None:
+        return lambda function: jit(function, **options)
+    return _Compiled(function, options)
 
 
 def names_of(
     package: str, owners: Mapping[str, str], then: Callable[[], None] | None = None
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` of a package whose names are imported when they are looked up.
 
     Parameters

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 C = TypeVar("C", bound=type)
 T = TypeVar("T")
+_Parts = tuple[object, ...]
 
 _FIELDS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}  # those with arrays, and the others
 _WAITING: list[type] = []  # for JAX
@@ -66,14 +67,14 @@ def _register(cls: type) -> None:
     data_fields, meta_fields = _FIELDS[cls]
     keys = tuple(map(GetAttrKey, data_fields))
 
-    def flatten(node: Any) -> tuple[tuple[Any, ...], Any]:
+    def flatten(node: object) -> tuple[_Parts, _Parts]:
         return tuple(getattr(node, name) for name in data_fields), tuple(getattr(node, name) for name in meta_fields)
 
-    def flatten_with_keys(node: Any) -> tuple[tuple[tuple[Any, Any], ...], Any]:
+    def flatten_with_keys(node: object) -> tuple[tuple[tuple[object, object], ...], _Parts]:
         children, meta = flatten(node)
         return tuple(zip(keys, children, strict=True)), meta
 
-    def unflatten(meta: Any, children: Any) -> Any:
+    def unflatten(meta: _Parts, children: Iterable[object]) -> object:
         return cls(**dict(zip(data_fields, children, strict=True)), **dict(zip(meta_fields, meta, strict=True)))
 
     register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
@@ -122,7 +123,7 @@ def leaves(tree: object) -> Iterator[Any]:
         yield from leaves(child)
 
 
-def with_leaves(tree: T, found: Sequence[object]) -> T:
+def with_leaves(tree: T, found: Iterable[object]) -> T:
     """Return a tree of this shape with other leaves.
 
     Examples

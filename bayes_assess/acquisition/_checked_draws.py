@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class CheckedDraws(NamedTuple):
 
 
 def checked_draws(
-    draws: Any, site: str = "theta", weights: ArrayLike | None = None, n_cells: int | None = None
+    draws: object, site: str = "theta", weights: ArrayLike | None = None, n_cells: int | None = None
 ) -> CheckedDraws:
     """Return draws of probabilities of cells as 64-bit arrays.
 

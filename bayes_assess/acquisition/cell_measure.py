@@ -13,7 +13,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Array, Bool, Float
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import LossTable, PRCurveTable, table_for
 from bayes_assess.pool.cells import Cells
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bayes_assess.measures._pool_losses import Measures
 
 
-Integers = Any  # (K,), NumPy's on the host
+Integers = Int[Array, " K"]  # NumPy's on the host
 
 _LEAST_PROBABILITY = 1e-9  # of a draw, relative to the uniform proposal: what is never drawn has a weight of a billion
 _ONE_HOT_UP_TO = 32  # attributes, up to which sums over cells are matrix products

@@ -247,7 +247,7 @@ class SeparateFutures(Futures[StateT]):
     ) -> tuple[StateT, Int[np.ndarray, "K O"]]:
         """Ask for `n` items and learn their labels, some of those left; return the labels, too."""
 
-    def record(self, state: StateT) -> Any:
+    def record(self, state: StateT) -> object:
         """Return what is kept at a look."""
         return self.design.record(state)
 

@@ -73,7 +73,7 @@ class Journal:
     >>> folder.cleanup()
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, meta: dict[str, Any], start: int):
+    def __init__(self, path: Path, connection: sqlite3.Connection, meta: dict[str, object], start: int):
         self._path = path
         self._connection = connection
         self._meta = meta

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class NumericCampaigns(CompiledCampaigns):
     pool: NumberPool
     question: NumericMetric
 
-    def campaigns(self, record: Any) -> Campaigns:
+    def campaigns(self, record: object) -> Campaigns:
         """Return estimates from all campaigns; the record is an Estimate."""
         drawn, question, design = super().campaigns(record), self.question, self.plan.design
         pool, cells = self.pool, drawn.cells

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -204,7 +203,7 @@ def _of_tree(posterior: object, cells: MetricCells) -> object:
     """Return P(label | cell) of the parameters of a Dirichlet tree, (S, K, C); anything else as it is."""
     if not isinstance(posterior, Mapping):
         return posterior
-    held: Any = posterior["posterior"] if "posterior" in posterior else posterior
+    held = posterior["posterior"] if "posterior" in posterior else posterior
     if not {"theta", "psi"} <= set(getattr(held, "data_vars", held)):
         return posterior
     theta, psi = (posterior_draws(posterior, name) for name in ("theta", "psi"))

@@ -102,7 +102,7 @@ class SimulatedCampaigns(ABC, Generic[DesignT, LotT]):
         """Return what lots of campaigns start from, in all as many as are wanted or more."""
 
     @abstractmethod
-    def played(self, lot: LotT, advance: Callable[[int], None]) -> Any:
+    def played(self, lot: LotT, advance: Callable[[int], None]) -> object:
         """Run a lot of campaigns; what is recorded has leading axes (campaigns, looks)."""
 
     def campaigns(self, record: Any) -> Campaigns:

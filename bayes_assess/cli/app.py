@@ -6,7 +6,7 @@ Everything heavy is imported inside the commands, so that ``--help`` answers at 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -73,7 +73,7 @@ def start(
     seed: Seed = 0,
     oracle: OracleKind = "deterministic",
     show: Show = None,
-    reading: dict[str, Any],
+    reading: dict[str, object],
 ) -> None:
     """Start to assess a pool of predictions."""
     from bayes_assess.campaigns.start import assess
@@ -210,7 +210,7 @@ def simulate(
     plot: PlotOut = None,
     force: Force = False,
     label: Annotated[str, typer.Option(metavar="COLUMN", help="The column of labels in a file of labels.")] = "label",
-    reading: dict[str, Any],
+    reading: dict[str, object],
 ) -> None:
     """Compare designs on a pool whose labels are known.
 

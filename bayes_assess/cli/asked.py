@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bayes_assess._tools.shapes import Json
 from bayes_assess.errors import QuestionError
 
 if TYPE_CHECKING:
@@ -274,7 +275,7 @@ class Asked:
             {"question": self.name.kind} | {name: self._read(name, pool.classes) for name in self.options}
         )
 
-    def _read(self, name: str, classes: Any = None) -> Any:
+    def _read(self, name: str, classes: Any = None) -> Json:
         """Return what the text of an option means, in plain values as journals have them."""
         from bayes_assess.cli.parse import READERS
 

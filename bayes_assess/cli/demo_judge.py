@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
-from typing import cast
 
 import numpy as np
 
@@ -169,7 +168,7 @@ def _campaign(reviews: JudgedReviews, question: Question, seed: int) -> BeliefRa
     for _ in range(N_LABELS // BATCH):
         queries = assessment.ask(BATCH)
         assessment.tell(queries.ids, reviews.labels[pool.positions(queries.ids)])
-    return cast("BeliefRateResult", assessment.result())
+    return assessment.result()
 
 
 def _beside_the_truth(result: BeliefRateResult, truth: np.ndarray) -> Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ def prepared(output: Path, seed: int = 0) -> tuple[Path, Path]:
     scores = {f"p_{name}": column for name, column in zip(pool.classes, pool.scores.T, strict=True)}
     Table({"id": pool.ids, "picture": np.array(names), **scores}).to_csv(folder / "digits.csv")
     classes = ",".join(map(str, pool.classes.tolist()))
-    options: dict[str, Any] = files.reader_options(None, list(scores), None, None, classes)
+    options = files.reader_options(None, list(scores), None, None, classes)
     options |= {"groups": [], "systems": [], "show": ["picture"]}
     read = read_pool(folder / "digits.csv", **options)
     source = files.source_of(folder / "digits.csv", options)

@@ -35,7 +35,7 @@ def parse_design(text: str) -> str | Design | RankedDesign:
     from bayes_assess.designs import DESIGNS  # and with them JAX, which takes a second
     from bayes_assess.designs.ranked import RANKED_DESIGNS
 
-    designs: dict[str, Any] = {**RANKED_DESIGNS, **DESIGNS}  # random, which both have, takes no options in either
+    designs = {**RANKED_DESIGNS, **DESIGNS}  # random, which both have, takes no options in either
     if name not in designs:
         meant = did_you_mean(name, designs)
         raise DesignError(f"There is no design {name!r} with options; the designs are {', '.join(designs)}.{meant}")

@@ -97,7 +97,7 @@ def source_of(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     return {"path": place, "options": plain}
 
 
-def reopen(run: Path, moved_to: Path | None, more: Mapping[str, Any] = MappingProxyType({})) -> AnySession:
+def reopen(run: Path, moved_to: Path | None, more: Mapping[str, object] = MappingProxyType({})) -> AnySession:
     """Read the pool of a journal as it was read before, but for some options, and go on with the assessment."""
     from bayes_assess.campaigns.start import resume
 

@@ -162,12 +162,12 @@ Scan = Annotated[
 Classes = Annotated[str | None, typer.Option("--classes", metavar="NAMES", help="All classes, separated by commas.")]
 
 
-def asked(question: Ask = QuestionName.GROUP_ACCURACY, **options: Any) -> Asked:
+def asked(question: Ask = QuestionName.GROUP_ACCURACY, **options: object) -> Asked:
     """Gather what is asked; the signature, which Typer reads, has every option of a question."""
     return Asked(name=question, options={name: value for name, value in options.items() if value is not None})
 
 
-def asked_instead(question: AskInstead = None, **options: Any) -> Asked | None:
+def asked_instead(question: AskInstead = None, **options: object) -> Asked | None:
     """Gather another question than the run's own, if there is one; the signature is as that of `asked`."""
     given = {name: value for name, value in options.items() if value is not None}
     if question is not None:
@@ -219,7 +219,7 @@ def shown_columns(show: list[str] | None) -> dict[str, list[str]]:
     return {"show": columns} if columns else {}
 
 
-def taking(**makers: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def taking(**makers: Callable[..., object]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command take the options of functions in the place of the parameters that the functions compute.
 
     Examples
@@ -242,7 +242,7 @@ def taking(**makers: Callable[..., Any]) -> Callable[[Callable[..., None]], Call
             taken += options[name].values() if name in options else [parameter]
 
         @functools.wraps(command)
-        def whole(**given: Any) -> None:
+        def whole(**given: object) -> None:
             for name, maker in makers.items():
                 given[name] = maker(**{option: given.pop(option) for option in options[name]})
             command(**given)

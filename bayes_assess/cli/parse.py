@@ -12,6 +12,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import listing, show, text_as_int
 from bayes_assess._tools.csv_files import UnreadableCsv, open_csv
+from bayes_assess._tools.shapes import Json
 from bayes_assess.errors import PartitionError, PoolError, QuestionError
 
 _BINS = re.compile(r"(weight-)?bins:(.*)")
@@ -20,7 +21,7 @@ _WORDS = {"true": "1", "false": "0"}
 _POINT_ZERO = re.compile(r"\.0+$")
 
 
-def parse_by(text: str) -> str | dict[str, Any]:
+def parse_by(text: str) -> str | dict[str, Json]:
     """Turn ``prediction``, a column's name, ``bins:10`` or ``weight-bins:10`` into groups as journals describe them.
 
     Examples
@@ -36,7 +37,7 @@ def parse_by(text: str) -> str | dict[str, Any]:
     return {"bins": int(match[2]), "kind": "weight" if match[1] else "width"}
 
 
-def parse_bins(text: str) -> dict[str, Any]:
+def parse_bins(text: str) -> dict[str, Json]:
     """Turn ``10`` or ``weight:10`` into bins of the confidence as journals describe them.
 
     Examples
@@ -90,7 +91,7 @@ def class_named(text: str, classes: np.ndarray) -> str | int:
     return {str(name): name for name in classes.tolist()}.get(spelled, text)
 
 
-def parse_values(text: str, classes: np.ndarray) -> dict[str, Any]:
+def parse_values(text: str, classes: np.ndarray) -> dict[str, Json]:
     """Turn ``bad=1,good=4`` into numbers of classes as journals describe them.
 
     Examples
@@ -217,7 +218,8 @@ def _one_or_more(text: str) -> str | list[str]:
     return names if len(names) > 1 else names[0]
 
 
-READERS: dict[str, Callable[[Any, Any], Any]] = {  # plain values of options, from their texts and the pool's classes
+# Plain values of options, from their texts and the pool's classes.
+READERS: dict[str, Callable[[Any, np.ndarray], Json]] = {
     "by": lambda text, classes: parse_by(text),
     "bins": lambda text, classes: parse_bins(text),
     "cost": lambda path, classes: read_costs(path, classes).tolist(),

@@ -171,6 +171,6 @@ def first_audit(measure: CellMeasure, playable: Bool[np.ndarray, " K"]) -> Audit
     )
 
 
-def any_label(size: Int[np.ndarray, " K"], n_outcomes: int) -> Int[np.ndarray, "K O"]:
+def any_label(size: Int[Array, " K"], n_outcomes: int) -> Int[Array, "K O"]:
     """Return counts of labels that make no odds."""
     return size[:, None] * (np.arange(n_outcomes) == 0)

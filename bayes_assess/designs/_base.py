@@ -347,7 +347,7 @@ class Design(ABC, Generic[StateT]):
         """
         raise DesignError(f"Design {self.name!r} measures nothing.")
 
-    def record(self, state: StateT) -> Any:
+    def record(self, state: StateT) -> object:
         """Return what a simulated campaign keeps at a look."""
         return state.counts.astype(np.int32)
 

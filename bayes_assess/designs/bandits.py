@@ -63,7 +63,7 @@ class _PosteriorSampling(ArmDesign):
         self, rng: np.random.Generator, campaigns: SideBySide, n: int, available: Bool[np.ndarray, "*n F K"]
     ) -> Int[np.ndarray, "n F"]:
         """Best of the available groups under each of `n` posterior draws of every campaign."""
-        part: Any = campaigns.reward.deciding(campaigns.parts(rng), campaigns.counts)
+        part = campaigns.reward.deciding(campaigns.parts(rng), campaigns.counts)
         belief = part.update_at_mean(campaigns.pending)
         return best_cells(rng, campaigns.reward(part.draw(rng, (n,)), belief, campaigns.weight), available)
 

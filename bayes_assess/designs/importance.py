@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Bool, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.importance import stochastic_proposal
 from bayes_assess.acquisition.repeated_draws import draw_repeatedly, log_missed, whole_draws
@@ -45,7 +45,7 @@ class Passive(WithReplacement):
         """Propose all items alike."""
         return xp.ones_like(state.draws.proposal)
 
-    def inclusion(self, state: WeightedState, frame: Any, asked: Any) -> Float[Array, " K"]:
+    def inclusion(self, state: WeightedState, frame: Int[Array, " K"], asked: Scalar) -> Float[Array, " K"]:
         """Return the probability that an item was drawn in the open round; see `WeightedDesign.inclusion`."""
         return xp.broadcast_to(asked / xp.maximum(frame.sum(), 1), frame.shape)
 
@@ -132,7 +132,7 @@ class Importance(RandomSize, Stratifying, WithReplacement):
         return state.memory
 
     def draw(
-        self, key: PRNGKey, state: WeightedState, first: Any, n: Int[Array, ""] | int, length: int
+        self, key: PRNGKey, state: WeightedState, first: Int[Array, ""] | int, n: Int[Array, ""] | int, length: int
     ) -> tuple[Int[Array, " L"], Draw, WeightedState]:
         """Draw a batch; see `Design.draw`."""
         if not self.random_size:

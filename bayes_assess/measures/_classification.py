@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -146,7 +145,7 @@ def log_loss() -> Measure:
     return Measure(name="log_loss", build=partial(_log_loss, "log_loss"))
 
 
-def _mean_loss(loss: Callable[..., Array], **fields: Any) -> Measure:
+def _mean_loss(loss: Callable[..., Array], **fields: object) -> Measure:
     return in_two(mean_loss, loss=loss, **fields)
 
 

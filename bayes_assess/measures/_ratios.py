@@ -52,7 +52,7 @@ def ratio(
     kind: str,
     average: str = "binary",
     weight: float = 0.5,
-    made_by: tuple[str, tuple[tuple[str, Any], ...]] | None = None,
+    made_by: tuple[str, tuple[tuple[str, object], ...]] | None = None,
 ) -> Measure:
     """Make a ratio measure; `kind` names its two losses, `weight` is beta^2 / (1 + beta^2) of an F-measure.
 

@@ -221,7 +221,7 @@ class GroupedRealMeasures:
 def _compiled_losses(
     spec: RealMeasures, labels: Float[Array, " n"], predictions: Float[Array, " n"]
 ) -> Float[Array, "n D"]:
-    def one(y: Any, f: Any) -> Any:
+    def one(y: Array, f: Array) -> Array:
         return jnp.concatenate([jnp.atleast_1d(loss(y, f)) for loss in spec._each])
 
     return jax.vmap(one)(labels, predictions)

@@ -82,7 +82,7 @@ def measure(name: str, **options: object) -> Measure:
     return make(**options)
 
 
-def describe_measure(one: object) -> str | dict[str, Any]:
+def describe_measure(one: object) -> str | dict[str, object]:
     """Say in plain values which of `MEASURES` this is: its name, or a dictionary of name and options.
 
     Raises

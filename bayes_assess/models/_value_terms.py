@@ -6,7 +6,8 @@ What the symbols stand for is said in `bayes_assess.models.valued_labels`.
 from __future__ import annotations
 
 import itertools
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -74,36 +75,36 @@ def rarities(
 
 
 def outlying_shares(
-    share: Float[Array, "*shape K"] | float, rarity: Float[Array, " K"], xp: Any
+    share: Float[Array, "*shape K"] | float, rarity: Float[Array, " K"], xp: ModuleType
 ) -> Float[Array, "*shape K"]:
     """Return the share of outliers in cells, of which `share` is the mean were the judge's numbers spread evenly."""
     return xp.minimum(share * (1 + rarity) / 2, 0.9)
 
 
-def at_loss(rarity: Float[Array, " K"], xp: Any) -> Float[Array, " K"]:
+def at_loss(rarity: Float[Array, " K"], xp: ModuleType) -> Float[Array, " K"]:
     """Return the probability that the judge is at a loss in a cell."""
     return xp.minimum(_AT_LOSS * (1 + rarity) / 2, _MOST_AT_LOSS)
 
 
-def parts_of(values: Float[Array, " C"], xp: Any) -> Int[Array, " C"]:
+def parts_of(values: Float[Array, " C"], xp: ModuleType) -> Int[Array, " C"]:
     """Return the part of the range, 0..B-1, in which every class lies."""
     return xp.clip(((values - values.min()) / xp.ptp(values) * PARTS).astype(int), 0, PARTS - 1)
 
 
-def spread_out(part: Float[Array, "*shape B"], values: Float[Array, " C"], xp: Any) -> Float[Array, "*shape C"]:
+def spread_out(part: Float[Array, "*shape B"], values: Float[Array, " C"], xp: ModuleType) -> Float[Array, "*shape C"]:
     """Return the probabilities of classes, (..., C), that of a part of the range shared by its classes alike."""
     at = parts_of(values, xp)
     found = part[..., at] / (at[:, None] == at).sum(1)
     return found / found.sum(-1, keepdims=True)  # a part may be without classes
 
 
-def grain(values: Float[Array, " C"], xp: Any) -> Float[Array, ""]:
+def grain(values: Float[Array, " C"], xp: ModuleType) -> Float[Array, ""]:
     """Return the variance that rounding to the classes takes from labels or adds, in units of the range."""
     return (xp.ptp(values) / (len(values) - 1)) ** 2 / 12
 
 
 def within(
-    values: Float[Array, " C"], mean: Float[Array, "*shape"], spread: Float[Array, "*shape"], xp: Any
+    values: Float[Array, " C"], mean: Float[Array, "*shape"], spread: Float[Array, "*shape"], xp: ModuleType
 ) -> Float[Array, "*shape C"]:
     """Return distributions over the classes of given means and, where there is room, given variances.
 

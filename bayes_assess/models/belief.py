@@ -102,7 +102,7 @@ class HasProgram(Protocol):
     (True, ['a', 'agreements', 'b', 'groups'])
     """
 
-    def program_arguments(self, counts: Int[Array, "K O"] | None = None) -> dict[str, Any]:
+    def program_arguments(self, counts: Int[Array, "K O"] | None = None) -> dict[str, object]:
         """Return arguments of the program under which its posterior is this belief after `counts`.
 
         Counts of labels are as `Belief.update_counts` takes them, (K, O); none, if left out. Labels that the belief has

@@ -303,7 +303,7 @@ def moved(
     key = engine.random.fold_in(state.key, state.n_moved)
     n_random = smc.n_random(n_particles, dimension, n_moves)
     n, k = state.counts.sum(1), state.counts[:, 1]
-    constants, shape = engine.flattened(state.members)
+    constants, together = engine.flattened(state.members)
     # Cells with labels first, so that only their blocks are looked at.
     order, size = _order(n, k), _BLOCK_EAGER if engine.is_eager() else _BLOCK
     n_blocks = -(-(n > 0).sum() // size)
@@ -336,7 +336,7 @@ def moved(
 
     def move(number, held):
         place, weight, known, _, _ = held
-        member = shape.unflatten(value.astype(own.dtype) for value, own in zip(rows[number], constants, strict=True))
+        member = together(value.astype(own.dtype) for value, own in zip(rows[number], constants, strict=True))
         bits = engine.random.row_bits(key, number, n_random)
         uniform = ((bits >> 9).astype(xp.float32) + 0.5) * 2.0**-23
         if in_parts:

@@ -244,7 +244,7 @@ def _share(curves: Curves, member: Members, cells: CellCoordinates) -> Float[Arr
     return xp.clip(m * factor / (1 - m + m * factor), _LEAST, 1 - _LEAST_OTHER)
 
 
-def _columns(waves: Float[Array, "S J"]) -> Any:
+def _columns(waves: Float[Array, "S J"]) -> Array | list[Array]:
     """Compiled, take the columns apart, which lie side by side in memory then; on NumPy, leave (S, J) as it is."""
     return waves if engine.is_eager() else [waves[:, j : j + 1] for j in range(waves.shape[1])]
 

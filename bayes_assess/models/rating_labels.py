@@ -30,7 +30,8 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 from scipy import special
@@ -82,7 +83,7 @@ def _distribution(
     level: Float[Array, "..."],
     slope: Float[Array, "..."],
     scatter: Float[Array, "..."],
-    module: Any,
+    module: ModuleType,
 ) -> Float[Array, "... C"]:
     """Compute q of a rating, a level, a slope and a scatter, arrays of one shape, with a last axis of classes."""
     scale, middle = (n_classes - 1) / 4, (n_classes - 1) / 2

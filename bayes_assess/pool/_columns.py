@@ -82,7 +82,7 @@ def code_systems(systems: Mapping[str, tuple[Predictions, bool]], classes: np.nd
     return coded
 
 
-def _named_columns(columns: Any, what: str, example: str, one: str) -> dict[str, Any]:
+def _named_columns(columns: object, what: str, example: str, one: str) -> dict[str, Any]:
     """Return columns by name from a mapping or a frame, none of them called like the pool's own predictions."""
     if columns is None:
         return {}

@@ -76,7 +76,7 @@ def _n_found(header: list[str], columns: Columns) -> int:
 def _stripped(columns: Columns, header: list[str]) -> Columns:
     """Return names without spaces around them, as those of the header are."""
 
-    def strip(name: Any) -> Any:
+    def strip(name: object) -> Any:
         return name if name in header or not isinstance(name, str) else name.strip()
 
     def each(names: Any) -> Any:
@@ -197,7 +197,7 @@ class _Held:
         if self._blank:
             self._numbering.numbers = np.concatenate(self._numbers)
         columns = self._columns
-        found: dict[str, Any] = {}
+        found = {}
         for name in columns.numbers:
             found[name] = np.concatenate(self._parts[name])
             self._check_number(name, found[name])

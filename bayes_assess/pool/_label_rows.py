@@ -6,7 +6,7 @@ Shapes: n items, C classes.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -143,7 +143,7 @@ def _read_row(
 ) -> Bool[np.ndarray, " C"] | None:
     """Return the indicators of one row, or None where nothing is known."""
     if isinstance(row, str):
-        names: Any = _split(row)
+        names = _split(row)
         return None if names is None else _read_names(at, names, classes, lookup, remedy)
     if not isinstance(row, _SEVERAL):
         raise UnreadableRow(at, f"are {show(row)}; pass a list of names, a text such as 'cat;dog', or indicators")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -154,7 +154,7 @@ class Cells:
             )
         if not np.isfinite(given).all():
             raise PartitionError("Numbers to be averaged are finite; some are not.")
-        pool: Any = getattr(self.source, "pool", None)
+        pool = getattr(self.source, "pool", None)
         table, times = given.reshape(len(rows), -1).astype(np.float64), getattr(pool, "multiplicity", None)
         found = np.empty((self.n_cells, table.shape[1]))
         for column in range(table.shape[1]):

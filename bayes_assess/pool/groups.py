@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from bayes_assess.pool._cuts import check_count, check_finite, interval_names, s
 from bayes_assess.pool._scores import is_single, reached
 from bayes_assess.pool.counting import Times, add_up, count
 from bayes_assess.pool.pool import Pool
+
+T = TypeVar("T")
 
 
 class Cut(ABC):
@@ -286,7 +288,7 @@ def block_means(partition: Partition, values: ArrayLike, times: Times = None) ->
     return means.T.reshape(-1, *array.shape[1:])
 
 
-def _check_length(groups: Any, length: int, expected: int, pool: Pool) -> Any:
+def _check_length(groups: T, length: int, expected: int, pool: Pool) -> T:
     if length != expected:
         raise PartitionError(
             f"The groups are those of {length:,} items, but the pool has {pool.n_items:,}; pass one each."

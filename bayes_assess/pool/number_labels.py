@@ -201,6 +201,6 @@ def number_end(bounds: Any, end: int) -> float:
     return (lowest, highest)[end]
 
 
-def are_finite(bounds: Any) -> bool:
+def are_finite(bounds: object) -> bool:
     """Whether both bounds are finite, or raise PoolError if these are no bounds."""
     return math.isfinite(number_end(bounds, 0)) and math.isfinite(number_end(bounds, 1))

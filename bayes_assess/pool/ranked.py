@@ -83,7 +83,7 @@ class RankedList:
         if len(names) != 2:
             raise PoolError(f"A ranked list takes two classes, the negative first; found {listing(names)}.")
         shown = MappingProxyType(check_show(self.show, n_items))
-        values: dict[str, Any] = {"n_items": n_items, "scores": scores, "ids": ids, "classes": names, "show": shown}
+        values = {"n_items": n_items, "scores": scores, "ids": ids, "classes": names, "show": shown}
         for name, value in {**values, "label_space": LabelSpace(names, declared=True)}.items():
             object.__setattr__(self, name, frozen(value) if isinstance(value, np.ndarray) else value)
         if self._index is not None:

@@ -102,7 +102,7 @@ class ArraySource:
     starts: Int[np.ndarray, " K"]
 
     @classmethod
-    def shuffled(cls, pool: Any, codes: np.ndarray, sizes: Int[np.ndarray, " K"], seed: int) -> ArraySource:
+    def shuffled(cls, pool: object, codes: np.ndarray, sizes: Int[np.ndarray, " K"], seed: int) -> ArraySource:
         """Put the items of each cell in a random order; see `random_order`."""
         order = frozen(random_order(codes, len(sizes), seed))
         return cls(pool, codes, order, frozen(np.cumsum(sizes) - sizes))

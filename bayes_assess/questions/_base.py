@@ -37,8 +37,7 @@ AnswerT_co = TypeVar("AnswerT_co", covariant=True)
 class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
     """What is asked of a pool, apart from how items are chosen. It holds no labels.
 
-    Type checkers know by its parameters the classes of its results, which stand a floor above: the package's stub,
-    `bayes_assess/__init__.pyi`, says for every public question which these are.
+    Its type parameters are the classes of its results, which the stub `bayes_assess/__init__.pyi` says of public ones.
 
     Posteriors are functions of counts: `counts` (..., K, O) are the labels of K cells by outcome, `prior` is the
     model that `prior` returned.
@@ -74,6 +73,7 @@ class Question(Answered, Generic[BelievedT_co, WeighedT_co]):
     low_is_worst: ClassVar[bool] = False
     made_by: ClassVar[str] = ""  # what makes it, where that is not its class
     sign: ClassVar[int] = 0  # of questions about extremes: `sign` times the value is greatest there
+    adjective: ClassVar[str]  # of these: what the groups are that are looked for, such as "least accurate"
     multilabel: ClassVar[bool] = False  # True: of items that may have several labels each
     numeric: ClassVar[bool] = False  # True: of labels that are numbers as they are told
     oracles: ClassVar[tuple[str, ...]] = ("deterministic",)  # of the labels that it can be answered from

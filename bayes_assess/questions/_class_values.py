@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from bayes_assess._tools.shapes import Float
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.pool import Pool
 
+Values: TypeAlias = dict[object, float] | tuple[float, ...] | None  # of classes
 
-def checked_values(values: Any) -> Any:
+
+def checked_values(values: Any) -> Values:
     """Return the values as they were given, a dictionary, a tuple or None, with floats.
 
     Raises
@@ -38,7 +40,7 @@ def checked_values(values: Any) -> Any:
     return tuple(_number(value, f"at position {i}") for i, value in enumerate(values))
 
 
-def class_values(values: Any, pool: Pool) -> Float[np.ndarray, " C"]:
+def class_values(values: Values, pool: Pool) -> Float[np.ndarray, " C"]:
     """Return the number of every class, in the order of the pool's classes.
 
     Parameters
@@ -103,7 +105,7 @@ def _as_numbers(pool: Pool) -> list[float]:
     return found
 
 
-def _looked_up(values: dict[Hashable, float], pool: Pool) -> list[float]:
+def _looked_up(values: dict[object, float], pool: Pool) -> list[float]:
     """Look up every class, by its name or, as journals spell it, by its text."""
     named = {str(name): value for name, value in values.items()}
     classes = pool.classes.astype(str).tolist()

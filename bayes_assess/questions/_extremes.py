@@ -22,7 +22,6 @@ class ExtremeQuestion(Question[AnswerT_co, AnswerT_co]):
         "asks which groups are the most extreme, and that has no interval; plan GroupAccuracy or GroupRecall"
     )
     sign: ClassVar[int]
-    adjective: ClassVar[str]
 
     @property
     def n_sought(self) -> int:

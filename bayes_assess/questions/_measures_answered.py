@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.intervals import measure_interval
 from bayes_assess.estimators.posterior_measure import widened
 from bayes_assess.measures import LossTable, PRCurveTable
+from bayes_assess.measures._pool_losses import Measures
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._answered import Answered
@@ -24,7 +24,7 @@ from bayes_assess.questions._setting import Simulated
 class MeasuresAnswered(Answered):
     """What follows from what designs record of campaigns: an `Estimate` of k measures or a `PosteriorMeasure`."""
 
-    measure: Any
+    measure: Measures
 
     @property
     @abstractmethod

@@ -18,7 +18,7 @@ from bayes_assess.estimators.verdicts import interval_quantiles
 from bayes_assess.measures import combine, mean_of, table_for
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import BelievedT_co, WeighedT_co
-from bayes_assess.questions._class_values import checked_values, class_values
+from bayes_assess.questions._class_values import Values, checked_values, class_values
 from bayes_assess.questions._events import Subject
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions._setting import Simulated
@@ -37,7 +37,7 @@ class MeasuresCompared(Metric[BelievedT_co, WeighedT_co]):
     """One measure of several groups or systems, which matters by its differences."""
 
     rope: float
-    values: Any
+    values: Values
 
     def _take(self, by: str | None, rope: float, measure: Measures, positive: Hashable | None, values: Any) -> None:
         """Check and keep the options that all comparisons of measures have."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.pytrees import register_dataclass
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.errors import PriorError
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.counting import add_up
@@ -33,7 +33,7 @@ class ScorePrior:
         Probability of every label; rows sum to 1.
     """
 
-    mean: Any
+    mean: Float[Array, "K C"]
 
 
 def score_prior(name: str, pool: Pool, cells: Cells, prior: GivenPrior, strength: float | None) -> ScorePrior:

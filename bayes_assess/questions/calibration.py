@@ -40,7 +40,7 @@ _Drawn = Callable[[Any], Float[np.ndarray, "S N K"]]  # draws of the accuracies 
 class _CalibrationQuestion(Question[AnswerT_co, AnswerT_co]):
     """Bins of the confidence inside groups: cell g * B + b is bin b of group g."""
 
-    bins: Any
+    bins: int | ScoreBins
     by: Any
     quantity: ClassVar[str] = "calibration error"
     plan_matched: ClassVar[bool] = False  # nor without the curve around which bins lie

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from bayes_assess.measures import mean_of, table_for
 from bayes_assess.pool.counting import add_up, count
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import BelievedT_co, WeighedT_co
-from bayes_assess.questions._class_values import checked_values, class_values
+from bayes_assess.questions._class_values import Values, checked_values, class_values
 from bayes_assess.questions._events import Subject
 from bayes_assess.questions._proxy import LabelMean
 
@@ -60,7 +60,7 @@ class Mean(LabelMean[BelievedT_co, WeighedT_co]):
     """
 
     titled: ClassVar[str] = "Mean of the labels{by}"
-    values: Any
+    values: Values
 
     def __init__(
         self,

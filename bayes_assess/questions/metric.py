@@ -27,6 +27,7 @@ from bayes_assess.measures import (
     positive_code,
     table_for,
 )
+from bayes_assess.measures._pool_losses import Measures
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut, Partition, partition
@@ -78,7 +79,7 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
 
     asks: ClassVar[str] = "How high {are} {measures}{of_systems}{of_every}?"
     titled: ClassVar[str] = "{measures}{of_systems}{by}"
-    measure: Any
+    measure: Measures
     positive: Hashable | None = None
     systems: str | Sequence[str] = field(default=(), kw_only=True)
     by: str | None = field(default=None, kw_only=True)

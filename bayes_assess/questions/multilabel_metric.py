@@ -90,7 +90,8 @@ class MultiLabelMetric(Metric):
     @cached_property
     def spec(self) -> MultiLabelMeasure:
         """The measures."""
-        return multilabel_measure(self.measure)
+        names: Any = self.measure
+        return multilabel_measure(names)
 
     @property
     def name(self) -> str:

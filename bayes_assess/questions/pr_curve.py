@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.measures import curve_scores, pr_curve
+from bayes_assess.measures._pool_losses import Measures
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions._base import BelievedT_co, WeighedT_co
@@ -38,7 +39,7 @@ class PRCurve(Metric[BelievedT_co, WeighedT_co]):
 
     asks: ClassVar[str] = "How do precision and recall change with the threshold?"
     titled: ClassVar[str] = "Precision and recall by threshold"
-    measure: Any = field(init=False, repr=False)
+    measure: Measures = field(init=False, repr=False)
     thresholds: int | ArrayLike = 1024
 
     is_curve: ClassVar[bool] = True

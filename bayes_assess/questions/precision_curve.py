@@ -18,12 +18,14 @@ from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions._base import BelievedT_co, Question, WeighedT_co
+from bayes_assess.questions._event_cells import EventCells
+from bayes_assess.questions._score_prior import ScorePrior
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.pr_curve import PRCurve, reaching
 
 if TYPE_CHECKING:
-    from bayes_assess.models.belief import GivenPrior
-
+    from bayes_assess.measures._pool_losses import Measures
+from bayes_assess.models.belief import GivenPrior
 
 _N_RANKS = 48  # at which studies look, and the belief is asked
 _FIRST_RANK = 30  # of these: the precision of fewer items is a matter of each of them
@@ -78,7 +80,7 @@ class PrecisionCurve(PRCurve[BelievedT_co, WeighedT_co]):
 
     asks: ClassVar[str] = "How many of the first items of the list are positive, at every rank?"
     titled: ClassVar[str] = "{name}"
-    measure: Any = field(init=False, repr=False)
+    measure: Measures = field(init=False, repr=False)
     epsilon: float = 0.03
     beta: float = 1.05
     delta: float = 0.05
@@ -182,7 +184,7 @@ class PrecisionCurve(PRCurve[BelievedT_co, WeighedT_co]):
         asked._set(thresholds=thresholds, measure=pr_curve(thresholds))
         return asked
 
-    def _event_prior(self, cells: Any, prior: GivenPrior, strength: float | None) -> Any:
+    def _event_prior(self, cells: EventCells, prior: GivenPrior, strength: float | None) -> ScorePrior:
         if self.noise:
             raise QuestionError(
                 f"Design 'variance_reduction' takes labels to be right; noise={self.noise:g} is for 'adastrat', "

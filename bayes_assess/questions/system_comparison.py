@@ -156,7 +156,7 @@ class TwoSystems(Comparison[AnswerT_co]):
             yield cells.weights[_DIFFER] * (shares[..., _DIFFER, 1] - shares[..., _DIFFER, 2])
 
 
-def _system_codes(pool: Pool, system: Any, side: str) -> Int[np.ndarray, " M"]:
+def _system_codes(pool: Pool, system: object, side: str) -> Int[np.ndarray, " M"]:
     """Predicted classes of a system as codes."""
     if isinstance(system, Pool):
         system = system.classes[system.predictions]

@@ -14,13 +14,14 @@ import numpy as np
 
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.progress import in_progress
-from bayes_assess._tools.shapes import Array, Float, Int, Json
+from bayes_assess._tools.shapes import Float, Int, Json
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.designs import many_skipped
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.models.belief import Belief, Posterior
 from bayes_assess.pool.cells import Cells
+from bayes_assess.questions import Question
 from bayes_assess.results._in_words import LABELLED
 
 if TYPE_CHECKING:
@@ -166,8 +167,8 @@ class Result(Answer):
     design : str
     """
 
-    question: Any
-    prior: Any
+    question: Question
+    prior: Belief
     cells: Cells
     counts: Int[np.ndarray, "K O"]
     level: float
@@ -175,7 +176,7 @@ class Result(Answer):
     volunteered: int = 0
     skipped: Int[np.ndarray, " K"] | None = None  # items of every cell that were set aside
     seed: int = 0
-    belief: Any = None  # a posterior that has seen the labels, in the place of the prior's
+    belief: Belief | None = None  # a posterior that has seen the labels, in the place of the prior's
     notes: tuple[str, ...] = ()  # sentences on the labels, which end the summary
     labelled_by: str = ""  # who told them, and how far they agree, as the end of a sentence
 
@@ -319,11 +320,6 @@ class Result(Answer):
     def _ends(self, draws: Float[np.ndarray, "S ..."], estimate: np.ndarray | float) -> Float[np.ndarray, "... 2"]:
         """Equal-tailed interval from draws, extended to the estimate."""
         return extended(np.moveaxis(np.quantile(draws, self._tails(), axis=0), 0, -1), estimate)
-
-    def _shaped(self, values: Array) -> Any:
-        """Give values of outputs, (k, ...), the shape of the answer: one of them if one measure was asked for."""
-        scalar = len(values) == 1 and not isinstance(self.question.measure, list | tuple)
-        return values[0] if scalar else values
 
     def _attributes(self) -> dict[str, object]:
         return {"design": self.design, "guarantee": self.guarantee, "labels_used": self.labels_used}

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from bayes_assess._tools.shapes import Bool, Float
+from bayes_assess._tools.shapes import Array, Bool
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.estimators.ratio_losses import ratio_losses
 from bayes_assess.questions._measures_answered import cells_table
-
-if TYPE_CHECKING:
-    from bayes_assess.designs.variance_reduction import Posterior
-    from bayes_assess.questions._event_cells import EventCells
-
+from bayes_assess.results.sensitivity import SensitiveToHidden
 
 _LINES = 12  # of a summary
 SAID = 3  # measures, up to which a sentence names each
@@ -23,67 +16,8 @@ _DIGITS = 3
 _ENOUGH, _LIKELY = 20, 0.05  # labels of predicted positives, and probability, from which on chance is suspected
 
 
-class BeliefSentences:
+class BeliefSentences(SensitiveToHidden):
     """Sentences of results of a belief: what was found, what that leans on, and what random items alone tell."""
-
-    if TYPE_CHECKING:  # what the results have whose mixin this is
-
-        @property
-        def _all_certain(self) -> bool: ...
-
-        @cached_property
-        def _certain(self) -> Bool[np.ndarray, " k"]: ...
-
-        @cached_property
-        def _contradicted(self) -> Bool[np.ndarray, " k"]: ...
-
-        @cached_property
-        def _design(self) -> Float[np.ndarray, "k 2"]: ...
-
-        @property
-        def _events(self) -> Any: ...
-
-        @property
-        def _is_ordered(self) -> bool: ...
-
-        @cached_property
-        def _scored(self) -> bool: ...
-
-        @property
-        def _trusted(self) -> str: ...
-
-        cells: EventCells
-
-        @cached_property
-        def estimate(self) -> Any: ...
-
-        found: Posterior
-
-        @property
-        def groups(self) -> np.ndarray: ...
-
-        @property
-        def labels_used(self) -> int: ...
-
-        level: float
-
-        @property
-        def n_skipped(self) -> int: ...
-
-        @property
-        def posterior(self) -> Any: ...
-
-        question: Any
-
-        supposed: Any
-
-        def _ends_of_all(self) -> Float[np.ndarray, "k 2"]: ...
-
-        def _if_hidden(self) -> list[str]: ...
-
-        def _said_of_the_best(self) -> list[str]: ...
-
-        def _supposition(self, name: str, kinds: tuple[str, str], found: list[tuple[float, np.ndarray]]) -> str: ...
 
     def _answer(self) -> list[str]:
         ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
@@ -151,7 +85,7 @@ class BeliefSentences:
         if self.found.events[announced].sum() < _ENOUGH or not sizes[~announced].any():
             return []
         left = sizes - self.found.events.sum(1)
-        positives = self.found.events[:, 1] + left * self.posterior
+        positives = self.found.events[:, 1] + left * self._rates
         among = [positives[:, which].sum(1) / sizes[which].sum() for which in (announced, ~announced)]
         chance = float((among[0] <= among[1]).mean())
         if chance < _LIKELY:
@@ -173,7 +107,7 @@ class BeliefSentences:
         more = len(said) - SAID
         return f"{without}: {named}{f', and {more:,} more in the table' if more > 0 else ''}"
 
-    def _random_labels(self, cells: Any = slice(None), among: str = "") -> str:
+    def _random_labels(self, cells: Bool[Array, " K"] | slice = slice(None), among: str = "") -> str:
         audits = self.found.audits[cells]
         return _found(int(audits.sum()), among, int(audits[:, 1].sum()), "positive")
 

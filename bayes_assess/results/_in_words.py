@@ -71,16 +71,13 @@ def measure_in_words(name: str) -> str:
     return " ".join([head, *rest])
 
 
-def in_one_line(answer: Any, ends: Any) -> str:
-    """Say the estimates of a few measures with their intervals in one sentence."""
-    values = np.atleast_1d(answer.estimate).tolist()
+def in_one_line(names: Sequence[str], values: np.ndarray, ends: np.ndarray, kind: str) -> str:
+    """Say the estimates of a few measures with their intervals in one sentence, which ends with their kind."""
     said = [
         f"{measure_in_words(name)} {value:.3f}" + (f" [{low:.3f}, {high:.3f}]" if high - low > _ROUNDING else "")
-        for name, value, (low, high) in zip(answer.groups.tolist(), values, ends.tolist(), strict=True)
+        for name, value, (low, high) in zip(names, values.tolist(), ends.tolist(), strict=True)
     ]
-    plural = "s" * (len(said) > 1)
-    how = "exact" if answer.guarantee == "exact" else f"{answer.level:.0%} {answer.guarantee} interval{plural}"
-    return f"{_capital(_listed(said))} ({how})."
+    return f"{_capital(_listed(said))} ({kind})."
 
 
 def _capital(text: str) -> str:

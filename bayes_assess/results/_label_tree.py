@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.axes import x64
+from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.designs.adaptive import LabelTree
+from bayes_assess.models.dirichlet_tree import DirichletTree
 
 _DRAW_NUMBERS = 4_000_000  # as many as fit in this many numbers, within these bounds
 _MOST_DRAWS, _FEWEST_DRAWS = 4_000, 200
@@ -41,7 +42,7 @@ def tree_to_arviz(
     )
 
 
-def _drawn(tree: Any, key: Any, n: int) -> dict[str, np.ndarray]:
+def _drawn(tree: DirichletTree, key: PRNGKey, n: int) -> dict[str, np.ndarray]:
     theta, psi = (np.asarray(draws) for draws in tree.sample(key, n))
     joint = np.swapaxes(theta[..., None] * psi, 1, 2)
     return {"theta": theta, "psi": psi, "probability": joint / np.maximum(joint.sum(-1, keepdims=True), 1e-300)}

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.acquisition.equivalence import checked_rope
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import PairDifferences, pair_differences, random_ranks
 from bayes_assess.measures import LOSSES, combine
+from bayes_assess.questions import Metric
 from bayes_assess.questions._measures_answered import cells_table
+from bayes_assess.results._in_words import in_one_line
 from bayes_assess.results._ranks import Ranks
 from bayes_assess.results._verdict import pairs_table
 
 _CONTENDER = 0.05  # probability of being the best, above which a summary names a group
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Ordered(Ranks):
     """Ranks and pairs of groups, or of systems, by one measure; of a result with a value for each of them.
 
@@ -37,9 +41,11 @@ class Ordered(Ranks):
     probability_best, probability_worst : (G,) floats
     """
 
-    if TYPE_CHECKING:  # what the results have whose mixin this is
+    question: Metric
 
-        def _ends_of_all(self) -> Float[np.ndarray, "G 2"]: ...
+    @abstractmethod
+    def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
+        """Compute the intervals of all values."""
 
     @property
     @abstractmethod
@@ -109,6 +115,17 @@ class Ordered(Ranks):
                 "systems, such as Rate(by='system')."
             )
         return np.array(self._names_by)
+
+    def _shaped(self, values: Array) -> Any:
+        """Give values of outputs, (k, ...), the shape of the answer: one of them if one measure was asked for."""
+        scalar = len(values) == 1 and not isinstance(self.question.measure, list | tuple)
+        return values[0] if scalar else values
+
+    def _in_one_line(self) -> str:
+        """Say the estimates of a few measures with their intervals in one sentence."""
+        plural = "s" * (len(self.groups) > 1)
+        how = "exact" if self.guarantee == "exact" else f"{self._interval_label}{plural}"
+        return in_one_line(self.groups.tolist(), np.atleast_1d(self.estimate), self._ends_of_all(), how)
 
     @property
     def _is_ordered(self) -> bool:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess.results._base import Result
+from bayes_assess.results._ordered import Ordered
 
 _LINES = 12  # of a summary
 _JUDGE = ("judge", "bias", "bias_lower", "bias_upper", "random_labels")  # columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProxyResult(Result):
+class ProxyResult(Ordered):
     """A mean over a pool, or over its groups, beside that of the predictions.
 
     Attributes
@@ -30,12 +30,6 @@ class ProxyResult(Result):
         Labels of random items, of every group, that would have given an interval as narrow; see
         `bayes_assess.estimators.random_labels`.
     """
-
-    if TYPE_CHECKING:  # what the results have whose mixin this is
-
-        def _ends_of_all(self) -> Float[np.ndarray, "G 2"]: ...
-
-        def _shaped(self, values: Array) -> Any: ...
 
     items: Int[np.ndarray, " G"] = field(kw_only=True)
     judged: Float[np.ndarray, " G"] | Int[np.ndarray, " G"] = field(kw_only=True)  # sums over the predictions
@@ -57,7 +51,7 @@ class ProxyResult(Result):
 
     def table(self) -> Table:
         """Tabulate the means, what the predictions alone say, and how many random labels would do as well."""
-        plain: Any = super().table()
+        plain = super().table()
         judge = self.judge_table()
         columns = {name: plain[name] for name in plain.columns} | {name: judge[name] for name in _JUDGE}
         formats = dict.fromkeys([*plain.columns[1:], *_JUDGE[:-1]], ".4f")

@@ -13,6 +13,7 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.errors import QuestionError
+from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results import plots
 from bayes_assess.results._base import Answer
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _ROWS = 13  # of a table
 _RANKS = 64  # of estimate and interval
 _POINTS = 400  # of a figure
+Ends = Int[np.ndarray, " n"] | float
 
 
 class Bounded(NamedTuple):
@@ -40,7 +42,7 @@ class RankedAnswer(Answer):
     are among them.
     """
 
-    question: Any
+    question: PrecisionCurve
     level: float
     design: str
 
@@ -217,13 +219,13 @@ class RankedAnswer(Answer):
         )
 
 
-def share(part: Any, whole: Any) -> Any:
+def share(part: np.ndarray | float, whole: np.ndarray | float) -> np.ndarray:
     """Divide; nothing of nothing is 0, as scikit-learn has it."""
     return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=np.asarray(whole) > 0)
 
 
 def positives_in_all(
-    ranks: Int[np.ndarray, " n"], found: tuple[Any, Any], total: tuple[Any, Any], n_items: int
+    ranks: Int[np.ndarray, " n"], found: tuple[Ends, Ends], total: tuple[Ends, Ends], n_items: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how many positives there are in all, at most and at least, if down to ranks there are fewest and most.
 

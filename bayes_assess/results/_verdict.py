@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
+from bayes_assess.estimators.joint_draws import PairDifferences
+from bayes_assess.questions import GroupPair, MeasureComparison, TwoSystems
+from bayes_assess.results._base import Result
 
 EVENTS = ("first is worse", "equivalent", "first is better")
 
 
-class Verdict:
-    """Names of the two sides, and the most probable of three events; of results with `masses`, (3,)."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdict(Result):
+    """Names of the two sides, and the most probable of three events."""
 
-    masses: Any
-    question: Any
+    question: GroupPair | TwoSystems | MeasureComparison
+
+    if TYPE_CHECKING:
+
+        @cached_property
+        def masses(self) -> Float[np.ndarray, " 3"]: ...
 
     @property
     def names(self) -> tuple[str, str]:
@@ -33,19 +44,19 @@ class Verdict:
         return float(self.masses.max())
 
 
-def pairs_table(names: np.ndarray, found: Any, title: str) -> Table:
+def pairs_table(names: np.ndarray, found: PairDifferences, title: str) -> Table:
     """Tabulate every pair of groups, the surest verdicts first.
 
     Parameters
     ----------
     names : (G,)
-    found : PairDifferences, or a result that has such
+    found : PairDifferences
     title : str
     """
     first, second = np.triu_indices(len(names), 1)
     masses, ends = found.masses[first, second], found.interval[first, second]
     order = np.argsort(-masses.max(-1), kind="stable")
-    columns: dict[str, Any] = {
+    columns = {
         "first": names[first],
         "second": names[second],
         "difference": found.estimate[first, second],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,26 +14,20 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
-from bayes_assess.designs._belief_state import Posterior
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import (
-    contradicted,
     posterior_measure,
     simultaneous_band,
-    widened,
 )
 from bayes_assess.estimators.verdicts import region_masses
 from bayes_assess.results import plots
 from bayes_assess.results._base import Shares
 from bayes_assess.results._belief_words import SAID, BeliefSentences
-from bayes_assess.results._in_words import in_one_line, title_of
-from bayes_assess.results._ordered import Ordered
-from bayes_assess.results.sensitivity import SensitiveToHidden
+from bayes_assess.results._believed import ROUNDING
+from bayes_assess.results._in_words import title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_ROUNDING = 1e-9  # of differences that are exactly the rope
 
 
 class Difference(NamedTuple):
@@ -56,7 +50,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
+class BeliefMetricResult(BeliefSentences):
     """Measures, such as F1, from a belief that learns what the scores mean.
 
     Attributes
@@ -82,9 +76,6 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
         labelled that can matter.
     """
 
-    found: Posterior = field(kw_only=True)
-    supposed: Any = field(kw_only=True, default=None)  # draws if all items set aside had the event, and if none had
-
     @property
     def guarantee(self) -> str:
         """What the interval promises."""
@@ -108,7 +99,7 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
     @cached_property
     def estimate(self) -> Any:
         """Posterior medians."""
-        return self._shaped(self._posterior.value)
+        return self._shaped(self._measured.value)
 
     @property
     def item_shares(self) -> Shares | None:
@@ -156,8 +147,7 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
                 "This answer is about all of a label, with no event that has a rate; `draws` has the posterior of what "
                 "was asked."
             )
-        nu, counts = self.found.strength, self.found.events
-        return (nu * self.found.curves + counts[:, 1]) / (nu + counts.sum(1))
+        return self._rates
 
     @property
     def standard_error(self) -> Any:
@@ -220,7 +210,7 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
             columns.append(self.found.draws[:, at[0]])
         draws = columns[0] - columns[1]
         found = posterior_measure(draws[:, None], self.found.exact, self.found.cautious)
-        masses = region_masses(draws, rope + _ROUNDING)
+        masses = region_masses(draws, rope + ROUNDING)
         return Difference(float(found.value[0]), found.interval(self.level)[0], *masses.tolist())
 
     def table(self) -> Table:
@@ -313,60 +303,4 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
         one = len(self.groups) == 1 and not np.any(self._contradicted)  # a sentence of the summary says it
         if one or len(self.groups) > SAID or self._is_ordered:
             return super().headline
-        return in_one_line(self, self._ends_of_all())
-
-    @property
-    def _events(self) -> Any:
-        cells: Any = self.cells
-        return cells.events
-
-    @cached_property
-    def _scored(self) -> bool:
-        """Whether the answer hinges on scores: items that may change it differ in more than what is predicted."""
-        if not self._events.subject.is_scored:
-            return False
-        cells: Any = self.cells
-        places = self._events.coordinates
-        left = (np.asarray(cells.sizes) > self.counts.sum(-1)) & np.asarray(cells.measure.nonzero).any(-1)
-        told_apart = np.stack([places.feature, places.place[0]])[:, left]
-        return np.unique(told_apart, axis=1).shape[1] > len(np.unique(told_apart[0]))
-
-    @property
-    def _trusted(self) -> str:
-        """What the belief leans on."""
-        return "scores" if self._scored else "predictions"
-
-    @cached_property
-    def _posterior(self) -> Any:
-        return posterior_measure(self.found.draws, self.found.exact, self.found.cautious)
-
-    @cached_property
-    def _credible(self) -> Float[np.ndarray, "k 2"]:
-        if self.found.exact:
-            value = self._posterior.value
-            return np.stack([value, value], axis=-1)
-        return self._posterior.interval(self.level)
-
-    @property
-    def _joint(self) -> Float[np.ndarray, "S k"]:
-        return self.found.draws
-
-    @cached_property
-    def _design(self) -> Float[np.ndarray, "k 2"]:
-        return self._credible if self.found.exact else self.found.design_interval
-
-    @cached_property
-    def _contradicted(self) -> np.ndarray:
-        return contradicted(self._credible, self._design)
-
-    @cached_property
-    def _certain(self) -> np.ndarray:
-        """Measures that no label which is missing can change."""
-        return self.found.exact | (np.ptp(self._design, axis=-1) <= _ROUNDING)
-
-    @property
-    def _all_certain(self) -> bool:
-        return bool(np.all(self._certain))
-
-    def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
-        return widened(self._credible, self._design)
+        return self._in_one_line()

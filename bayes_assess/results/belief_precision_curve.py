@@ -13,6 +13,7 @@ from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.posterior_measure import posterior_measure
+from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
 from bayes_assess.results.belief_metric import BeliefMetricResult
 
@@ -27,6 +28,8 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
     Between the thresholds that the belief is asked about, positives are taken to be in random order. The band is
     credible at every rank by itself; where random items contradict the belief somewhere, it holds their intervals too.
     """
+
+    question: PrecisionCurve
 
     estimate = RankedAnswer.estimate  # at ranks, not at thresholds
     interval = RankedAnswer.interval

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
 from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
+from bayes_assess.questions import Best
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import measure_in_words, title_of
@@ -27,6 +29,7 @@ _CONTENDER = 0.05  # probability of being as good as the best, above which a sum
 _SAID = 5
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class BestResult(Ordered):
     """Which of several systems is the best, by the joint posterior of their measures.
 
@@ -47,12 +50,16 @@ class BestResult(Ordered):
         Of every system, see `ranking`.
     """
 
+    question: Best
+
     if TYPE_CHECKING:  # what the results have whose mixin this is
 
         @cached_property
         def _leads(self) -> PosteriorMeasure: ...
 
-        def _leaning(self) -> list[str]: ...
+    @abstractmethod
+    def _leaning(self) -> list[str]:
+        """Say what the answer leans on."""
 
     @property
     def systems(self) -> np.ndarray:

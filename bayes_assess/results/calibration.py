@@ -16,6 +16,8 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
+from bayes_assess.models.belief import Belief
+from bayes_assess.questions import Calibration, LeastCalibrated
 from bayes_assess.questions.calibration import by_group
 from bayes_assess.results import plots
 from bayes_assess.results._learned import contradiction, what_was_learned
@@ -62,8 +64,10 @@ class CalibrationResult(GroupwiseResult):
     (0.25, [[-0.25]])
     """
 
+    question: Calibration | LeastCalibrated
+
     @cached_property
-    def _posterior(self) -> Any:
+    def _posterior(self) -> Belief:
         """Posterior of every bin in the population, from which answers are taken."""
         return self.question.posterior(self.cells, self._learner, self.counts)
 

@@ -15,7 +15,7 @@ from bayes_assess._tools.text import points
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.models.paired_outcomes import OUTCOMES
-from bayes_assess.questions import GroupAccuracy
+from bayes_assess.questions import AllPairs, GroupAccuracy, GroupPair, TwoCalibrations, TwoGroups, TwoSystems
 from bayes_assess.results import plots
 from bayes_assess.results._base import Result
 from bayes_assess.results._learned import contradiction
@@ -29,7 +29,7 @@ _SURE = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompareResult(Verdict, Result):
+class CompareResult(Verdict):
     """The difference D of two accuracies, first less second, and the verdict on it.
 
     Attributes
@@ -56,6 +56,7 @@ class CompareResult(Verdict, Result):
     A is more than 5 points less accurate than B, as their labels show.
     """
 
+    question: GroupPair | TwoSystems
     _quantity: ClassVar[str] = "Difference of the accuracies"
     comparatives: ClassVar[tuple[str, str]] = ("less accurate", "more accurate")
 
@@ -122,6 +123,8 @@ class CompareResult(Verdict, Result):
 class TwoGroupsResult(CompareResult):
     """Two groups compared."""
 
+    question: TwoGroups
+
     def _of_the_prior(self) -> str | None:
         return contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), self.cells.mean_score)
 
@@ -164,6 +167,7 @@ class CalibrationComparisonResult(CompareResult):
     The calibration error of A is more than 5 points below that of B, as their labels show.
     """
 
+    question: TwoCalibrations
     _quantity: ClassVar[str] = "Difference of the calibration errors"
     comparatives: ClassVar[tuple[str, str]] = ("lower", "higher")
 
@@ -251,6 +255,8 @@ class PairsResult(Result):
     >>> a.result().masses[0, 1].round(2).tolist()
     [0.0, 0.0, 1.0]
     """
+
+    question: AllPairs
 
     @property
     def size(self) -> Int[np.ndarray, " G"]:

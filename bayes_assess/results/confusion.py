@@ -15,6 +15,7 @@ from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import value_draws
 from bayes_assess.models.belief import is_mixture
+from bayes_assess.questions import ConfusionMatrix
 from bayes_assess.questions._base import pool_size
 from bayes_assess.results import plots
 from bayes_assess.results._base import Result
@@ -51,6 +52,8 @@ class ConfusionResult(Result):
     >>> a.result().cost.estimate.tolist()  # of an item predicted cat, of an item predicted dog
     [0.5, 5.0]
     """
+
+    question: ConfusionMatrix
 
     @property
     def classes(self) -> np.ndarray:

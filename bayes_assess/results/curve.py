@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from bayes_assess.measures import PRCurveTable
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions.pr_curve import reaching
 from bayes_assess.results import plots
-from bayes_assess.results._base import Result
 from bayes_assess.results._curve_point import CurvePoint, Measured
+from bayes_assess.results._ordered import Ordered
 from bayes_assess.results.belief_metric import BeliefMetricResult
 from bayes_assess.results.metric import MetricResult
 
@@ -31,18 +31,13 @@ _ROWS = 20  # of a table
 _ROUNDING = 1e-9
 
 
-class CurveResult(Result):
+class CurveResult(Ordered):
     """A precision-recall curve, and its points."""
 
     if TYPE_CHECKING:  # what the results have whose mixin this is
 
         @cached_property
         def _design_ends(self) -> Float[np.ndarray, "k 2"] | None: ...
-
-        @property
-        def _joint(self) -> Float[np.ndarray, "S k"]: ...
-
-        def _ends_of_all(self) -> Float[np.ndarray, "k 2"]: ...
 
     @abstractmethod
     def _f1(self, places: Int[np.ndarray, " P"] | slice) -> tuple[np.ndarray, np.ndarray]:
@@ -215,7 +210,7 @@ F1 [0.667, 0.667].
         n = len(known)
         few = n if rows is None else min(rows, n)
         places = np.unique(np.linspace(0, n - 1, few).round().astype(int))
-        columns: dict[str, Any] = {"threshold": known[places]}
+        columns: dict[str, np.ndarray] = {"threshold": known[places]}
         for name in ("precision", "recall"):
             part = places + self._part(name).start
             columns |= {name: value[part], f"{name}_lower": ends[part, 0], f"{name}_upper": ends[part, 1]}

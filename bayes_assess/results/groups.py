@@ -15,6 +15,7 @@ from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import random_ranks
 from bayes_assess.estimators.random_labels import random_labels
+from bayes_assess.questions import MostCostly
 from bayes_assess.results import plots
 from bayes_assess.results._base import Shares
 from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
@@ -94,7 +95,7 @@ class GroupwiseResult(Ranks):
         >>> ba.assess(ba.Pool(predictions=[0, 1]), ba.GroupAccuracy()).result().table().columns[:5]
         ('group', 'items', 'labelled', 'right', 'estimate')
         """
-        columns: dict[str, Any] = {
+        columns = {
             "group": self.groups,
             "items": self.size,
             "labelled": self.labelled,
@@ -195,11 +196,11 @@ class GroupwiseResult(Ranks):
 
     _counted: ClassVar[tuple[str, ...]] = ("right",)  # columns of what is counted in labels, whole numbers
 
-    def _raw_columns(self) -> dict[str, object]:
+    def _raw_columns(self) -> dict[str, np.ndarray]:
         """Columns of what the labels alone show, beside which estimates stand."""
         return {}
 
-    def _more_columns(self) -> dict[str, Any]:
+    def _more_columns(self) -> dict[str, np.ndarray]:
         """Columns that only some results have."""
         return {}
 
@@ -285,7 +286,7 @@ class GroupResult(GroupwiseResult):
         """Labels of every group that agree with the prediction, (G,)."""
         return self.counts[:, 1]
 
-    def _raw_columns(self) -> dict[str, object]:
+    def _raw_columns(self) -> dict[str, np.ndarray]:
         return {"right": self.successes}
 
     def _if_skipped(self) -> list[str]:
@@ -341,12 +342,14 @@ class CostResult(GroupwiseResult):
     ([0.5, 5.0], ['dog'])
     """
 
+    question: MostCostly
+
     def _of_the_prior(self) -> str | None:
         own = self.question.agreement
         right = self.counts[np.arange(len(own)), own]
         return contradiction(agreement_belief(self.prior, own), right, self.labelled, self.cells.mean_score)
 
-    def _raw_columns(self) -> dict[str, object]:
+    def _raw_columns(self) -> dict[str, np.ndarray]:
         labelled = np.maximum(self.labelled, 1)
         return {"seen": (self.question.levels * self.counts).sum(-1) / labelled}
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
+from bayes_assess.questions import MeasureComparison
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import measure_in_words, title_of
+from bayes_assess.results._ordered import Ordered
 from bayes_assess.results._verdict import Verdict
 from bayes_assess.results.belief_metric import BeliefMetricResult
 from bayes_assess.results.metric import MetricResult
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
 _POINTS_UP_TO = 1.0  # measures that lie within [0, 1] are spoken of in points
 
 
-class MeasureVerdict(Verdict):
+@dataclass(frozen=True, eq=False, repr=False)
+class MeasureVerdict(Verdict, Ordered):
     """The verdict on the difference D of a measure of two systems or groups, first less second.
 
     Attributes
@@ -40,17 +44,11 @@ class MeasureVerdict(Verdict):
         The same as a sentence.
     """
 
-    if TYPE_CHECKING:  # what the results have whose mixin this is
+    question: MeasureComparison
 
-        @property
-        def _quantiles(self) -> Float[np.ndarray, " Q"]: ...
-
-        cells: Any
-
-        @property
-        def guarantee(self) -> str:
-            """What holds of the interval."""
-            ...
+    @property
+    @abstractmethod
+    def _quantiles(self) -> Float[np.ndarray, " Q"]: ...
 
     @cached_property
     def masses(self) -> Float[np.ndarray, " 3"]:
@@ -89,7 +87,7 @@ class MeasureVerdict(Verdict):
         return Table(columns, title=title, formats={"probability": ".3f"})
 
     def _answer(self) -> list[str]:
-        return [self.verdict, *super()._answer()]  # type: ignore[misc]
+        return [self.verdict, *super()._answer()]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

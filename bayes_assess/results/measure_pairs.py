@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.joint_draws import PairDifferences
+from bayes_assess.questions import MeasurePairs
 from bayes_assess.results import plots
 from bayes_assess.results._ordered import Ordered
 from bayes_assess.results._verdict import pairs_table
@@ -51,8 +52,10 @@ class MeasurePairsResult(Ordered):
     ([0.0, 0.0, 1.0], [1.0, 0.0])
     """
 
+    question: MeasurePairs
+
     @property
-    def difference(self) -> Any:
+    def difference(self) -> Float[np.ndarray, "G G"]:
         """Medians of all differences, row less column, (G, G)."""
         return self._compared.estimate
 

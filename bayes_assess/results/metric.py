@@ -20,7 +20,7 @@ from bayes_assess.estimators.weighted import Estimate
 from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
-from bayes_assess.results._in_words import in_one_line, title_of
+from bayes_assess.results._in_words import title_of
 from bayes_assess.results._ordered import Ordered
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ class MetricResult(Ordered):
         """The answer as one sentence."""
         if not 1 < len(self.groups) <= _SAID or self._is_ordered:
             return super().headline
-        return in_one_line(self, self._ends_of_all())
+        return self._in_one_line()
 
     def _answer(self) -> list[str]:
         ends = self._ends_of_all()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools.shapes import Float
+from bayes_assess.questions import MultiLabelMetric
 from bayes_assess.questions.multilabel_metric import MultiLabelCells
 from bayes_assess.results.metric import MetricResult
 
@@ -26,6 +27,7 @@ class MultiLabelResult(MetricResult):
     (0.0, 'exact')
     """
 
+    question: MultiLabelMetric
     cells: MultiLabelCells
     answer: Any = field(kw_only=True)  # an ItemsEstimate
 

@@ -11,6 +11,7 @@ import numpy as np
 from bayes_assess._tools.shapes import Float
 from bayes_assess.estimators.betting_means import bounded_mean_interval
 from bayes_assess.estimators.weighted_numbers import numbers_interval
+from bayes_assess.questions import NumericMetric
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions._number_losses import InOrder
 from bayes_assess.results.metric import MetricResult
@@ -32,6 +33,7 @@ class NumericResult(MetricResult):
     ([1.0, 3.0], 'exact')
     """
 
+    question: NumericMetric
     in_order: Callable[[], InOrder] | None = None
 
     @cached_property

@@ -13,7 +13,8 @@ from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
 from bayes_assess._tools.to_arviz import to_arviz
-from bayes_assess.models.true_positive_rate import FOUND, NEGATIVE
+from bayes_assess.models.true_positive_rate import FOUND, NEGATIVE, TruePositiveRate
+from bayes_assess.questions import GroupRecall
 from bayes_assess.results._learned import contradiction, what_was_learned
 from bayes_assess.results.groups import GroupwiseResult
 
@@ -45,6 +46,8 @@ class RecallResult(GroupwiseResult):
     ([2, 0], 0.5, 'credible')
     """
 
+    question: GroupRecall
+    prior: TruePositiveRate
     _counted: ClassVar[tuple[str, ...]] = ("positive", "found")
 
     @property
@@ -79,7 +82,7 @@ class RecallResult(GroupwiseResult):
             f"No positive item is known in {where}: recall there is what the prior makes of it.",
         ]
 
-    def _raw_columns(self) -> dict[str, object]:
+    def _raw_columns(self) -> dict[str, np.ndarray]:
         return {"positive": self.positives, "found": self.successes}
 
     def _of_the_prior(self) -> str | None:

@@ -19,12 +19,10 @@ from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.results import plots
 from bayes_assess.results._base import Answer
+from bayes_assess.results._believed import Believed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from bayes_assess.designs.variance_reduction import Posterior
-    from bayes_assess.questions._event_cells import EventCells
 
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 _GRID = np.arange(100) / 100  # of shares under which a verdict is tried
@@ -205,28 +203,8 @@ class Sensitivity(Answer):
         return values[:, 0] if self.is_scalar else values
 
 
-class SensitiveToHidden:
+class SensitiveToHidden(Believed):
     """Results of a belief on positives, which may hide where labels are few."""
-
-    if TYPE_CHECKING:  # what the results have whose mixin this is
-
-        @property
-        def _events(self) -> Any: ...
-
-        cells: EventCells
-
-        found: Posterior
-
-        @property
-        def groups(self) -> np.ndarray:
-            """Names of the groups."""
-            ...
-
-        level: float
-
-        question: Any
-
-        seed: int
 
     def sensitivity(self, shares: Sequence[float] = _SHARES) -> Sensitivity:
         """Say what the answer would be if a share of all positives hid among items of low score.

@@ -90,7 +90,7 @@ def at(array: Array) -> _Places:
     return _Places(array)
 
 
-def _of_jax(array: Any) -> Any:
+def _of_jax(array: Array) -> Any:
     return jnp.asarray(array).at
 
 
@@ -119,26 +119,16 @@ def is_traced(*values: object) -> bool:
     """Tell whether any of some values is not known yet, as inside compiled code."""
     if sys.modules.get("jax") is None:
         return False
-    tracer: Any = import_module("jax.core").Tracer
+    tracer: type = import_module("jax.core").Tracer
     return any(isinstance(value, tracer) for value in values)
 
 
-class _Structure:
-    """What puts a tree together again, as a structure of JAX does."""
-
-    def __init__(self, tree: Any):
-        self._tree = tree
-
-    def unflatten(self, leaves: Iterable[Any]) -> Any:
-        rest = iter(leaves)
-        return pytrees.tree_map(lambda _: next(rest), self._tree)
-
-
-def flattened(tree: Any) -> tuple[list[Any], Any]:
-    """Take a tree of arrays apart, and return what puts it together again by ``unflatten``."""
+def flattened(tree: T) -> tuple[list[Array], Callable[[Iterable[Array]], T]]:
+    """Take a tree of arrays apart, and return what puts it together again."""
     if is_eager():
-        return list(pytrees.leaves(tree)), _Structure(tree)
-    return jax.tree.flatten(tree)
+        return list(pytrees.leaves(tree)), lambda found: pytrees.with_leaves(tree, found)
+    leaves, structure = jax.tree.flatten(tree)
+    return leaves, structure.unflatten
 
 
 def block(array: Array, start: Scalar, size: int) -> Array:

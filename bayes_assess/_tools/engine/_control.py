@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, ParamSpec, TypeVar, Unpack, overload
 
 import numpy as np
 
 from bayes_assess._tools import lazy
 from bayes_assess._tools.engine._current import is_eager
-from bayes_assess._tools.lazy import jax, jnp, lax
+from bayes_assess._tools.lazy import JitOptions, jax, jnp, lax
 from bayes_assess._tools.pytrees import leaves, tree_map
 from bayes_assess._tools.shapes import Array, Scalar
 
@@ -27,7 +27,7 @@ def cond(condition: Scalar, then: Callable[..., T], otherwise: Callable[..., T],
     return lax.cond(condition, then, otherwise, *operands)
 
 
-def fori_loop(start: Scalar, stop: Scalar, body: Callable[[Any, T], T], carry: T) -> T:
+def fori_loop(start: Scalar, stop: Scalar, body: Callable[[int, T], T], carry: T) -> T:
     """Carry something through a loop over integers."""
     if is_eager():
         for i in range(int(start), int(stop)):
@@ -97,7 +97,7 @@ def vmap(function: Callable[..., T], in_axes: int | Sequence[int | None] = 0) ->
     """
 
     @wraps(function)
-    def over_rows(*arguments: Any) -> T:
+    def over_rows(*arguments: object) -> T:
         if not is_eager():
             return jax.vmap(function, in_axes)(*arguments)
         axes = in_axes if isinstance(in_axes, Sequence) else [in_axes] * len(arguments)
@@ -110,18 +110,20 @@ def vmap(function: Callable[..., T], in_axes: int | Sequence[int | None] = 0) ->
 
 
 @overload
-def jit(function: Callable[P, T], **options: Any) -> Callable[P, T]: ...
+def jit(function: Callable[P, T], **options: Unpack[JitOptions]) -> Callable[P, T]: ...
 @overload
-def jit(function: None = None, **options: Any) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
-def jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
+def jit(function: None = None, **options: Unpack[JitOptions]) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
+def jit(
+    function: Callable[P, T] | None = None, **options: Unpack[JitOptions]
+) -> Callable[P, T] | Callable[[Callable[P, T]], Callable[P, T]]:
     """Compile a function where steps are compiled; `options` are those of `jax.jit`."""
     if function is None:
         return lambda function: jit(function, **options)
     compiled = lazy.jit(function, **options)
 
     @wraps(function)
-    def either(*arguments: Any) -> Any:
-        return function(*arguments) if is_eager() else compiled(*arguments)
+    def either(*arguments: P.args, **named: P.kwargs) -> T:
+        return function(*arguments, **named) if is_eager() else compiled(*arguments, **named)
 
     return either
 

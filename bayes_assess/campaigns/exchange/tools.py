@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from bayes_assess._tools.files import written_whole
 from bayes_assess.campaigns.exchange import argilla, label_studio
@@ -21,7 +20,7 @@ def write_tasks(path: Path, tasks: Tasks, tool: str) -> Path:
     """
     check_tool(tool, path)
     if tool == "argilla":
-        content: list[Any] = argilla.import_records(tasks)
+        content = argilla.import_records(tasks)
         setup = json.dumps(argilla.settings(tasks), ensure_ascii=False, indent=1)
     else:
         content, setup = label_studio.import_tasks(tasks), label_studio.configuration(tasks)

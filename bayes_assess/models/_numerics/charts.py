@@ -208,7 +208,7 @@ class _LogitOfBeta(Transform):
         normal = sigmoid(u - self.high) + sigmoid(-u - self.low)
         return jnp.log(self.scale * normal + sigmoid(u) / self.b + sigmoid(-u) / self.a).sum(-1)
 
-    def tree_flatten(self) -> Any:
+    def tree_flatten(self) -> tuple[tuple[Array, Array], tuple[tuple[str, str], dict[str, object]]]:
         return (self.a, self.b), (("a", "b"), {})
 
 
@@ -240,7 +240,7 @@ class _RadialSinh(Transform):
         across, along = _stretched(r) / r, jnp.cosh(jnp.minimum(r, _STRAIGHT))
         return (x.shape[-1] - 1) * jnp.log(across) + jnp.log(along) + jnp.log(self.unit).sum(-1)
 
-    def tree_flatten(self) -> Any:
+    def tree_flatten(self) -> tuple[tuple[Array, Array], tuple[tuple[str, str], dict[str, object]]]:
         return (self.center, self.unit), (("center", "unit"), {})
 
 

@@ -233,7 +233,7 @@ class DirichletTree:
 
     def program_arguments(
         self, counts: Int[Array, "K C"] | None = None, unlabelled: Int[Array, " K"] | None = None
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return the arguments of `program` under which its posterior is this belief after `counts`.
 
         Parameters

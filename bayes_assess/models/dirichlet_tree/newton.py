@@ -22,7 +22,7 @@ information; here that ratio does not matter, and convergence is quadratic.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
@@ -31,6 +31,7 @@ from bayes_assess.models.dirichlet_tree.tree import Tree
 
 Masses = Float[Array, "C n"]  # interleaved order
 Weights = Float[Array, " n"]
+T = TypeVar("T")
 
 # A leaf's precision matrix must keep this part of the determinant that the prior alone gives it.
 _LEAST_DETERMINANT = 0.1
@@ -122,7 +123,7 @@ def _log_sum(weight: Array, value: Array) -> Float[Array, ""]:
     return xp.where(weight == 0, 0.0, weight * xp.log(xp.where(weight == 0, 1.0, value))).sum()
 
 
-def _minus(force: Any, curvature: Any, change: Any) -> Any:
+def _minus(force: T | None, curvature: T, change: T) -> T:
     """Force on the children of a node: its own less what its curvature takes."""
     own = engine.tree_map(xp.multiply, curvature, change)
     return engine.tree_map(xp.negative, own) if force is None else engine.tree_map(xp.subtract, force, own)

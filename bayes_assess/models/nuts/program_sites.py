@@ -19,7 +19,8 @@ from bayes_assess._tools.shapes import ArrayLike, Key
 from bayes_assess._tools.to_arviz import check_shapes
 from bayes_assess.errors import InferenceError
 
-Trace = Mapping[str, dict[str, Any]]
+Site = Mapping[str, Any]  # of NumPyro
+Trace = Mapping[str, Site]
 
 
 def joined_data(
@@ -107,7 +108,7 @@ def trace_sites(model: Callable[[], object], key: Key[jax.Array, ""]) -> Trace:
         ) from None
 
 
-def _is_observed(site: Mapping[str, Any]) -> bool:
+def _is_observed(site: Site) -> bool:
     """Whether a site has data; a `numpyro.factor` is an observed site of size 0."""
     return site["type"] == "sample" and site["is_observed"] and np.size(site["value"]) > 0
 
@@ -133,7 +134,7 @@ def observed_data(trace: Trace) -> dict[str, np.ndarray]:
     return observed
 
 
-def _is_discrete(site: Mapping[str, Any]) -> bool:
+def _is_discrete(site: Site) -> bool:
     return getattr(site["fn"].support, "is_discrete", False)
 
 
@@ -173,7 +174,7 @@ def name_axes(
     return axes, labels
 
 
-def _axes_from_plates(name: str, site: Mapping[str, Any]) -> list[str]:
+def _axes_from_plates(name: str, site: Site) -> list[str]:
     """Name the axes of a site; plates count theirs from the end of the batch shape, before those of one event."""
     shape = np.shape(site["value"])
     names = [f"{name}_dim_{axis}" for axis in range(len(shape))]

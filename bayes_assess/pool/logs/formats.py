@@ -108,7 +108,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _need(row: Mapping[str, Any], name: str, path: Path, where: str) -> Any:
+def _need(row: Mapping[str, object], name: str, path: Path, where: str) -> Any:
     if row.get(name) is None:
         raise PoolError(f"{path}, {where}, has no {name!r}.")
     return row[name]
@@ -133,7 +133,7 @@ def _of_archive(path: Path, texts: Mapping[str, str]) -> tuple[Path, dict[str, A
     return path, found.pop(_HEADER), list(found.items())
 
 
-def _inspect(path: Path, header: dict[str, Any], samples: list[tuple[str, Any]]) -> Iterator[JudgedOutput]:
+def _inspect(path: Path, header: dict[str, object], samples: list[tuple[str, object]]) -> Iterator[JudgedOutput]:
     about = _a_dict(header.get("eval"), path, "eval")
     run = {"task": str(about.get("task", "task")), "model": str(about.get("model", "model"))}
     for where, row in samples:
@@ -152,7 +152,7 @@ def _inspect(path: Path, header: dict[str, Any], samples: list[tuple[str, Any]])
         )
 
 
-def _output(output: Any) -> str:
+def _output(output: object) -> str:
     if not isinstance(output, dict):
         return _said(output)
     if output.get("completion"):
@@ -180,7 +180,7 @@ def _said(value: object) -> str:
 # -- promptfoo: {"results": {"results": [{"testIdx", "promptIdx", "provider", "vars", "response", "success"}]}}
 
 
-def _promptfoo(path: Path, rows: Any) -> Iterator[JudgedOutput]:
+def _promptfoo(path: Path, rows: object) -> Iterator[JudgedOutput]:
     if not isinstance(rows, list):
         raise PoolError(f"{path}: results.results should be a list of results, not {_short(rows)}.")
     for i, row in enumerate(rows, 1):
@@ -212,7 +212,7 @@ def _promptfoo(path: Path, rows: Any) -> Iterator[JudgedOutput]:
 # -- LM evaluation harness: {"doc_id", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
 
 
-def _harness(path: Path, rows: list[dict[str, Any]]) -> Iterator[JudgedOutput]:
+def _harness(path: Path, rows: list[dict[str, object]]) -> Iterator[JudgedOutput]:
     found = _TASK_OF_FILE.fullmatch(path.stem)
     run = {"task": found["task"] if found else path.stem, "model": path.parent.name or "model"}
     for i, row in enumerate(rows, 1):
@@ -236,7 +236,7 @@ def _is_metric(name: str, value: object) -> bool:
     return name not in _OF_HARNESS and isinstance(value, int | float)
 
 
-def _first(value: Any) -> Any:
+def _first(value: object) -> Any:
     """Return what comes first in lists, or objects, within each other."""
     while isinstance(value, list | dict) and value:
         value = value[0] if isinstance(value, list) else next(iter(value.values()))

@@ -354,7 +354,7 @@ def check_rows(engine: Engine, layout: Layout, found: Mapping[str, np.ndarray]) 
         )
 
 
-def _is_class(value: Any, layout: Layout) -> bool:
+def _is_class(value: object, layout: Layout) -> bool:
     """Whether a prediction is one of the classes, if these are known."""
     if not layout.classes:
         return True

@@ -96,7 +96,7 @@ def short_name(name: object, longest: int = LONGEST_NAME) -> str:
 
 
 def write_sizes(ax: Axes, sizes: np.ndarray, shown: np.ndarray, rows: np.ndarray, label: str) -> None:
-    place: dict[str, Any] = {
+    place = {
         "xycoords": ax.get_yaxis_transform(),
         "textcoords": "offset points",
         "color": GREY,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +11,9 @@ from bayes_assess.results.plots._drawing import WIDTH, new_axes, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
     from matplotlib.collections import PolyCollection
+    from matplotlib.colors import Colormap, Normalize
 
 SMALLEST_NAMED = 4.5  # points: rows and columns below are not named
 
@@ -23,7 +25,7 @@ def matrix_axes(ax: Axes | None, rows: int, columns: int) -> Axes:
     return new_axes(ax, side * rows / max(rows, columns) + 1.4, width)
 
 
-def squares(ax: Axes, values: np.ndarray, side: np.ndarray, *, cmap: Any, norm: Any) -> PolyCollection:
+def squares(ax: Axes, values: np.ndarray, side: np.ndarray, *, cmap: str | Colormap, norm: Normalize) -> PolyCollection:
     """Draw a square per cell of a matrix (R, C), row 0 at the top; NaN is blank.
 
     Parameters
@@ -56,7 +58,7 @@ def name_sides(ax: Axes, rows: Sequence[object], columns: Sequence[object]) -> N
     across = [short_name(name, 20) for name in columns]
     tilt = 0 if 0.62 * font * max(map(len, across)) < room else 90
     # `parse_math=False`: a name with dollar signs is a name.
-    style: dict[str, Any] = {"fontsize": font, "parse_math": False}
+    style = {"fontsize": font, "parse_math": False}
     ax.set_yticks(np.arange(len(rows)), labels=[short_name(name) for name in rows], **style)
     ax.set_xticks(np.arange(len(across)), labels=across, rotation=tilt, **style)
     ax.tick_params(length=0)
@@ -70,7 +72,7 @@ def cell_points(ax: Axes, shape: tuple[int, ...]) -> float:
     return 72.0 / ax.figure.dpi * min(box.height / shape[0], box.width / shape[1])
 
 
-def colour_bar(ax: Axes, cells: Any, words: str, ticks: Sequence[float]) -> None:
+def colour_bar(ax: Axes, cells: ScalarMappable, words: str, ticks: Sequence[float]) -> None:
     """Draw a small colour bar beside the matrix."""
     bar = ax.figure.colorbar(cells, ax=ax, shrink=0.8, ticks=ticks)
     bar.ax.set_yticklabels([f"{tick:g}".replace("-", "\N{MINUS SIGN}") for tick in ticks], fontsize=8)

@@ -179,7 +179,7 @@ def _panel_above(ax: Axes) -> Axes:
 def _histogram(panel: Axes, sides: np.ndarray, items: np.ndarray, labelled: np.ndarray | None) -> None:
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-    place: dict[str, Any] = {"width": np.diff(sides)[:, 0], "align": "edge", "linewidth": 0}
+    place = {"width": np.diff(sides)[:, 0], "align": "edge", "linewidth": 0}
     panel.bar(sides[:, 0], items, color=SKY, **place)
     words = f"{items.sum():,.0f} items"
     if labelled is not None:

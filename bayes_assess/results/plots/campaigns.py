@@ -27,6 +27,7 @@ from bayes_assess.results.plots._drawing import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.typing import LineStyleType
 
 
 def label_curves(
@@ -119,7 +120,7 @@ def trajectory(
     label: str | None = None,
     *,
     color: str = BLUE,
-    linestyle: Any = "-",
+    linestyle: LineStyleType = "-",
 ) -> Axes:
     """Draw an estimate and its band as labels come in.
 
@@ -169,10 +170,10 @@ def trajectory(
 
 def campaign(
     labels_used: ArrayLike,
-    series: Mapping[str, Any],
+    series: Mapping[str, ArrayLike],
     truth: float | None = None,
     *,
-    intervals: Mapping[str, Any] | None = None,
+    intervals: Mapping[str, ArrayLike] | None = None,
     xlabel: str = "labels",
     ylabel: str = "estimate",
     title: str | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -194,7 +194,7 @@ def pairs(
     colours = LinearSegmentedColormap.from_list("worse to better", [VERMILION, "#E4E4E4", BLUE])
     cells = squares(ax, value, np.where(decided, 1.0, _SMALL), cmap=colours, norm=Normalize(-1, 1))
     rows, columns = np.nonzero(equal)
-    style: dict[str, Any] = {"color": BLACK, "markersize": min(6.0, 0.45 * cell_points(ax, value.shape)), "zorder": 3}
+    style = {"color": BLACK, "markersize": min(6.0, 0.45 * cell_points(ax, value.shape)), "zorder": 3}
     if equal.any():
         ax.plot(columns, rows, "o", linestyle="none", markerfacecolor="none", label="equivalent", **style)
     name_sides(ax, names, names)
@@ -242,7 +242,7 @@ def _write_masses(ax: Axes, masses: np.ndarray, rope: float, first: str, second:
             break
     font = float(np.clip(font, 5.0, 9.5))
     for part, head, x in zip(parts, heads, _apart(ideal, width * font), strict=True):
-        style: dict[str, Any] = {
+        style = {
             "fontsize": font,
             "color": _INK[part],
             "parse_math": False,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.results.plots._drawing import BLACK, DASHES, GREY, PALETTE, checked, finish, new_axes
 
 if TYPE_CHECKING:
@@ -16,12 +17,12 @@ _MOST_TICKS = 600  # of labelled ranks
 
 
 def precision_by_rank(
-    ranks: Any,
-    bands: Mapping[str, Any],
+    ranks: ArrayLike,
+    bands: Mapping[str, ArrayLike],
     *,
-    queried: tuple[Any, Any] | None = None,
-    labelled: Any = None,
-    truth: Any = None,
+    queried: tuple[np.ndarray, np.ndarray] | None = None,
+    labelled: np.ndarray | None = None,
+    truth: ArrayLike | None = None,
     band_label: str = "band",
     title: str | None = None,
     ax: Axes | None = None,
