@@ -82,7 +82,8 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
         return replace(super().campaigns(found), divergence=far)
 
 
-@partial(jit, static_argnums=(0, 1, 2))
+# Vectors as wide as the processor has them: compilers take half of that by default, as few instructions slow it down.
+@partial(jit, static_argnums=(0, 1, 2), compiler_options={"xla_cpu_prefer_vector_width": 512})
 def _campaigns(
     kind: type[CompiledCampaigns],
     design: Design,

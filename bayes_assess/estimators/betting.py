@@ -331,10 +331,12 @@ def _control(state: Betting, plain, variates, chance) -> Float[Array, ""]:
 
 def _admissible(nodes, drawable, parts) -> tuple[Float[Array, " P"], Float[Array, " P"], Float[Array, " P"]]:
     """Find the greatest bets in both directions with 1 + lambda X >= 0 on the pieces, and the range of X on them."""
-    a, b = parts
-    x = a - nodes[:, None, None] * b
-    size = xp.where(drawable, xp.abs(a) + xp.abs(nodes).max() * xp.abs(b), 0).max()
-    least, most = xp.where(drawable, x, xp.inf).min((1, 2)), xp.where(drawable, x, -xp.inf).max((1, 2))
+    # Cells without items as one that has some, so that what is done for every node is a difference and no choice.
+    first = xp.argmax(drawable[:, 0])
+    a, b = (xp.where(drawable, part, part[first]).ravel() for part in parts)
+    size = (xp.abs(a) + xp.abs(nodes).max() * xp.abs(b)).max()
+    x = a[:, None] - b[:, None] * nodes
+    least, most = x.min(0), x.max(0)
     least, most = xp.minimum(least[1:], least[:-1]), xp.maximum(most[1:], most[:-1])
     # X of one sign at both ends: no theta of the piece is possible, and any bet will do.
     floor = xp.maximum(_ROUNDING * size, xp.finfo(size.dtype).tiny ** 0.5)

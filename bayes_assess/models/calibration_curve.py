@@ -47,7 +47,7 @@ from bayes_assess._tools.seeds import generator, jax_key
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, PRNGKey
 from bayes_assess.errors import PriorError
 from bayes_assess.models._numerics import particles as smc
-from bayes_assess.models._numerics.beta_binomial import N_FACTORS, log_likelihood
+from bayes_assess.models._numerics.beta_binomial import N_FACTORS, log_terms
 from bayes_assess.models._numerics.particles import Particles
 from bayes_assess.models.curve_members import Members
 from bayes_assess.models.curve_rates import (
@@ -68,7 +68,7 @@ _UNANNOUNCED = PARAMETERS.index("unannounced")
 
 _N_PARTICLES = 256
 _N_DECIDING = 128  # of all members together, on which decisions are taken
-_BLOCK, _BLOCK_EAGER = 32, 128  # labelled cells whose likelihood is computed at once
+_BLOCK, _BLOCK_EAGER = 16, 128  # labelled cells whose likelihood is computed at once
 
 
 def program(
@@ -299,7 +299,7 @@ def moved(
 
     See `particles.moved`; or `particles.moved_in_parts`, which needs fewer.
     """
-    n_members, n_particles, dimension = state.particles.place.shape
+    _, n_particles, dimension = state.particles.place.shape
     key = engine.random.fold_in(state.key, state.n_moved)
     n_random = smc.n_random(n_particles, dimension, n_moves)
     n, k = state.counts.sum(1), state.counts[:, 1]
@@ -324,39 +324,30 @@ def moved(
 
             def block(i, total):
                 cells, k, n = engine.tree_map(lambda of_cell: engine.block(of_cell, i * size, size), labelled)
-                return total + log_likelihood(*at_cells(curves, member, cells, tied), k, n)
+                return total + log_terms(*at_cells(curves, member, cells, tied), k, n)
 
-            return engine.fori_loop(0, n_blocks, block, xp.zeros(len(place), xp.float32))
+            # Compiled, cells of a block are summed in the end: in one operation with sums, logarithms take longer.
+            nothing = xp.zeros((1 if engine.is_eager() else size, len(place)), xp.float32)
+            return engine.fori_loop(0, n_blocks, block, nothing).sum(0)
 
         return of_places
 
-    def one(inputs):
-        due, number, row, place, weight, known, share, strength = inputs
-        member = shape.unflatten(value.astype(own.dtype) for value, own in zip(row, constants, strict=True))
+    rows = xp.stack(constants, axis=1)
 
-        def move():
-            bits = engine.random.row_bits(key, number, n_random)
-            uniform = ((bits >> 9).astype(xp.float32) + 0.5) * 2.0**-23
-            if in_parts:
-                fresh, seen = smc.moved_in_parts(uniform, place, weight, known, likelihood(member), n_moves)
-            else:
-                fresh, seen = smc.moved(uniform, place, weight, likelihood(member), n_moves)
-            return fresh, xp.zeros_like(weight), seen, *rates(fresh, member, state.coordinates)
-
-        return engine.cond(due, move, lambda: (place, weight, known, share, strength))
+    def move(number, held):
+        place, weight, known, _, _ = held
+        member = shape.unflatten(value.astype(own.dtype) for value, own in zip(rows[number], constants, strict=True))
+        bits = engine.random.row_bits(key, number, n_random)
+        uniform = ((bits >> 9).astype(xp.float32) + 0.5) * 2.0**-23
+        if in_parts:
+            fresh, seen = smc.moved_in_parts(uniform, place, weight, known, likelihood(member), n_moves)
+        else:
+            fresh, seen = smc.moved(uniform, place, weight, likelihood(member), n_moves)
+        return fresh, xp.zeros_like(weight), seen, *rates(fresh, member, state.coordinates)
 
     held = state.particles
-    parts = (
-        which,
-        xp.arange(n_members),
-        xp.stack(constants, axis=1),
-        held.place,
-        held.log_weight,
-        held.log_likelihood,
-        state.share,
-        state.strength,
-    )
-    place, weight, known, share, strength = engine.mapped(one, parts)
+    parts = held.place, held.log_weight, held.log_likelihood, state.share, state.strength
+    place, weight, known, share, strength = engine.replaced(which, move, parts)
     after = replace(
         state,
         n_moved=state.n_moved + 1,

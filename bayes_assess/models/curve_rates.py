@@ -8,7 +8,7 @@ Shapes: particles S, cells K, groups G, parameters D, effects E, smooth function
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ _LEAST, _LEAST_OTHER = 1e-9, 1e-6  # of the event and of its absence, at which 3
 _ROUNDING = 1e-12  # of a square whose root has a derivative
 _MOST_LOG_ODDS = 30.0  # by which those of groups differ
 _MOST_SPREAD = 4.0  # standard deviations of the log of a scale
+_AT_ONCE, _BLOCK = 8192, 32  # rates, and cells of a block where there are more: compilers make more of small arrays
 _BELOW_1 = 1 - 2.0**-20  # whose quantile has a derivative in 32 bits
 
 
@@ -100,7 +101,7 @@ class Curves(NamedTuple):
     kappa: Float[Array, "S 1"]
     nu: Float[Array, "S 1"]
     lapse: Float[Array, "S 1"]
-    waves: Float[Array, "S J"]  # (S, J): s e_j
+    waves: Any  # (S, J): s e_j; compiled, J arrays (S, 1)
     effects: Float[Array, "S E G"]  # (S, E, G)
 
 
@@ -131,7 +132,24 @@ def rates(
     """Compute the curve m and the strength nu_c at every cell from standard normal parameters of one member."""
     curves = curves_of(place, member, coordinates)
     cells, tied = CellCoordinates.of(member, coordinates), tied_shares(curves, member, coordinates)
-    return at_cells(curves, member, cells, tied)
+
+    def of_some(cells):
+        share, scatter = at_cells(curves, member, cells, tied)
+        return share, 1 / scatter
+
+    n_cells = len(cells.x)
+    if engine.is_eager() or n_cells * len(place) <= _AT_ONCE:
+        share, strength = of_some(cells)
+    else:
+        blocks = -(-n_cells // _BLOCK)
+
+        def cut(of_cell):
+            padding = [(0, blocks * _BLOCK - n_cells), *[(0, 0)] * (of_cell.ndim - 1)]
+            return xp.pad(of_cell, padding).reshape(blocks, _BLOCK, *of_cell.shape[1:])
+
+        found = engine.mapped(of_some, engine.tree_map(cut, cells))
+        share, strength = (part.reshape(blocks * _BLOCK, -1)[:n_cells] for part in found)
+    return _turned(share), _turned(strength)
 
 
 def _sigmoid(x: Array) -> Array:
@@ -166,7 +184,7 @@ def curves_of(place: Float[Array, "S D"], member: Members, coordinates: Coordina
     by_particle = intercept, slope, delta, member.score_sd * at["score"], gamma, kappa, nu, lapse
     return Curves(
         *(x[:, None] for x in by_particle),
-        waves=roughness[:, None] * place[:, len(PARAMETERS) : N_PARAMETERS],
+        waves=_columns(roughness[:, None] * place[:, len(PARAMETERS) : N_PARAMETERS]),
         effects=_with_tails(_effects(place, coordinates), member),
     )
 
@@ -193,19 +211,18 @@ def tied_shares(curves: Curves, member: Members, coordinates: Coordinates) -> Fl
 def at_cells(
     curves: Curves, member: Members, cells: CellCoordinates, tied: Float[Array, "S W"] | None = None
 ) -> tuple[Float[Array, "S K"], Float[Array, "S K"]]:
-    """Compute the curve m and the strength nu_c at cells, of which those that tie have the shares given."""
+    """Compute m and 1 / nu_c at cells, as `_turned` puts them; those that tie have the shares given."""
     m = _share(curves, member, cells)
     if tied is not None and cells.tied is not None:
         m = xp.where(_turned(cells.tied[None] >= 0), _turned(tied[:, xp.maximum(cells.tied, 0)]), m)
-    nu = _turned(curves.nu)
-    return _turned(m), _turned(nu * engine.power(4 * m * (1 - m), -member.relative))
+    return m, engine.power(4 * m * (1 - m), member.relative) * (1 / _turned(curves.nu))
 
 
 def _share(curves: Curves, member: Members, cells: CellCoordinates) -> Float[Array, "S K"]:
     """Compute the curve m at cells, or points, as `_turned` puts them."""
     by_cell = curves.effects @ cells.groups.T
     effects = [_turned(by_cell[:, i]) for i in range(by_cell.shape[1])]
-    wave = _turned(curves.waves @ cells.smooth.T)
+    wave = _waves(curves, cells)
     intercept, slope, delta, zeta, gamma, kappa, _, lapse = (_turned(part) for part in curves[:8])
     x, size, z, feature = (_turned(part[None]) for part in (cells.x, cells.size, cells.z, cells.feature))
     of_group = member.group_sd * effects[0] if effects else xp.zeros((), wave.dtype)
@@ -214,7 +231,7 @@ def _share(curves: Curves, member: Members, cells: CellCoordinates) -> Float[Arr
         lapse = lapse + member.group_lapse_sd * effects[2]
     bent = engine.cond(
         member.bend_sd > 0,
-        lambda: xp.sign(x) * xp.expm1(kappa * size) / kappa,
+        lambda: xp.sign(x) * (xp.exp(kappa * size) - 1) / kappa,
         lambda: xp.broadcast_to(xp.asarray(x, wave.dtype), wave.shape),
     )
     if len(effects) > 1:
@@ -225,6 +242,20 @@ def _share(curves: Curves, member: Members, cells: CellCoordinates) -> Float[Arr
         return m
     factor = xp.exp(xp.clip(member.group_odds * of_group, -_MOST_LOG_ODDS, _MOST_LOG_ODDS))
     return xp.clip(m * factor / (1 - m + m * factor), _LEAST, 1 - _LEAST_OTHER)
+
+
+def _columns(waves: Float[Array, "S J"]) -> Any:
+    """Compiled, take the columns apart, which lie side by side in memory then; on NumPy, leave (S, J) as it is."""
+    return waves if engine.is_eager() else [waves[:, j : j + 1] for j in range(waves.shape[1])]
+
+
+def _waves(curves: Curves, cells: CellCoordinates) -> Float[Array, "S K"]:
+    """Compute what the smooth functions add at cells, as `_turned` puts it."""
+    if engine.is_eager():
+        return curves.waves @ cells.smooth.T
+    # One operation with what follows, where a product of matrices with few columns is another.
+    parts = [cells.smooth[:, j : j + 1] * _turned(wave) for j, wave in enumerate(curves.waves)]
+    return sum(parts[1:], parts[0])
 
 
 def _turned(part: Float[Array, "*shape"]) -> Float[Array, "*shape"]:

@@ -12,7 +12,7 @@ Random bits are those of Threefry in both, so that both engines take the same de
 
 from bayes_assess._tools.engine import random
 from bayes_assess._tools.engine._arrays import at, block, cummax, fetched, flattened, is_traced, put, tree_map, xp
-from bayes_assess._tools.engine._control import cond, fori_loop, jit, mapped, scan, vmap, while_loop
+from bayes_assess._tools.engine._control import cond, fori_loop, jit, mapped, replaced, scan, vmap, while_loop
 from bayes_assess._tools.engine._current import compiled, eager, is_chosen, is_eager
 from bayes_assess._tools.engine._functions import (
     betainc,
@@ -20,11 +20,13 @@ from bayes_assess._tools.engine._functions import (
     gammaln,
     inverse,
     is_positive_definite,
+    log_of_normal,
     log_sigmoid,
     log_softmax,
     logsumexp,
     ndtr,
     ndtri,
+    normal_quantile,
     power,
     sigmoid,
     softmax,
@@ -53,15 +55,18 @@ __all__ = [
     "is_positive_definite",
     "is_traced",
     "jit",
+    "log_of_normal",
     "log_sigmoid",
     "log_softmax",
     "logsumexp",
     "mapped",
     "ndtr",
     "ndtri",
+    "normal_quantile",
     "power",
     "put",
     "random",
+    "replaced",
     "scan",
     "sigmoid",
     "softmax",

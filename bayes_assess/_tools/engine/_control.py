@@ -10,9 +10,9 @@ import numpy as np
 
 from bayes_assess._tools import lazy
 from bayes_assess._tools.engine._current import is_eager
-from bayes_assess._tools.lazy import jax, lax
+from bayes_assess._tools.lazy import jax, jnp, lax
 from bayes_assess._tools.pytrees import leaves, tree_map
-from bayes_assess._tools.shapes import Scalar
+from bayes_assess._tools.shapes import Array, Scalar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -64,6 +64,30 @@ def mapped(function: Callable[[X], Y], inputs: X, at_once: int | None = None) ->
     if not is_eager():
         return lax.map(function, inputs, batch_size=at_once)
     return _stacked([function(one) for one in _rows(inputs)])
+
+
+def replaced(which: Array, function: Callable[[Any, T], T], rows: T) -> T:
+    """Return trees of arrays, some of whose rows are replaced by what a function makes of their number and of the row.
+
+    Compiled, nothing is done for other rows, nor are they copied.
+
+    Examples
+    --------
+    >>> from bayes_assess._tools import engine
+    >>> with engine.eager():
+    ...     engine.replaced(np.array([True, False]), lambda i, row: 10 * row + i, np.array([3, 4])).tolist()
+    [30, 4]
+    """
+    if is_eager():
+        return _stacked([function(i, row) if which[i] else row for i, row in enumerate(_rows(rows))])
+    order = jnp.argsort(~which, stable=True)
+
+    def one(i, rows):
+        at = order[i]
+        new = function(at, jax.tree.map(lambda column: column[at], rows))
+        return jax.tree.map(lambda column, row: column.at[at].set(row), rows, new)
+
+    return lax.fori_loop(0, which.sum(), one, rows)
 
 
 def vmap(function: Callable[..., T], in_axes: int | Sequence[int | None] = 0) -> Callable[..., T]:

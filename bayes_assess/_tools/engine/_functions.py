@@ -9,6 +9,22 @@ from bayes_assess._tools.engine._current import is_eager
 from bayes_assess._tools.lazy import jax, jnp
 from bayes_assess._tools.shapes import Array, Scalar
 
+_ROOT_HALF = 0x3F3504F3  # bits of sqrt(1/2)
+_LOG_2 = (0.693359375, -2.12194440e-4)  # in two parts, of which the first has few bits
+_LOGARITHM = (
+    *(7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1),
+    *(-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1),
+)
+
+_NEAR = (
+    *(2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087),
+    *(-0.00125372503, -0.00417768164, 0.246640727, 1.50140941),
+)
+_BEYOND = (
+    *(-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773),
+    *(-0.0076224613, 0.00943887047, 1.00167406, 2.83297682),
+)
+
 
 def logsumexp(values: Array, axis: int | tuple[int, ...] | None = None) -> Array:
     """Compute log sum exp."""
@@ -39,9 +55,28 @@ def softmax(values: Array, axis: int = -1) -> Array:
 def power(base: Array, exponent: Scalar) -> Array:
     """Compute powers of positive numbers, in 32 bits and compiled by the logarithm, which is faster than `pow`."""
     if not is_eager():
-        of_any = lambda: jnp.exp(exponent * jnp.log(base))  # noqa: E731
-        return jax.lax.cond(exponent == -1, lambda: 1 / base, of_any)
-    return base**exponent
+        return jax.lax.cond(exponent == 1, lambda: base, lambda: jnp.exp(exponent * jnp.log(base)))
+    return base if exponent == 1 else base**exponent
+
+
+def log_of_normal(x: Array) -> Array:
+    """Compute the logarithm of positive numbers; compiled and of 32 bits, of normal ones, and without a derivative.
+
+    That is a polynomial (Moshier's, of the Cephes library), which takes less time than `jax.numpy.log`: that also knows
+    0, infinity and subnormal numbers.
+    """
+    if is_eager():
+        return np.log(x)
+    if x.dtype != jnp.float32:
+        return jnp.log(x)
+    bits = jax.lax.bitcast_convert_type(x, jnp.int32)
+    exponent = (bits - _ROOT_HALF) >> 23
+    rest = jax.lax.bitcast_convert_type(bits - (exponent << 23), jnp.float32) - 1  # sqrt(1/2) - 1 to sqrt(2) - 1
+    doublings, square = exponent.astype(jnp.float32), rest * rest
+    series = jnp.full_like(rest, _LOGARITHM[0])
+    for coefficient in _LOGARITHM[1:]:
+        series = series * rest + coefficient
+    return rest + (series * rest * square + doublings * _LOG_2[1] - 0.5 * square) + doublings * _LOG_2[0]
 
 
 def ndtr(x: Array) -> Array:
@@ -56,6 +91,22 @@ def ndtri(p: Array) -> Array:
     if not is_eager():
         return jax.scipy.special.ndtri(p)
     return special.ndtri(p)
+
+
+def normal_quantile(p: Array) -> Array:
+    """Compute `ndtri` of numbers of 32 bits between 2^-24 and 1 - 2^-24; compiled, in a fifth of its time.
+
+    Compiled, it is Giles's approximation of the inverse of the error function by two polynomials (Approximating the
+    erfinv function, 2011), with errors of 3e-7 of the quantile.
+    """
+    if is_eager():
+        return special.ndtri(p)
+    tail = -log_of_normal(4 * p * (1 - p))
+    middle, far = tail - 2.5, jnp.sqrt(tail) - 3
+    near, beyond = (jnp.full_like(p, series[0]) for series in (_NEAR, _BEYOND))
+    for a, b in zip(_NEAR[1:], _BEYOND[1:], strict=True):
+        near, beyond = near * middle + a, beyond * far + b
+    return jnp.where(tail < 5, near, beyond) * (2 * p - 1) * np.float32(2**0.5)
 
 
 def xlogy(x: Array, y: Array) -> Array:

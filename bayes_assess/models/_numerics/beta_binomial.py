@@ -24,21 +24,42 @@ def log_likelihood(
     share: Float[Array, "S K"], strength: Float[Array, "S K"], k: Float[Array, " K"], n: Float[Array, " K"]
 ) -> Float[Array, " S"]:
     """Compute the log probability of labels in one order, cells' own rates integrated out, (S,)."""
+    if not engine.is_eager():
+        share, strength = share.T, strength.T
+    return log_terms(share, 1 / strength, k, n).sum(0)
+
+
+def log_terms(share: Array, scatter: Array, k: Float[Array, " K"], n: Float[Array, " K"]) -> Float[Array, "T S"]:
+    """Compute terms that add up to the log probability of labels.
+
+    Compiled, there is one for every cell, and cells come first: what is one cell's is the same for all particles of a
+    vector, and sums over cells add up vectors.
+
+    Parameters
+    ----------
+    share, scatter : (K, S), or (S, K) on NumPy
+        m, and 1 / nu.
+    k, n : (K,)
+
+    Returns
+    -------
+    (K, S), or (1, S) on NumPy
+    """
     if engine.is_eager():
-        return _eager_likelihood(share, strength, k, n)  # type: ignore[arg-type] - arrays are NumPy's
-    # Cells first: what is one cell's is the same for all particles of a vector, and sums over cells add up vectors.
-    share, strength, k, n = share.T, strength.T, k[:, None], n[:, None]
-    inverse, other, one = 1 / strength, 1 - share, xp.ones_like(share)
+        return _eager_likelihood(share, scatter, k, n)[None]  # type: ignore[arg-type] - arrays are NumPy's
+    k, n = k[:, None], n[:, None]
+    other, one, strength = 1 - share, xp.ones_like(share), 1 / scatter
     # One logarithm of all first factors: their product is no less than 1e-36, and no more than 1e4.
-    ratio = _first_factors(share, inverse, k) * _first_factors(other, inverse, n - k)
-    seen = xp.log(ratio / _first_factors(one, inverse, n))
+    ratio = _first_factors(share, scatter, k) * _first_factors(other, scatter, n - k)
+    seen = engine.log_of_normal(ratio / _first_factors(one, scatter, n))
 
     def more(start, number):
         rest = xp.maximum(number - N_FACTORS, 0.0)
         # Most blocks of cells have no further factors of one kind or other, and those of others are left out.
-        return engine.cond(rest.any(), lambda: _from_fifth(start, inverse, rest), lambda: xp.zeros_like(seen))
+        found = lambda: _from_fifth(start, scatter, strength, rest)  # noqa: E731
+        return engine.cond(rest.any(), found, lambda: xp.zeros_like(seen))
 
-    return (seen + more(share, k) + more(other, n - k) - more(one, n)).sum(0)
+    return seen + more(share, k) + more(other, n - k) - more(one, n)
 
 
 def _first_factors(
@@ -51,31 +72,34 @@ def _first_factors(
     return product
 
 
-def _from_fifth(start: Array, step: Array, rest: Array) -> Array:
+def _from_fifth(start: Array, step: Array, inverse: Array, rest: Array) -> Array:
     """Compute log of the factors from the fifth on by Stirling's series, log Gamma(y + rest) - log Gamma(y)."""
-    y = start / step + N_FACTORS
-    z = y + rest
-    below, above = 1 / y, 1 / z
+    first, last = start + N_FACTORS * step, start + (N_FACTORS + rest) * step  # y and y + rest, in steps
+    from_first, from_last = 1 / first, 1 / last
+    below, above = step * from_first, step * from_last
     series = (1 / 12 - above * above / 360) * above - (1 / 12 - below * below / 360) * below
-    return (y - 0.5) * xp.log1p(rest * below) + rest * (xp.log(z * step) - 1) + series
+    # log (1 + x) by the logarithm of 1 + x as it is rounded, and what rounding has left out: faster than log1p.
+    rise = last * from_first
+    log_rise = engine.log_of_normal(rise) + (rest * below - (rise - 1)) * (first * from_last)
+    return (first * inverse - 0.5) * log_rise + rest * (engine.log_of_normal(last) - 1) + series
 
 
 def _eager_likelihood(
     share: Float[np.ndarray, "S K"],
-    strength: Float[np.ndarray, "S K"],
+    scatter: Float[np.ndarray, "S K"],
     k: Float[np.ndarray, " K"],
     n: Float[np.ndarray, " K"],
 ) -> Float[np.ndarray, " S"]:
     """Compute `log_likelihood` without the factors that are not there: most cells have few labels, and of one kind."""
-    inverse = 1 / strength
-    seen = np.log(_few(1 - share, inverse, n - k) / _few(np.ones_like(share), inverse, n)).sum(1)
+    seen = np.log(_few(1 - share, scatter, n - k) / _few(np.ones_like(share), scatter, n)).sum(1)
     with_events = np.flatnonzero(k > 0)
     if len(with_events):
-        seen += np.log(_few(share[:, with_events], inverse[:, with_events], k[with_events])).sum(1)
+        seen += np.log(_few(share[:, with_events], scatter[:, with_events], k[with_events])).sum(1)
     for start, number, sign in ((share, k, 1), (1 - share, n - k, 1), (np.ones_like(share), n, -1)):
         many = np.flatnonzero(number > N_FACTORS)
         if len(many):
-            seen += sign * _from_fifth(start[:, many], inverse[:, many], number[many] - N_FACTORS).sum(1)
+            step = scatter[:, many]
+            seen += sign * _from_fifth(start[:, many], step, 1 / step, number[many] - N_FACTORS).sum(1)
     return seen
 
 

@@ -13,6 +13,7 @@ Shapes: models B, particles S, parameters D.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -90,11 +91,25 @@ def resampled(offset: Scalar, log_weight: Float[Array, " S"], n: int) -> Int[Arr
     `offset` is uniform in [0, 1), or 1/2 where it need not be random.
     """
     weight = xp.exp(log_weight - log_weight.max())
-    places = xp.arange(len(weight))
-    # A cumulative sum, in one operation instead of the dozen that `cumsum` compiles to.
-    upto = xp.matmul((places[:, None] >= places).astype(weight.dtype), weight, precision="highest")
+    upto = _sums_up_to(weight)
     wanted = (offset + xp.arange(n, dtype=weight.dtype)) * (upto[-1] / n)
     return xp.minimum((upto <= wanted[:, None]).sum(1), len(weight) - 1)
+
+
+def _sums_up_to(weight: Float[Array, " S"]) -> Float[Array, " S"]:
+    """Compute cumulative sums; compiled, in few operations instead of the dozen that `cumsum` compiles to."""
+    if engine.is_eager():
+        return xp.cumsum(weight, dtype=np.float64).astype(weight.dtype)
+    n = len(weight)
+    size = next(size for size in range(math.isqrt(n), 0, -1) if n % size == 0)
+
+    def sums(values, strictly):  # of everything before, and of the value itself
+        places = np.arange(values.shape[-1])
+        before = places[:, None] < places + (not strictly)
+        return xp.matmul(values, before.astype(np.float32), precision="highest")
+
+    parts = weight.reshape(n // size, size)
+    return (sums(parts, False) + sums(parts.sum(1), True)[:, None]).reshape(n)
 
 
 def n_random(n_particles: int, dimension: int, n_moves: int = N_MOVES) -> int:
@@ -139,8 +154,9 @@ def moved(
     centre, factor, whiten = _gaussians(place[::-1])
     random = uniform[1:].reshape(n_moves, 2, n // 2, dimension + 1)
     # Before the loop: within it the compiler would compute them anew for every cell of the likelihood.
-    noise = xp.einsum("mhse,hde->mhsd", engine.ndtri(random[..., 1:]), factor)
-    threshold = xp.log(random[..., 0])
+    white_noise = engine.normal_quantile(random[..., 1:])
+    noise = xp.einsum("mhse,hde->mhsd", white_noise, factor)
+    threshold = engine.log_of_normal(random[..., 0])
     constants = (
         np.arange(n_moves),
         np.resize(np.repeat(_PERSISTENCE, 2), n_moves),
@@ -148,23 +164,24 @@ def moved(
     )
 
     def step(carry, inputs):
-        place, value, depth = carry
-        i, rho, width, noise, threshold = inputs
+        place, white, value = carry
+        i, rho, width, noise, white_noise, threshold = inputs
         autoregressive = i % 2 == 1
-        towards = centre + rho * (place - centre) + xp.sqrt(1 - rho**2) * noise
-        proposed = xp.where(autoregressive, towards, place + width * noise)
-        proposed = xp.where(i == 0, place, proposed)  # where they are: their likelihood is not known yet
-        far = 0.5 * (((proposed - centre) @ whiten) ** 2).sum(-1)
-        log_density = log_likelihood(proposed.reshape(n, dimension)).reshape(2, n // 2) - 0.5 * (proposed**2).sum(-1)
-        gain = log_density - value + xp.where(autoregressive, far - depth, 0.0)
+        # Where they are at first: their likelihood is not known yet.
+        keep, share = xp.where(autoregressive, rho, 1.0), xp.where(autoregressive, xp.sqrt(1 - rho**2), width)
+        share = xp.where(i == 0, 0.0, share)
+        proposed, proposed_white = centre + keep * (place - centre) + share * noise, keep * white + share * white_noise
+        log_density = log_likelihood(proposed.reshape(n, dimension)).reshape(2, n // 2) - _squared(proposed)
+        gain = log_density - value + xp.where(autoregressive, _squared(proposed_white) - _squared(white), 0.0)
         accepted = (threshold < gain) | (i == 0)
-        kept = xp.where(accepted[..., None], proposed, place)
-        return (kept, xp.where(accepted, log_density, value), xp.where(accepted, far, depth)), None
+        kept, kept_white = (
+            xp.where(accepted[..., None], new, old) for new, old in ((proposed, place), (proposed_white, white))
+        )
+        return (kept, kept_white, xp.where(accepted, log_density, value)), None
 
-    nothing = xp.zeros((2, n // 2), place.dtype)
-    start = place, nothing, nothing
-    place, value, _ = engine.scan(step, start, (*constants, noise, threshold))[0]
-    return place.reshape(n, dimension), (value + 0.5 * (place**2).sum(-1)).reshape(n)
+    start = place, (place - centre) @ whiten, xp.zeros((2, n // 2), place.dtype)
+    place, _, value = engine.scan(step, start, (*constants, noise, white_noise, threshold))[0]
+    return place.reshape(n, dimension), (value + _squared(place)).reshape(n)
 
 
 def moved_in_parts(
@@ -213,29 +230,33 @@ def moved_in_parts(
     place, known = place[chosen].reshape(*shape, dimension), known[chosen].reshape(shape)
     centre, factor, whiten = _gaussians_of_others(place)
     random = uniform[1:].reshape(n_moves, *shape, dimension + 1)
-    noise = xp.einsum("mhse,hde->mhsd", engine.ndtri(random[..., 1:]), factor)
-    threshold = xp.log(random[..., 0])
-
-    def squared(deviation: Float[Array, "H s D"]) -> Float[Array, "H s"]:
-        return 0.5 * (deviation**2).sum(-1)
+    white_noise = engine.normal_quantile(random[..., 1:])
+    noise = xp.einsum("mhse,hde->mhsd", white_noise, factor)
+    threshold = engine.log_of_normal(random[..., 0])
 
     def step(carry, inputs):
-        place, known, depth = carry
-        (rho, width), noise, threshold = inputs
+        place, white, known = carry
+        (rho, width), noise, white_noise, threshold = inputs
         is_walk = width > 0
-        towards = centre + rho * (place - centre) + xp.sqrt(1 - rho**2) * noise
-        proposed = xp.where(is_walk, place + width * noise, towards)
+        keep, share = xp.where(is_walk, 1.0, rho), xp.where(is_walk, width, xp.sqrt(1 - rho**2))
+        proposed, proposed_white = centre + keep * (place - centre) + share * noise, keep * white + share * white_noise
         found = log_likelihood(proposed.reshape(n, dimension)).reshape(shape)
-        far = squared((proposed - centre) @ whiten)
-        gain = found - known - squared(proposed) + squared(place) + xp.where(is_walk, 0.0, far - depth)
+        gain = found - known - _squared(proposed) + _squared(place)
+        gain = gain + xp.where(is_walk, 0.0, _squared(proposed_white) - _squared(white))
         accepted = threshold < gain
-        kept = xp.where(accepted[..., None], proposed, place)
-        return (kept, xp.where(accepted, found, known), xp.where(accepted, far, depth)), None
+        kept, kept_white = (
+            xp.where(accepted[..., None], new, old) for new, old in ((proposed, place), (proposed_white, white))
+        )
+        return (kept, kept_white, xp.where(accepted, found, known)), None
 
-    start = place, known, squared((place - centre) @ whiten)
+    start = place, (place - centre) @ whiten, known
     steps = np.resize(_PART_STEPS, (n_moves, 2))
-    place, known, _ = engine.scan(step, start, (steps, noise, threshold))[0]
+    place, _, known = engine.scan(step, start, (steps, noise, white_noise, threshold))[0]
     return place.reshape(n, dimension), known.reshape(n)
+
+
+def _squared(deviation: Float[Array, "H S D"]) -> Float[Array, "H S"]:
+    return 0.5 * (deviation**2).sum(-1)
 
 
 def _gaussians_of_others(
