@@ -138,9 +138,9 @@ def moved(
     .. math::
         C' = C D (D - c^2 (I - C) C^2)^{-1}, \qquad D = (I - C)^2 + c^2 C^2 .
 
-    Of 17 parameters and 256 particles twice to three times as many steps are taken as with halves of them and C. Fitted to
-    particles that it moves the Gaussian would draw them together, by a share of about D / S of their variance per
-    round. Copies of one particle lie side by side, so that parts have hardly any in common.
+    Of 17 parameters and 256 particles twice to three times as many steps are taken as with C and halves in the place of
+    parts. Fitted to the particles that it moves the Gaussian would draw them together, by a share of about D / S of
+    their variance per round. Copies of one particle lie side by side, so that parts have hardly any in common.
 
     Parameters
     ----------
