@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from bayes_assess._tools import pytrees
-from bayes_assess._tools.engine._current import is_eager
+from bayes_assess._tools.engine._current import EAGER, is_eager
 from bayes_assess._tools.lazy import jax, jnp, lax
 from bayes_assess._tools.shapes import Array, Scalar
 
@@ -24,9 +24,7 @@ else:
         """`numpy` in eager steps, `jax.numpy` in compiled ones."""
 
         def __getattr__(self, name: str) -> object:
-            if is_eager():
-                return _NUMPY[name]
-            return getattr(jnp, name)
+            return _NUMPY[name] if EAGER.get() else getattr(jnp, name)  # asked for some thousand times a label
 
     xp = _Namespace()
 

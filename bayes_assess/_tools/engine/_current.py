@@ -8,17 +8,17 @@ from contextvars import ContextVar
 
 import numpy as np
 
-_EAGER: ContextVar[bool | None] = ContextVar("bayes_assess_eager", default=None)
+EAGER: ContextVar[bool | None] = ContextVar("bayes_assess_eager", default=None)
 
 
 def is_eager() -> bool:
     """Tell whether steps run on NumPy now."""
-    return bool(_EAGER.get())
+    return bool(EAGER.get())
 
 
 def is_chosen() -> bool:
     """Tell whether `eager` or `compiled` has said what steps run on; nobody has on the host, outside of steps."""
-    return _EAGER.get() is not None
+    return EAGER.get() is not None
 
 
 @contextmanager
@@ -35,12 +35,12 @@ def eager(on: bool = True) -> Iterator[None]:
     >>> is_eager()
     False
     """
-    token = _EAGER.set(on)
+    token = EAGER.set(on)
     try:
         with np.errstate(all="ignore" if on else None):
             yield
     finally:
-        _EAGER.reset(token)
+        EAGER.reset(token)
 
 
 def compiled() -> AbstractContextManager[None]:
