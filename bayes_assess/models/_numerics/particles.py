@@ -201,9 +201,13 @@ def _squared(deviation: Float[Array, "H S D"]) -> Float[Array, "H S"]:
 def _gaussians_of_others(
     place: Float[Array, "H S D"],
 ) -> tuple[Float[Array, "H 1 D"], Float[Array, "H D D"], Float[Array, "H D D"]]:
-    """Fit Gaussians to all parts but one: their means, Cholesky factors L of their covariances, and L^-T."""
+    """Fit Gaussians to all parts but one: their means, Cholesky factors L of their covariances, and L^-T.
+
+    In 64 bits: what is rounded here decides on one engine alone whether a particle moves.
+    """
     n_parts, n, dimension = place.shape
-    others = n * (n_parts - 1)
+    others, given = n * (n_parts - 1), place.dtype
+    place = place.astype(xp.float64)
     eye = xp.eye(dimension, dtype=place.dtype)
     middle = place.mean((0, 1))
     away = place - middle
@@ -212,7 +216,8 @@ def _gaussians_of_others(
     square = away.mT @ away
     covariance = (square.sum(0) - square) / others - centre.mT @ centre
     factor = xp.linalg.cholesky(_towards_prior(covariance + _RIDGE * eye, eye))
-    return middle + centre, factor, engine.solve_lower(factor, eye).mT
+    found = middle + centre, factor, engine.solve_lower(factor, eye).mT
+    return tuple(part.astype(given) for part in found)
 
 
 def _towards_prior(covariance: Float[Array, "H D D"], eye: Float[Array, "D D"]) -> Float[Array, "H D D"]:
