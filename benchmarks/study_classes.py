@@ -28,12 +28,12 @@ import numpy as np
 from _class_pools import of_scores
 from _class_pools import pools as made
 from _rows import Clock, Rows, add_row_options, read_rows
+from study_calibration_prior import scored
 
 import bayes_assess as ba
 
-LOOKS, LEVEL, BATCH, KEY = (30, 120, 400), 0.95, 20, ("seed", "pool", "measure")
+LOOKS, BATCH, KEY = (30, 120, 400), 20, ("seed", "pool", "measure")
 REAL = ("cifar10", "cifar10_vgg", "20news")
-MISS = 2 / (1 - LEVEL)  # what an interval's score adds for every unit that the truth lies outside
 FIGURES = ("held", "width", "score", "square")
 
 
@@ -56,9 +56,8 @@ def campaign(pool: ba.Pool, labels: np.ndarray, measure: str, seed: int) -> np.n
             session.tell(queries.ids, labels[queries.ids])
         result = session.result()
         low, high = np.ravel(result.interval)
-        outside = max(low - truth, 0) + max(truth - high, 0)
         square = (float(np.ravel(result.estimate)[0]) - truth) ** 2
-        found.append((outside <= 1e-9, high - low, high - low + MISS * outside, square))
+        found.append((*scored(low, high, np.asarray(truth)), square))
     return np.array(found, float)
 
 

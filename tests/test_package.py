@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import subprocess
 import sys
+import typing
+from pathlib import Path
 
 import pytest
 
@@ -128,6 +132,33 @@ def test_public_names_stay_what_they_are_whatever_modules_are_imported():
         "    if not found.name.endswith('__main__'): importlib.import_module(found.name)\n"
         "assert all(getattr(ba, name) is value for name, value in before.items())\n"
     )
+
+
+def test_type_checkers_see_every_public_name_where_it_is():
+    stub = ast.parse((Path(ba.__file__).parent / "__init__.pyi").read_text())
+    seen = {
+        name.asname: getattr(importlib.import_module(line.module), name.name)
+        for line in ast.walk(stub)
+        if isinstance(line, ast.ImportFrom)
+        for name in line.names
+    }
+    assert sorted([*seen, "__version__"]) == sorted([*ba.__all__, *ba._MODULES])
+    assert all(found is getattr(ba, name) for name, found in seen.items())
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "returned"),
+    [
+        (ba.GroupAccuracy(), {}, "Assessment"),
+        (ba.Metric("f1"), {"oracle": "stochastic"}, "StochasticAssessment"),
+        (ba.PrecisionCurve(p_min=0.5), {}, "RankedAssessment"),
+        (ba.PrecisionCurve(p_min=0.5), {"design": "variance_reduction"}, "Assessment"),
+    ],
+)
+def test_assess_returns_what_its_overloads_say(question, options, returned):
+    session = ba.assess(ba.Pool(scores=[0.2, 0.6, 0.9]), question, **options)
+    assert type(session).__name__ == returned
+    assert returned in {overload.__annotations__["return"] for overload in typing.get_overloads(ba.assess)}
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -40,11 +40,24 @@ class CodedColumn:
         return self.values.dtype
 
 
+def taken_apart(column: Any) -> tuple[Any, Int[np.ndarray, " M"] | None]:
+    """Return the values and the codes of a column that is coded; of others the column itself, and no codes.
+
+    Examples
+    --------
+    >>> values, codes = taken_apart(CodedColumn(np.array(["dog", "cat"]), np.array([0, 1, 0])))
+    >>> values.tolist(), codes.tolist(), taken_apart(["dog"])
+    (['dog', 'cat'], [0, 1, 0], (['dog'], None))
+    """
+    return (column.values, column.codes) if isinstance(column, CodedColumn) else (column, None)
+
+
 def spelled_out(column: Any) -> Any:
     """Return the value of every row, (M,), of a column that is coded; others as they are."""
-    return column.values[column.codes] if isinstance(column, CodedColumn) else column
+    values, codes = taken_apart(column)
+    return values if codes is None else values[codes]
 
 
 def distinct(column: np.ndarray | CodedColumn) -> np.ndarray:
     """Return the sorted distinct values of a column, coded or not."""
-    return np.unique(column.values if isinstance(column, CodedColumn) else column)
+    return np.unique(taken_apart(column)[0])

@@ -59,7 +59,7 @@ def believed_measure(
     site: str,
 ) -> BelievedMeasure:
     """Check draws, measure and labels against each other; see `from_draws.importance_proposal`."""
-    on = measure if isinstance(measure, CellMeasure) else measure_on_cells(measure, cells, positive=positive)
+    on = measure_on_cells(measure, cells, positive=positive)
     shape = (len(on.size), on.n_outcomes)
     theta, weights = checked_draws(draws, site, weights, shape[0])
     if theta.ndim == 2:

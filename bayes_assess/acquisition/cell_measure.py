@@ -143,12 +143,14 @@ class CellMeasure:
         return nonzero[self.attribute]
 
 
-def measure_on_cells(measure: Measures | None, cells: Cells, *, positive: Hashable | None = None) -> CellMeasure:
+def measure_on_cells(
+    measure: Measures | CellMeasure | None, cells: Cells, *, positive: Hashable | None = None
+) -> CellMeasure:
     """Put a measure on the cells of a pool.
 
     Parameters
     ----------
-    measure : str, Measure, or a list of these, or None
+    measure : str, Measure, or a list of these, CellMeasure or None
         Names are scikit-learn's, see `bayes_assess.measures.MEASURES`. None is the measure that the cells were made
         for, as by ``ba.Metric("f1").cells(pool, seed=0)``.
     cells : Cells
@@ -168,14 +170,14 @@ def measure_on_cells(measure: Measures | None, cells: Cells, *, positive: Hashab
     >>> measure_on_cells("f1", cells).size.tolist(), measure_on_cells("f1", cells).attribute.tolist()
     ([2, 1], [0, 1])
     """
-    if measure is None:
-        own = getattr(cells, "measure", None)
-        if not isinstance(own, CellMeasure):
-            raise QuestionError("These cells were made for no measure: say which, such as measure='f1'.")
-        return own
+    given = getattr(cells, "measure", None) if measure is None else measure
+    if isinstance(given, CellMeasure):
+        return given
+    if given is None:
+        raise QuestionError("These cells were made for no measure: say which, such as measure='f1'.")
     source: Any = cells.source  # in memory
     pool = source.pool
-    codes, table = table_for(measure, pool, positive=positive)
+    codes, table = table_for(given, pool, positive=positive)
     filled = np.flatnonzero(cells.sizes > 0)
     attribute = np.zeros(cells.n_cells, np.int64)
     attribute[filled] = codes[cells.source.take(filled, np.zeros(len(filled), np.int64))]

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Float, Int
-from bayes_assess.acquisition.rewards import Reward
 from bayes_assess.campaigns.adjudication import Adjudication
 from bayes_assess.campaigns.annotators import for_whom
 from bayes_assess.campaigns.asked import check_question
+from bayes_assess.campaigns.exchange.matching import IdMatcher
 from bayes_assess.campaigns.export import Exporting
 from bayes_assess.campaigns.planning import Planning
 from bayes_assess.campaigns.queries import Queries as Queries
 from bayes_assess.campaigns.turns import in_turn
-from bayes_assess.designs import ArmDesign, State, WeightedDesign, WeightedState, choose_batch
+from bayes_assess.designs import State, choose_batch
 from bayes_assess.errors import BudgetError, DesignError, QuestionError
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
-from bayes_assess.pool.multilabel import MultiLabelPool
-from bayes_assess.pool.numbers import NumberPool
-from bayes_assess.questions import MultiLabelMetric, NumericMetric, Question
-from bayes_assess.questions._event_cells import MetricCells
-from bayes_assess.questions.multilabel_metric import MultiLabelCells
-from bayes_assess.results import Result, make_result, multilabel_answer, numeric_answer
+from bayes_assess.pool.pool import Pool
+from bayes_assess.questions import Labelled, Question
+from bayes_assess.results import Result
 
 
 class Assessment(Planning, Exporting, Adjudication):
@@ -40,6 +37,25 @@ class Assessment(Planning, Exporting, Adjudication):
     prior : Belief
         Prior of every cell.
     """
+
+    @property
+    def labellable(self) -> Pool:
+        """The items whose labels can be told: those of the pool."""
+        return self.pool
+
+    def ids_named(self, texts: Sequence[str]) -> list[Hashable]:
+        """Return the ids that texts stand for, as in sheets; texts that stand for none as they are.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"], ids=[855, 7]), ba.GroupAccuracy())
+        >>> a.ids_named(["0855", "no id"])
+        [855, 'no id']
+        """
+        found = [one.found for one in IdMatcher(self.pool)(texts)]
+        ids = iter(self.pool.ids[[int(item) for item in found if item is not None]].tolist())
+        return [text if item is None else next(ids) for item, text in zip(found, texts, strict=True)]
 
     @property
     def pending_queries(self) -> Queries:
@@ -140,7 +156,9 @@ class Assessment(Planning, Exporting, Adjudication):
         asked, cells, state, extra = self.question, self.cells, self._state, {}
         if question is not None and not self.answers_others:
             raise QuestionError(f"These labels answer {self.question.name} alone; start a session with {question!r}.")
-        if question is not None and self._rounds is None and not self.question.numeric:
+        if question is not None and (self._rounds is not None or self.question.numeric):
+            asked, cells, state = self._asked(question).on_own_cells(self._pool, cells, self.design, state)
+        elif question is not None:
             from bayes_assess.campaigns.other_questions import answer_another, on_own_cells  # which few sessions need
 
             if posterior is not None:
@@ -151,28 +169,9 @@ class Assessment(Planning, Exporting, Adjudication):
             asked, cells, state = anew
         if posterior is not None:
             extra["belief"] = self._other_belief(posterior)
-        if self._rounds is not None:
-            asked, cells, extra = self._multilabel_answer(question)
-        elif self.question.numeric:
-            asked, cells, extra = self._numeric_answer(question)
-        else:
-            order = asked.order_of(self._pool, cells, self._counted(self._items.label))
-            extra |= self.design.evidence(state, self._seed, level, self._items.skipped_by_cell, order)
-        return make_result(
-            question=asked,
-            prior=self.prior,
-            cells=cells,
-            counts=np.asarray(self._state.counts),
-            level=level,
-            design=self.design.name,
-            volunteered=self._items.n_volunteered * asked.labels_each,
-            skipped=self._items.skipped_by_cell,
-            seed=self._seed,
-            notes=self._annotators.said(),
-            labelled_by=self._annotators.by_whom(),
-            **asked.result_fields(self._pool),
-            **extra,
-        )
+        found = asked.evidence(self._labelled(cells, state, level)) | extra
+        of = asked, cells, self.prior, self._state.counts, found
+        return self._answered(*of, level=level, skipped=self._items.skipped_by_cell)
 
     def __repr__(self) -> str:
         return (
@@ -192,41 +191,33 @@ class Assessment(Planning, Exporting, Adjudication):
         self._hand_out(items, cells, draws, state)
         return self._queries(items, np.asarray(draws.weight))
 
-    def _asked(self, question: Question | None) -> Question:
-        """Return the session's question, or another, for its pool."""
-        if question is not None:
-            check_question(question)
-        return (self.question if question is None else question).for_pool(self.pool)
-
-    def _multilabel_answer(self, question: Question | None) -> tuple[MultiLabelMetric, Cells, dict[str, object]]:
-        """Answer the session's question, or another, from the labelled items themselves."""
-        asked, own = self._asked(question), self.cells
-        assert isinstance(asked, MultiLabelMetric)
-        assert isinstance(own, MultiLabelCells)
-        assert isinstance(self.pool, MultiLabelPool)
-        assert self._rounds is not None
-        cells = replace(own, measure=replace(own.measure, table=asked.spec))
-        items, labels = self._items.told
-        drawn = self._rounds.weights(items, self._items.cells_of(items)) if self._rounds.n_told else None
-        inclusion = self._rounds.inclusion()
-        return asked, cells, multilabel_answer(self.pool, asked, cells, items, labels, drawn, inclusion)
-
-    def _numeric_answer(self, question: Question | None) -> tuple[NumericMetric, Cells, dict[str, object]]:
-        """Answer the session's question, or another, from the labelled items themselves."""
-        asked, own, state, design = self._asked(question), self.cells, self._state, self.design
-        if not isinstance(asked, NumericMetric):
+    def _asked(self, question: Question) -> Question:
+        """Return another question for the session's pool, where the labelled items themselves answer questions."""
+        check_question(question)
+        asked = question.for_pool(self.pool)
+        if asked.numeric != self.question.numeric:
             raise QuestionError(f"These labels are numbers, and answer measures of numbers alone; not {asked.name}.")
-        assert isinstance(own, MetricCells)
-        assert isinstance(state, WeightedState)
-        assert isinstance(design, WeightedDesign)
-        assert isinstance(self.pool, NumberPool)
-        nothing = np.zeros((own.n_cells, 2, asked.spec.n_losses))
-        measure = replace(own.measure, table=asked.spec, mean=nothing)
-        cells, state = replace(own, measure=measure), replace(state, measure=measure)
-        items, codes = self._items.told
-        labels = self.pool.label_space.names(codes)
-        volunteered = self._items.volunteered(items)
-        return asked, cells, numeric_answer(self.pool, asked, cells, design, state, items, labels, volunteered)
+        return asked
+
+    def _labelled(self, cells: Cells, state: State, level: float) -> Labelled:
+        """Say what is known by now, on cells and by a state of the design that have what is asked."""
+        book, rounds = self._items, self._rounds
+        items = book.told[0]
+        known = rounds is not None and rounds.n_told
+        return Labelled(
+            pool=self._pool,
+            cells=cells,
+            design=self.design,
+            state=state,
+            codes=self._counted(book.label),
+            items=items,
+            volunteered=book.volunteered(items),
+            weights=rounds.weights(items, book.cells_of(items)) if rounds is not None and known else None,
+            inclusion=np.ones(cells.n_cells) if rounds is None else rounds.inclusion(),
+            skipped=book.skipped_by_cell,
+            seed=self._seed,
+            level=level,
+        )
 
     def _other_belief(self, posterior: object) -> Belief:
         """Take another model's posterior for the belief on the session's cells, to answer from."""
@@ -241,27 +232,33 @@ class Assessment(Planning, Exporting, Adjudication):
 
     def _believing(self, posterior: object) -> State:
         """Return the state with another posterior in the place of what the session believes, to choose by."""
-        from bayes_assess.campaigns.other_beliefs import check_takes_posterior, other_labels
+        from bayes_assess.campaigns.other_beliefs import Other
 
-        design = self.design
-        if isinstance(design, ArmDesign):
-            belief = self._other_belief(posterior)
-            reward = self.question.reward(self.cells, belief)
-            assert isinstance(reward, Reward)
-            return design.playing_by(self._state, belief, reward)
-        check_takes_posterior(design, self.question, self.pool)
-        assert isinstance(self.cells, MetricCells)
-        return design.believing(self._state, other_labels(posterior, self.cells, self.pool))
+        other = Other(posterior, self.question, self.pool, self.cells, self.design, np.shape(self.prior.mean))
+        return self.design.choosing_by(self._state, other)
 
     def _queries(self, items: Int[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> Queries:
-        pool, cells = self.pool, self._items.cells_of(items)
+        cells, pool = self._items.cells_of(items), self.pool
+        scores = None if pool.multilabel or pool.confidence is None else self.cells.source.confidence_of(items)
+        return self._sheet(items, cells, weights, self.cells.names[cells], scores)
+
+    def _sheet(
+        self,
+        items: Int[np.ndarray, " n"],
+        cells: Int[np.ndarray, " n"],
+        weights: Float[np.ndarray, " n"],
+        groups: np.ndarray,
+        scores: Float[np.ndarray, " n"] | None,
+    ) -> Queries:
+        """Return queries of items of the pool."""
+        pool = self.pool
         return Queries(
             ids=pool.ids[items],
             cells=cells,
             weights=weights,
-            groups=self.cells.names[cells],
+            groups=groups,
             predictions=pool.prediction_names(items),
-            scores=None if pool.multilabel or pool.confidence is None else self.cells.source.confidence_of(items),
+            scores=scores,
             show={name: values[items] for name, values in pool.show.items()},
             choices=pool.label_space.choices,
             label_space=pool.label_space,

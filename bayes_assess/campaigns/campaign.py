@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayes_assess._tools.shapes import Int
+from bayes_assess._tools.shapes import Array, Int
 from bayes_assess.campaigns.annotators import UNNAMED, Told
 from bayes_assess.campaigns.book import Units
 from bayes_assess.campaigns.counted import check_counts
@@ -25,6 +25,10 @@ from bayes_assess.designs import (
     update_batch,
 )
 from bayes_assess.errors import BayesAssessError
+from bayes_assess.models.belief import Belief
+from bayes_assess.pool.cells import Cells
+from bayes_assess.questions import Question
+from bayes_assess.results import Result, make_result
 
 
 class Campaign(Course):
@@ -211,6 +215,53 @@ class Campaign(Course):
     def _any_labelling(self, units: Units) -> dict[str, object]:
         """Return what the journal would keep of labels that units could have, whichever."""
         return {"ids": self._names_of(units), "labels": self.pool.any_labels(len(units))}
+
+    def _answered(
+        self,
+        asked: Question,
+        cells: Cells,
+        prior: Belief,
+        counts: Int[Array, "K O"],
+        found: Mapping[str, object],
+        *,
+        level: float,
+        skipped: Int[np.ndarray, " K"],
+        design: str | None = None,
+        notes: Sequence[str] = (),
+    ) -> Result:
+        """Make the result of a question: what labels say of it, and how the campaign came by them.
+
+        Parameters
+        ----------
+        asked, cells, prior
+            The question, the groups of items that it is answered by, and what was believed of them.
+        counts : (K, O) integers
+            Labels of every cell by outcome.
+        found : mapping
+            Further fields of the result, what labels say.
+        level : float
+        skipped : (K,) integers
+            Items set aside.
+        design : str, optional
+            The name of the design as which the labels count, the campaign's own by default.
+        notes : sequence of str
+            Sentences, which come before those on annotators.
+        """
+        return make_result(
+            question=asked,
+            prior=prior,
+            cells=cells,
+            counts=np.asarray(counts),
+            level=level,
+            design=self.design.name if design is None else design,
+            volunteered=self._items.n_volunteered * asked.labels_each,
+            skipped=skipped,
+            seed=self._seed,
+            notes=(*notes, *self._annotators.said()),
+            labelled_by=self._annotators.by_whom(),
+            **asked.result_fields(self._pool),
+            **found,
+        )
 
     def _become(self, other: Campaign, kind: str, payload: Mapping[str, object]) -> None:
         """Record an event that makes another campaign of this one, and go on with that."""

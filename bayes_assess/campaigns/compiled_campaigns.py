@@ -20,7 +20,7 @@ from bayes_assess._tools.shapes import Array, Int, Key
 from bayes_assess.campaigns.simulated import SimulatedCampaigns
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.designs import Design, State, WeightedState
-from bayes_assess.designs.step import Campaign, RandomRounds, looked_at, one_label, one_random_round, start_campaign
+from bayes_assess.designs.step import RandomRounds, looked_at, one_label, one_random_round, start_campaign
 from bayes_assess.questions._scoring import proposal_divergence
 
 # Campaigns that one compiled call runs side by side: enough to hide its overhead, few enough to stay in cache.
@@ -66,9 +66,9 @@ class CompiledCampaigns(SimulatedCampaigns[Design, "tuple[Key[Array, 'n 2'], Sta
         return ()
 
     @staticmethod
-    def at_look(design: Design, state: State, campaign: Campaign | RandomRounds) -> tuple[object, object]:
+    def at_look(design: Design, state: State, left: Array, kept: object) -> tuple[object, object]:
         """Return what is kept at a look: what the design records, and how far its proposal is from the best one."""
-        far = proposal_divergence(cast("WeightedState", state), campaign.left) if design.weighs else None
+        far = proposal_divergence(cast("WeightedState", state), left) if design.weighs else None
         return design.record(state), far
 
     def digested(self, looks: Any, batches: Any) -> Any:
@@ -108,7 +108,7 @@ def _campaigns(
                 return (one.planned < look) & (one.state.remaining.sum() > 0)
 
             carry = lax.while_loop(open_, partial(round_, look), carry)._replace(planned=look)
-            return carry, kind.at_look(design, carry.state, carry)
+            return carry, kind.at_look(design, carry.state, carry.left, kept)
 
         nothing = jnp.zeros((), jnp.int64)
         return lax.scan(until, RandomRounds(nothing, nothing, state, counts), looks)[1], kept
@@ -118,7 +118,7 @@ def _campaigns(
 
         def until(carry, look):
             carry = lax.fori_loop(carry.t, look, lambda _, carry: one_label(design, carry, kind.after_batch), carry)
-            return carry, kind.at_look(design, looked_at(design, carry), carry)
+            return carry, kind.at_look(design, looked_at(design, carry), carry.left, carry.kept)
 
         last, found = lax.scan(until, start, looks)
         return found, last.kept

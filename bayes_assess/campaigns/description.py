@@ -42,6 +42,7 @@ from bayes_assess.questions import (
     Question,
     ScorePrior,
 )
+from bayes_assess.questions.precision_curve import RankedSetting, put_to_ranks
 
 _BELIEFS = {
     belief.__name__: belief
@@ -97,7 +98,7 @@ def describe(
 
 
 def read_description(
-    book: Journal, pool: Pool, question: Question | None = None, design: Design | None = None
+    book: Journal, pool: Pool, question: Question | None = None, design: Design | RankedDesign | None = None
 ) -> tuple[Question, Design, Belief, int]:
     """Rebuild question, design, prior and seed from a journal of this pool.
 
@@ -107,15 +108,14 @@ def read_description(
     # Numbers may be taken as they are told, of a pool that also knows them rounded.
     if all(meta["pool"] != known.fingerprint() for known in (pool, pool.exact) if known is not None):
         raise JournalError(f"The journal {str(book.path)!r} belongs to {pool.differs_from(meta['pool'])}.")
-    asked = meta["question"]
     if question is None:
-        question = described_question(asked)
-    elif not isinstance(question, Question) or describe_question(question) != asked:
-        raise JournalError(f"The journal {str(book.path)!r} asks another question: {asked}.")
+        question = described_question(meta["question"])
+    else:
+        _check_asks(book, question)
     if design is None:
         design = described_design(meta["design"])
-    elif not isinstance(design, Design) or describe_design(design) != meta["design"]:
-        raise JournalError(f"The journal {str(book.path)!r} is of another design: {meta['design']}.")
+    else:
+        _check_chooses(book, design, meta["design"])
     question = question.for_pool(pool)
     design = find_design(design, question.n_sought, question.designs)
     return question, design, described_belief(meta["prior"]), meta["seed"]
@@ -144,23 +144,36 @@ def read_ranked_description(
     pool: Pool | RankedList,
     question: Question | None = None,
     design: Design | RankedDesign | None = None,
-) -> tuple[RankedList, PrecisionCurve, RankedDesign, int]:
+) -> tuple[RankedSetting, int]:
     """Rebuild list, question, design and seed from a journal of this list, or of the pool that its scores rank."""
     meta = book.meta
     asked = question if question is not None else described_question(meta["question"])
-    if not isinstance(asked, PrecisionCurve) or describe_question(asked) != meta["question"]:
-        raise JournalError(f"The journal {str(book.path)!r} asks another question: {meta['question']}.")
+    _check_asks(book, asked)
     kept = meta["ranked_design"]
     found = _made("design", kept["name"], RANKED_DESIGNS, kept["options"]) if design is None else design
-    if not isinstance(found, RankedDesign) or describe_design(found) != kept:
-        raise JournalError(f"The journal {str(book.path)!r} is of another design: {kept}.")
-    ranked = pool if isinstance(pool, RankedList) else RankedList.from_pool(pool, asked.positive, meta["seed"])
+    _check_chooses(book, found, kept)
+    setting = put_to_ranks(asked, pool, found, meta["seed"])
+    assert setting is not None  # as the journal is of a ranked list
+    ranked = setting.pool
     if meta["pool"] != ranked.fingerprint():
         raise JournalError(
             f"The journal {str(book.path)!r} belongs to another list: scores, ids and classes must be the same as when "
             "it was started."
         )
-    return ranked, asked, found, meta["seed"]
+    return setting, meta["seed"]
+
+
+def _check_chooses(book: Journal, design: object, kept: object) -> None:
+    """Raise JournalError unless a design is that of a journal."""
+    if not isinstance(design, Design | RankedDesign) or describe_design(design) != kept:
+        raise JournalError(f"The journal {str(book.path)!r} is of another design: {kept}.")
+
+
+def _check_asks(book: Journal, question: object) -> None:
+    """Raise JournalError unless a question is that of a journal."""
+    asked = book.meta["question"]
+    if not isinstance(question, Question) or describe_question(question) != asked:
+        raise JournalError(f"The journal {str(book.path)!r} asks another question: {asked}.")
 
 
 def describe_question(question: Question) -> dict[str, object]:

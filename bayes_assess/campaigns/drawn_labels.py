@@ -106,6 +106,10 @@ class DrawBook:
         """Return the code of the first label of every one of these items, negative where there is none."""
         return self.label[items]
 
+    def volunteered(self, items: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Whether nobody asked for items: of none, as every label is that of a draw."""
+        return np.zeros(len(items), bool)
+
     def cells_of(self, items: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Return the cell of every one of these items."""
         return self.cells.source.cells_of(items)

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayes_assess._tools import engine
 from bayes_assess._tools.arrays import objects
 from bayes_assess._tools.files import written_whole
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.campaigns.campaign import Campaign
-from bayes_assess.designs import WeightedDesign
 from bayes_assess.errors import OutputError
 
 if TYPE_CHECKING:
@@ -137,12 +135,11 @@ def item_weights(
     if session._rounds is not None and session._rounds.n_told:
         return np.asarray(session._rounds.weights(items, cells).total, np.float64)
     state, design = session._state, session.design
-    if isinstance(design, WeightedDesign):
-        if float(state.draws.n) == 0 or (not session.question.numeric and bool(state.complete)):
+    weighed = design.weighed_labels(state)
+    if weighed is not None:
+        if weighed.n == 0 or (not session.question.numeric and weighed.complete):
             return np.ones(len(items))
-        with engine.eager(design.is_eager(state)):
-            draws = design.weighed(state)[0]
-        total = np.asarray(draws.weights, np.float64) * session.pool.n_items / float(draws.n)
+        total = weighed.weights * session.pool.n_items / weighed.n
         if session.question.numeric:
             total = total.sum(-1, keepdims=True)
             outcomes = np.zeros(len(items), np.int64)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from bayes_assess._tools.arrays import is_share, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Bool, Float, Int
-from bayes_assess.campaigns.session import AnySession
 from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.errors import QuestionError
 from bayes_assess.pool.cells import Cells
@@ -31,6 +30,14 @@ def check_plannable(question: Question) -> None:
     """
     if question.unplannable:
         raise QuestionError(f"{question.name} cannot be planned: it {question.unplannable}.")
+
+
+class Answering(Protocol):
+    """What answers a question from the labels told so far, as sessions do."""
+
+    def result(self, level: float = ..., *, question: Question | None = None) -> object:
+        """Answer the question."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,7 @@ class Goal:
         """Tell where widths, or probabilities, are as wished."""
         return values <= self.value if self.kind == "width" else values >= self.value
 
-    def now(self, session: AnySession, n: int) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    def now(self, session: Answering, n: int) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Return the session's own width, and the value that the goal is about, `n` times."""
         result: Any = session.result(self.level)  # that of such a question
         ends = result.overall[1] if self.of == "overall" else result.interval

@@ -30,7 +30,7 @@ from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.campaign import Campaign
 from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.estimators.finite_pool import extended
-from bayes_assess.results import GroupwiseResult, PrecisionCurveResult, ProxyResult, Result
+from bayes_assess.results import PrecisionCurveResult, Result
 
 _DRAWS = 4_000
 _MOST = 0.3  # of e, beyond which labels say too little to be corrected for it
@@ -134,7 +134,8 @@ class LabellingError:
         >>> a.result().interval[0].round(2).tolist(), counted.interval[0].round(2).tolist()
         ([0.62, 0.71], [0.63, 0.72])
         """
-        if not isinstance(result, Result) or not result.question.of_shares or not hasattr(result, "draws"):
+        shares = result.item_shares
+        if shares is None:
             raise QuestionError(
                 "Wrong labels are counted on in accuracies of groups (GroupAccuracy, LeastAccurate, MostAccurate), in "
                 "Metric('accuracy') and in rates (Rate), with the designs that give posterior draws; not in the answer "
@@ -146,11 +147,11 @@ class LabellingError:
                 f"{self.interval[1]:.0%} may be wrong: too many, or too few items with two labels to tell. Let "
                 "annotators label more of the same items, or agree on what the labels mean."
             )
-        draws = np.asarray(result.draws, np.float64)
+        draws = np.asarray(shares.draws, np.float64)
         rng, wrong = generator(self.seed, "adjusted"), self._wrong
         w = rng.choice(wrong, len(draws)).reshape(-1, *(1,) * (draws.ndim - 1))
         same = 1 / (self.n_classes - 1)
-        labelled, size = self._sizes(result, max(int(np.prod(draws.shape[1:])), 1))
+        labelled, size = shares.labelled, shares.size
         # In the labels themselves as many are wrong as chance has it.
         moved = rng.normal(size=draws.shape) * np.sqrt(labelled * w * (1 - w)) / np.maximum(size, 1)
         informative = 1 - w - same * w
@@ -192,14 +193,6 @@ class LabellingError:
                 wrong = right**theirs * other**ours + (self.n_classes - 2) * other ** (ours + theirs)
                 found += n / total * wrong / np.maximum(wrong + right**ours * other**theirs, 1e-300)
         return found
-
-    @staticmethod
-    def _sizes(result: Result, n_groups: int) -> tuple[Int[np.ndarray, " G"] | float, Int[np.ndarray, " G"]]:
-        """Return labelled items and all items of every group."""
-        if isinstance(result, GroupwiseResult):
-            return result.labelled, result.size
-        items = result.items if isinstance(result, ProxyResult) else np.asarray(result.cells.n_items)
-        return result.labels_used / n_groups, items
 
 
 def labelling_error(campaign: Campaign, level: float) -> LabellingError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from bayes_assess._tools.shapes import Array, Bool, Float, Int, Key
 from bayes_assess.campaigns.compiled_campaigns import CompiledCampaigns
 from bayes_assess.campaigns.rounds import check_inclusion
 from bayes_assess.designs import Design, State
-from bayes_assess.designs.step import Campaign, RandomRounds
 from bayes_assess.estimators.drawn_items import (
     ItemsEstimate,
     ItemWeights,
@@ -32,7 +31,7 @@ from bayes_assess.estimators.drawn_items import (
 from bayes_assess.measures import MultiLabelMeasure
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.multilabel import MultiLabelPool
-from bayes_assess.questions.multilabel_metric import MultiLabelCells, MultiLabelMetric, believed_risk
+from bayes_assess.questions.multilabel_metric import MultiLabelCells, MultiLabelMetric, believed_risk, label_set_cells
 
 _KEYS = 256  # campaigns whose keys are split at a time
 
@@ -110,9 +109,7 @@ class MultilabelCampaigns(CompiledCampaigns):
 
     @property
     def _cells(self) -> MultiLabelCells:
-        cells = self.plan.setting.cells
-        assert isinstance(cells, MultiLabelCells)
-        return cells
+        return label_set_cells(self.plan.setting.cells)
 
     @cached_property
     def _rng(self) -> np.random.Generator:
@@ -132,11 +129,9 @@ class MultilabelCampaigns(CompiledCampaigns):
         return Drawn(items.astype(np.int64), items, batches, batches, cells + 1, cells)
 
     @staticmethod
-    def at_look(design: Design, state: State, campaign: Campaign | RandomRounds) -> tuple[Array, Array]:
+    def at_look(design: Design, state: State, left: Array, kept: Any) -> tuple[Array, Array]:
         """Return what is kept at a look: what is known of cells by then."""
-        assert isinstance(campaign, Campaign)
-        assert isinstance(campaign.kept, Drawn)
-        return campaign.kept.missed, campaign.kept.last
+        return kept.missed, kept.last
 
     def digested(self, looks: tuple[np.ndarray, np.ndarray], batches: Drawn[np.ndarray]) -> tuple[ItemsEstimate, None]:
         """Estimate from the items of some campaigns."""

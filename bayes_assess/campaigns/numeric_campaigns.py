@@ -20,8 +20,7 @@ from bayes_assess.campaigns.study import Campaigns
 from bayes_assess.estimators.weighted_numbers import weighted_numbers
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.questions import NumericMetric
-from bayes_assess.questions.numeric_metric import believed_losses
-from bayes_assess.results.numeric import possible_losses
+from bayes_assess.questions.numeric_metric import believed_losses, possible_losses
 
 
 class NumericCampaigns(CompiledCampaigns):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,10 @@ from bayes_assess.errors import DesignError, InferenceError
 from bayes_assess.models.belief import Belief, check_belief, is_belief
 from bayes_assess.models.nuts import posterior_draws
 from bayes_assess.models.sampled_belief import SampledBelief, as_draws
+from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question
-from bayes_assess.questions._event_cells import EventCells, MetricCells
+from bayes_assess.questions._event_cells import MetricCells, metric_cells
 
 
 def other_belief(posterior: object, question: Question, shape: tuple[int, ...]) -> Belief:
@@ -58,6 +60,38 @@ def other_belief(posterior: object, question: Question, shape: tuple[int, ...]) 
     if not ((arranged >= 0) & (arranged <= 1 + 1e-6)).all():  # NaN included
         raise InferenceError("Posterior draws of accuracies or shares lie between 0 and 1; some of these do not.")
     return SampledBelief(np.minimum(arranged, 1.0), np.zeros(len(arranged)))
+
+
+@dataclass(frozen=True)
+class Other:
+    """The posterior of another model, as the design of a session takes it; see `OtherPosterior`.
+
+    Parameters
+    ----------
+    posterior : object
+        As the user gave it.
+    question, pool, cells, design
+        Of the session.
+    shape : tuple of int
+        Of one draw on groups.
+    """
+
+    posterior: object
+    question: Question
+    pool: Pool
+    cells: Cells
+    design: Design
+    shape: tuple[int, ...]
+
+    def of_groups(self) -> tuple[Belief, object]:
+        """Return it as the belief on the session's cells, and what a label is worth by it."""
+        belief = other_belief(self.posterior, self.question, self.shape)
+        return belief, self.question.reward(self.cells, belief)
+
+    def of_labels(self) -> LabelDraws:
+        """Return it as draws of the probabilities of labels of the session's cells."""
+        check_takes_posterior(self.design, self.question, self.pool)
+        return other_labels(self.posterior, metric_cells(self.cells), self.pool)
 
 
 def check_takes_posterior(design: Design, question: Question, pool: Pool) -> None:
@@ -140,13 +174,9 @@ def other_labels(posterior: object, cells: MetricCells, pool: Pool) -> LabelDraw
     return LabelDraws(ones if _merges(cells) or _positive(cells) == 1 else ones[..., ::-1], weights)
 
 
-def _of_events(cells: MetricCells) -> TypeGuard[EventCells]:
-    return cells.of_events
-
-
 def _merges(cells: MetricCells) -> bool:
     """Whether outcomes are whether a label is the event, and not which label it is."""
-    return _of_events(cells) and cells.events.subject.decides
+    return cells.subject is not None and cells.subject.decides
 
 
 def _positive(cells: MetricCells) -> int:
@@ -155,8 +185,8 @@ def _positive(cells: MetricCells) -> int:
 
 def _event_of(cells: MetricCells, pool: Pool) -> tuple[np.ndarray | None, str | None]:
     """Return the label of every cell that is the event, None where it is of no one cell, and what its rate is."""
-    if _of_events(cells) and cells.events.subject.decides:
-        subject = cells.events.subject
+    subject = cells.subject
+    if subject is not None and subject.decides:
         rows = cells.source.row_cells
         codes = np.zeros(cells.n_cells, np.int64)
         codes[rows] = subject.event

@@ -28,10 +28,10 @@ from bayes_assess.models.accuracy_parts import part_draws
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Metric, Question, Setting
-from bayes_assess.questions._event_cells import MetricCells
+from bayes_assess.questions._event_cells import metric_cells
 from bayes_assess.questions._parts import crossed, group_accuracies
 from bayes_assess.questions._priors import accuracy_prior
-from bayes_assess.results import Result, asked_anew, make_result
+from bayes_assess.results import Result
 
 _RANDOM = "random"  # the design whose labels are a random sample of the whole pool
 _ALIKE = (_RANDOM, "passive")  # designs that draw all items alike
@@ -46,7 +46,7 @@ _MOST_DRAWS, _FEWEST_DRAWS = 4000, 500
 
 def on_own_cells(
     session: Campaign, question: Question
-) -> tuple[tuple[Question, MetricCells, State] | None, QuestionError | None]:
+) -> tuple[tuple[Question, Cells, State] | None, QuestionError | None]:
     """Put another measure on the cells of a session on measures, if they tell apart what it tells apart.
 
     Returns
@@ -56,10 +56,10 @@ def on_own_cells(
         Why not.
     """
     check_question(question)
-    if session.design.plays_arms or not isinstance(question, Metric):
+    if session.design.plays_arms:
         return None, None
     try:
-        return asked_anew(session.pool, session.cells, session.design, session._state, question), None
+        return question.on_own_cells(session.pool, session.cells, session.design, session._state), None
     except QuestionError as refused:
         return None, refused
 
@@ -95,7 +95,6 @@ def answer_another(session: Campaign, question: Question, level: float, refused:
         return _groups(session, asked, level)
     if _AS_IF not in asked.designs:
         raise QuestionError(f"{asked.name} is about ranked lists, which draw items by their ranks; start a session.")
-    assert isinstance(asked, Metric)  # as it is not on groups
     if session.design.name == _RANDOM:
         return _measured(session, asked, level)
     return _by_curves(session, asked, level, refused)
@@ -129,20 +128,15 @@ def _groups(session: Campaign, asked: Question, level: float) -> Result:
         n_parts = plural(int((parts.sizes > 0).sum()), "part")
         how = f"each of {n_parts} of its groups, from which more or fewer were drawn, counts by its items"
         how = how if session.design.plays_arms else _LEARNED
-    return make_result(
-        question=asked,
-        prior=prior,
-        cells=cells,
-        counts=counts,
+    return session._answered(
+        asked,
+        cells,
+        prior,
+        counts,
+        {"belief": belief},
         level=level,
-        design=session.design.name,
-        volunteered=book.n_volunteered,
         skipped=np.bincount(cells.source.cells_of(np.flatnonzero(book.skipped)), minlength=cells.n_cells),
-        seed=seed,
-        belief=belief,
-        notes=(_drawn_for(session, how), *session._annotators.said()),
-        labelled_by=session._annotators.by_whom(),
-        **asked.result_fields(pool),
+        notes=(_drawn_for(session, how),),
     )
 
 
@@ -190,7 +184,7 @@ def _accuracies_by_curves(session: Campaign, asked: Question, cells: Cells) -> F
     return np.where(left > 0, (accuracy * cells.sizes - right) / np.maximum(left, 1), accuracy).clip(0.0, 1.0)
 
 
-def _measured(session: Campaign, asked: Metric, level: float) -> Result:
+def _measured(session: Campaign, asked: Question, level: float) -> Result:
     """Answer a measure from random items, as the design would that draws them one by one from the whole pool."""
     pool, book = session.pool, session._items
     _check_drawn(session, asked, None)
@@ -212,24 +206,13 @@ def _measured(session: Campaign, asked: Metric, level: float) -> Result:
     skipped = np.flatnonzero(book.skipped)
     events += [("skip", skipped, {})] if len(skipped) else []
     other._follow([_event(session, number, *event) for number, event in enumerate(events, start=1)], "this session")
-    return make_result(
-        question=asked,
-        prior=other.prior,
-        cells=cells,
-        counts=np.asarray(other._state.counts),
-        level=level,
-        design=_RANDOM,
-        volunteered=book.n_volunteered,
-        skipped=other._items.skipped_by_cell,
-        seed=session._seed,
-        notes=(_drawn_for(session, "the labels are of random items of the pool"), *session._annotators.said()),
-        labelled_by=session._annotators.by_whom(),
-        **asked.result_fields(pool),
-        **design.evidence(other._state, session._seed, level, other._items.skipped_by_cell),
-    )
+    skipped, note = other._items.skipped_by_cell, _drawn_for(session, "the labels are of random items of the pool")
+    found = design.evidence(other._state, session._seed, level, skipped)
+    of = asked, cells, other.prior, other._state.counts, found
+    return session._answered(*of, level=level, skipped=skipped, design=_RANDOM, notes=(note,))
 
 
-def _by_curves(session: Campaign, asked: Metric, level: float, refused: QuestionError | None) -> Result:
+def _by_curves(session: Campaign, asked: Question, level: float, refused: QuestionError | None) -> Result:
     """Answer a measure by calibration curves that learn from all labels, whatever design has drawn their items."""
     pool, book, seed = session.pool, session._items, session._seed
     if asked.default_design_on(pool) != VarianceReduction.name:
@@ -240,21 +223,9 @@ def _by_curves(session: Campaign, asked: Metric, level: float, refused: Question
     _check_follows_scores(session, asked.name, asked, other)
     state = _learned_anew(session, other)
     cells, skipped = other.cells, other._items.skipped_by_cell
-    return make_result(
-        question=asked,
-        prior=other.prior,
-        cells=cells,
-        counts=np.asarray(state.counts),
-        level=level,
-        design=session.design.name,
-        volunteered=book.n_volunteered,
-        skipped=skipped,
-        seed=seed,
-        notes=(_drawn_for(session, _LEARNED), *session._annotators.said()),
-        labelled_by=session._annotators.by_whom(),
-        **asked.result_fields(pool),
-        **design.evidence(state, seed, level, skipped, asked.order_of(pool, cells, book.label)),
-    )
+    found = design.evidence(state, seed, level, skipped, asked.order_of(pool, cells, book.label))
+    of = asked, cells, other.prior, state.counts, found
+    return session._answered(*of, level=level, skipped=skipped, notes=(_drawn_for(session, _LEARNED),))
 
 
 def _without_labels(
@@ -277,7 +248,7 @@ def _learned_anew(session: Campaign, other: Campaign) -> BeliefState:
     return replace(state, audit=state.audit._replace(f=state.audit.f[:0]))
 
 
-def _check_follows_scores(session: Campaign, name: str, asked: Metric, other: Campaign) -> None:
+def _check_follows_scores(session: Campaign, name: str, asked: Question, other: Campaign) -> None:
     """Raise QuestionError if which items were drawn follows from more than calibration curves know."""
     if session.design.name in _ALIKE or _follows_scores(session, asked, other):
         return
@@ -288,14 +259,13 @@ def _check_follows_scores(session: Campaign, name: str, asked: Metric, other: Ca
     )
 
 
-def _follows_scores(session: Campaign, asked: Metric, other: Campaign) -> bool:
+def _follows_scores(session: Campaign, asked: Question, other: Campaign) -> bool:
     """Tell whether the session's cells follow from what the curves know of an item.
 
     In the order of the scores, among items that are of one kind to the measure, cells that follow from the scores come
     in runs, about one of each.
     """
-    cells = other.cells
-    assert isinstance(cells, MetricCells)
+    cells = metric_cells(other.cells)
     drawn, cell = session.cells.source.row_cells, cells.source.row_cells
     kind = np.asarray(cells.measure.attribute)[cell]
     if cells.measure.table.is_of_scores:

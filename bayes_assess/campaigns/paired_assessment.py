@@ -202,14 +202,6 @@ class PairedAssessment(OneAnnotator[Pool, Question, Design, ItemBook], Assessmen
     def _queries(self, items: Int[np.ndarray, " n"], weights: np.ndarray) -> Queries:
         """Return queries of both halves of every pair, one after the other."""
         halves, pool = self._halves[items].ravel(), self.pool
-        return Queries(
-            ids=pool.ids[halves],
-            cells=np.repeat(self._items.cells_of(items), 2),
-            weights=np.repeat(weights, 2),
-            groups=pool.groups[self._comparison.by][halves],
-            predictions=pool.prediction_names(halves),
-            scores=None if pool.confidence is None else pool.confidence[halves],
-            show={name: values[halves] for name, values in pool.show.items()},
-            choices=pool.label_space.choices,
-            label_space=pool.label_space,
-        )
+        cells, groups = np.repeat(self._items.cells_of(items), 2), pool.groups[self._comparison.by][halves]
+        scores = None if pool.confidence is None else pool.confidence[halves]
+        return self._sheet(halves, cells, np.repeat(weights, 2), groups, scores)

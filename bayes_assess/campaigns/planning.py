@@ -19,7 +19,7 @@ from bayes_assess.campaigns.futures import Futures, SessionFutures, imagined_lab
 from bayes_assess.campaigns.goals import Goal, check_plannable, random_labels_to
 from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.session import Session
-from bayes_assess.designs import ArmDesign, Design, State
+from bayes_assess.designs import Design, State
 from bayes_assess.errors import BudgetError
 from bayes_assess.models.belief import runs_on_numpy
 from bayes_assess.pool.pool import Pool
@@ -36,6 +36,20 @@ _ENOUGH = 0.9  # of the futures must have reached the goal
 
 class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
     """What plans the labels of a session; `Assessment` is one."""
+
+    def goal(
+        self, width: float | None, probability: float | None = None, of: str = "widest", level: float = 0.95
+    ) -> Goal:
+        """Make a goal of the session's question, see `plan`.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(predictions=["cat", "dog"]), ba.GroupAccuracy())
+        >>> a.goal(0.1).reached(0.05)
+        True
+        """
+        return Goal.checked(self.question, self.cells, width, probability, of, level)
 
     @in_progress("Planning")
     def plan(
@@ -95,7 +109,7 @@ class Planning(Campaign, Session[Pool, Question, Design, ItemBook]):
         if not is_whole(futures, 2):
             raise BudgetError(f"A plan needs at least 2 futures, a whole number; found {show(futures)}.")
         check_plannable(self.question)
-        goal = Goal.checked(self.question, self.cells, width, probability, of, level)
+        goal = self.goal(width, probability, of, level)
         present = Present.of(self)
         unlabelled = imagined_labels(self.design, present.state, self._setting, int(futures), self._seed)
         labels, widths, values = followed(self, present, goal, unlabelled)
@@ -209,7 +223,7 @@ def _futures_of(
         return SessionFutures(*start, one_by_one=True, **answers)
     if design.believes_all:
         return CurveFutures(*start)
-    at_once = isinstance(design, ArmDesign) and follows_at_once(design, session._setting.prior)
+    at_once = follows_at_once(design, session._setting.prior)
     return (ArmFutures if at_once else SessionFutures)(*start, **answers)
 
 

@@ -17,7 +17,7 @@ from bayes_assess.campaigns.queries import RankedQueries as RankedQueries
 from bayes_assess.campaigns.ranks import RankBook
 from bayes_assess.campaigns.turns import in_turn
 from bayes_assess.designs.ranked import RankedDesign, check_budget
-from bayes_assess.errors import BayesAssessError, BudgetError, PoolError, QuestionError, UnknownIdError
+from bayes_assess.errors import BayesAssessError, BudgetError, LabelError, PoolError, QuestionError, UnknownIdError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PrecisionCurve, Question
@@ -37,6 +37,8 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
     BudgetError
         If the design cannot keep the question's promise within its budget.
     """
+
+    unknown_id = "is the id of no item that was asked for"
 
     def __init__(self, pool: RankedList, question: PrecisionCurve, design: RankedDesign, seed: int):
         super().__init__()
@@ -61,6 +63,17 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
         """The items asked for so far, in the order of the list, as a pool; their predictions mean nothing."""
         ids, classes = self.pool.ids_at(self._items.taken), self.pool.label_space.classes
         return Pool(predictions=np.full(len(ids), classes[0]), ids=ids, classes=classes)
+
+    @property
+    def labellable(self) -> Pool:
+        """The items asked for so far; raise LabelError if there are none yet."""
+        if not self.labels_used + self.n_pending + self.n_skipped:
+            raise LabelError("No item has been asked for yet; labels are told of those that `ask` chose.")
+        return self.handed_out
+
+    def ids_named(self, texts: Sequence[str]) -> list[Hashable]:
+        """Return texts as they are: a list knows its ids as they are written, too."""
+        return list(texts)
 
     @property
     def pending_queries(self) -> RankedQueries:
@@ -148,6 +161,12 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
         of: str = "widest",
         level: float = 0.95,
         futures: int = 16,
+    ) -> NoReturn:
+        """Refuse, and say why."""
+        self.goal(width, probability, of, level)
+
+    def goal(
+        self, width: float | None, probability: float | None = None, of: str = "widest", level: float = 0.95
     ) -> NoReturn:
         """Refuse, and say why."""
         raise QuestionError(f"{self.question.name} cannot be planned: it {self.question.unplannable}.")
@@ -260,19 +279,3 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
             return False
         self._items.correct(units, self._codes_in([event.payload]))
         return True
-
-
-def ranked_list(pool: object, question: PrecisionCurve, seed: int) -> RankedList:
-    """Return the list itself, or that of a pool that its scores rank.
-
-    Raises
-    ------
-    QuestionError
-        If it is neither, the pool has no scores, or the question's positive class is not that of the list.
-    """
-    if isinstance(pool, RankedList):
-        pool.check_positive(question.positive)
-        return pool
-    if not isinstance(pool, Pool):
-        raise QuestionError(f"PrecisionCurve is asked of a RankedList or a Pool; found {type(pool).__name__}.")
-    return RankedList.from_pool(pool, question.positive, seed)

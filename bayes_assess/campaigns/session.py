@@ -1,12 +1,13 @@
 """The session: what every campaign on one pool answers, whatever its items are and however they are drawn.
 
 The command line, the labelling page and plans know sessions by this interface alone. `Assessment` and
-`RankedAssessment` are the two ways to keep it; whoever needs more than it says asks which of them a session is.
+`RankedAssessment` are the two ways to keep it.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Hashable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
 
@@ -17,6 +18,8 @@ from bayes_assess._tools.tables import Table
 from bayes_assess.campaigns.agreement import Agreement
 from bayes_assess.campaigns.book import Book
 from bayes_assess.campaigns.disagreements import Disagreements
+from bayes_assess.campaigns.exchange.matching import UNKNOWN
+from bayes_assess.campaigns.goals import Goal
 from bayes_assess.campaigns.labelling import BookT_co, Labelling, PoolT_co, QuestionT_co
 from bayes_assess.campaigns.labelling_error import LabellingError
 from bayes_assess.campaigns.queries import LabelSheet
@@ -46,6 +49,7 @@ class Session(Labelling[PoolT_co, QuestionT_co, BookT_co], Generic[PoolT_co, Que
 
     one_annotator: ClassVar[bool] = False  # whether an item has one label, whoever told it
     answers_others: ClassVar[bool] = True  # questions than their own from the same labels, where these allow
+    unknown_id: ClassVar[str] = UNKNOWN  # what is said of ids that are not among the `labellable` ones
     design: DesignT_co
 
     @property
@@ -92,6 +96,21 @@ class Session(Labelling[PoolT_co, QuestionT_co, BookT_co], Generic[PoolT_co, Que
         futures: int = 16,
     ) -> Plan:
         """Say how many more labels it takes until enough is known; raise QuestionError if that cannot be known."""
+
+    @abstractmethod
+    def goal(
+        self, width: float | None, probability: float | None = None, of: str = "widest", level: float = 0.95
+    ) -> Goal:
+        """Make a goal of the session's question; raise QuestionError if it has none such. See `plan`."""
+
+    @property
+    @abstractmethod
+    def labellable(self) -> Pool:
+        """The items whose labels can be told; raise LabelError if there are none yet."""
+
+    @abstractmethod
+    def ids_named(self, texts: Sequence[str]) -> list[Hashable]:
+        """Return the ids that texts stand for, as in sheets; texts that stand for none as they are."""
 
     @abstractmethod
     def export(

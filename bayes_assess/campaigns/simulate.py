@@ -145,7 +145,7 @@ def simulate(
 def _plans(designs, question, pool, codes, prior, prior_strength, seed, oracle) -> dict[str, Plan]:
     """Resolve every design's name, object and setting; designs with the same strata share their cells."""
     designs = question.default_designs_on(pool) if designs is None else designs
-    if isinstance(designs, str | Design):
+    if isinstance(designs, str) or not isinstance(designs, Iterable):
         designs = [designs]
     if not isinstance(designs, Mapping):
         designs = {design if isinstance(design, str) else repr(design): design for design in designs}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any
+from typing import Literal, TypedDict, Unpack, overload
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.compiled_cache import keep_compiled
@@ -22,18 +22,67 @@ from bayes_assess.campaigns.description import (
 from bayes_assess.campaigns.journal import Journal
 from bayes_assess.campaigns.oracles import check_oracle, default_of_draws
 from bayes_assess.campaigns.paired_assessment import PairedAssessment
-from bayes_assess.campaigns.ranked_assessment import RankedAssessment, ranked_list
+from bayes_assess.campaigns.ranked_assessment import RankedAssessment
+from bayes_assess.campaigns.session import AnySession
 from bayes_assess.campaigns.stochastic_assessment import StochasticAssessment
 from bayes_assess.designs import COMPILED, DESIGNS, Design, check_campaign, find_design, find_engine
-from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign, find_curve_design
-from bayes_assess.errors import DesignError, JournalError, PriorError, QuestionError
+from bayes_assess.designs.ranked import RANKED_DESIGNS, RankedDesign
+from bayes_assess.errors import DesignError, JournalError, PriorError
 from bayes_assess.models.belief import GivenPrior
 from bayes_assess.pool.pairs import PairPool
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions import PairedComparison, PrecisionCurve, Question, Setting
+from bayes_assess.questions.precision_curve import RankedSetting, put_to_ranks
 
 
+class Options(TypedDict, total=False):
+    """Options of `assess` that have no say in what kind of session it returns."""
+
+    prior: GivenPrior
+    prior_strength: float | None
+    seed: int
+    journal: str | PathLike[str] | None
+    source: Mapping[str, object] | None
+    engine: str | None
+
+
+@overload
+def assess(  # pyright: ignore[reportOverlappingOverload] - the one question that has sessions of two kinds
+    pool: Pool | RankedList,
+    question: PrecisionCurve,
+    *,
+    design: RankedDesign | Literal["adastrat", "logstrat", "paula", "random"] | None = None,
+    oracle: str = ...,
+    **options: Unpack[Options],
+) -> RankedAssessment: ...
+@overload
+def assess(
+    pool: Pool,
+    question: Question,
+    *,
+    design: str | Design | None = None,
+    oracle: Literal["stochastic"],
+    **options: Unpack[Options],
+) -> StochasticAssessment: ...
+@overload
+def assess(
+    pool: Pool | RankedList,
+    question: Question,
+    *,
+    design: str | Design | None = None,
+    oracle: str = ...,
+    **options: Unpack[Options],
+) -> Assessment: ...
+@overload
+def assess(
+    pool: Pool | RankedList,
+    question: Question,
+    *,
+    design: str | Design | RankedDesign | None = None,
+    oracle: str = ...,
+    **options: Unpack[Options],
+) -> Assessment | RankedAssessment: ...
 @in_progress("Starting")
 def assess(
     pool: Pool | RankedList,
@@ -47,7 +96,7 @@ def assess(
     journal: str | PathLike[str] | None = None,
     source: Mapping[str, object] | None = None,
     engine: str | None = None,
-) -> Any:
+) -> Assessment | RankedAssessment:
     """Start to assess a pool.
 
     Parameters
@@ -110,11 +159,12 @@ def assess(
     >>> a.result().identified.tolist()
     ['dog']
     """
-    if isinstance(question, PrecisionCurve):
-        design = find_curve_design(question.default_design if design is None else design)
-        if isinstance(design, RankedDesign):
-            check_oracle(oracle, question)
-            return _start_ranked(pool, question, design, prior, prior_strength, seed, journal, source)
+    check_question(question)
+    seed = checked_seed(seed)
+    ranked = put_to_ranks(question, pool, design, seed)
+    if ranked is not None:
+        check_oracle(oracle, question)
+        return _start_ranked(ranked, prior, prior_strength, seed, journal, source)
     assessment = _start(pool, question, design, prior, prior_strength, seed, oracle, engine)
     if journal is not None:
         if type(assessment.design) is not DESIGNS.get(assessment.design.name):
@@ -133,7 +183,7 @@ def resume(
     pool: Pool | RankedList,
     question: Question | None = None,
     design: Design | RankedDesign | None = None,
-) -> Any:
+) -> AnySession:
     """Go on with an assessment from its journal, exactly where it stopped.
 
     Parameters
@@ -163,14 +213,12 @@ def resume(
     """
     book = Journal.open(journal)
     if is_of_ranked_list(book):
-        ranked = read_ranked_description(book, pool, question, design)
-        assessment = RankedAssessment(*ranked)
+        ranked, seed = read_ranked_description(book, pool, question, design)
+        assessment = RankedAssessment(*ranked, seed)
         assessment._replay(book)
         return assessment
-    if isinstance(pool, RankedList):
-        pool = pool.as_pool()
-    kept: Any = design  # of ranked lists, which other journals refuse
-    question, design, prior, seed = read_description(book, pool, question, kept)
+    pool = pool.as_pool()
+    question, design, prior, seed = read_description(book, pool, question, design)
     engine = book.meta["engine"]
     pool, _ = question.posed(question.labelled_pool(pool))
     cells = question.cells(pool, seed, design.strata_of(pool))
@@ -185,30 +233,27 @@ def resume(
 
 
 def _start_ranked(
-    pool: Pool | RankedList,
-    question: PrecisionCurve,
-    design: RankedDesign,
+    ranked: RankedSetting,
     prior: GivenPrior,
     prior_strength: float | None,
     seed: int,
     journal: str | PathLike[str] | None,
     source: Mapping[str, object] | None,
 ) -> RankedAssessment:
-    """Start a session on a ranked list, or on a pool that its scores rank."""
+    """Start a session on a ranked list."""
+    design = ranked.design
     if prior is not None or prior_strength is not None:
         raise PriorError(f"Design {design.name!r} starts from no prior; leave it out.")
-    seed = checked_seed(seed)
-    ranked = ranked_list(pool, question, seed)
     if journal is not None and type(design) is not RANKED_DESIGNS.get(design.name):
         raise DesignError(f"A journal can bring back the designs {', '.join(RANKED_DESIGNS)}; {show(design)} is none.")
-    assessment = RankedAssessment(ranked, question, design, seed)
+    assessment = RankedAssessment(*ranked, seed)
     if journal is not None:
-        assessment.journal = Journal.create(journal, describe_ranked(ranked, question, design, seed, source))
+        assessment.journal = Journal.create(journal, describe_ranked(*ranked, seed, source))
     return assessment
 
 
 def _start(
-    pool: Pool | RankedList,
+    items: Pool | RankedList,
     question: Question,
     design: str | Design | RankedDesign | None,
     prior: GivenPrior,
@@ -217,13 +262,7 @@ def _start(
     oracle: str,
     engine: str | None,
 ) -> Assessment:
-    if isinstance(pool, RankedList) and isinstance(question, PrecisionCurve):
-        pool.check_positive(question.positive)
-        pool = pool.as_pool()
-    if not isinstance(pool, Pool):
-        raise QuestionError(f"assess takes a Pool first; found {type(pool).__name__}. Make one with ba.Pool(...).")
-    check_question(question)
-    seed = checked_seed(seed)
+    pool = question.items_in(items)
     question = question.for_pool(pool)
     pool = question.labelled_pool(pool)
     draws = check_oracle(oracle, question)

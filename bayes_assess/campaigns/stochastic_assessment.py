@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayes_assess._tools.arrays import first_true, is_whole, missing_mask, show, values_of
-from bayes_assess._tools.engine import eager
 from bayes_assess._tools.shapes import ArrayLike, Bool, Int
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.annotators import annotator_names
@@ -18,7 +17,7 @@ from bayes_assess.campaigns.items import ItemBook
 from bayes_assess.campaigns.no_disagreements import NoDisagreements
 from bayes_assess.campaigns.queries import Queries
 from bayes_assess.campaigns.turns import in_turn
-from bayes_assess.designs import Design, WeightedDesign
+from bayes_assess.designs import Design
 from bayes_assess.errors import BudgetError, LabelError
 from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import Question, Setting
@@ -109,11 +108,9 @@ class StochasticAssessment(NoDisagreements[Pool, Question, Design, ItemBook], As
 
     def _weighed_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the items of draws with a label, its codes, and how many items of the pool each stands for."""
-        design = self.design
-        assert isinstance(design, WeightedDesign)
-        with eager(design.is_eager(self._state)):
-            total = design.weighed(self._state)[0]
-        return *self._items.told, self._items.told_weights * self.pool.n_items / max(float(total.n), 1.0)
+        weighed = self.design.weighed_labels(self._state)
+        n = 0.0 if weighed is None else weighed.n
+        return *self._items.told, self._items.told_weights * self.pool.n_items / max(n, 1.0)
 
     def _read(self, ids: ArrayLike, labels: ArrayLike, *, correcting: bool = False) -> tuple[Units, Codes]:
         """Return the items of labels, each as often as it has one, and codes of these."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -109,7 +109,7 @@ def campaign(pool: Pool, labels: np.ndarray, design: str, seed: int) -> GroupRes
     for _ in range(N_LABELS // BATCH):
         queries = assessment.ask(BATCH)
         assessment.tell(queries.ids, labels[pool.positions(queries.ids)])
-    return assessment.result()
+    return cast("GroupResult", assessment.result())
 
 
 def run(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
+from typing import cast
 
 import numpy as np
 
@@ -168,7 +169,7 @@ def _campaign(reviews: JudgedReviews, question: Question, seed: int) -> BeliefRa
     for _ in range(N_LABELS // BATCH):
         queries = assessment.ask(BATCH)
         assessment.tell(queries.ids, reviews.labels[pool.positions(queries.ids)])
-    return assessment.result()
+    return cast("BeliefRateResult", assessment.result())
 
 
 def _beside_the_truth(result: BeliefRateResult, truth: np.ndarray) -> Table:

@@ -11,6 +11,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess.campaigns.start import assess
 from bayes_assess.cli import files
 from bayes_assess.cli.demo import N_TRAINING, digits_pool, need_scikit_learn, output_folder
+from bayes_assess.cli.live import let_go
 from bayes_assess.pool.readers import read_pool
 from bayes_assess.questions import GroupAccuracy
 
@@ -54,8 +55,8 @@ def prepared(output: Path, seed: int = 0) -> tuple[Path, Path]:
     options |= {"groups": [], "systems": [], "show": ["picture"]}
     read = read_pool(folder / "digits.csv", **options)
     source = files.source_of(folder / "digits.csv", options)
-    assess(read, GroupAccuracy(), seed=seed, journal=run, source=source).journal.close()
-    return run, pictures
+    with let_go(assess(read, GroupAccuracy(), seed=seed, journal=run, source=source)):
+        return run, pictures
 
 
 def _draw(folder: Path, names: list[str]) -> None:

@@ -7,21 +7,18 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayes_assess._tools.arrays import listing, show, text_as_int, values_of
 from bayes_assess._tools.files import written_whole
-from bayes_assess.campaigns.assessment import Assessment
 from bayes_assess.campaigns.exchange.exports import is_export
-from bayes_assess.campaigns.exchange.matching import UNKNOWN, IdMatcher
 from bayes_assess.campaigns.exchange.sheets import Sheet, read_sheet, read_texts
 from bayes_assess.campaigns.exchange.tasks import SUFFIX as EXPORTS
 from bayes_assess.campaigns.exchange.tasks import TOOLS, check_tool, setup_path
 from bayes_assess.campaigns.exchange.workbook import SUFFIX, need_openpyxl
 from bayes_assess.campaigns.journal import Journal
-from bayes_assess.campaigns.ranked_assessment import RankedAssessment
 from bayes_assess.cli.asked import columns_of
 from bayes_assess.cli.live import open_session
 from bayes_assess.cli.parse import parse_names, spelled_as
@@ -118,7 +115,7 @@ def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[st
     path, options, meta = _as_read(run, moved_to)
     more = {name: [*(options.get(name) or []), *named] for name, named in columns.items()}
     wider = {name: list(dict.fromkeys(names)) for name, names in more.items() if names}
-    if isinstance(assessment, Assessment) and any(wider[name] != options.get(name) for name in wider):
+    if assessment.answers_others and any(wider[name] != options.get(name) for name in wider):
         if not assessment.pool.in_memory:
             raise JournalError(
                 f"The table of {run} was counted by other columns; start a run with "
@@ -126,7 +123,7 @@ def reopen_wider(run: Path, moved_to: Path | None, columns: Mapping[str, list[st
             )
         # The same items: `reopen` has compared what the journal knows of them.
         found = read_items(path, {**options, **wider}, ranked=False, seed=meta["seed"])
-        assessment.pool = cast("Pool", found)
+        assessment.pool = found
     return assessment
 
 
@@ -174,7 +171,7 @@ def read_told(
     `annotator` is who gave the labels of rows that do not say so in a column ``annotator``. Items that somebody has
     labelled are not set aside because another annotator is unsure.
     """
-    pool, unknown = _items_of(assessment)
+    pool, unknown = assessment.labellable, assessment.unknown_id
     known = _known(assessment, pool)
 
     def check(item: int, name: str | None, who: str) -> str | None:
@@ -196,32 +193,13 @@ def read_told(
 
 def read_corrections(assessment: AnySession, path: Path, id: str, label: str) -> Sheet:
     """Read a sheet of labels of items that have one."""
-    pool, unknown = _items_of(assessment)
+    pool, unknown = assessment.labellable, assessment.unknown_id
     known = _known(assessment, pool)
 
     def check(item: int, name: str | None, who: str) -> str | None:
         return None if item in known else "has no label that could be corrected; labels are told by `tell`"
 
     return read_sheet(path, pool, id, label, check=check, unknown=unknown)
-
-
-def named_ids(assessment: AnySession, texts: Sequence[str]) -> list[Any]:
-    """Return the ids that texts stand for, as in sheets; texts that stand for none as they are."""
-    pool = assessment.pool
-    if isinstance(pool, RankedList):
-        return list(texts)
-    matches = IdMatcher(pool)(texts)
-    return [text if one.found is None else pool.ids[one.found] for one, text in zip(matches, texts, strict=True)]
-
-
-def _items_of(assessment: AnySession) -> tuple[Pool, str]:
-    """Return the items whose labels can be told, and what is said of other ids."""
-    if isinstance(assessment, Assessment):
-        return assessment.pool, UNKNOWN
-    assert isinstance(assessment, RankedAssessment)
-    if not assessment.labels_used + assessment.n_pending + assessment.n_skipped:
-        raise LabelError("No item has been asked for yet; labels are told of those that `ask` chose.")
-    return assessment.handed_out, "is the id of no item that was asked for"
 
 
 def _known(assessment: AnySession, pool: Pool) -> dict[int, str]:

@@ -170,7 +170,7 @@ def skip(run: RunFile, ids: ItemIds, pool: Moved = None) -> None:
 
     assessment = files.reopen(run, pool)
     with let_go(assessment):
-        found = files.named_ids(assessment, ids)
+        found = assessment.ids_named(ids)
         n = assessment.skip(found)
     echo(rows.set_aside(n, before=len(set(found)) - n))
     echo(text.progress(assessment))
@@ -194,7 +194,7 @@ def release(
     assessment = files.reopen(run, pool)
     with let_go(assessment):
         chosen = [
-            *files.named_ids(assessment, ids or []),
+            *assessment.ids_named(ids or []),
             *assessment.pending.tolist() * pending,
             *assessment.skipped.tolist() * skipped,
         ]

@@ -38,10 +38,13 @@ _SHORTEST = 8  # characters that names are never cut below
 @singledispatch
 def narrow(result: Result | RankedAnswer) -> list[Table]:
     """Tabulate a result in so few columns that they fit a terminal of 80 characters."""
+    return [_bins(result.table())]
+
+
+@narrow.register
+def _(result: GroupwiseResult) -> list[Table]:
     full = result.table()
-    if isinstance(result, GroupwiseResult) and "rank" in full.columns:
-        return [_groups(full, result.sought_column)]
-    return [_bins(full)]
+    return [_groups(full, result.sought_column) if "rank" in full.columns else _bins(full)]
 
 
 @narrow.register

@@ -17,6 +17,7 @@ from bayes_assess.errors import LabelError, QuestionError
 from bayes_assess.measures import combine, positive_code
 from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.pool.numeric import NumericPool
+from bayes_assess.pool.pool import Pool
 from bayes_assess.questions import (
     Calibration,
     ConfusionMatrix,
@@ -49,20 +50,12 @@ def show(table: Table) -> None:
     Console().print(table.to_rich())
 
 
-def started(assessment: AnySession) -> str:
+@singledispatch
+def started(assessment: Assessment) -> str:
     """Say what was started, and which labels are possible."""
-    if isinstance(assessment, RankedAssessment):
-        return _ranked_started(assessment)
-    assert isinstance(assessment, Assessment)
     pool, question = assessment.pool, assessment.question
-    named = ", ".join(str(name) for name in pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
-    more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
     subject, extent = _asked(question, assessment)
-    can = f"{named}{more}{_positive(assessment)}"
-    if isinstance(pool, NumberPool):
-        can = f"numbers, {Answers.of(pool.label_space, ()).within}" if np.isfinite(pool.bounds).any() else "numbers"
-    elif isinstance(pool, NumericPool):
-        can = f"numbers from {pool.bounds[0]:g} to {pool.bounds[1]:g}, rounded to steps of {pool.step:g}"
+    can = _labels(pool, question)
     lines = [
         f"{question.name}{subject and f' {subject}'}, design {assessment.design.name}: {pool.n_items:,} items{extent}.",
         f"Labels can be {can}.",
@@ -71,15 +64,11 @@ def started(assessment: AnySession) -> str:
         lines.append("Labels of an item may differ: it may be asked again, and stand in a sheet several times.")
     if pool.multilabel:
         lines.append("An item has all of its labels at once, such as a;b, or - where none applies.")
-    if isinstance(question, ConfusionMatrix | MostCostly) and question.cost is not None:
-        costs = np.asarray(question.cost)  # shows if rows and columns were taken for each other
-        k, j = np.unravel_index(np.argmax(costs), costs.shape)
-        pair = f"predicted {pool.classes[k]} whose label is {pool.classes[j]}"
-        lines.append(f"The highest cost, {costs[k, j]:g}, is that of an item {pair}.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_highest_cost(question, pool)])
 
 
-def _ranked_started(assessment: RankedAssessment) -> str:
+@started.register
+def _(assessment: RankedAssessment) -> str:
     ranked, wanted = assessment.pool, assessment.n_remaining
     tied = f", {ranked.n_tied:,} of them with equal scores" if ranked.n_tied else ""
     classes = ranked.label_space.classes
@@ -103,10 +92,49 @@ def fewer(assessment: AnySession) -> str:
     return f", fewer than asked for, {why}"
 
 
-def _positive(assessment: Assessment) -> str:
+@singledispatch
+def _labels(pool: Pool, question: Question) -> str:
+    """Say what labels can be."""
+    named = ", ".join(str(name) for name in pool.classes[:12]) + (", ..." if pool.n_classes > 12 else "")
+    more = "" if pool.classes_declared else " (as predicted; if there are others, start again with --classes)"
+    return f"{named}{more}{_positive(question, pool)}"
+
+
+@_labels.register
+def _(pool: NumberPool, question: Question) -> str:
+    return f"numbers, {Answers.of(pool.label_space, ()).within}" if np.isfinite(pool.bounds).any() else "numbers"
+
+
+@_labels.register
+def _(pool: NumericPool, question: Question) -> str:
+    return f"numbers from {pool.bounds[0]:g} to {pool.bounds[1]:g}, rounded to steps of {pool.step:g}"
+
+
+@singledispatch
+def _highest_cost(question: Question, pool: Pool) -> list[str]:
+    """Say which cost is the highest, which shows if rows and columns were taken for each other."""
+    return []
+
+
+@_highest_cost.register
+def _(question: ConfusionMatrix | MostCostly, pool: Pool) -> list[str]:
+    if question.cost is None:
+        return []
+    costs = np.asarray(question.cost)
+    k, j = np.unravel_index(np.argmax(costs), costs.shape)
+    pair = f"predicted {pool.classes[k]} whose label is {pool.classes[j]}"
+    return [f"The highest cost, {costs[k, j]:g}, is that of an item {pair}."]
+
+
+@singledispatch
+def _positive(question: Question, pool: Pool) -> str:
     """Say which class is positive, where that matters."""
-    pool, question = assessment.pool, assessment.question
-    if not isinstance(question, Metric) or pool.multilabel or pool.numeric:
+    return ""
+
+
+@_positive.register
+def _(question: Metric, pool: Pool) -> str:
+    if pool.multilabel:
         return ""
     binary = any(one.binary or one.is_curve for one in combine(question.measure))
     code = positive_code(pool, question.positive)
@@ -117,7 +145,13 @@ def _positive(assessment: Assessment) -> str:
 def _asked(question: Question, assessment: Assessment) -> tuple[str, str]:
     """Say what is asked about, and how that divides the items."""
     cells = assessment.cells
-    which = f" ({' and '.join(question.names())})" if isinstance(question, GroupPair) else ""
+    return f"by {cells.description}", f" in {cells.n_cells:,} groups{_note(cells)}"
+
+
+@_asked.register
+def _(question: GroupPair, assessment: Assessment) -> tuple[str, str]:
+    cells = assessment.cells
+    which = f" ({' and '.join(question.names())})"
     return f"by {cells.description}{which}", f" in {cells.n_cells:,} groups{_note(cells)}"
 
 
@@ -159,24 +193,29 @@ def numbers(assessment: AnySession) -> dict[str, int]:
     return found | {"remaining": assessment.n_remaining, "items": assessment.pool.n_items}
 
 
+@singledispatch
 def progress(assessment: AnySession) -> str:
     """Say how many labels were used, and how many items are left."""
-    aside = f", {assessment.n_skipped:,} set aside" if assessment.n_skipped else ""
-    if isinstance(assessment, RankedAssessment):
-        wanted = assessment.n_remaining
-        rest = f"{wanted:,} or more wanted" if wanted else "whose labels decide what comes next"
-        budget = assessment.question.budget
-        if wanted and budget is not None and assessment.labels_used + assessment.n_pending >= budget:
-            rest = f"the budget is spent, {rest}"
-        rest = "the design needs no more" if assessment.done else rest
-        return f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending{aside}, {rest}."
+    used, aside = _used(assessment)
     if assessment.repeats_items:
-        used = f"{assessment.labels_used:,} used, {assessment.n_pending:,} pending{aside}"
-        return f"Labels: {used}; items may be asked again."
-    return (
-        f"Labels: {assessment.labels_used:,} used, {assessment.n_pending:,} pending, "
-        f"{assessment.n_remaining:,} remaining{aside}."
-    )
+        return f"Labels: {used}{aside}; items may be asked again."
+    return f"Labels: {used}, {assessment.n_remaining:,} remaining{aside}."
+
+
+@progress.register
+def _(assessment: RankedAssessment) -> str:
+    used, aside = _used(assessment)
+    wanted, budget = assessment.n_remaining, assessment.question.budget
+    rest = f"{wanted:,} or more wanted" if wanted else "whose labels decide what comes next"
+    if wanted and budget is not None and assessment.labels_used + assessment.n_pending >= budget:
+        rest = f"the budget is spent, {rest}"
+    return f"Labels: {used}{aside}, {'the design needs no more' if assessment.done else rest}."
+
+
+def _used(assessment: AnySession) -> tuple[str, str]:
+    """Say how many labels were used and are awaited, and how many items were set aside."""
+    aside = f", {assessment.n_skipped:,} set aside" if assessment.n_skipped else ""
+    return f"{assessment.labels_used:,} used, {assessment.n_pending:,} pending", aside
 
 
 def counting_on_wrong_labels(error: LabellingError, result: Result | PrecisionCurveResult) -> str:
@@ -195,10 +234,14 @@ def counting_on_wrong_labels(error: LabellingError, result: Result | PrecisionCu
     )
 
 
+@singledispatch
 def threshold(result: Result | PrecisionCurveResult, wanted: dict[str, float]) -> str:
     """Say which threshold reaches what is wanted; nothing is wanted where F1 is to be greatest."""
-    if not isinstance(result, CurveResult):
-        raise QuestionError("--threshold-for is about a curve of precision and recall; add --question pr-curve.")
+    raise QuestionError("--threshold-for is about a curve of precision and recall; add --question pr-curve.")
+
+
+@threshold.register
+def _(result: CurveResult, wanted: dict[str, float]) -> str:
     return result.said_of_threshold(**wanted) if wanted else f"F1 is greatest here: {result.best()}"
 
 

@@ -21,7 +21,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.rewards import Reward
-from bayes_assess.designs._base import Design, Draw, MemoryT, reserve
+from bayes_assess.designs._base import Design, Draw, MemoryT, OtherPosterior, reserve
 from bayes_assess.designs._blocks import SideBySide, block
 from bayes_assess.models.belief import Belief, is_mixture, jax_ready, runs_on_numpy
 from bayes_assess.pool.cells import Cells
@@ -235,13 +235,19 @@ class ArmDesign(Design[CellState]):
         state = replace(state, reward=state.reward.updated(state.posterior, cell, outcome))
         return replace(state, memory=self.update_memory(state, cell, outcome))
 
-    def playing_by(self, state: CellState, belief: Belief, reward: Reward) -> CellState:
+    def choosing_by(self, state: CellState, other: OtherPosterior) -> CellState:
         """Return the state with another posterior, and its reward, in the place of the prior and the labels told."""
+        belief, reward = other.of_groups()
         on_numpy = self.is_eager(state) and self.can_be_eager(belief)
         with engine.eager(on_numpy):
             belief = jax_ready(belief)
-            other = {"prior": belief, "counts": np.zeros_like(np.asarray(state.counts)), "memory": (), "reward": reward}
-            state = replace(state, **other, eager=on_numpy, carried=carried(belief), prior_class=type(belief))
+            fields = {
+                "prior": belief,
+                "counts": np.zeros_like(np.asarray(state.counts)),
+                "memory": (),
+                "reward": reward,
+            }
+            state = replace(state, **fields, eager=on_numpy, carried=carried(belief), prior_class=type(belief))
             return replace(state, memory=self.init_memory(state))
 
     def own_again(self, own: CellState, chosen: CellState) -> CellState:

@@ -24,6 +24,7 @@ from bayes_assess.designs._label_models import LabelDraws
 from bayes_assess.errors import DesignError
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import Steps
+from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
@@ -54,6 +55,36 @@ class State(Protocol):
     @property
     def endless(self) -> bool:
         """Whether labels are draws from p(y | x), so that an item may be asked for again and again."""
+        ...
+
+
+class WeighedLabels(NamedTuple):
+    """What labels stand for, of designs that weigh what they draw.
+
+    Attributes
+    ----------
+    n : float
+        Draws.
+    weights : (K, O)
+        Sums of the importance weights of the draws, by cell and outcome.
+    complete : bool
+        Whether every item that can matter is labelled.
+    """
+
+    n: float
+    weights: Float[np.ndarray, "K O"]
+    complete: bool
+
+
+class OtherPosterior(Protocol):
+    """The posterior of another model, as designs can take it."""
+
+    def of_groups(self) -> tuple[Belief, object]:
+        """Return it as the belief on the cells, and what a label is worth by it."""
+        ...
+
+    def of_labels(self) -> LabelDraws:
+        """Return it as draws of the probabilities of labels; raise DesignError if the design has no use for them."""
         ...
 
 
@@ -223,11 +254,15 @@ class Design(ABC, Generic[StateT]):
         """Whether steps are counted when their labels are known: whether the design has a `settle` of its own."""
         return type(self).settle is not Design.settle
 
+    def choosing_by(self, state: StateT, other: OtherPosterior) -> StateT:
+        """Return the state with another model's posterior in the place of what the design believes, to choose by."""
+        return self.believing(state, other.of_labels())
+
     def believing(self, state: StateT, labels: LabelDraws) -> StateT:
         """Return the state with another model's draws of labels in the place of what the design believes, to choose by.
 
         What labels will be weighed by follows from how items are drawn, so that answers are as valid. Designs that play
-        arms take a belief instead, see `ArmDesign.playing_by`.
+        arms take a belief instead, see `choosing_by`.
 
         Parameters
         ----------
@@ -297,6 +332,10 @@ class Design(ABC, Generic[StateT]):
             Where the labelled items stand, of measures of a ranking.
         """
         return {}
+
+    def weighed_labels(self, state: StateT) -> WeighedLabels | None:
+        """Return what labels stand for; None of designs that draw items of a cell at random, without weights."""
+        return None
 
     def measuring(self, state: StateT, measure: CellMeasure, name: str) -> StateT:
         """Return the state with another measure in the place of its own.

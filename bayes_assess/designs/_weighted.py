@@ -21,7 +21,7 @@ from bayes_assess._tools.engine import xp
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
-from bayes_assess.designs._base import Design, MemoryT
+from bayes_assess.designs._base import Design, MemoryT, WeighedLabels
 from bayes_assess.errors import DesignError, QuestionError
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.estimators.weighted import (
@@ -203,6 +203,14 @@ class WeightedDesign(Design[WeightedState]):
     @abstractmethod
     def weighed(self, state: WeightedState) -> tuple[Draws, Float[Array, "H D"]]:
         """Return the draws with all labels weighed, and what their `squares` are centred by, (H, D)."""
+
+    def weighed_labels(self, state: WeightedState) -> WeighedLabels:
+        """Return the sums of the weights of all draws by label."""
+        if float(state.draws.n) == 0:
+            return WeighedLabels(0.0, np.zeros(np.shape(state.counts)), bool(state.complete))
+        with engine.eager(self.is_eager(state)):
+            draws = self.weighed(state)[0]
+        return WeighedLabels(float(draws.n), np.asarray(draws.weights, np.float64), bool(state.complete))
 
     def answer(self, state: WeightedState) -> Estimate:
         """Estimate the measure, and how well it is known."""

@@ -237,10 +237,23 @@ def is_ranked(design: object) -> bool:
     >>> is_ranked("adastrat"), is_ranked("variance_reduction")
     (True, False)
     """
-    return isinstance(design, RankedDesign) or (isinstance(design, str) and design in RANKED_DESIGNS)
+    return ranked_design(design) is not None
 
 
-def find_curve_design(design: str | RankedDesign | Design) -> RankedDesign | Design:
+def ranked_design(design: object) -> RankedDesign | None:
+    """Return a design of ranked lists, given or by its name; None of all others.
+
+    Examples
+    --------
+    >>> ranked_design("adastrat"), ranked_design("thompson")
+    (AdaStrat(prefix='last'), None)
+    """
+    if isinstance(design, str):
+        return RANKED_DESIGNS[design]() if design in RANKED_DESIGNS else None
+    return design if isinstance(design, RankedDesign) else None
+
+
+def find_curve_design(design: object) -> RankedDesign | Design:
     """Return the design of that name, or the given one, if it serves precision curves.
 
     Raises
@@ -253,10 +266,11 @@ def find_curve_design(design: str | RankedDesign | Design) -> RankedDesign | Des
     >>> find_curve_design("adastrat")
     AdaStrat(prefix='last')
     """
-    if isinstance(design, RankedDesign | VarianceReduction):
+    if isinstance(design, VarianceReduction):
         return design
-    if isinstance(design, str) and design in RANKED_DESIGNS:
-        return RANKED_DESIGNS[design]()
+    ranked = ranked_design(design)
+    if ranked is not None:
+        return ranked
     if isinstance(design, str) and design == VarianceReduction.name:
         return VarianceReduction()
     known = (*RANKED_DESIGNS, VarianceReduction.name)

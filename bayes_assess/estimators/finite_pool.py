@@ -30,7 +30,7 @@ _EXACT_UP_TO = 32  # unlabelled items of a cell, up to which their distribution 
 
 
 def value_draws(
-    posterior: Any, counts: Int[np.ndarray, "*batch K O"], sizes: Sizes, seed: int, n: int
+    posterior: Belief, counts: Int[np.ndarray, "*batch K O"], sizes: Sizes, seed: int, n: int
 ) -> Iterator[Float[np.ndarray, "S *batch K *O"]]:
     """Draw the values of cells, some draws at a time.
 
@@ -68,7 +68,9 @@ def value_draws(
         yield block[: rows.stop - rows.start]
 
 
-def value_mean(posterior: Any, counts: Int[np.ndarray, "*batch K O"], sizes: Sizes) -> Float[np.ndarray, "*batch K *O"]:
+def value_mean(
+    posterior: Belief, counts: Int[np.ndarray, "*batch K O"], sizes: Sizes
+) -> Float[np.ndarray, "*batch K *O"]:
     """Compute the posterior mean of every cell's value: labelled items as they are, the others at their mean.
 
     Examples
@@ -88,7 +90,7 @@ def value_mean(posterior: Any, counts: Int[np.ndarray, "*batch K O"], sizes: Siz
 
 
 def value_interval(
-    posterior: Any, counts: Int[np.ndarray, "*batch K O"], sizes: Sizes, level: float
+    posterior: Belief, counts: Int[np.ndarray, "*batch K O"], sizes: Sizes, level: float
 ) -> Float[np.ndarray, "*batch K *O 2"]:
     """Compute the equal-tailed credible interval of every cell's value, in the pool or in the population.
 
@@ -114,7 +116,7 @@ def value_interval(
 
 
 def pair_masses(
-    posterior: Any,
+    posterior: Belief,
     counts: Int[np.ndarray, "*batch K 2"],
     sizes: Sizes,
     first: Int[np.ndarray, " P"],
@@ -196,7 +198,7 @@ def difference_in_halves(
 
 
 def mean_absolute_gap(
-    posterior: Any, counts: Int[np.ndarray, "*batch K 2"], sizes: Sizes, score: Float[np.ndarray, " K"]
+    posterior: Belief, counts: Int[np.ndarray, "*batch K 2"], sizes: Sizes, score: Float[np.ndarray, " K"]
 ) -> Float[np.ndarray, "*batch K"]:
     """Compute the posterior mean of |accuracy - score| of every cell.
 

@@ -26,6 +26,7 @@ _WINDOW_SDS = 12.0
 _CHUNK = 1 << 21  # table entries at a time
 _LEAST_VARIANCE = 1e-10  # that a Beta distribution has, as [SEME] adds it
 _LEAST_RISE, _MOST_RISE = 1e-12, 1e6  # by one draw, as a share of what is left
+_ROUNDING, _ROUNDING_OF_VARIANCE = 1e-12, 1e-15  # of a mean in [0, 1]; items are a billion at most
 
 
 def beta_interval(
@@ -259,8 +260,8 @@ def measure_interval(estimate: _Estimated, ranges: Ranges, level: float = 0.95) 
     low, high = np.asarray(ranges, np.float64).T
     finite = np.isfinite(low) & np.isfinite(high)
     start, width = np.where(finite, low, 0), np.where(finite, high - low, 1)
-    m = np.clip((value - start) / width, 0, 1)
-    v, rise, fall = variance / width**2, np.asarray(estimate.rise) / width, np.asarray(estimate.fall) / width
+    m, v = _unrounded(np.clip((value - start) / width, 0, 1), variance / width**2)
+    rise, fall = np.asarray(estimate.rise) / width, np.asarray(estimate.fall) / width
     upper = _upper_end(m, v, rise, level)
     lower = 1 - _upper_end(1 - m, v, fall, level)
     published = np.asarray(getattr(estimate, "beta", False), bool)[..., None, None]
@@ -305,13 +306,25 @@ def effective_draws(estimate: _Estimated, ranges: Ranges) -> Float[np.ndarray, "
     low, high = np.asarray(ranges, np.float64).T
     finite = np.isfinite(low) & np.isfinite(high)
     start, width = np.where(finite, low, 0), np.where(finite, high - low, 1)
-    m, v = (estimate.value - start) / width, estimate.variance / width**2
+    m, v = _unrounded((np.asarray(estimate.value) - start) / width, np.asarray(estimate.variance) / width**2)
     n = np.asarray(estimate.n_draws, np.float64)[..., None]
     step = (estimate.rise + estimate.fall) / width
     found = np.where(step > 0, 1 / np.where(step > 0, step, 1), n)
     spread = (v > 0) & (m > 0) & (m < 1)
     found = np.where(spread, np.minimum(found, m * (1 - m) / np.where(spread, v, 1)), found)
     return np.where(estimate.defined, np.where(finite, np.minimum(found, n), n), 0.0)
+
+
+def _unrounded(
+    m: Float[np.ndarray, "*shape"], v: Float[np.ndarray, "*shape"]
+) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
+    """Put means that rounding alone keeps from an end of [0, 1] there, and take away what is a variance by rounding.
+
+    A recall where all items are predicted positive is 1; v / (1 - m) of 1 - 2e-16 would be a spread of any size.
+    """
+    end = np.where(m < 0.5, 0.0, 1.0)
+    there = np.abs(m - end) < _ROUNDING
+    return np.where(there, end, m), np.where(there & (v < _ROUNDING_OF_VARIANCE), 0.0, v)
 
 
 def _upper_end(

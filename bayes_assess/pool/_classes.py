@@ -17,7 +17,7 @@ from bayes_assess._tools.arrays import (
     values_of,
     whole,
 )
-from bayes_assess._tools.coded import CodedColumn, distinct, spelled_out
+from bayes_assess._tools.coded import CodedColumn, distinct, spelled_out, taken_apart
 from bayes_assess._tools.row_numbers import row_no
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
@@ -54,13 +54,14 @@ Predictions = np.ndarray | CodedColumn
 
 def check_predictions(predictions: ArrayLike | CodedColumn) -> tuple[Predictions, bool]:
     """Return predictions as a one-dimensional int64 or text array without missing values, and if they were booleans."""
-    if isinstance(predictions, CodedColumn):
+    given, codes = taken_apart(predictions)
+    if codes is not None:
         try:
-            values, boolean = check_predictions(predictions.values)
+            values, boolean = check_predictions(given)
         except PoolError:
-            return check_predictions(spelled_out(predictions))  # which names the row
-        return CodedColumn(spelled_out(values), predictions.codes), boolean
-    values = values_of(predictions)
+            return check_predictions(given[codes])  # which names the row
+        return CodedColumn(spelled_out(values), codes), boolean
+    values = values_of(given)
     if values.ndim != 1:
         raise PoolError(
             f"Predictions have shape {values.shape}; pass one predicted class per item, (items,). "
@@ -153,13 +154,14 @@ def _one_by_one(values: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, in
     return np.array(codes, dtype=np.int32), first_true(np.array(codes) < 0)
 
 
-def code_predictions(values: Predictions, classes: np.ndarray) -> np.ndarray:
+def code_predictions(predictions: Predictions, classes: np.ndarray) -> np.ndarray:
     """Return int32 codes of predictions: names, or integers as codes where the names are text."""
-    if isinstance(values, CodedColumn):
+    values, of_rows = taken_apart(predictions)
+    if of_rows is not None:
         try:
-            return code_predictions(values.values, classes)[values.codes]
+            return code_predictions(values, classes)[of_rows]
         except PoolError:
-            return code_predictions(spelled_out(values), classes)  # which names the row
+            return code_predictions(values[of_rows], classes)  # which names the row
     by_code = classes.dtype.kind == "U" and values.dtype.kind == "i"
     codes, row = codes_of(values, np.arange(len(classes)) if by_code else classes)
     if row is None:

@@ -19,7 +19,7 @@ from bayes_assess._tools.arrays import (
     to_numpy,
     values_of,
 )
-from bayes_assess._tools.coded import CodedColumn, distinct, spelled_out
+from bayes_assess._tools.coded import CodedColumn, distinct, spelled_out, taken_apart
 from bayes_assess._tools.row_numbers import row_no
 from bayes_assess._tools.shapes import ArrayLike, Frame
 from bayes_assess.errors import PoolError
@@ -151,7 +151,8 @@ def check_groups(groups: Mapping[str, ArrayLike] | Frame | None, n_items: int) -
     """Return group columns by name, each of M rows and complete; see `Pool`."""
     checked = {}
     for name, column in _named_columns(groups, "Groups", '{"site": site}', "group column").items():
-        if isinstance(column, CodedColumn) and len(column) == n_items and _is_complete(column.values):
+        values, codes = taken_apart(column)
+        if codes is not None and len(codes) == n_items and _is_complete(values):
             checked[name] = column
             continue
         values = values_of(spelled_out(column))

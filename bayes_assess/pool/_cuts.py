@@ -16,7 +16,7 @@ import heapq
 import operator
 import warnings
 from itertools import pairwise
-from typing import Any
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -223,7 +223,7 @@ def clusters(features: Float[np.ndarray, "M F"], n_clusters: int, seed: int) -> 
     return np.argsort(order)[labels]
 
 
-def check_count(name: str, value: Any) -> int:
+def check_count(name: str, value: SupportsIndex) -> int:
     """Return an integer of at least 1; raise PartitionError if it is none."""
     try:
         count = operator.index(value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,7 +60,6 @@ class Cells:
     description: str
     parts: tuple[Groups, ...]
     source: ItemSource
-    of_events: ClassVar[bool] = False  # True where a label is one event or its opposite, or all of it is believed
 
     @property
     def n_cells(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from bayes_assess._tools.arrays import CHUNK, first_missing, first_nested, frozen, listing, show, values_of
-from bayes_assess._tools.coded import CodedColumn
+from bayes_assess._tools.coded import CodedColumn, taken_apart
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PartitionError
 from bayes_assess.pool._columns import RESERVED
@@ -299,11 +299,12 @@ def _small(codes: np.ndarray, n_groups: int) -> np.ndarray:
     return frozen(codes.astype(np.min_scalar_type(n_groups - 1)))
 
 
-def _by_values(values: np.ndarray | CodedColumn, description: str) -> Partition:
+def _by_values(column: np.ndarray | CodedColumn, description: str) -> Partition:
     """One group per distinct value."""
-    if isinstance(values, CodedColumn):
-        names, codes = np.unique(values.values, return_inverse=True)
-        return Partition(_small(codes, len(names))[values.codes], frozen(names), description)
+    values, of_rows = taken_apart(column)
+    if of_rows is not None:
+        names, codes = np.unique(values, return_inverse=True)
+        return Partition(_small(codes, len(names))[of_rows], frozen(names), description)
     row = first_missing(values)
     if row is not None:
         raise PartitionError(

@@ -181,6 +181,32 @@ class Items:
         """Return the names of what is predicted of items, (n,)."""
         return self.classes[self.predictions[self.rows_of(items)]]
 
+    def shown_of(self, ids: ArrayLike) -> dict[str, np.ndarray]:
+        """Return what annotators see of items by their ids.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=["cat", "dog"], ids=["a", "b"], show={"text": ["purrs", "barks"]})
+        >>> pool.shown_of(["b"])["text"].tolist()
+        ['barks']
+        """
+        if not self.show:
+            return {}
+        items = self.positions(ids)
+        return {name: values[items] for name, values in self.show.items()}
+
+    def prediction_counts(self) -> np.ndarray | None:
+        """Count how often every class is predicted, (C,); None where predictions are no classes.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> ba.Pool(predictions=["cat", "dog", "dog"]).prediction_counts().tolist()
+        [1, 2]
+        """
+        return np.bincount(self.system_codes(RESERVED), minlength=self.n_classes)
+
     def any_labels(self, n: int) -> np.ndarray:
         """Return `n` labels that items could have, whichever.
 

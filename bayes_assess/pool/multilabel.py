@@ -173,6 +173,10 @@ class MultiLabelPool(Pool):
         """Return the classes predicted of items as texts such as ``"cat;dog"``, (n,)."""
         return self.label_space.texts(self.indicators[items])
 
+    def prediction_counts(self) -> np.ndarray:
+        """Count how often every class is predicted, (C,)."""
+        return self.indicators.sum(0)
+
     def any_labels(self, n: int) -> np.ndarray:
         """Return `n` labels that items could have: that no class applies."""
         return np.repeat(NO_LABEL, n)

@@ -159,6 +159,9 @@ class NumberPool(Pool):
         """Return what is predicted of items as texts."""
         return np.array([f"{number:.12g}" for number in self.numbers[items]], dtype=str)
 
+    def prediction_counts(self) -> None:
+        """Return None: predictions are no classes."""
+
     def any_labels(self, n: int) -> np.ndarray:
         """Return `n` labels that items could have: the first prediction."""
         return np.repeat(self.numbers[0], n)

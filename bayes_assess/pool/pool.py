@@ -9,7 +9,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import frozen, listing
 from bayes_assess._tools.shapes import ArrayLike
-from bayes_assess.errors import PoolError
+from bayes_assess.errors import PoolError, QuestionError
 from bayes_assess.pool._classes import (
     check_classes,
     check_predictions,
@@ -223,6 +223,10 @@ class Pool(Items):
             scores = frozen(spread_columns(scores, code, len(names)))
         return self._recoded(names, code, scores=scores, classes_declared=True)
 
+    def as_pool(self) -> Pool:
+        """Return the pool itself, see `RankedList.as_pool`."""
+        return self
+
     def with_groups(self, **groups: np.ndarray) -> Pool:
         """Return the same pool with more attributes of the items, arrays (M,) by name.
 
@@ -245,3 +249,17 @@ class Pool(Items):
             **fields,
         )
         return pool
+
+
+def checked_pool(given: object) -> Pool:
+    """Return what is a pool, or raise QuestionError.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> checked_pool(ba.Pool(predictions=["cat", "dog"])).n_items
+    2
+    """
+    if not isinstance(given, Pool):
+        raise QuestionError(f"assess takes a Pool first; found {type(given).__name__}. Make one with ba.Pool(...).")
+    return given

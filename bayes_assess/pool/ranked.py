@@ -21,7 +21,7 @@ from bayes_assess.pool._fingerprint import digest
 from bayes_assess.pool._ids import IdIndex, check_ids, find_ids
 from bayes_assess.pool._scores import both_columns
 from bayes_assess.pool.labels import LabelSpace
-from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.pool import Pool, checked_pool
 
 MOST_ITEMS = 2**53  # beyond, ranks are no longer exact in 64-bit floats
 _MOST_OF_A_POOL = 100_000_000
@@ -181,6 +181,26 @@ class RankedList:
         object.__setattr__(made, "positive", code)
         return made
 
+    @classmethod
+    def of(cls, items: Pool | RankedList, positive: Hashable | None = None, seed: int = 0) -> RankedList:
+        """Return a list as it is, or the items of a pool in the order of the score of a class, as `from_pool`.
+
+        Raises
+        ------
+        QuestionError
+            If the list is that of another positive class, or the pool cannot be ranked.
+
+        Examples
+        --------
+        >>> ranked = RankedList(4)
+        >>> RankedList.of(ranked) is ranked
+        True
+        """
+        if isinstance(items, RankedList):
+            items.check_positive(positive)
+            return items
+        return cls.from_pool(checked_pool(items), positive, seed)
+
     def as_pool(self) -> Pool:
         """Return the items as a pool whose scores fall evenly with the rank, for designs that learn what scores mean.
 
@@ -225,6 +245,11 @@ class RankedList:
                 f"The list is ranked by the score of its positive class, {show(own)}, but the question has "
                 f"{show(positive)} as positive; leave that out, or name it second among the classes."
             )
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the items are no rows of a table."""
+        return self.rows is None
 
     @property
     def n_tied(self) -> int:
@@ -282,6 +307,14 @@ class RankedList:
         if self.rows is not None:
             return self.rows.shown_at(ranks)
         return {name: column[ranks - 1] for name, column in (self.show or {}).items()}
+
+    def shown_of(self, ids: ArrayLike) -> dict[str, np.ndarray]:
+        """Return what annotators see of items by their ids, nothing where only `id_at` is known."""
+        ranks = self.ranks_of(ids) if self.show else None
+        return {} if ranks is None else self.shown_at(ranks)
+
+    def prediction_counts(self) -> None:
+        """Return None: a list has an order, and no predictions."""
 
     def checked_ranks(self, ranks: ArrayLike) -> Int[np.ndarray, " n"]:
         """Return ranks as an array of int64, or raise QuestionError if one lies outside 1..N."""

@@ -12,6 +12,7 @@ from bayes_assess.questions._comparison import GroupPair as GroupPair
 from bayes_assess.questions._extremes import ExtremeQuestion as ExtremeQuestion
 from bayes_assess.questions._extremes import mean_reciprocal_rank as mean_reciprocal_rank
 from bayes_assess.questions._score_prior import ScorePrior as ScorePrior
+from bayes_assess.questions._setting import Labelled as Labelled
 from bayes_assess.questions._setting import Setting as Setting
 from bayes_assess.questions.accuracy import GroupAccuracy as GroupAccuracy
 from bayes_assess.questions.accuracy import LeastAccurate as LeastAccurate

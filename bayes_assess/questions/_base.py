@@ -11,14 +11,16 @@ import numpy as np
 from bayes_assess._tools.shapes import ArrayLike, Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.rewards import Reward
+from bayes_assess.designs import Design, State
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.score_order import ScoreOrder
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells, label_counts
 from bayes_assess.pool.groups import Cut
-from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.pool import Pool, checked_pool
+from bayes_assess.pool.rank_strata import RankedScore
 from bayes_assess.questions._answered import Answered
-from bayes_assess.questions._setting import Setting, Simulated
+from bayes_assess.questions._setting import Labelled, Setting, Simulated
 
 if TYPE_CHECKING:
     from bayes_assess.models.belief import GivenPrior
@@ -157,6 +159,10 @@ class Question(Answered):
                 f"{self.name} is asked of labels that are classes, or numbers within finite bounds, such as "
                 "bounds=(0, 100); of this pool ask Metric('mae'), 'mse', 'r2', or other measures of regression."
             )
+
+    def items_in(self, given: object) -> Pool:
+        """Return what a session is started on as a pool of items, or raise QuestionError."""
+        return checked_pool(given)
 
     def labelled_pool(self, pool: Pool) -> Pool:
         """Return the pool whose labels the question takes: that pool, unless it takes them in another form."""
@@ -323,6 +329,37 @@ class Question(Answered):
     def order_of(self, pool: Pool, cells: Cells, labels: Int[np.ndarray, " M"]) -> ScoreOrder | None:
         """Return where items with these labels stand in the order of the scores, if that is what is measured."""
         return None
+
+    def ranked(self, pool: Pool) -> RankedScore | None:
+        """Return the score that announces the event that a belief on labels is about; None where there is none."""
+        return None
+
+    def on_own_cells(self, pool: Pool, cells: Cells, design: Design, state: State) -> tuple[Question, Cells, State]:
+        """Put the question on the cells of a session on another one, and in the state of its design.
+
+        Parameters
+        ----------
+        pool : Pool
+        cells : Cells
+            Of the session.
+        design : Design
+        state : State
+
+        Returns
+        -------
+        The question, and cells and state with what it measures.
+
+        Raises
+        ------
+        QuestionError
+            If it is no measure, or the cells or the items drawn do not tell of it.
+        """
+        raise QuestionError(f"{design.answering} measures, Metric(...) or PRCurve(...); found {self!r}.")
+
+    def evidence(self, told: Labelled) -> dict[str, object]:
+        """Return what labels say of what is asked, fields of its result: what the design finds, unless items say it."""
+        order = self.order_of(told.pool, told.cells, told.codes)
+        return told.design.evidence(told.state, told.seed, told.level, told.skipped, order)
 
     def group_sizes(self, cells: Cells) -> Int[np.ndarray, " G"] | None:
         """Count the items of every group that is asked about, None if these are no groups."""

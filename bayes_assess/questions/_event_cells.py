@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -42,19 +41,39 @@ class MetricCells(Cells):
 
     measure: CellMeasure
 
+    @property
+    def subject(self) -> Subject | None:
+        """The event that a design's belief on the labels is about; None where no belief is on an event."""
+        return None
+
+    def outcomes(self, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
+        """Return the outcomes of labels of these items: the labels themselves."""
+        return labels
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventCells(MetricCells):
     """Cells of a design with a belief on one event of every label, which is all that the measure depends on."""
 
     events: CellEvents
-    of_events: ClassVar[bool] = True
+
+    @property
+    def subject(self) -> Subject:
+        """The event that the belief is about."""
+        return self.events.subject
 
     def outcomes(self, items: Int[np.ndarray, " N"], labels: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
         """Whether the labels of these items are the event, or the labels where all of them is needed."""
         if not self.events.subject.decides:
             return labels
         return (labels == self.events.subject.event[self.source.rows_of(items)]).astype(np.int64)
+
+
+def metric_cells(cells: Cells) -> MetricCells:
+    """Return the cells of a question on measures; raise QuestionError for others."""
+    if not isinstance(cells, MetricCells):
+        raise QuestionError("These groups of items were made for another question.")
+    return cells
 
 
 def event_cells(

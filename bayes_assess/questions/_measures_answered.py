@@ -17,7 +17,7 @@ from bayes_assess.measures import LossTable, PRCurveTable
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
 from bayes_assess.questions._answered import Answered
-from bayes_assess.questions._event_cells import MetricCells
+from bayes_assess.questions._event_cells import metric_cells
 from bayes_assess.questions._setting import Simulated
 
 
@@ -100,6 +100,4 @@ def cells_table(cells: Cells) -> LossTable | PRCurveTable:
 
 def cell_measure(cells: Cells) -> CellMeasure:
     """Return the measure on the cells of a question on measures; raise QuestionError for others."""
-    if not isinstance(cells, MetricCells):
-        raise QuestionError("These groups of items were made for another question.")
-    return cells.measure
+    return metric_cells(cells).measure

@@ -10,8 +10,11 @@ import numpy as np
 from bayes_assess._tools.shapes import Bool, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
 from bayes_assess.acquisition.rewards import Reward
+from bayes_assess.designs import Design, State
+from bayes_assess.estimators.drawn_items import ItemWeights
 from bayes_assess.models.belief import Belief
 from bayes_assess.pool.cells import Cells
+from bayes_assess.pool.pool import Pool
 
 
 class Setting(NamedTuple):
@@ -71,6 +74,47 @@ class Setting(NamedTuple):
     def n_playable(self) -> int:
         """Items that are worth a label."""
         return int(self.cells.sizes[self.playable].sum())
+
+
+class Labelled(NamedTuple):
+    """What a session knows of its pool by now, from which its question is answered.
+
+    Attributes
+    ----------
+    pool, cells
+        Of the session; the cells have the measure of the question that is answered.
+    design : Design
+    state : State
+        Of the design, with that measure.
+    codes : (M,) integers
+        Codes of the labels as the question knows them, negative where there is none.
+    items : (n,) integers
+        Labelled items.
+    volunteered : (n,) booleans
+        Whether nobody asked for them.
+    weights : ItemWeights, optional
+        Of the labelled items, where a session keeps account of rounds; None while no item is labelled that was drawn.
+    inclusion : (K,)
+        Probability that an item of every cell was drawn, where a session keeps account of rounds; else 1.
+    skipped : (K,) integers
+        Items set aside.
+    seed : int
+    level : float
+        Of intervals.
+    """
+
+    pool: Pool
+    cells: Cells
+    design: Design
+    state: State
+    codes: Int[np.ndarray, " M"]
+    items: Int[np.ndarray, " n"]
+    volunteered: Bool[np.ndarray, " n"]
+    weights: ItemWeights | None
+    inclusion: Float[np.ndarray, " K"]
+    skipped: Int[np.ndarray, " K"]
+    seed: int
+    level: float
 
 
 class Simulated(Protocol):

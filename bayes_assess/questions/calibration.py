@@ -123,11 +123,12 @@ class _CalibrationQuestion(Question):
         """
         sizes = pool_size(self, cells)
         ends = value_interval(posterior, counts, sizes, level)
-        if not isinstance(posterior, AlikeOrApart) or not posterior.departs.any():
+        departing = _departing(posterior)
+        if departing is None:
             return ends
-        wide = value_interval(posterior.uncalibrated(), counts, sizes, level)
+        wide, departs = value_interval(departing.uncalibrated(), counts, sizes, level), departing.departs
         wide = np.stack([np.minimum(wide[:, 0], ends[:, 0]), np.maximum(wide[:, 1], ends[:, 1])], axis=-1)
-        return np.where(np.repeat(posterior.departs, len(ends) // len(posterior.departs))[:, None], wide, ends)
+        return np.where(np.repeat(departs, len(ends) // len(departs))[:, None], wide, ends)
 
     def group_accuracy(self, cells: Cells, accuracy: Float[np.ndarray, "*batch K"]) -> Float[np.ndarray, "*batch G"]:
         """Add up the bins' accuracies to that of every group; 0 for a group without items."""
@@ -150,11 +151,13 @@ class _CalibrationQuestion(Question):
         """
         tails = [(1 - level) / 2, (1 + level) / 2]
         low, high = np.quantile(draws, tails, axis=0)
-        if isinstance(posterior, AlikeOrApart) and posterior.departs.any():
-            wide = value_draws(posterior.uncalibrated(), counts, pool_size(self, cells), 0, _DRAWS)
+        departing = _departing(posterior)
+        if departing is not None:
+            wide = value_draws(departing.uncalibrated(), counts, pool_size(self, cells), 0, _DRAWS)
             least, most = np.quantile(self.group_accuracy(cells, np.concatenate(list(wide))), tails, axis=0)
-            low = np.where(posterior.departs, np.minimum(low, least), low)
-            high = np.where(posterior.departs, np.maximum(high, most), high)
+            departs = departing.departs
+            low = np.where(departs, np.minimum(low, least), low)
+            high = np.where(departs, np.maximum(high, most), high)
         return np.stack([low, high], axis=-1)
 
     def _equal_tailed(self, cells, prior, counts, level, draws) -> Float[np.ndarray, "... 2"]:
@@ -354,6 +357,11 @@ class LeastCalibrated(ExtremeQuestion, _CalibrationQuestion):
         truth = self.truth_of_counts(cells, full)
         mrr = mean_reciprocal_rank(self.plug_in(cells, prior, counts), truth, member, self.m)
         return {"mrr": mrr, "ece_error": self._ece_error(cells, prior, counts, full)}
+
+
+def _departing(posterior: Belief) -> AlikeOrApart | None:
+    """Return a posterior of groups of which some may be far off the diagonal; None where none may."""
+    return posterior if isinstance(posterior, AlikeOrApart) and posterior.departs.any() else None
 
 
 def as_bins(bins: int | ScoreBins) -> ScoreBins:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import in_64_bits
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
-from bayes_assess.designs import WEIGHTED
+from bayes_assess.designs import WEIGHTED, Design, State
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.random_labels import item_variance, labels_of_variance
 from bayes_assess.estimators.score_order import ScoreOrder, score_order
@@ -33,8 +33,9 @@ from bayes_assess.pool.groups import Cut, Partition, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, cuts_ranks
 from bayes_assess.questions._base import Question
-from bayes_assess.questions._event_cells import EventCells, MetricCells, crossed_losses, event_cells
+from bayes_assess.questions._event_cells import EventCells, MetricCells, crossed_losses, event_cells, metric_cells
 from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, of_label_sets, subject_of
+from bayes_assess.questions._measured_anew import check_same_event, measured_on
 from bayes_assess.questions._measures_answered import MeasuresAnswered, cell_measure, cells_table
 from bayes_assess.questions._score_prior import ScorePrior, event_prior, score_prior
 
@@ -235,9 +236,9 @@ class Metric(MeasuresAnswered, Question):
         one = has_event(specs, self._positive_of_event(pool), len(self.systems), pool.n_classes)
         return one or can_believe(specs, pool.n_classes, len(self.systems))
 
-    def outcomes_on(self, cells: Any, pool: Pool, items: Int[np.ndarray, " n"], labels: np.ndarray) -> np.ndarray:
+    def outcomes_on(self, cells: Cells, pool: Pool, items: Int[np.ndarray, " n"], labels: np.ndarray) -> np.ndarray:
         """Take labels as they are, or whether they are the event that the cells are about."""
-        return cells.outcomes(items, labels) if cells.of_events else labels
+        return metric_cells(cells).outcomes(items, labels)
 
     def playable(self, cells: Cells) -> np.ndarray:
         """Cells whose labels can matter: some label has a loss."""
@@ -247,7 +248,7 @@ class Metric(MeasuresAnswered, Question):
 
     def prior(self, pool: Pool, cells: Any, prior: GivenPrior, strength: float | None) -> ScorePrior:
         """Take the mean scores of every cell, or equal probabilities."""
-        if cells.of_events:
+        if metric_cells(cells).subject is not None:
             return self._event_prior(cells, prior, strength)
         return score_prior(self.name, pool, cells, prior, strength)
 
@@ -317,6 +318,19 @@ class Metric(MeasuresAnswered, Question):
         scores, positive = curve_scores(pool, self.positive)
         hit = np.where(labels < 0, -1, labels == positive)
         return score_order(scores, self.losses(pool)[0], cells.source.row_cells, hit)
+
+    def on_cells(self, pool: Pool, cells: Cells) -> Metric:
+        """Return the question as these cells can answer it: itself, unless it is a curve without thresholds."""
+        return self
+
+    def on_own_cells(self, pool: Pool, cells: Cells, design: Design, state: State) -> tuple[Metric, Cells, State]:
+        """Put the measure on the cells of a session on another one; see `Question.on_own_cells`."""
+        own, asked = metric_cells(cells), self.on_cells(pool, cells)
+        if own.subject is not None:
+            of_order = asked.is_curve or asked.is_of_order
+            check_same_event(asked.name, asked.subject(pool), own.subject, pool.n_classes, of_order)
+        measure = measured_on(asked.name, own, asked.losses(pool))
+        return asked, replace(own, measure=measure), design.measuring(state, measure, asked.name)
 
     def truth(self, pool: Pool, labels: ArrayLike) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from all labels of a pool, (M,) class names.

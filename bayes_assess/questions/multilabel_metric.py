@@ -11,17 +11,18 @@ import numpy as np
 from bayes_assess._tools.arrays import CHUNK, show
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.acquisition.cell_deviations import CellDeviations
-from bayes_assess.designs import MULTILABEL
+from bayes_assess.designs import MULTILABEL, Design, State
 from bayes_assess.errors import PriorError, QuestionError
+from bayes_assess.estimators.drawn_items import ItemWeights, missing_items, weighted_items_estimate
 from bayes_assess.measures import MultiLabelMeasure, multilabel_measure
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition, block_means
 from bayes_assess.pool.multilabel import MultiLabelPool
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.strata import Strata
-from bayes_assess.questions._event_cells import MetricCells
+from bayes_assess.questions._event_cells import MetricCells, metric_cells
 from bayes_assess.questions._score_prior import ScorePrior
-from bayes_assess.questions._setting import Simulated
+from bayes_assess.questions._setting import Labelled, Simulated
 from bayes_assess.questions.metric import Metric
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class MultiLabelMetric(Metric):
 
     def cells(self, pool: Pool, seed: int, strata: Any = None) -> MultiLabelCells:
         """Collapse the pool into strata of the deviations, or into one cell where a design asks for none."""
-        assert isinstance(pool, MultiLabelPool)
+        pool = label_set_pool(pool)
         groups = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
         lam, deviation = _LAM, np.ones(1)
         if strata is not None and strata.of_deviations:
@@ -157,6 +158,39 @@ class MultiLabelMetric(Metric):
         """Return the losses of items with these labels, codes of label sets."""
         return self.spec.losses(pool.indicators[items], pool.label_space.indicators(labels))
 
+    def on_own_cells(
+        self, pool: Pool, cells: Cells, design: Design, state: State
+    ) -> tuple[MultiLabelMetric, Cells, State]:
+        """Put the measure on the cells of a session on another one, which the items themselves answer."""
+        own = metric_cells(cells)
+        return self, replace(own, measure=replace(own.measure, table=self.spec)), state
+
+    def evidence(self, told: Labelled) -> dict[str, object]:
+        """Return what the labelled items say of the measure, fields of `MultiLabelResult`."""
+        pool, cells, items, weights = label_set_pool(told.pool), label_set_cells(told.cells), told.items, told.weights
+        complete = len(items) == pool.n_items
+        if complete:
+            weights = ItemWeights.all_known(pool.n_items)
+        if weights is None:  # as if there were no labels
+            items, weights = items[:0], ItemWeights.all_known(0)
+        unlabelled = cells.sizes - np.bincount(cells.source.cells_of(items), minlength=cells.n_cells)
+        answer = weighted_items_estimate(
+            self.spec,
+            self.losses_of(pool, items, told.codes[items]),
+            weights,
+            pool.n_items,
+            cells.predicted,
+            missing_items(told.inclusion, unlabelled),
+            lambda: believed_risk(pool, self.spec, cells.lam),
+            complete,
+        )
+        if not len(items):
+            answer = answer._replace(
+                value=self.spec.value(believed_risk(pool, self.spec, cells.lam)),
+                defined=np.zeros(len(answer.value), bool),
+            )
+        return {"answer": answer, "all_covariances": answer.covariance}
+
     def truth(self, pool: Pool, labels: ArrayLike) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from all labels of a pool; see `Question.truth`."""
         codes = pool.label_space.complete_codes(labels, pool.n_items)
@@ -164,7 +198,7 @@ class MultiLabelMetric(Metric):
 
     def full_counts(self, pool: Pool, cells: Cells | None, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:
         """Return the mean losses at full labels, (D,): cells do not tell what the labels are."""
-        assert isinstance(pool, MultiLabelPool)
+        pool = label_set_pool(pool)
         total = np.zeros(self.spec.n_losses(pool.n_classes))
         for start in range(0, pool.n_items, CHUNK):
             items = slice(start, start + CHUNK)
@@ -182,6 +216,20 @@ class MultiLabelMetric(Metric):
 
     def _value(self, risk: Float[np.ndarray, " D"]) -> Float[np.ndarray, "..."]:
         return self.shaped(self.spec.outputs, self.spec.value(risk))
+
+
+def label_set_pool(pool: Pool) -> MultiLabelPool:
+    """Return a pool whose items may have several labels; raise QuestionError for others."""
+    if not isinstance(pool, MultiLabelPool):
+        raise QuestionError("The items of this pool have one label each; pass multilabel=True to the pool.")
+    return pool
+
+
+def label_set_cells(cells: Cells) -> MultiLabelCells:
+    """Return the cells of such a pool; raise QuestionError for others."""
+    if not isinstance(cells, MultiLabelCells):
+        raise QuestionError("These groups of items were made for another question.")
+    return cells
 
 
 def label_probabilities(pool: MultiLabelPool, lam: float, items: Any = slice(None)) -> Float[np.ndarray, "n C"]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from bayes_assess._tools.arrays import CHUNK, listing, show
+from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess.acquisition.asked_deviations import AskedDeviations
-from bayes_assess.designs import NUMERIC
+from bayes_assess.designs import NUMERIC, Design, State
 from bayes_assess.errors import PriorError, QuestionError
-from bayes_assess.estimators.weighted_numbers import numbers_interval
+from bayes_assess.estimators.weighted_numbers import numbers_interval, weighted_numbers
 from bayes_assess.measures import GroupedRealMeasures, RealMeasures
 from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Partition, partition
@@ -22,10 +22,11 @@ from bayes_assess.pool.numbers import NumberPool
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import cuts_ranks
 from bayes_assess.pool.strata import Strata
-from bayes_assess.questions._event_cells import MetricCells
+from bayes_assess.questions._event_cells import MetricCells, metric_cells
 from bayes_assess.questions._events import of_label_sets
+from bayes_assess.questions._number_losses import InOrder, believed_risk, centre_of, groups_by, item_deviations
 from bayes_assess.questions._score_prior import ScorePrior
-from bayes_assess.questions._setting import Simulated
+from bayes_assess.questions._setting import Labelled, Simulated
 from bayes_assess.questions.metric import Metric
 
 if TYPE_CHECKING:
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 
 
 _MOST_GROUPS = 50  # that measures are told apart for
-_DIGITS = 9  # of deviations, so that machines that round sums in another way cut the same strata
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(8)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +114,7 @@ class NumericMetric(Metric):
             )
         if self.by is None:
             return self
-        names = tuple(f"{self.by} {name}" for name in _groups(pool, self.by)[0].tolist())
+        names = tuple(f"{self.by} {name}" for name in groups_by(pool, self.by)[0].tolist())
         if len(names) > _MOST_GROUPS:
             raise QuestionError(
                 f"Measures of numbers are told apart for up to {_MOST_GROUPS} groups, and {self.by} has "
@@ -128,7 +126,7 @@ class NumericMetric(Metric):
         object.__setattr__(asked, "group_names", names)
         return asked
 
-    def labelled_pool(self, pool: Any) -> NumberPool:
+    def labelled_pool(self, pool: Pool) -> NumberPool:
         """Return the pool whose labels are taken as they are told."""
         return pool.exact
 
@@ -140,14 +138,15 @@ class NumericMetric(Metric):
         """Return random items, and the default design."""
         return self.default_designs
 
-    def cells(self, pool: Any, seed: int, strata: Any = None) -> MetricCells:
+    def cells(self, pool: Pool, seed: int, strata: Any = None) -> MetricCells:
         """Collapse the pool into strata, by default of the deviations, or into one cell where a design asks for none.
 
         Where deviations are all alike, as nothing is known of the errors, it is the predictions that are cut.
         """
         if cuts_ranks(strata):
             raise QuestionError("Calibration curves are of classes; labels='curve' cannot serve measures of numbers.")
-        h = item_deviations(pool, self.whole, None if self.by is None else _groups(pool, self.by)[1])
+        pool = self.labelled_pool(pool)
+        h = item_deviations(pool, self.whole, None if self.by is None else groups_by(pool, self.by)[1])
         groups = Partition(np.zeros(pool.n_items, np.uint8), np.array(["all"]), "one stratum")
         if strata is not None and strata.of_deviations:
             alike = np.ptp(h) == 0
@@ -181,18 +180,48 @@ class NumericMetric(Metric):
 
     def losses_of(self, pool: NumberPool, items: Rows, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
         """Return the losses of items with these labels, numbers; of groups, those of their own."""
-        centre = _centre(pool, self.whole)
+        centre = centre_of(pool, self.whole)
         losses, spec = self.whole.losses(labels - centre, pool.numbers[items] - centre), cast("Any", self.spec)
-        return losses if self.by is None else spec.grouped(losses, _groups(pool, str(self.by))[1][items])
+        return losses if self.by is None else spec.grouped(losses, groups_by(pool, str(self.by))[1][items])
 
     def losses_of_any(self, pool: NumberPool, items: Rows, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n D"]:
         """Return the losses that items with these labels would have in every group, (n G, D)."""
         spec: Any = self.spec
         if self.by is None:
             return self.losses_of(pool, items, labels)
-        centre = _centre(pool, self.whole)
+        centre = centre_of(pool, self.whole)
         losses = self.whole.losses(labels - centre, pool.numbers[items] - centre)
         return np.concatenate([spec.grouped(losses, np.full(len(losses), g)) for g in range(len(spec.names))])
+
+    def on_own_cells(
+        self, pool: Pool, cells: Cells, design: Design, state: State
+    ) -> tuple[NumericMetric, Cells, State]:
+        """Put the measures on the cells of a session on others, which the items themselves answer."""
+        own = metric_cells(cells)
+        nothing: Any = np.zeros((own.n_cells, 2, self.spec.n_losses))
+        measure = replace(own.measure, table=self.spec, mean=nothing)
+        return self, replace(own, measure=measure), replace(state, measure=measure)
+
+    def evidence(self, told: Labelled) -> dict[str, object]:
+        """Return what the labelled items say of the measures, fields of `NumericResult`."""
+        pool, cells, items = self.labelled_pool(told.pool), told.cells, told.items
+        labels = pool.label_space.names(told.codes[items])
+        found, covariance = weighted_numbers(
+            told.design,
+            told.state,
+            self.spec,
+            self.losses_of(pool, items, labels),
+            cells.source.cells_of(items),
+            told.volunteered.astype(np.int64),
+            lambda: believed_losses(pool, self),
+            possible_losses(pool, self, labels),
+        )
+        ordered = told.design.draws_alike and cells.n_cells == 1 and np.isfinite(pool.bounds).all()
+        answer: dict[str, object] = {"answer": found, "all_covariances": covariance}
+        if not ordered or told.volunteered.any() or self.by is not None:
+            return answer
+        order = cells.source.take(np.zeros(pool.n_items, np.int64), np.arange(pool.n_items))
+        return answer | {"in_order": partial(losses_in_order, pool, self, order, items, labels)}
 
     def truth(self, pool: Pool, labels: ArrayLike) -> Float[np.ndarray, "..."]:
         """Compute the exact answer from all labels of a pool; see `Question.truth`."""
@@ -200,9 +229,10 @@ class NumericMetric(Metric):
         codes, asked = exact.label_space.complete_codes(labels, exact.n_items), self.for_pool(exact)
         return asked._value(asked.full_counts(exact, None, codes, 2))
 
-    def full_counts(self, pool: Any, cells: Any, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:
+    def full_counts(self, pool: Pool, cells: Cells | None, codes: Int[np.ndarray, " M"], n_outcomes: int) -> np.ndarray:
         """Return the mean losses at full labels, (D,): cells do not tell what the labels are."""
-        return self.losses_of(pool, slice(None), pool.label_space.names(codes)).mean(0)
+        exact = self.labelled_pool(pool)
+        return self.losses_of(exact, slice(None), exact.label_space.names(codes)).mean(0)
 
     def truth_of_counts(self, cells: Cells, full: Float[np.ndarray, " D"]) -> Float[np.ndarray, "..."]:
         """Compute the measure from the mean losses at full labels."""
@@ -217,128 +247,68 @@ class NumericMetric(Metric):
         return self.shaped(self.spec.outputs, self.spec.value(risk))
 
 
-def believed_risk(
-    pool: NumberPool, spec: RealMeasures, items: Int[np.ndarray, " n"] | None = None
-) -> Float[np.ndarray, " D"]:
-    """Return the mean losses that predictions, and how far off they are expected to be, make one expect.
-
-    Labels are taken to be y = f + u z, with predictions f, their spread u and normal z, by Gauss-Hermite quadrature.
-    Where nothing is known of it, u is the standard deviation of the predictions.
-
-    Parameters
-    ----------
-    pool : NumberPool
-    spec : RealMeasures
-    items : (n,), optional
-        Whose losses are averaged; those of all items by default.
-
-    Examples
-    --------
-    >>> pool = NumberPool(predictions=[0.0, 5.0], scores=[1.0, 3.0], bounds=(-np.inf, np.inf))
-    >>> believed_risk(pool, RealMeasures.of("mse")).round(6).tolist()  # the mean of 1 and 9
-    [5.0]
-    """
-    total, chosen = np.zeros(spec.n_losses), np.ones(pool.n_items, bool)
-    if items is not None:
-        chosen = np.isin(np.arange(pool.n_items), items)
-    for part, losses in _expected(pool, spec):
-        total += np.einsum("j,jnd->d", _WEIGHTS, losses[:, chosen[part]])
-    return total / chosen.sum()
-
-
 def believed_losses(pool: NumberPool, question: NumericMetric) -> Float[np.ndarray, " D"]:
     """Return the `believed_risk` of a question, (D,) or of every group, flat."""
     spec: Any = question.spec
     if question.by is None:
         return believed_risk(pool, spec)
-    codes = _groups(pool, str(question.by))[1]
+    codes = groups_by(pool, str(question.by))[1]
     of_groups = [np.flatnonzero(codes == g) for g in range(len(spec.names))]
     share = [len(items) / pool.n_items for items in of_groups]
     means = [np.append(believed_risk(pool, spec.whole, items), 1.0) for items in of_groups]
     return np.concatenate([p * mean for p, mean in zip(share, means, strict=True)])
 
 
-def item_deviations(
-    pool: NumberPool, spec: RealMeasures, group: Int[np.ndarray, " M"] | None = None
-) -> Float[np.ndarray, " M"]:
-    r"""Return how far the label of every item can be expected to move the measures, up to a factor.
+def losses_in_order(
+    pool: NumberPool,
+    question: NumericMetric,
+    order: Int[np.ndarray, " M"],
+    items: Int[np.ndarray, " n"],
+    labels: Float[np.ndarray, " n"],
+) -> InOrder:
+    """Put losses in the order in which items were drawn, up to the last that is labelled.
 
-    .. math:: h_i^2 = \sum_k E_{y \sim N(f_i, u_i^2)} (Dg_k(R_0) \, l(y, f_i))^2 / \bar h_k^2,
-
-    each measure k in units of its mean square over the pool; see `believed_risk`. Of measures by `group` R_0 and the
-    means are those of the item's group, and h is divided by the root of its share, as one label tells the more of a
-    group the smaller that is.
-
-    Examples
-    --------
-    >>> pool = NumberPool(predictions=[0.0, 5.0], scores=[1.0, 3.0], bounds=(-np.inf, np.inf))
-    >>> item_deviations(pool, RealMeasures.of("mae")).round(6).tolist()
-    [0.333333, 1.0]
-    """
-    codes = np.zeros(pool.n_items, np.int64) if group is None else group
-    size = np.bincount(codes)
-    of_groups = [None] if group is None else [np.flatnonzero(codes == g) for g in range(len(size))]
-    jacobian = np.stack([spec.jacobian(believed_risk(pool, spec, items)) for items in of_groups])
-    squares = np.empty((pool.n_items, spec.n_outputs))
-    for items, losses in _expected(pool, spec):
-        moves = np.einsum("jnd,nkd->jnk", losses, jacobian[codes[items]])
-        squares[items] = np.einsum("j,jnk->nk", _WEIGHTS, moves**2)
-    total = np.zeros((len(size), spec.n_outputs))
-    np.add.at(total, codes, squares)
-    scale = total / np.maximum(size, 1)[:, None]
-    found = np.sqrt((squares / np.where(scale > 0, scale, 1)[codes]).sum(-1) * pool.n_items / size[codes])
-    greatest = found.max()
-    return np.round(found / greatest, _DIGITS) if greatest > 0 else np.ones(pool.n_items)
-
-
-def _expected(pool: NumberPool, spec: RealMeasures) -> Any:
-    """Go through the items, with their losses at the nodes, (J, n, D)."""
-    u = expected_spread(pool)
-    centre = _centre(pool, spec)
-    for start in range(0, pool.n_items, CHUNK):
-        items = slice(start, start + CHUNK)
-        f = pool.numbers[items]
-        y = np.clip(f + u[items] * _NODES[:, None], *pool.bounds)
-        losses = spec.losses((y - centre).ravel(), np.tile(f - centre, len(_NODES)))
-        yield items, losses.reshape(len(_NODES), len(f), -1)
-
-
-def _centre(pool: NumberPool, spec: RealMeasures) -> float:
-    """Return what is subtracted from all numbers, so that variances keep their digits.
-
-    It is the mean prediction, with as few binary digits as its spread allows: whole numbers stay whole.
-    """
-    spread = pool.numbers.std()
-    if not spec.shift_invariant or not spread > 0:
-        return float(pool.numbers[0]) if spec.shift_invariant else 0.0
-    unit = 2.0 ** np.floor(np.log2(spread))
-    return float(np.rint(pool.numbers.mean() / unit) * unit)
-
-
-def expected_spread(pool: NumberPool) -> Float[np.ndarray, " M"]:
-    """Return how far off predictions are expected to be: as given, as systems differ, or as predictions vary.
+    Parameters
+    ----------
+    order : (M,)
+        All items, in random order.
+    items, labels : (n,)
+        Labelled items, and their labels.
 
     Examples
     --------
-    >>> expected_spread(NumberPool(predictions=[0.0, 4.0], systems={"b": [2.0, 4.0]}, bounds=(-np.inf, np.inf)))
-    array([1., 0.])
+    >>> import bayes_assess as ba
+    >>> pool = NumberPool(predictions=[1.0, 5.0, 2.0], bounds=(0, 10))
+    >>> asked, order = ba.Metric("mae").for_pool(pool), np.array([2, 0, 1])
+    >>> drawn = losses_in_order(pool, asked, order, np.array([0]), np.array([3.0]))
+    >>> drawn.losses.ravel().tolist(), drawn.most.ravel().tolist(), drawn.rest.ravel().tolist()
+    ([nan, 2.0], [8.0, 9.0], [5.0])
     """
-    systems = pool.systems
-    if pool.spread is not None and pool.spread.any():
-        return np.asarray(pool.spread)
-    if pool.spread is None and systems:
-        found = np.std([pool.numbers, *systems.values()], axis=0)
-        if found.any():
-            return found
-    return np.full(pool.n_items, pool.numbers.std() or 1.0)
+    place = np.empty(pool.n_items, np.int64)
+    place[order] = np.arange(pool.n_items)
+    n = int(place[items].max(initial=-1)) + 1
+    ends = [question.losses_of(pool, order, np.full(pool.n_items, bound)) for bound in pool.bounds]
+    most = np.maximum(*ends)  # losses that grow with the distance from the prediction
+    losses = np.full((n, question.whole.n_losses), np.nan)
+    losses[place[items]] = question.losses_of(pool, items, labels)
+    return InOrder(losses, most[:n], most[n:], believed_risk(pool, question.whole))
 
 
-def _groups(pool: Pool, by: str) -> tuple[np.ndarray, Int[np.ndarray, " M"]]:
-    """Names of the groups of a column, and the group of every item."""
-    if by not in pool.groups:
-        raise QuestionError(
-            f"There is no group column {show(by)} to ask by; the pool's group columns: "
-            f"{listing(list(pool.groups)) if pool.groups else 'none'}."
-        )
-    names, codes = np.unique(pool.groups[by], return_inverse=True)
-    return names, codes.reshape(-1)
+def possible_losses(
+    pool: NumberPool, question: NumericMetric, labels: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, "4 D"]:
+    """Return the losses of the extreme predictions with extreme labels: bounds, else the numbers seen.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = NumberPool(predictions=[1.0, 5.0], bounds=(0, np.inf))
+    >>> possible_losses(pool, ba.Metric("mae").for_pool(pool), np.array([7.0])).ravel().tolist()
+    [1.0, 6.0, 5.0, 2.0]
+    """
+    at = np.array([pool.numbers.argmin(), pool.numbers.argmax()])
+    seen = np.concatenate([pool.numbers[at], labels])
+    low, high = (
+        bound if np.isfinite(bound) else end for bound, end in zip(pool.bounds, (seen.min(), seen.max()), strict=True)
+    )
+    return question.losses_of_any(pool, np.repeat(at, 2), np.tile([low, high], 2))

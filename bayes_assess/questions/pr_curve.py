@@ -12,7 +12,7 @@ from bayes_assess._tools.shapes import ArrayLike, Int
 from bayes_assess.measures import curve_scores, pr_curve
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions._measures_answered import cells_table
+from bayes_assess.questions._measures_answered import cell_measure
 from bayes_assess.questions.metric import Metric
 
 
@@ -85,7 +85,7 @@ class PRCurve(Metric):
         return PRCurve(found[places], self.positive)
 
 
-def reaching(cells: Any) -> Int[np.ndarray, " T"]:
+def reaching(cells: Cells) -> Int[np.ndarray, " T"]:
     """Count the items that reach every threshold, from the lowest one up.
 
     Examples
@@ -95,6 +95,6 @@ def reaching(cells: Any) -> Int[np.ndarray, " T"]:
     >>> reaching(ba.PRCurve([0.3, 0.7]).setting(pool).cells).tolist()
     [3, 1]
     """
-    attribute = cells.measure.attribute
-    reaching = np.bincount(attribute, cells.sizes, cells_table(cells).n_attributes)
+    measure = cell_measure(cells)
+    reaching = np.bincount(measure.attribute, cells.sizes, measure.table.n_attributes)
     return np.cumsum(reaching[::-1])[::-1][1:].astype(np.int64)

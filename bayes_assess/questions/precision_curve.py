@@ -11,11 +11,13 @@ import numpy as np
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import Float, Int
-from bayes_assess.designs.ranked import Promise
+from bayes_assess.designs.ranked import Promise, RankedDesign, find_curve_design, ranked_design
 from bayes_assess.errors import QuestionError
 from bayes_assess.measures import curve_scores, pr_curve
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.pool import Pool
+from bayes_assess.pool.ranked import RankedList
+from bayes_assess.questions._base import Question
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.pr_curve import PRCurve, reaching
 
@@ -142,6 +144,13 @@ class PrecisionCurve(PRCurve):
             self.epsilon, self.beta, self.delta, int(self.monotone_from), int(self.slack), self.p_min, self.noise
         )
 
+    def items_in(self, given: object) -> Pool:
+        """Return the pool, or the items of a ranked list as one."""
+        if isinstance(given, RankedList):
+            given.check_positive(self.positive)
+            return given.as_pool()
+        return super().items_in(given)
+
     def default_design_on(self, pool: Pool) -> str:
         """Return ``"adastrat"``."""
         return self.default_design
@@ -227,6 +236,60 @@ class PrecisionCurve(PRCurve):
 def _is_ranked(campaigns: Simulated) -> bool:
     """Whether campaigns were of a design of ranked lists."""
     return campaigns.record.of_ranks
+
+
+class RankedSetting(NamedTuple):
+    """A question on the precision of a list, put to the list, and the design that draws its ranks.
+
+    Attributes
+    ----------
+    pool : RankedList
+    question : PrecisionCurve
+    design : RankedDesign
+    """
+
+    pool: RankedList
+    question: PrecisionCurve
+    design: RankedDesign
+
+
+def put_to_ranks(
+    question: Question, items: Pool | RankedList, design: object = None, seed: int = 0
+) -> RankedSetting | None:
+    """Put a question to the ranks of a list, or to a pool that its scores rank.
+
+    Parameters
+    ----------
+    question : Question
+    items : Pool or RankedList
+    design : str, Design or RankedDesign, optional
+        The question's default design if left out.
+    seed : int
+        Of the order of equal scores.
+
+    Returns
+    -------
+    RankedSetting, or None if the question is about items of cells, or the design draws these.
+
+    Raises
+    ------
+    DesignError
+        If the design serves no precision curves, and the question is about one.
+    QuestionError
+        If the items cannot be ranked, or are ranked by the score of another class.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> put_to_ranks(ba.PrecisionCurve(), ba.RankedList(100)).design
+    AdaStrat(prefix='last')
+    >>> put_to_ranks(ba.Metric("f1"), ba.Pool(scores=[0.1, 0.9])) is None
+    True
+    """
+    if not isinstance(question, PrecisionCurve):
+        return None
+    chosen = ranked_design(find_curve_design(question.default_design if design is None else design))
+    return None if chosen is None else RankedSetting(RankedList.of(items, question.positive, seed), question, chosen)
 
 
 class RankedRecord(NamedTuple):

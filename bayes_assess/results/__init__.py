@@ -27,7 +27,6 @@ from bayes_assess.questions import (
 )
 from bayes_assess.results._base import Result as Result
 from bayes_assess.results._curve_point import CurvePoint as CurvePoint
-from bayes_assess.results._measured_anew import asked_anew as asked_anew
 from bayes_assess.results._proxy import ProxyResult as ProxyResult
 from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
 from bayes_assess.results.belief_metric import BeliefMetricResult as BeliefMetricResult
@@ -59,9 +58,7 @@ from bayes_assess.results.measure_pairs import MeasurePairsResult as MeasurePair
 from bayes_assess.results.measure_pairs import WeightedPairsResult as WeightedPairsResult
 from bayes_assess.results.metric import MetricResult as MetricResult
 from bayes_assess.results.multilabel import MultiLabelResult as MultiLabelResult
-from bayes_assess.results.multilabel import multilabel_answer as multilabel_answer
 from bayes_assess.results.numeric import NumericResult as NumericResult
-from bayes_assess.results.numeric import numeric_answer as numeric_answer
 from bayes_assess.results.precision_curve import PrecisionCurveResult as PrecisionCurveResult
 from bayes_assess.results.rate import BeliefRateResult as BeliefRateResult
 from bayes_assess.results.rate import RateResult as RateResult

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,24 @@ _DRAW_NUMBERS = 1_000_000
 _MOST_DRAWS, _FEWEST_DRAWS = 10_000, 500
 
 
+class Shares(NamedTuple):
+    """Shares of items that labels show one by one, such as accuracies.
+
+    Attributes
+    ----------
+    draws : (S, G) or (S,) floats
+        Posterior draws.
+    labelled : (G,) numbers, or a number
+        Labels of every group.
+    size : (G,) integers, or a number
+        Items of every group.
+    """
+
+    draws: Float[np.ndarray, "S ..."]
+    labelled: Int[np.ndarray, " G"] | float
+    size: Int[np.ndarray, " G"]
+
+
 class Answer(ABC):
     """What people look at: sentences, a table, a figure."""
 
@@ -47,6 +65,11 @@ class Answer(ABC):
     def full_table(self) -> Table:
         """Tabulate all of the answer, where `table` leaves out rows of what is long."""
         return self.table()
+
+    @property
+    def item_shares(self) -> Shares | None:
+        """Posterior draws of shares of items; None where the answer is no share, or has no posterior."""
+        return None
 
     @property
     def headline(self) -> str:
@@ -155,6 +178,10 @@ class Result(Answer):
     belief: Any = None  # a posterior that has seen the labels, in the place of the prior's
     notes: tuple[str, ...] = ()  # sentences on the labels, which end the summary
     labelled_by: str = ""  # who told them, and how far they agree, as the end of a sentence
+
+    if TYPE_CHECKING:  # sessions answer questions of any kind, and what else an answer has depends on that
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __post_init__(self):
         checked_level(self.level)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -133,7 +133,7 @@ def _improbable_number(
     return f"The labels contradict the prior: {expected}, and {right:,} are. {_WAY_OUT}"
 
 
-def agreement_belief(belief: Any, own: Int[np.ndarray, " K"]) -> Any:
+def agreement_belief(belief: Belief, own: Int[np.ndarray, " K"]) -> Belief:
     """Return the belief on every predicted class's accuracy within one on outcomes, of which `own` is the agreement.
 
     One without a closed form is returned as it is.

@@ -70,6 +70,10 @@ class ProxyResult(Result):
         return Table(columns, title=title, formats=dict.fromkeys(_JUDGE[:-1], ".4f"))
 
     @property
+    def _measured_items(self) -> Int[np.ndarray, " G"]:
+        return self.items
+
+    @property
     def _judge(self) -> Float[np.ndarray, " G"]:
         return self.judged / self.items
 

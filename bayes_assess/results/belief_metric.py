@@ -11,13 +11,20 @@ import numpy as np
 from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.seeds import generator
-from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
+from bayes_assess.designs._belief_state import Posterior
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.posterior_measure import contradicted, posterior_measure, simultaneous_band, widened
+from bayes_assess.estimators.posterior_measure import (
+    contradicted,
+    posterior_measure,
+    simultaneous_band,
+    widened,
+)
 from bayes_assess.estimators.verdicts import region_masses
 from bayes_assess.results import plots
+from bayes_assess.results._base import Shares
 from bayes_assess.results._belief_words import SAID, BeliefSentences
 from bayes_assess.results._in_words import in_one_line, title_of
 from bayes_assess.results._ordered import Ordered
@@ -75,7 +82,7 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
         labelled that can matter.
     """
 
-    found: Any = field(kw_only=True)
+    found: Posterior = field(kw_only=True)
     supposed: Any = field(kw_only=True, default=None)  # draws if all items set aside had the event, and if none had
 
     @property
@@ -102,6 +109,19 @@ class BeliefMetricResult(BeliefSentences, SensitiveToHidden, Ordered):
     def estimate(self) -> Any:
         """Posterior medians."""
         return self._shaped(self._posterior.value)
+
+    @property
+    def item_shares(self) -> Shares | None:
+        """Posterior draws of an accuracy or of rates; None of measures that are no shares of items."""
+        if not self.question.of_shares:
+            return None
+        draws = np.asarray(self.draws)
+        return Shares(draws, self.labels_used / max(int(np.prod(draws.shape[1:])), 1), self._measured_items)
+
+    @property
+    def _measured_items(self) -> Int[np.ndarray, " G"]:
+        """Items of every group that is measured, or of the pool."""
+        return np.asarray(self.cells.n_items)
 
     @cached_property
     def draws(self) -> Float[np.ndarray, "S k"]:

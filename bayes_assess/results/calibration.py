@@ -183,7 +183,7 @@ class CalibrationResult(GroupwiseResult):
         kind: str | None = None,
         *,
         group: Hashable | None = None,
-        truth: Any = None,
+        truth: Float[np.ndarray, "..."] | None = None,
         prior: bool = False,
         ax: Axes | None = None,
     ) -> Axes:

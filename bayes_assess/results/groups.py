@@ -16,6 +16,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import random_ranks
 from bayes_assess.estimators.random_labels import random_labels
 from bayes_assess.results import plots
+from bayes_assess.results._base import Shares
 from bayes_assess.results._learned import agreement_belief, contradiction, what_was_learned
 from bayes_assess.results._ranks import Ranks
 
@@ -50,6 +51,11 @@ class GroupwiseResult(Ranks):
     def labelled(self) -> Int[np.ndarray, " G"]:
         """Labels of every group, (G,)."""
         return self._by_group(self.counts.sum(-1))
+
+    @property
+    def item_shares(self) -> Shares | None:
+        """Posterior draws of accuracies; None of what is no share of items that labels show one by one."""
+        return Shares(np.asarray(self.draws), self.labelled, self.size) if self.question.of_shares else None
 
     @cached_property
     def _drawn_ranks(self) -> Int[np.ndarray, "S J"]:

@@ -294,7 +294,7 @@ class MetricResult(Ordered):
 
     @property
     def _source_of_belief(self) -> str:
-        if self.cells.of_events:
+        if self.cells.subject is not None:
             return "the prior of a calibration curve"
         return "scores" if np.ptp(self.prior.mean) > 0 else "equal probabilities of all labels"
 

@@ -19,8 +19,6 @@ from bayes_assess.campaigns.session import AnySession
 from bayes_assess.errors import LabelError
 from bayes_assess.pool._label_rows import NO_LABEL, SEPARATOR
 from bayes_assess.pool.labels import LabelSpace
-from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.ranked import RankedList
 
 PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif"}
 _MOST_BUTTONS = 20  # classes, beyond which they are searched
@@ -188,7 +186,7 @@ def units_of(session: AnySession, ids: ArrayLike, pictures: Pictures) -> list[Un
     The order of a pair's sides is drawn once and for all, from the session's seed, so that it tells nothing.
     """
     ids = np.asarray(ids)
-    columns = _columns(session.pool, ids)
+    columns = session.pool.shown_of(ids) if len(ids) else {}
     sides = [
         [_field(name, values[at], pictures) for name, values in columns.items() if _some(values[at])]
         for at in range(len(ids))
@@ -201,16 +199,6 @@ def units_of(session: AnySession, ids: ArrayLike, pictures: Pictures) -> list[Un
         shown = [{"fields": sides[start + side], "id": str(own[side]) if not columns else None} for side in order]
         units.append(Unit(str(own[0]), tuple(own), shown, order))
     return units
-
-
-def _columns(pool: Pool | RankedList, ids: np.ndarray) -> dict[str, np.ndarray]:
-    if not pool.show or not len(ids):
-        return {}
-    if isinstance(pool, RankedList):
-        ranks = pool.ranks_of(ids)
-        return {} if ranks is None else pool.shown_at(ranks)
-    items = pool.positions(ids)
-    return {name: values[items] for name, values in pool.show.items()}
 
 
 def _some(value: object) -> bool:

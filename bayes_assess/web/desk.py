@@ -11,17 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Sequence
 
-import numpy as np
-
 from bayes_assess._tools.arrays import is_share, show
 from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.annotators import UNNAMED, annotator_names
 from bayes_assess.campaigns.session import AnySession
 from bayes_assess.errors import BayesAssessError, BudgetError, LabelError
-from bayes_assess.pool.multilabel import MultiLabelPool
-from bayes_assess.pool.pool import Pool
-from bayes_assess.pool.ranked import RankedList
 from bayes_assess.web.cards import AnswerKind, Pictures, Unit, units_of
 from bayes_assess.web.history import History
 from bayes_assess.web.seats import RECENT, Given, Seat
@@ -85,7 +80,7 @@ class Desk:
         self.session = session
         self.overlap = float(overlap)
         self.lock = threading.RLock()
-        self.kind = AnswerKind(session.pool.label_space, _frequencies(session.pool))
+        self.kind = AnswerKind(session.pool.label_space, session.pool.prediction_counts())
         self._pictures = pictures or Pictures()
         self._patience, self._clock = patience, clock
         self._one = session.one_annotator
@@ -370,12 +365,3 @@ class Desk:
             raise LabelError(f"A note has at most {_LONGEST_NOTE:,} characters; found {len(text):,}.")
         if text:
             self.session.note(unit.ids[0], text, annotator=seat.name)
-
-
-def _frequencies(pool: Pool | RankedList) -> np.ndarray | None:
-    """Return how often every class is predicted."""
-    if isinstance(pool, RankedList) or pool.numeric:
-        return None
-    if isinstance(pool, MultiLabelPool):
-        return pool.indicators.sum(0)
-    return np.bincount(pool.system_codes("prediction"), minlength=pool.n_classes)

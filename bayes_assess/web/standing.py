@@ -8,8 +8,6 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Json
 from bayes_assess._tools.strict_json import plain
-from bayes_assess.campaigns.assessment import Assessment
-from bayes_assess.campaigns.goals import Goal
 from bayes_assess.campaigns.planning import labels_to_width
 from bayes_assess.campaigns.session import AnySession
 from bayes_assess.errors import BayesAssessError
@@ -84,7 +82,6 @@ def _verdict(
     session: AnySession, result: Result | PrecisionCurveResult, interval: np.ndarray | None, width: float | None
 ) -> dict[str, object]:
     """Say whether the goal is reached, of the one interval or of the widest, and how many labels it may still take."""
-    question = session.question
     if session.n_pending + session.n_remaining == 0 or session.done:
         return {"stop": True, "verdict": "All is labelled that the answer depends on."}
     sure = getattr(result, "probability", None)
@@ -96,10 +93,10 @@ def _verdict(
             f"The verdict has probability {sure:.2f}; {goal:g} {'is reached: you may stop' if done else 'is wanted'}."
         )
         return {"stop": done, "verdict": said}
-    if width is None or not isinstance(session, Assessment):
+    if width is None:
         return {}
     try:
-        goal = Goal.checked(question, session.cells, width, None, "widest", result.level)
+        goal = session.goal(width, level=result.level)
         found = np.diff(np.asarray(result.interval if interval is None else interval, float), axis=-1)[..., 0]
     except (BayesAssessError, AttributeError, TypeError, ValueError):
         return {}

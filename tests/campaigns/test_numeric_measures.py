@@ -13,7 +13,8 @@ from bayes_assess.designs import DESIGNS, NUMERIC
 from bayes_assess.errors import DesignError, JournalError, LabelError, PriorError, QuestionError
 from bayes_assess.measures import GroupedRealMeasures, RealMeasures
 from bayes_assess.pool.numbers import NumberPool
-from bayes_assess.questions.numeric_metric import NumericMetric, expected_spread, item_deviations
+from bayes_assess.questions._number_losses import expected_spread, item_deviations
+from bayes_assess.questions.numeric_metric import NumericMetric
 from cli.test_app import done
 
 N, FREE = 60, (-np.inf, np.inf)

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 import bayes_assess as ba
-from bayes_assess.designs.ranked import AdaStrat, Paula
+from bayes_assess.designs.ranked import AdaStrat, LogStrat, Paula
 from bayes_assess.errors import BudgetError, DesignError, JournalError, LabelError, PoolError, QuestionError
 
 N = 200_000
@@ -463,3 +463,9 @@ def test_where_annotators_err_the_last_rank_of_the_head_stands_alone():
         for p in ("last", "every")
     )
     np.testing.assert_array_equal(one.bounding.ranks, other.bounding.ranks)
+
+
+def test_one_design_of_ranked_lists_is_a_study_of_that_design():
+    pool, labels = ba.Pool(scores=np.linspace(0.1, 0.9, 100)), np.arange(100) % 2
+    study = ba.simulate(pool, labels, ba.PrecisionCurve(p_min=0.5), designs=LogStrat(), budgets=[100], repeats=1)
+    assert list(study.estimates) == ["LogStrat()"]

@@ -165,3 +165,18 @@ def test_a_measure_of_any_size_has_the_interval_of_student():
     np.testing.assert_allclose([low, high], [5 - half, 5 + half])
     assert measure_interval(one(0.1, 0.25, n=9), [(0, np.inf)])[0, 0] == 0
     assert not np.isfinite(measure_interval(one(5.0), [(-np.inf, np.inf)])).any()
+
+
+@pytest.mark.parametrize("rounded", [1 - 2**-52, 1 - 2**-53, 2**-60])
+@pytest.mark.parametrize("variance", [0.0, 2e-33, 3e-17])
+def test_a_measure_that_rounding_keeps_from_the_end_of_its_range_is_there(rounded, variance):
+    """Recall where all items are predicted positive: sums of weights in two orders differ in the last digit."""
+
+    def estimate(value, variance):
+        spread = np.array([0.01]), np.array([0.01])
+        return Estimate(np.array([value]), np.array([variance]), None, *spread, np.array([True]), 100, False)
+
+    there, near = estimate(float(round(rounded)), 0.0), estimate(rounded, variance)
+    expected = measure_interval(there, [(0, 1)])
+    np.testing.assert_allclose(measure_interval(near, [(0, 1)]), expected, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(effective_draws(near, [(0, 1)]), effective_draws(there, [(0, 1)]), rtol=1e-9)

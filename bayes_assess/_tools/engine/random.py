@@ -143,7 +143,7 @@ def _threefry(key: Array, counter: Array) -> tuple[Array, Array]:
 
 
 def _threefry_of_few(key: list[int], counters: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the same for a few counters by integers of Python: one takes 7 microseconds, where calls of NumPy take 130."""
+    """Compute the same for a few counters by integers: one takes 7 microseconds, where calls of NumPy take 130."""
     keys = key[0], key[1], key[0] ^ key[1] ^ _PARITY
     found = []
     for counter in counters:

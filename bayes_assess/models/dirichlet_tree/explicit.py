@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from bayes_assess.models.dirichlet_tree.tree import Level, Nodes, Tree
 
 _DEEPEST = 64  # levels
 
-Family = tuple[Any, ...]  # of blocks and families
+Family: TypeAlias = "tuple[int | Family, ...]"  # of blocks and families
 
 
 @dataclass(frozen=True, repr=False)
@@ -204,22 +204,22 @@ def nested(children: object, level: int = 0) -> Family:
     return tuple(found)
 
 
-def _children(node: Any) -> Family:
+def _children(node: int | Family) -> Family:
     """Children of a node, a leaf being its own only child."""
     return node if isinstance(node, tuple) else (node,)
 
 
-def _leaves(node: Any) -> list[int]:
+def _leaves(node: int | Family) -> list[int]:
     return [leaf for child in node for leaf in _leaves(child)] if isinstance(node, tuple) else [node]
 
 
-def _depth(node: Any) -> int:
+def _depth(node: int | Family) -> int:
     return 1 + max(map(_depth, node)) if isinstance(node, tuple) else 0
 
 
-def _largest(node: Any) -> int:
+def _largest(node: int | Family) -> int:
     return max(len(node), *map(_largest, node)) if isinstance(node, tuple) else 0
 
 
-def _shown(node: Any) -> str:
+def _shown(node: int | Family) -> str:
     return f"[{', '.join(map(_shown, node))}]" if isinstance(node, tuple) else str(node)
