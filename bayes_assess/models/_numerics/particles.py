@@ -203,11 +203,11 @@ def _gaussians_of_others(
 ) -> tuple[Float[Array, "H 1 D"], Float[Array, "H D D"], Float[Array, "H D D"]]:
     """Fit Gaussians to all parts but one: their means, Cholesky factors L of their covariances, and L^-T.
 
-    In 64 bits: what is rounded here decides on one engine alone whether a particle moves.
+    In 64 bits where JAX has them enabled: what is rounded here decides on one engine alone whether a particle moves.
     """
     n_parts, n, dimension = place.shape
     others, given = n * (n_parts - 1), place.dtype
-    place = place.astype(xp.float64)
+    place = place.astype(xp.zeros(()).dtype)
     eye = xp.eye(dimension, dtype=place.dtype)
     middle = place.mean((0, 1))
     away = place - middle
