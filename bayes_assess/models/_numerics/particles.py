@@ -216,8 +216,8 @@ def _gaussians_of_others(
     square = away.mT @ away
     covariance = (square.sum(0) - square) / others - centre.mT @ centre
     factor = xp.linalg.cholesky(_towards_prior(covariance + _RIDGE * eye, eye))
-    found = middle + centre, factor, engine.solve_lower(factor, eye).mT
-    return tuple(part.astype(given) for part in found)
+    whiten = engine.solve_lower(factor, eye).mT
+    return (middle + centre).astype(given), factor.astype(given), whiten.astype(given)
 
 
 def _towards_prior(covariance: Float[Array, "H D D"], eye: Float[Array, "D D"]) -> Float[Array, "H D D"]:
