@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint types benchmark readme docs clean
+.PHONY: demo test test-all engines lint types benchmark readme docs clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/bayes-assess demo
@@ -16,6 +16,9 @@ test: $(VENV)/dev.stamp
 # here, as they are for users; conftest.py has `make test` compile them fast instead.
 test-all: $(VENV)/dev.stamp
 	XLA_FLAGS= $(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+
+# Spark, with a Java of its own, and Ibis: tests of tables run on them, too, once they are there.
+engines: $(VENV)/engines.stamp
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -47,6 +50,10 @@ $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@ $(VENV)/demo.stamp
+
+$(VENV)/engines.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[engines]'
+	touch $@
 
 $(VENV)/docs.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

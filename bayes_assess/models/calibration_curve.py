@@ -292,16 +292,11 @@ def _deciding(state: CurveState) -> Deciding:
     return Deciding(share, strength, xp.zeros(_N_DECIDING, xp.float32))
 
 
-def moved(
-    state: CurveState, which: Bool[Array, " B"], n_moves: int = smc.N_MOVES, in_parts: bool = False
-) -> CurveState:
-    """Resample the particles of some members and move them by so many steps.
-
-    See `particles.moved`; or `particles.moved_in_parts`, which needs fewer.
-    """
+def moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
+    """Resample the particles of some members and move them, see `particles.moved`."""
     _, n_particles, dimension = state.particles.place.shape
     key = engine.random.fold_in(state.key, state.n_moved)
-    n_random = smc.n_random(n_particles, dimension, n_moves)
+    n_random = smc.n_random(n_particles, dimension)
     n, k = state.counts.sum(1), state.counts[:, 1]
     constants, together = engine.flattened(state.members)
     # Cells with labels first, so that only their blocks are looked at.
@@ -339,10 +334,7 @@ def moved(
         member = together(value.astype(own.dtype) for value, own in zip(rows[number], constants, strict=True))
         bits = engine.random.row_bits(key, number, n_random)
         uniform = ((bits >> 9).astype(xp.float32) + 0.5) * 2.0**-23
-        if in_parts:
-            fresh, seen = smc.moved_in_parts(uniform, place, weight, known, likelihood(member), n_moves)
-        else:
-            fresh, seen = smc.moved(uniform, place, weight, likelihood(member), n_moves)
+        fresh, seen = smc.moved(uniform, place, weight, known, likelihood(member))
         return fresh, xp.zeros_like(weight), seen, *rates(fresh, member, state.coordinates)
 
     held = state.particles

@@ -1,8 +1,8 @@
 """Labels of a calibration curve that come in blocks: the belief of `calibration_curve`, for simulated campaigns.
 
 The posterior after a block is what it is after its labels one by one. Particles are weighed by all of them at once, and
-moved afterwards where their weights have become far more uneven than a session lets them, by fewer steps, as every
-future has particles of its own and their errors average out. On the host.
+moved afterwards where their weights have become far more uneven than a session lets them, as every future has particles
+of its own and their errors average out. On the host.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from bayes_assess.models.calibration_curve import CurveState, Deciding, drawn, m
 
 _NEGLIGIBLE = 1e-3  # probability of a member below which a future does without
 _UNEVEN = 0.35  # effective share of the particles
-_N_MOVES = 5
 _N_DECIDING = 128
 
 
@@ -95,7 +94,7 @@ def learned(state: CurveState, labels: Int[np.ndarray, "K 2"]) -> CurveState:
         counts[cells] = after
         after_block = replace(state, counts=counts, particles=seen)
         uneven = smc.uneven(seen, after_block.log_prior, _UNEVEN)
-        return moved(after_block, uneven, _N_MOVES, in_parts=True) if uneven.any() else _decided(after_block)
+        return moved(after_block, uneven) if uneven.any() else _decided(after_block)
 
 
 def _decided(state: CurveState) -> CurveState:

@@ -60,8 +60,9 @@ def test_a_thinned_belief_keeps_its_members_and_some_of_their_particles():
     kept = np.flatnonzero(belief.member_weights > 1e-3)
     assert thin.particles.place.shape[:2] == (len(kept), 64)
     for found, all_ in zip(thin.particles.place, belief.particles.place[kept], strict=True):
-        assert len(np.unique(found, axis=0)) == 64
-        assert (found[:, None] == all_).all(-1).any(1).all()
+        places, times = np.unique(found, axis=0, return_counts=True)
+        there = (places[:, None] == all_).all(-1).sum(1)  # copies of a particle that no step has moved are some
+        assert (times <= there).all()
 
 
 @pytest.mark.parametrize(("measure", "classes"), [("f1", 2), ("f1_macro", 3)])

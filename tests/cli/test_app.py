@@ -601,14 +601,15 @@ def in_process(cache, *arguments):
 
 
 @pytest.mark.slow
-def test_a_command_uses_what_another_has_compiled(pool_file, tmp_path):
-    run, compiled = tmp_path / "run.db", []
-    in_process(tmp_path / "cache", "start", pool_file, "--question", "accuracy", "--design", "importance", "--out", run)
-    for _ in range(3):  # the second reads items that are pending
-        in_process(tmp_path / "cache", "ask", run, "-n", 3)
-        compiled.append({path.name for path in (tmp_path / "cache").rglob("*-cache")})
+def test_a_command_uses_what_another_has_compiled(tmp_path, columns):
+    cache, compiled = tmp_path / "cache", []
+    labelled = write_csv(tmp_path / "labelled.csv", columns)
+    options = ["--labels", "label", "--question", "least-accurate", "--by", "site", "--budgets", 20, "--repeats", 20]
+    for _ in range(2):
+        in_process(cache, "simulate", labelled, *options)
+        compiled.append({path.name for path in cache.rglob("*-cache")})
     assert compiled[0]
-    assert compiled[1] == compiled[2]
+    assert compiled[0] == compiled[1]
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(pool_file, tmp_path):

@@ -26,22 +26,17 @@ EPS = 2.0**-24
 S = 20_000
 
 
-WAYS = {"halves": smc.N_MOVES, "parts": 6}  # of moving, with so many steps
-
-
-def steps(way, key, place, log_likelihood):
+def steps(key, place, log_likelihood):
     """Move particles of equal weights, each of which is kept once."""
-    n_moves, equal = WAYS[way], xp.zeros(len(place), place.dtype)
-    uniform = jax.random.uniform(key, (n_random(*place.shape, n_moves),), jnp.float32, 2.0**-24, 1.0)
-    if way == "halves":
-        return smc.moved(xp.asarray(uniform), place, equal, log_likelihood, n_moves)
-    return smc.moved_in_parts(xp.asarray(uniform), place, equal, log_likelihood(place), log_likelihood, n_moves)
+    uniform = jax.random.uniform(key, (n_random(*place.shape),), jnp.float32, 2.0**-24, 1.0)
+    equal = xp.zeros(len(place), place.dtype)
+    return smc.moved(xp.asarray(uniform), place, equal, log_likelihood(place), log_likelihood)
 
 
-def moved(way, key, place, log_likelihood):
+def moved(key, place, log_likelihood):
     """Move them on NumPy, which is faster where there are many."""
     with engine.eager():
-        after, found = steps(way, key, np.asarray(place), log_likelihood)
+        after, found = steps(key, np.asarray(place), log_likelihood)
     np.testing.assert_allclose(found, log_likelihood(after), rtol=1e-4, atol=1e-4)
     return after
 
@@ -150,9 +145,8 @@ def exact_draws():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
-def test_moves_leave_a_gaussian_posterior_as_it_is(way, exact_draws):
-    after = np.asarray(moved(way, jax.random.key(3), exact_draws, gaussian))
+def test_moves_leave_a_gaussian_posterior_as_it_is(exact_draws):
+    after = np.asarray(moved(jax.random.key(3), exact_draws, gaussian))
     assert moments_agree(exact_draws)
     assert moments_agree(after)
     # All have gone, and far: many steps forget 1 - rho each, and nearly all of them are taken.
@@ -172,19 +166,17 @@ WRONG = {
 WRONG_BY_FAR = ("no labels", "labels twice", "labels of the other sign")
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in WRONG_BY_FAR else n for n in WRONG])
-def test_moves_by_a_wrong_likelihood_are_seen(way, name, exact_draws):
-    assert not moments_agree(moved(way, jax.random.key(3), exact_draws, WRONG[name]))
+def test_moves_by_a_wrong_likelihood_are_seen(name, exact_draws):
+    assert not moments_agree(moved(jax.random.key(3), exact_draws, WRONG[name]))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
-def test_moves_bring_particles_from_elsewhere_to_the_posterior(way):
+def test_moves_bring_particles_from_elsewhere_to_the_posterior():
     place = jax.random.normal(jax.random.key(4), (S, 3)) * 0.3 - 1
     assert not moments_agree(place)
     for key in jax.random.split(jax.random.key(5), 12):
-        place = moved(way, key, place, gaussian)
+        place = moved(key, place, gaussian)
     assert moments_agree(place)
 
 
@@ -202,8 +194,7 @@ def distribution(log_likelihood):
     return lambda rng: np.interp(rng.random(S), upto, x), lambda values: np.interp(values, x, upto)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_moves_leave_a_skewed_posterior_as_it_is(way):
+def test_moves_leave_a_skewed_posterior_as_it_is():
     rng = np.random.default_rng(6)
     parts = (
         distribution(lambda x: -12 * np.log1p(np.exp(-2 * x))),
@@ -211,45 +202,42 @@ def test_moves_leave_a_skewed_posterior_as_it_is(way):
         distribution(lambda x: 0 * x),
     )
     place = np.float32(np.stack([draw(rng) for draw, _ in parts], axis=1))
-    after = np.asarray(moved(way, jax.random.key(6), place, skewed))
+    after = np.asarray(moved(jax.random.key(6), place, skewed))
     for column, (_, upto) in zip(after.T, parts, strict=True):
         assert stats.kstest(upto(np.float64(column)), "uniform").pvalue > ALPHA / 3
     # Independent they stay, too.
     u = np.stack([upto(np.float64(column)) for column, (_, upto) in zip(after.T, parts, strict=True)])
     assert np.abs(np.corrcoef(u)[np.triu_indices(3, 1)]).max() < 4.5 / np.sqrt(S)
     # A posterior that is not quite this one is told from it.
-    other = np.asarray(moved(way, jax.random.key(6), place, lambda place: 0.9 * skewed(place)))
+    other = np.asarray(moved(jax.random.key(6), place, lambda place: 0.9 * skewed(place)))
     assert stats.kstest(parts[0][1](np.float64(other[:, 0])), "uniform").pvalue < ALPHA
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("n_distinct", [1, 2])
-def test_copies_of_a_few_particles_move_apart_and_stay_finite(n_distinct, way):
+def test_copies_of_a_few_particles_move_apart_and_stay_finite(n_distinct):
     place = np.resize(np.float32(np.random.default_rng(7).normal(size=(n_distinct, 3))), (64, 3))
-    after = np.asarray(moved(way, jax.random.key(7), place, gaussian))
+    after = np.asarray(moved(jax.random.key(7), place, gaussian))
     assert np.isfinite(after).all()
     assert len(np.unique(after, axis=0)) > 32
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_what_is_impossible_is_never_moved_to(way, exact_draws):
+def test_what_is_impossible_is_never_moved_to(exact_draws):
     inside = exact_draws[np.abs(exact_draws - MEAN).max(1) < 0.7]
     inside = inside[: len(inside) // 8 * 8]
     centre = np.float32(MEAN)
     possible = lambda x: np.abs(x - centre).max(1) < 0.7  # noqa: E731
-    after = moved(way, jax.random.key(8), inside, lambda x: np.where(possible(x), gaussian(x), -np.inf))
+    after = moved(jax.random.key(8), inside, lambda x: np.where(possible(x), gaussian(x), -np.inf))
     assert np.abs(np.asarray(after) - np.float32(MEAN)).max() < 0.7
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_few_particles_in_many_dimensions_are_not_drawn_together(way):
+def test_few_particles_in_many_dimensions_are_not_drawn_together():
     """Steps fitted to the particles that they move take 5 % of the variance here."""
     n_runs, n_particles, n_dimensions = 150, 64, 9
     place = np.random.default_rng(9).normal(size=(n_runs, n_particles, n_dimensions)).astype(np.float32)
     keys = jax.random.split(jax.random.key(9), n_runs)
 
     def run(one):
-        return steps(way, *one, lambda place: jnp.zeros(len(place)))[0]
+        return steps(*one, lambda place: jnp.zeros(len(place)))[0]
 
     after = jax.lax.map(run, (keys, place))
     square = (np.float64(after) ** 2).sum(-1).mean(1)

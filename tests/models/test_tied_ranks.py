@@ -114,7 +114,7 @@ def test_moves_look_at_labels_of_tied_cells_by_the_same_rates(monkeypatch):
     labels[0], labels[-1], labels[3] = (40, 2), (1, 1), (0, 5)
     seen = []
 
-    def looked_at(uniform, place, weight, log_likelihood, n_moves):
+    def looked_at(uniform, place, weight, known, log_likelihood):
         seen.append((place, log_likelihood(place)))
         return place, weight
 

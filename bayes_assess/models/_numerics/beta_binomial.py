@@ -91,25 +91,27 @@ def _eager_likelihood(
     n: Float[np.ndarray, " K"],
 ) -> Float[np.ndarray, " S"]:
     """Compute `log_likelihood` without the factors that are not there: most cells have few labels, and of one kind."""
-    seen = np.log(_few(1 - share, scatter, n - k) / _few(np.ones_like(share), scatter, n)).sum(1)
+    share, scatter = np.ascontiguousarray(share.T), np.ascontiguousarray(scatter.T)  # some cells are some rows
+    other, one = 1 - share, np.ones_like(share)
+    seen = np.log(_few(other, scatter, n - k) / _few(one, scatter, n)).sum(0)
     with_events = np.flatnonzero(k > 0)
     if len(with_events):
-        seen += np.log(_few(share[:, with_events], scatter[:, with_events], k[with_events])).sum(1)
-    for start, number, sign in ((share, k, 1), (1 - share, n - k, 1), (np.ones_like(share), n, -1)):
+        seen += np.log(_few(share[with_events], scatter[with_events], k[with_events])).sum(0)
+    for start, number, sign in ((share, k, 1), (other, n - k, 1), (one, n, -1)):
         many = np.flatnonzero(number > N_FACTORS)
         if len(many):
-            step = scatter[:, many]
-            seen += sign * _from_fifth(start[:, many], step, 1 / step, number[many] - N_FACTORS).sum(1)
+            step = scatter[many]
+            seen += sign * _from_fifth(start[many], step, 1 / step, number[many, None] - N_FACTORS).sum(0)
     return seen
 
 
 def _few(
-    start: Float[np.ndarray, "S K"], step: Float[np.ndarray, "S K"], n: Float[np.ndarray, " K"]
-) -> Float[np.ndarray, "S K"]:
+    start: Float[np.ndarray, "K S"], step: Float[np.ndarray, "K S"], n: Float[np.ndarray, " K"]
+) -> Float[np.ndarray, "K S"]:
     """Compute the product of the first four factors, or of as many as there are."""
-    product = np.where(n > 0, start, np.float32(1))
+    product = np.where(n[:, None] > 0, start, np.float32(1))
     for i in range(1, N_FACTORS):
         more = np.flatnonzero(n > i)
         if len(more):
-            product[:, more] *= start[:, more] + np.float32(i) * step[:, more]
+            product[more] *= start[more] + np.float32(i) * step[more]
     return product

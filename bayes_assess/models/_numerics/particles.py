@@ -3,8 +3,8 @@
 Every model holds S particles. A label multiplies their weights by its probability, and the mean factor is the label's
 probability under the model, so that the evidence of the models comes with it. When the weights of a model have become
 uneven, its particles are resampled and moved by Metropolis steps that leave its posterior as it is (iterated batch
-importance sampling, Chopin 2002, Biometrika 89). Steps alternate: an autoregressive one in the Gaussian fitted to the
-other half of the particles, and a random walk in it.
+importance sampling, Chopin 2002, Biometrika 89). Steps are autoregressive ones in the Gaussian fitted to other
+particles, drawn towards the prior, and a random walk in it.
 
 Everything is of 32 bits: sums of a few hundred logarithms lose 1e-4 of one.
 
@@ -23,13 +23,11 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
 
-N_MOVES = 13  # the first one only looks where the particles are
-_PERSISTENCE = np.array([0.5, 0.8, 0.95], np.float32)  # of autoregressive steps
-_STEPS = np.array([0.6, 0.25, 0.1], np.float32)  # of random walks, in standard deviations of the particles
+N_MOVES = 5
 _RIDGE = 1e-3  # variance added to that of the particles
 _N_PARTS = 8  # of the particles, each of which moves by the Gaussian of all others
 _DOUBT = 4.0  # precision that labels must have added, squared, for most of it to be believed of few particles
-_PART_STEPS = np.array([(0, 0), (0.5, 0), (0, 0.5), (0, 0), (0.8, 0)], np.float32)  # persistence, or width of a walk
+_STEPS = np.array([(0, 0), (0.5, 0), (0, 0.5), (0, 0), (0.8, 0)], np.float32)  # persistence, or width of a walk
 _UNEVEN = 0.5  # effective share of the particles below which they are resampled
 _NEGLIGIBLE = 1e-7  # weight of a model below which nobody sees whether its particles are even
 
@@ -121,78 +119,11 @@ def moved(
     uniform: Float[Array, " N"],
     place: Float[Array, "S D"],
     log_weight: Float[Array, " S"],
+    known: Float[Array, " S"],
     log_likelihood: Callable[[Float[Array, "S D"]], Float[Array, " S"]],
     n_moves: int = N_MOVES,
 ) -> tuple[Float[Array, "S D"], Float[Array, " S"]]:
-    """Resample particles, and move them by Metropolis steps that leave their posterior as it is.
-
-    Each half of the particles takes the steps of the Gaussian that is fitted to the other half, as it was before the
-    round. Fitted to the particles that it moves it would draw them together, by a share of about D / S of their
-    variance per round. Copies of one particle lie side by side, so that halves have hardly any in common.
-
-    Parameters
-    ----------
-    uniform : (`n_random`,)
-        Random numbers in (0, 1).
-    place : (S, D)
-        An even number.
-    log_weight : (S,)
-    log_likelihood : callable
-        Log probability of all labels so far at each of S parameters.
-    n_moves : int
-        Steps, the first of which only looks where the particles are.
-
-    Returns
-    -------
-    place : (S, D)
-    log_likelihood : (S,)
-        There.
-    """
-    n, dimension = place.shape
-    # Halves (2, S/2, D), so that what is done with both is compiled once.
-    place = place[resampled(uniform[0], log_weight, n)].reshape(2, n // 2, dimension)
-    centre, factor, whiten = _gaussians(place[::-1])
-    random = uniform[1:].reshape(n_moves, 2, n // 2, dimension + 1)
-    # Before the loop: within it the compiler would compute them anew for every cell of the likelihood.
-    white_noise = engine.normal_quantile(random[..., 1:])
-    noise = xp.einsum("mhse,hde->mhsd", white_noise, factor)
-    threshold = engine.log_of_normal(random[..., 0])
-    constants = (
-        np.arange(n_moves),
-        np.resize(np.repeat(_PERSISTENCE, 2), n_moves),
-        np.resize(np.repeat(_STEPS, 2), n_moves),
-    )
-
-    def step(carry, inputs):
-        place, white, value = carry
-        i, rho, width, noise, white_noise, threshold = inputs
-        autoregressive = i % 2 == 1
-        # Where they are at first: their likelihood is not known yet.
-        keep, share = xp.where(autoregressive, rho, 1.0), xp.where(autoregressive, xp.sqrt(1 - rho**2), width)
-        share = xp.where(i == 0, 0.0, share)
-        proposed, proposed_white = centre + keep * (place - centre) + share * noise, keep * white + share * white_noise
-        log_density = log_likelihood(proposed.reshape(n, dimension)).reshape(2, n // 2) - _squared(proposed)
-        gain = log_density - value + xp.where(autoregressive, _squared(proposed_white) - _squared(white), 0.0)
-        accepted = (threshold < gain) | (i == 0)
-        kept, kept_white = (
-            xp.where(accepted[..., None], new, old) for new, old in ((proposed, place), (proposed_white, white))
-        )
-        return (kept, kept_white, xp.where(accepted, log_density, value)), None
-
-    start = place, (place - centre) @ whiten, xp.zeros((2, n // 2), place.dtype)
-    place, _, value = engine.scan(step, start, (*constants, noise, white_noise, threshold))[0]
-    return place.reshape(n, dimension), (value + _squared(place)).reshape(n)
-
-
-def moved_in_parts(
-    uniform: Float[Array, " N"],
-    place: Float[Array, "S D"],
-    log_weight: Float[Array, " S"],
-    known: Float[Array, " S"],
-    log_likelihood: Callable[[Float[Array, "S D"]], Float[Array, " S"]],
-    n_moves: int,
-) -> tuple[Float[Array, "S D"], Float[Array, " S"]]:
-    r"""Resample particles, and move them by fewer Metropolis steps, each of which forgets more.
+    r"""Resample particles, and move them by Metropolis steps that leave their posterior as it is.
 
     Each of eight parts takes the steps of the Gaussian that is fitted to all others. With C their covariance and c^2
     the doubt, that of the proposals is
@@ -207,14 +138,21 @@ def moved_in_parts(
     .. math::
         C' = C D (D - c^2 (I - C) C^2)^{-1}, \qquad D = (I - C)^2 + c^2 C^2 .
 
-    Of 17 parameters and 256 particles twice to three times as many steps are taken as with halves and C.
+    Of 17 parameters and 256 particles twice to three times as many steps are taken as with C and halves in the place of
+    parts. Fitted to the particles that it moves the Gaussian would draw them together, by a share of about D / S of
+    their variance per round. Copies of one particle lie side by side, so that parts have hardly any in common.
 
     Parameters
     ----------
-    uniform, place, log_weight, log_likelihood
-        As for `moved`; S is a multiple of eight.
+    uniform : (`n_random`,)
+        Random numbers in (0, 1).
+    place : (S, D)
+        S is a multiple of eight.
+    log_weight : (S,)
     known : (S,)
         What `log_likelihood` is at `place`.
+    log_likelihood : callable
+        Log probability of all labels so far at each of S parameters.
     n_moves : int
         Steps.
 
@@ -230,6 +168,7 @@ def moved_in_parts(
     place, known = place[chosen].reshape(*shape, dimension), known[chosen].reshape(shape)
     centre, factor, whiten = _gaussians_of_others(place)
     random = uniform[1:].reshape(n_moves, *shape, dimension + 1)
+    # Before the loop: within it the compiler would compute them anew for every cell of the likelihood.
     white_noise = engine.normal_quantile(random[..., 1:])
     noise = xp.einsum("mhse,hde->mhsd", white_noise, factor)
     threshold = engine.log_of_normal(random[..., 0])
@@ -250,7 +189,7 @@ def moved_in_parts(
         return (kept, kept_white, xp.where(accepted, found, known)), None
 
     start = place, (place - centre) @ whiten, known
-    steps = np.resize(_PART_STEPS, (n_moves, 2))
+    steps = np.resize(_STEPS, (n_moves, 2))
     place, _, known = engine.scan(step, start, (steps, noise, white_noise, threshold))[0]
     return place.reshape(n, dimension), known.reshape(n)
 
@@ -262,9 +201,13 @@ def _squared(deviation: Float[Array, "H S D"]) -> Float[Array, "H S"]:
 def _gaussians_of_others(
     place: Float[Array, "H S D"],
 ) -> tuple[Float[Array, "H 1 D"], Float[Array, "H D D"], Float[Array, "H D D"]]:
-    """Fit Gaussians to all parts but one: their means, Cholesky factors L of their covariances, and L^-T."""
+    """Fit Gaussians to all parts but one: their means, Cholesky factors L of their covariances, and L^-T.
+
+    In 64 bits where JAX has them enabled: what is rounded here decides on one engine alone whether a particle moves.
+    """
     n_parts, n, dimension = place.shape
-    others = n * (n_parts - 1)
+    others, given = n * (n_parts - 1), place.dtype
+    place = place.astype(xp.zeros(()).dtype)
     eye = xp.eye(dimension, dtype=place.dtype)
     middle = place.mean((0, 1))
     away = place - middle
@@ -273,24 +216,13 @@ def _gaussians_of_others(
     square = away.mT @ away
     covariance = (square.sum(0) - square) / others - centre.mT @ centre
     factor = xp.linalg.cholesky(_towards_prior(covariance + _RIDGE * eye, eye))
-    return middle + centre, factor, engine.solve_lower(factor, eye).mT
+    whiten = engine.solve_lower(factor, eye).mT
+    return (middle + centre).astype(given), factor.astype(given), whiten.astype(given)
 
 
 def _towards_prior(covariance: Float[Array, "H D D"], eye: Float[Array, "D D"]) -> Float[Array, "H D D"]:
-    """Take back what chance makes of covariances of few particles, see `moved_in_parts`."""
+    """Take back what chance makes of covariances of few particles, see `moved`."""
     left, square = eye - covariance, covariance @ covariance
     both = left @ left + _DOUBT * square
     found = xp.linalg.solve(both - _DOUBT * left @ square, covariance @ both)
     return (found + found.mT) / 2
-
-
-def _gaussians(
-    place: Float[Array, "H S D"],
-) -> tuple[Float[Array, "H 1 D"], Float[Array, "H D D"], Float[Array, "H D D"]]:
-    """Fit Gaussians: their means, the Cholesky factors L of their covariances, and L^-T."""
-    centre = place.mean(1, keepdims=True)
-    far = place - centre
-    eye = xp.eye(place.shape[2], dtype=place.dtype)
-    factor = xp.linalg.cholesky(xp.einsum("hsd,hse->hde", far, far) / place.shape[1] + _RIDGE * eye)
-    inverse = engine.solve_lower(factor, eye)
-    return centre, factor, inverse.mT

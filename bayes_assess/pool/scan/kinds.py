@@ -262,7 +262,7 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
     import narwhals as nw
 
     sums = [nw.len().alias("__n"), nw.col(_WORD).sum().cast(nw.Int64).alias("__sum")]
-    sums += [nw.col(KEY).is_null().sum().cast(nw.Int64).alias("__gone")]
+    sums += [nw.col(KEY).count().alias("__present")]
     parts = [f"{SCORE}_{i}" for i in range(len(layout.numbers))]
     if parts:
         sums += [nw.col(f"{p}_u").sum().cast(nw.Int64).alias(f"{p}_u") for p in parts]
@@ -278,7 +278,7 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
     size = found["__n"].astype(np.int64)
     if not len(size) or not size.sum():
         raise PoolError(f"There are no rows in {engine.name}; a pool has at least one.")
-    if found["__gone"].astype(np.int64).any():
+    if (found["__present"] < size).any():
         raise missing_id(engine)
     if len(size) > MOST_KINDS:
         raise PoolError(
