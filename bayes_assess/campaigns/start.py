@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Literal, TypedDict, Unpack, overload
+from typing import Literal, TypeAlias, TypedDict, Unpack, overload
 
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.compiled_cache import keep_compiled
@@ -56,14 +56,19 @@ class Options(TypedDict, total=False):
     engine: str | None
 
 
+class _AnyOptions(Options, total=False):
+    oracle: str
+
+
+_Items: TypeAlias = Pool | RankedList
+_Ranking: TypeAlias = RankedDesign | Literal["adastrat", "logstrat", "paula", "random"]
+_Weighing: TypeAlias = WeightedDesign | Literal["adaptive", "importance", "oasis", "passive", "poisson", "stratified"]
+_Believing: TypeAlias = VarianceReduction | Literal["variance_reduction"]
+
+
 @overload
 def assess(  # pyright: ignore[reportOverlappingOverload] - the one question that has sessions of two kinds
-    pool: Pool | RankedList,
-    question: PrecisionCurve,
-    *,
-    design: RankedDesign | Literal["adastrat", "logstrat", "paula", "random"] | None = None,
-    oracle: str = ...,
-    **options: Unpack[Options],
+    pool: _Items, question: PrecisionCurve, *, design: _Ranking | None = None, **options: Unpack[_AnyOptions]
 ) -> RankedAssessment: ...
 @overload
 def assess(
@@ -76,39 +81,27 @@ def assess(
 ) -> StochasticAssessment[WeighedT]: ...
 @overload
 def assess(
-    pool: Pool | RankedList,
-    question: Question[BelievedT, WeighedT],
-    *,
-    design: VarianceReduction | Literal["variance_reduction"],
-    oracle: str = ...,
-    **options: Unpack[Options],
+    pool: _Items, question: Question[BelievedT, WeighedT], *, design: _Believing, **options: Unpack[_AnyOptions]
 ) -> Assessment[BelievedT]: ...
 @overload
 def assess(
-    pool: Pool | RankedList,
-    question: Question[BelievedT, WeighedT],
-    *,
-    design: WeightedDesign | Literal["adaptive", "importance", "oasis", "passive", "poisson", "stratified"],
-    oracle: str = ...,
-    **options: Unpack[Options],
+    pool: _Items, question: Question[BelievedT, WeighedT], *, design: _Weighing, **options: Unpack[_AnyOptions]
 ) -> Assessment[WeighedT]: ...
 @overload
 def assess(
-    pool: Pool | RankedList,
+    pool: _Items,
     question: Question[BelievedT, WeighedT],
     *,
     design: str | Design | None = None,
-    oracle: str = ...,
-    **options: Unpack[Options],
+    **options: Unpack[_AnyOptions],
 ) -> Assessment[BelievedT | WeighedT]: ...
 @overload
 def assess(
-    pool: Pool | RankedList,
+    pool: _Items,
     question: Question[BelievedT, WeighedT],
     *,
     design: str | Design | RankedDesign | None = None,
-    oracle: str = ...,
-    **options: Unpack[Options],
+    **options: Unpack[_AnyOptions],
 ) -> Assessment[BelievedT | WeighedT] | RankedAssessment: ...
 @in_progress("Starting")
 def assess(
