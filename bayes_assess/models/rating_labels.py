@@ -293,6 +293,7 @@ class RatingLabels(DrawnLabels):
         return {"counts": self.counts, "log_weight": self.log_weight}
 
     @property
+    @engine.kept
     def mean(self) -> Float[Array, "K C"]:
         """Probability of every label of the next item of every cell."""
         joint, groups, top = self._log_joint()
