@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
 from importlib.metadata import version
 from pathlib import Path
 
@@ -44,6 +45,28 @@ def _close_figures():
 @pytest.fixture(autouse=True, scope="module")
 def _forget_compiled_functions():
     """Stay below the 65,530 memory maps of Linux, of which a compiled function takes several: one too many crashes."""
+    _keep_contexts()
     yield
     if "jax" in sys.modules and _MAPS.exists() and len(_MAPS.read_bytes().splitlines()) > _MANY_MAPS:
         sys.modules["jax"].clear_caches()
+
+
+def _keep_contexts() -> None:
+    """Let JAX lower all programs of a thread in one context of MLIR.
+
+    It makes one for every program, which takes half of the time of small programs that are in the cache.
+    """
+    mlir = sys.modules.get("jax._src.interpreters.mlir")
+    make = getattr(mlir, "make_ir_context", None)
+    if make is None or hasattr(make, "contexts"):
+        return
+    contexts = {}
+
+    def context_of_thread():
+        thread = threading.get_ident()
+        if thread not in contexts:
+            contexts[thread] = make()
+        return contexts[thread]
+
+    context_of_thread.contexts = contexts
+    mlir.make_ir_context = context_of_thread
