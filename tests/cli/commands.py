@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+import typer.testing
 from click.testing import Result
 from typer.testing import CliRunner
 
 from bayes_assess.cli.app import app
+
+typer.testing._get_command = cache(typer.testing._get_command)  # otherwise it makes all commands anew for every call
 
 
 def call(*arguments: object) -> Result:
