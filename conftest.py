@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
 import threading
 from importlib.metadata import version
@@ -26,6 +27,11 @@ _OF_RELEASE = " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_s
 _FLAGS += _OF_RELEASE * version("jaxlib").startswith("0.10.")
 os.environ.setdefault("XLA_FLAGS", _FLAGS)
 os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")  # programs need not say which lines they are from
+# Folders of tests lie in memory where there is room: a journal waits for the disk whenever it is written, which takes
+# longer than what most of its tests compute.
+_MEMORY = Path("/dev/shm")
+if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 2_000_000_000:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 # Every worker has a core: threads of NumPy's matrix products, which are small here, would wait for each other on it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
