@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 import typer.testing
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.main import get_command
+from typer.testing import CliRunner, Result
 
 from bayes_assess.cli.app import app
 
-typer.testing._get_command = cache(typer.testing._get_command)  # otherwise it makes all commands anew for every call
+typer.testing._get_command = cache(get_command)  # otherwise every call makes all commands anew
 
 
 def call(*arguments: object) -> Result:
