@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayes_assess as ba
-from bayes_assess._tools import engine
 from bayes_assess.acquisition.cell_inclusion import cell_inclusion, systematic_cells
 from bayes_assess.acquisition.poisson import blended, deviations, inclusion_probabilities
 from bayes_assess.designs import Poisson
@@ -40,13 +39,11 @@ def test_on_cells_the_probabilities_are_those_on_items(data):
     if not size.sum():
         return
     n = data.draw(st.integers(1, int(size.sum())))
-    with engine.eager():
-        found, wanted = cell_inclusion(h, size, n), inclusion_probabilities(h, n, size)
+    found, wanted = cell_inclusion(h, size, n), inclusion_probabilities(h, n, size)
     some = size > 0
     np.testing.assert_allclose(found[some], wanted[some], rtol=1e-9, atol=1e-12)
     start = data.draw(st.floats(0, 1 - 1e-9))  # nearer to 1 a sum may be rounded to the next whole number
-    with engine.eager():
-        counts = systematic_cells(start, found * size, size, n)
+    counts = systematic_cells(start, found * size, size, n)
     assert counts.sum() == n
     assert (counts <= size).all()
     assert (np.abs(counts - found * size) < 1 + 1e-9).all()
