@@ -49,8 +49,9 @@ class _PosteriorSampling(ArmDesign):
         marginals = beta_marginals(posterior)
         if isinstance(state.memory, tuple) or marginals is None:
             key_draw, key_tie = engine.random.split(key)
-            part, belief = posterior, state.belief
-            if state.carried is not None:
+            if state.carried is None:
+                part, belief = posterior, state.belief
+            else:
                 key_part, key_draw = engine.random.split(key_draw)
                 part = state.reward.deciding(drawn_component(key_part, posterior), state.counts)
                 belief = part.update_at_mean(state.pending)

@@ -10,6 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import frozen
 from bayes_assess._tools.shapes import Bool, Float, Int
+from bayes_assess._tools.sorting import order_of
 from bayes_assess.errors import PartitionError
 from bayes_assess.pool._cuts import check_count
 from bayes_assess.pool.counting import count, distinct_codes
@@ -128,7 +129,7 @@ def _middle_ranks(
 ) -> tuple[Float[np.ndarray, " M"], TiedRanks | None]:
     """Rank of every item from below by several keys, the last one first: the middle rank of those that tie."""
     *others, score = keys
-    order = np.argsort(score)  # which of equal scores comes first is not decided here
+    order = order_of(score)  # which of equal scores comes first is not decided here
     ordered = score[order]
     new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
     if others:

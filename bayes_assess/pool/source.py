@@ -15,6 +15,7 @@ import numpy as np
 from bayes_assess._tools.arrays import frozen
 from bayes_assess._tools.seeds import sequence
 from bayes_assess._tools.shapes import ArrayLike, Float, Int, UInt
+from bayes_assess._tools.sorting import order_of
 
 
 @runtime_checkable
@@ -191,7 +192,7 @@ def random_order(codes: np.ndarray, n_cells: int, seed: int) -> np.ndarray:
     keys = codes.astype(np.uint64)
     keys <<= np.uint64(64) - shift
     keys |= bits >> shift
-    order = np.argsort(keys)
+    order = order_of(keys)
     keys = keys[order]
     if np.any(keys[1:] == keys[:-1]):  # next to never: let all 64 random bits decide
         order = np.lexsort((bits, codes))
