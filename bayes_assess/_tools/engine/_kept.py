@@ -35,7 +35,7 @@ def kept(function: Callable[[Any], T]) -> Callable[[Any], T]:
     computed
     (3, 3)
     """
-    name = f"_kept_{function.__name__}"
+    name = f"_kept_{function.__qualname__}"  # not what a class below keeps under the same name
 
     @wraps(function)
     def once(self: Any) -> T:
