@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
+import threading
 from importlib.metadata import version
 from pathlib import Path
 
@@ -25,6 +27,11 @@ _OF_RELEASE = " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_s
 _FLAGS += _OF_RELEASE * version("jaxlib").startswith("0.10.")
 os.environ.setdefault("XLA_FLAGS", _FLAGS)
 os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")  # programs need not say which lines they are from
+# Folders of tests lie in memory where there is room: a journal waits for the disk whenever it is written, which takes
+# longer than what most of its tests compute.
+_MEMORY = Path("/dev/shm")
+if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 2_000_000_000:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 # Every worker has a core: threads of NumPy's matrix products, which are small here, would wait for each other on it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -44,6 +51,28 @@ def _close_figures():
 @pytest.fixture(autouse=True, scope="module")
 def _forget_compiled_functions():
     """Stay below the 65,530 memory maps of Linux, of which a compiled function takes several: one too many crashes."""
+    _keep_contexts()
     yield
     if "jax" in sys.modules and _MAPS.exists() and len(_MAPS.read_bytes().splitlines()) > _MANY_MAPS:
         sys.modules["jax"].clear_caches()
+
+
+def _keep_contexts() -> None:
+    """Let JAX lower all programs of a thread in one context of MLIR.
+
+    It makes one for every program, which takes half of the time of small programs that are in the cache.
+    """
+    mlir = sys.modules.get("jax._src.interpreters.mlir")
+    make = getattr(mlir, "make_ir_context", None)
+    if make is None or hasattr(make, "contexts"):
+        return
+    contexts = {}
+
+    def context_of_thread():
+        thread = threading.get_ident()
+        if thread not in contexts:
+            contexts[thread] = make()
+        return contexts[thread]
+
+    context_of_thread.contexts = contexts
+    mlir.make_ir_context = context_of_thread

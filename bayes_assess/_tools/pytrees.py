@@ -88,7 +88,7 @@ def tree_map(function: Callable[..., Any], tree: T, *others: T) -> T:
     >>> tree_map(lambda x, y: x + y, {"a": (1, [2])}, {"a": (10, [20])})
     {'a': (11, [22])}
     """
-    apart = _taken_apart(tree)
+    apart = None if type(tree) is np.ndarray else _taken_apart(tree)  # leaves are most of what is mapped over
     if apart is None:
         return function(tree, *others)
     children, together = apart

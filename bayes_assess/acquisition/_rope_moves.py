@@ -39,7 +39,7 @@ def rope_moves(a: Float[Array, " 2"], b: Float[Array, " 2"], eps: Float[Array, "
     --------
     >>> import jax, jax.numpy as jnp
     >>> with jax.enable_x64(True):
-    ...     moves = rope_moves(jnp.ones(2), jnp.ones(2), jnp.float64(0.0))
+    ...     moves = jax.jit(rope_moves)(jnp.ones(2), jnp.ones(2), 0.0)
     >>> round(float(moves[0, 1, 2]), 4)  # an agreement in group 1: P(D > 0) from 1/2 to 2/3
     0.1667
     """

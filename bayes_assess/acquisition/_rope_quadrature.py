@@ -67,9 +67,9 @@ def exceedance(
 
     Examples
     --------
-    >>> import jax, jax.numpy as jnp
+    >>> import jax
     >>> with jax.enable_x64(True):
-    ...     p = exceedance(*(jnp.float64(x) for x in (1, 1, 1, 1, 0.5)))  # a corner triangle of the unit square
+    ...     p = jax.jit(exceedance)(1.0, 1.0, 1.0, 1.0, 0.5)  # a corner triangle of the unit square
     >>> round(float(p.now), 10)
     0.125
     """

@@ -8,12 +8,12 @@ Cells are few, so that everything is a sort and some cumulated sums.
 from __future__ import annotations
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.axes import PRNGKey, x64
+from bayes_assess._tools.axes import PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 
 
-@x64
+@any_engine
 def cell_inclusion(
     deviation: Float[Array, " K"], size: Int[Array, " K"], budget: Int[Array, ""] | float
 ) -> Float[Array, " K"]:
@@ -59,7 +59,7 @@ def cell_inclusion(
     return xp.where(budget >= positive, spread, filled)
 
 
-@x64
+@any_engine
 def systematic_cells(
     start: Float[Array, ""] | float, expected: Float[Array, " K"], size: Int[Array, " K"], n: Int[Array, ""] | int
 ) -> Int[Array, " K"]:
@@ -96,7 +96,7 @@ def systematic_cells(
     return counts + xp.clip(n - counts.sum() - before, 0, spare)
 
 
-@x64
+@any_engine
 def independent_cells(
     key: PRNGKey, inclusion: Float[Array, " K"], size: Int[Array, " K"], most: int
 ) -> Int[Array, " K"]:

@@ -64,6 +64,11 @@ class Reward(ABC):
         """Return what to decide on in the place of a mixture's component; `counts` are the labels in it."""
         return component
 
+    @property
+    def depends_on_labels(self) -> bool:
+        """Whether labels change it: whether it has an `updated` of its own."""
+        return type(self).updated is not Reward.updated
+
     def updated(self, posterior: Belief, cell: Int[Array, ""], outcome: Int[Array, ""]) -> Reward:
         """Carry along what depends on labels; `posterior` has the label of `cell` already."""
         return self

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy import special
 
 from bayes_assess._tools.shapes import Float
 
@@ -117,7 +116,7 @@ def _bets(x: Float[np.ndarray, " n"], greatest: float, believed: float, level: f
 def _reached(factors: Float[np.ndarray, "B n"], enough: float) -> bool:
     """Whether the average capital of the bets was ever so great, in logarithms."""
     capital = np.cumsum(np.log(np.maximum(factors, _LEAST)), axis=1)
-    return bool((special.logsumexp(capital, axis=0) - np.log(len(capital)) >= enough).any())
+    return bool((np.logaddexp.reduce(capital, axis=0) - np.log(len(capital)) >= enough).any())
 
 
 def _last(rejected: Callable[[float], bool], start: float, end: float) -> float:

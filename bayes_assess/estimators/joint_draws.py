@@ -19,6 +19,7 @@ _EQUAL = 1e-13  # of the largest value: equal shares of different groups are equ
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 _PAIR_NUMBERS = 20_000_000  # of the draws of all differences
 _FEWEST = 250  # draws of a difference
+_RANKED_NUMBERS = 100_000  # at once, which stay in the processor's cache
 
 
 def random_ranks(draws: Float[np.ndarray, "S G"], seed: int) -> Int[np.ndarray, "S G"]:
@@ -37,8 +38,11 @@ def random_ranks(draws: Float[np.ndarray, "S G"], seed: int) -> Int[np.ndarray, 
     ranks = np.empty(draws.shape, np.int32)
     places, rng = np.arange(1, draws.shape[1] + 1, dtype=np.int32), generator(seed, "ranks")
     width = _EQUAL * max(float(np.abs(draws).max(initial=0.0)), 1.0)
-    for draw, rank in zip(draws, ranks, strict=True):
-        rank[np.argsort(draw + width * rng.random(len(places)))] = places
+    rows = max(1, _RANKED_NUMBERS // max(1, len(places)))
+    for start in range(0, len(draws), rows):
+        block = draws[start : start + rows]
+        order = np.argsort(block + width * rng.random(block.shape), axis=1)
+        np.put_along_axis(ranks[start : start + rows], order, places[None], axis=1)
     return ranks
 
 

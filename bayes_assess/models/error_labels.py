@@ -152,6 +152,7 @@ class ErrorLabels(DrawnLabels):
         return {"counts": self.counts, "log_weight": self.log_weight}
 
     @property
+    @engine.kept
     def mean(self) -> Float[Array, "R C"]:
         """Probability of every label of the next wrong prediction of every class."""
         parameters = self.base + self.counts

@@ -197,9 +197,10 @@ class RatingLabels(DrawnLabels):
     Examples
     --------
     >>> belief = RatingLabels.from_prior(np.array([0.0, 2.0, 4.0]), 5)
-    >>> for _ in range(20):  # labels of the lowest rating are the middle one
-    ...     belief = belief.observe(0, 2)
-    >>> mean = np.asarray(belief.mean) @ np.arange(5)
+    >>> with engine.eager():
+    ...     for _ in range(20):  # labels of the lowest rating are the middle one
+    ...         belief = belief.observe(0, 2)
+    ...     mean = belief.mean @ np.arange(5)
     >>> bool(mean[0] > 1.8), bool(mean[1] > 2.0)  # so that others are expected to be above theirs
     (True, True)
     """
@@ -294,6 +295,7 @@ class RatingLabels(DrawnLabels):
         return {"counts": self.counts, "log_weight": self.log_weight}
 
     @property
+    @engine.kept
     def mean(self) -> Float[Array, "K C"]:
         """Probability of every label of the next item of every cell."""
         joint, groups, top = self._log_joint()

@@ -250,6 +250,7 @@ class ValuedLabels(DrawnLabels):
         return {"counts": self.counts}
 
     @property
+    @engine.kept
     def mean(self) -> Float[Array, "K C"]:
         """Probability of every label of the next item of every cell, about: what decisions look at.
 

@@ -123,13 +123,13 @@ def test_a_table_that_has_changed_is_refused_at_resume(tmp_path):
 @pytest.mark.parametrize("change", ["DELETE FROM items WHERE id % 2 = 0", "UPDATE items SET score = 0.5"])
 def test_a_table_that_changes_under_a_session_is_found_when_it_is_asked(change):
     connection, table = relation()
-    a = ba.assess(ba.scan_pool(table, **COLUMNS), ba.GroupAccuracy(by="site"))
+    a = ba.assess(ba.scan_pool(table, **COLUMNS), ba.GroupAccuracy(by="site"), design="random")
     answer(a, a.ask(3))
     connection.execute(change)
 
     def go_on():
-        for _ in range(40):
-            answer(a, a.ask(50))
+        for _ in range(4):
+            answer(a, a.ask(500))
 
     with pytest.raises(ba.EngineError, match="changed"):
         go_on()
@@ -152,7 +152,7 @@ def test_a_connection_that_is_lost_in_the_middle_of_ask_hands_nothing_out():
 def test_a_file_that_is_gone_in_the_middle_hands_nothing_out_and_goes_on_once_it_is_back(tmp_path):
     path = tmp_path / "items.parquet"
     FRAME.write_parquet(path)
-    a = ba.assess(scanned(str(path)), ba.GroupAccuracy(by="site"), journal=tmp_path / "run.db")
+    a = ba.assess(scanned(str(path)), ba.GroupAccuracy(by="site"), design="random", journal=tmp_path / "run.db")
     ids = course(a, 1)
     os.rename(path, tmp_path / "elsewhere")
     with pytest.raises(ba.EngineError, match="Nothing was changed"):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from click.testing import Result
-from typer.testing import CliRunner
+from functools import cache
+
+import typer.testing
+from typer.main import get_command
+from typer.testing import CliRunner, Result
 
 from bayes_assess.cli.app import app
+
+typer.testing._get_command = cache(get_command)  # otherwise every call makes all commands anew
 
 
 def call(*arguments: object) -> Result:

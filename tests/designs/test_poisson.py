@@ -33,17 +33,17 @@ def told(*batches: int, question=None, **options):
 @settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_on_cells_the_probabilities_are_those_on_items(data):
-    k = 5  # one shape
+    k = 5
     h = np.array(data.draw(st.lists(st.sampled_from([0.0, 1e-9, 0.1, 0.5, 0.5, 2.0, 1e6]), min_size=k, max_size=k)))
     size = np.array(data.draw(st.lists(st.integers(0, 6), min_size=k, max_size=k)))
     if not size.sum():
         return
     n = data.draw(st.integers(1, int(size.sum())))
-    found, wanted = np.asarray(cell_inclusion(h, size, n)), inclusion_probabilities(h, n, size)
+    found, wanted = cell_inclusion(h, size, n), inclusion_probabilities(h, n, size)
     some = size > 0
     np.testing.assert_allclose(found[some], wanted[some], rtol=1e-9, atol=1e-12)
     start = data.draw(st.floats(0, 1 - 1e-9))  # nearer to 1 a sum may be rounded to the next whole number
-    counts = np.asarray(systematic_cells(start, found * size, size, n))
+    counts = systematic_cells(start, found * size, size, n)
     assert counts.sum() == n
     assert (counts <= size).all()
     assert (np.abs(counts - found * size) < 1 + 1e-9).all()

@@ -29,11 +29,12 @@ def laws():
 def test_the_density_is_that_of_the_shares_times_their_jacobian():
     """Of logits x the shares have the Jacobian prod theta_j sigmoid(-x_j)."""
     x = np.random.default_rng(0).normal(0, 1.5, (20, 3, 2))
-    log_theta = np.asarray(log_shares(jnp.asarray(x)))
+    log_theta = np.asarray(jax.jit(log_shares)(x))
     constant = special.gammaln(ALPHA.sum(-1)) - special.gammaln(ALPHA).sum(-1)
     density = ((ALPHA - 1) * log_theta).sum(-1) + constant
     jacobian = (log_theta[..., :-1] + special.log_expit(-x)).sum(-1)
-    np.testing.assert_allclose(LogitDirichlet(jnp.asarray(ALPHA)).log_prob(x), density + jacobian, rtol=1e-9)
+    found = jax.jit(lambda x: LogitDirichlet(jnp.asarray(ALPHA)).log_prob(x))(x)
+    np.testing.assert_allclose(found, density + jacobian, rtol=1e-9)
 
 
 def test_draws_are_of_the_dirichlet_distribution():
@@ -49,16 +50,17 @@ def test_charts_have_an_inverse_and_a_jacobian(name):
     law = laws()[name]
     onto = biject_to(law.support)
     u = jnp.asarray(np.random.default_rng(1).normal(0, 2, (50, *law.batch_shape, 2)))
-    x = onto(u)
-    np.testing.assert_allclose(onto.inv(x), u, rtol=1e-7, atol=1e-7)
+    x, back = jax.jit(lambda u: (onto(u), onto.inv(onto(u))))(u)
+    np.testing.assert_allclose(back, u, rtol=1e-7, atol=1e-7)
 
     def each(i, j):  # of one element, others as they are
         return jax.jacobian(lambda v: onto(u[i].at[j].set(v))[j])(u[i][j])
 
     places = list(np.ndindex(law.batch_shape)) or [()]
     jacobians = jax.jit(lambda: [[each(i, j) for j in places] for i in range(5)])()
+    log_determinant = jax.jit(onto.log_abs_det_jacobian)
     for i in range(5):
-        found = np.asarray(onto.log_abs_det_jacobian(u[i], x[i]))
+        found = np.asarray(log_determinant(u[i], x[i]))
         for j, jacobian in zip(places, jacobians[i], strict=True):
             assert np.linalg.slogdet(np.asarray(jacobian))[1] == pytest.approx(float(found[j]), rel=1e-8)
 
@@ -66,10 +68,14 @@ def test_charts_have_an_inverse_and_a_jacobian(name):
 def test_coordinates_are_about_standard_whatever_the_parameters_and_the_labels():
     """Quartiles of u, for x of the posterior: between those of a normal and of a logistic variable, roughly."""
     rng = np.random.default_rng(2)
+
+    @jax.jit
+    def drawn(alpha, key):
+        posterior = LogitDirichlet(alpha).sample(key, (4000,))
+        return biject_to(LogitDirichlet(alpha, 0.0).support).inv(posterior)
+
     for a, b in [(0.05, 0.3), (0.02, 40.0), (3.0, 1.0), (1e5, 3e4), (500.0, 0.01)]:
-        alpha = jnp.array([a, b])
-        posterior = LogitDirichlet(alpha).sample(jax.random.key(rng.integers(99)), (4000,))
-        u = np.asarray(biject_to(LogitDirichlet(alpha, 0.0).support).inv(posterior))
+        u = np.asarray(drawn(jnp.array([a, b]), jax.random.key(rng.integers(99))))
         low, middle, high = np.quantile(u, [0.25, 0.5, 0.75])
         assert abs(middle) < 0.5
         assert 0.9 < high - low < 3.0
@@ -97,7 +103,7 @@ def test_sizes_beyond_all_that_have_mass_are_no_wall():
     onto = biject_to(laws()["sizes"].support)
     law = laws()["sizes"]
     at = jnp.array([[0.0, 0.0], [8.0, 0.0], [-8.0, 0.0], [0.0, 8.0], [5.0, -5.0]])
-    log_density = law.log_prob(onto(at)) + onto.log_abs_det_jacobian(at, onto(at))
+    log_density = np.asarray(jax.jit(lambda at: law.log_prob(onto(at)) + onto.log_abs_det_jacobian(at, onto(at)))(at))
     assert float((log_density[0] - log_density[1:]).max()) < 500  # of an exponential, 100,000
 
 

@@ -65,7 +65,7 @@ def counts(seed=0, n_classes=2):
 
 def test_every_level_sums_the_leaves_of_its_nodes():
     tree = explicit_tree(RAGGED)
-    sums = [level.tolist() for level in tree.sums(2.0 ** np.arange(8))]
+    sums = [level.tolist() for level in jax.jit(tree.sums)(2.0 ** np.arange(8))]
     assert sums[0] == [255]
     assert sums[1] == [1 + 4, 2 + 32 + 128 + 8, 16, 64]
     assert sorted(sums[2]) == sorted([1, 4, 2 + 32 + 128, 8, 16, 64])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import itertools
@@ -24,6 +25,7 @@ from scipy import special
 
 import bayes_assess as ba
 from bayes_assess import models
+from bayes_assess._tools import engine
 from bayes_assess.errors import InferenceError, LabelError, PriorError
 from bayes_assess.models.belief import HasProgram
 from bayes_assess.models.dirichlet_tree import Tree
@@ -91,6 +93,17 @@ def by_belief(belief: Any, counts: Any, value: Any = theta, within: float = 0.0)
     return Fitted(belief, belief.program_arguments(counts), value, update(counts).mean, within)
 
 
+def on_numpy(function: Callable[[], Fitted]) -> Callable[[], Fitted]:
+    """Let a function learn labels on NumPy, as operations on arrays of JAX compile one by one."""
+
+    @functools.wraps(function)
+    def run() -> Fitted:
+        with engine.eager():
+            return function()
+
+    return run
+
+
 def accuracies() -> Fitted:
     return by_belief(ba.BetaBernoulli(np.array([1.0, 2.0, 0.7, 3.0]), np.array([1.0, 1.0, 0.4, 1.0])), AGREEMENTS)
 
@@ -110,6 +123,7 @@ def curve() -> Fitted:
     return Fitted(belief, belief.program_arguments(counts, member=1), lambda sites: sites["curve"], None)
 
 
+@on_numpy
 def errors() -> Fitted:
     belief = ErrorLabels.from_scores(SCORES)
     counts = np.where(np.eye(3, dtype=bool), 0, LABELS)
@@ -125,6 +139,7 @@ def values() -> Fitted:
     return Fitted(belief, belief.program_arguments(counts, level=2), lambda sites: sites["mean"], None)
 
 
+@on_numpy
 def ratings() -> Fitted:
     counts = np.array([[3, 1, 0], [0, 2, 2], [0, 0, 4], [1, 0, 0]])
     belief = RatingLabels.from_prior(np.array([0.0, 1.5, 0.5, 2.0]), 3, np.array([0, 0, 1, 1]))

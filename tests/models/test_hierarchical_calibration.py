@@ -233,6 +233,7 @@ def test_labels_one_by_one_come_to_what_counts_do():
         for cell, (r, n) in enumerate(zip(AGREEMENTS, LABELS, strict=True)):
             for i in range(n):
                 belief = observe(belief, cell, int(i < r))
+        belief = jax.device_get(belief)
     np.testing.assert_array_equal(belief.agreements, AGREEMENTS)
     np.testing.assert_allclose(special.logsumexp(belief.log_node, axis=-1), 0, atol=1e-9)
     # The points of the prior, weighted, against points placed anew.
@@ -252,8 +253,8 @@ def test_labels_one_by_one_come_to_what_counts_do():
 def test_one_label_moves_the_weights_as_the_probabilities_of_the_label():
     """E p(label | point) over points is the predictive probability, the posterior mean."""
     with jax.enable_x64(True):
-        more = jax.tree.map(jnp.asarray, POSTERIOR).observe(jnp.asarray(2), jnp.asarray(1))
-        gain = float(more.log_evidence()) - float(POSTERIOR.log_evidence())
+        more = jax.jit(lambda belief, cell, outcome: belief.observe(cell, outcome))(POSTERIOR, 2, 1)
+        gain = float(jax.device_get(more).log_evidence()) - float(POSTERIOR.log_evidence())
     assert gain == pytest.approx(float(np.log(POSTERIOR.mean[2])), abs=1e-9)
 
 

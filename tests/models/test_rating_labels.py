@@ -16,6 +16,7 @@ from numpyro.infer import Predictive
 from scipy import special, stats
 
 import bayes_assess as ba
+from bayes_assess._tools import engine
 from bayes_assess.models import rating_labels as model
 from bayes_assess.models.rating_labels import RatingLabels, lines
 
@@ -25,6 +26,13 @@ C = 3
 LINES = lines(X, C)
 KAPPA = model._kappa(LINES.shape[2])
 LABELS = np.array([[3, 1, 0], [0, 2, 2], [0, 0, 4], [1, 0, 0]])  # (K, C); labels and ratings mostly differ
+
+
+@pytest.fixture(autouse=True)
+def _on_numpy():
+    """Compute beliefs on NumPy, as operations on arrays of JAX compile one by one; programs are on JAX all the same."""
+    with engine.eager():
+        yield
 
 
 def told(counts=LABELS, order=None, belief=None):
@@ -83,6 +91,20 @@ def test_means_are_those_of_brute_force():
         np.testing.assert_allclose(told().mean[k], (weight[..., None] * expected).sum((0, 1, 2)), rtol=1e-3)
 
 
+def test_compiled_steps_believe_the_same():
+    cell, label = (np.repeat(part.ravel(), LABELS.ravel()) for part in np.indices(LABELS.shape))
+
+    def learned(belief):
+        belief = engine.fori_loop(0, len(cell), lambda i, belief: belief.observe(cell[i], label[i]), belief)
+        return belief.mean, belief.log_marginal
+
+    with engine.compiled():
+        cell, label = jnp.asarray(cell), jnp.asarray(label)
+        mean, log_marginal = jax.jit(learned)(RatingLabels.from_prior(X, C, GROUP))
+    np.testing.assert_allclose(mean, told().mean, atol=1e-5)
+    assert float(log_marginal) == pytest.approx(float(told().log_marginal), rel=1e-5)
+
+
 def test_labels_tell_which_of_two_judges_is_right():
     right, wrong = np.arange(5.0), np.array([2.0, 4.0, 0.0, 1.0, 3.0])
     start = RatingLabels.from_prior(np.stack([wrong, right]), 5)
@@ -135,6 +157,14 @@ def test_the_program_has_the_posterior_as_its_density():
     items = np.array([(k, y) for k, y in np.ndindex(LABELS.shape) for _ in range(LABELS[k, y])])
     line, rng, gaps, seen = lines(X[0], C), np.random.default_rng(1), [], by_sums(LABELS, X[0])
     spread, middle, n = 1, len(model._LEVELS) // 2, len(model._SCATTERS)  # no level is near an end of the grid
+    arguments = RatingLabels.from_prior(X[0], C, GROUP).program_arguments(LABELS)
+    np.testing.assert_array_equal(np.stack([arguments["cell"], arguments["labels"]], axis=1), items)
+
+    @jax.jit
+    def density(values):
+        program = numpyro.handlers.substitute(model.program, values)
+        return numpyro.infer.util.log_density(program, (), arguments, {})[0]
+
     for _ in range(4):
         b, s, k = (rng.integers(len(grid)) for grid in (model._SLOPES, model._SCATTERS, model._STRENGTHS))
         centre, *level = middle + rng.integers(-4, 5, 3)
@@ -150,17 +180,8 @@ def test_the_program_has_the_posterior_as_its_density():
             "away": (model._LEVELS[level] - model._LEVELS[centre]) / np.exp(log_tau),
             "logit": np.log(theta[:, :-1] / left[:, 1:]),
         }
-        arguments = RatingLabels.from_prior(X[0], C, GROUP).program_arguments(LABELS)
-        np.testing.assert_array_equal(np.stack([arguments["cell"], arguments["labels"]], axis=1), items)
-        with jax.enable_x64(True):
-            total, _ = numpyro.infer.util.log_density(
-                numpyro.handlers.substitute(
-                    model.program, {name: jnp.asarray(value) for name, value in values.items()}
-                ),
-                (),
-                arguments,
-                {},
-            )
+        with jax.enable_x64(True), engine.compiled():
+            total = density(values)
         given = model._LEVEL_GIVEN[t]
         closed = np.log(model._CENTRE[centre]) + sum(
             np.log(given[a]) + seen[g][a, b * n + s, k] for g, a in enumerate(level)
@@ -176,7 +197,7 @@ def made(opinion, n, labels):
     """Draw the labels' probabilities and counts, (n, K, C) each, of `labels` items per cell from the program."""
     arguments = RatingLabels.from_prior(X, C, GROUP).program_arguments(opinion=opinion)
     arguments |= {"cell": np.repeat(np.arange(len(GROUP)), labels), "labels": None}
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), engine.compiled():
         drawn = Predictive(model.program, num_samples=n)(random.key(opinion), **arguments)
     label = np.asarray(drawn["label"]).reshape(n, len(GROUP), labels)
     return np.asarray(drawn["theta"]), (label[..., None] == np.arange(C)).sum(2)
@@ -240,7 +261,9 @@ def test_grids_are_fine_enough_for_many_labels(monkeypatch):
     shares = np.diff(upto, prepend=0, append=1, axis=1) + 1e-3
     counts = np.stack([rng.multinomial(20, rng.dirichlet(40 * row)) for row in shares])
     arguments = RatingLabels.from_prior(x, n_classes, group).program_arguments(counts)
-    by_nuts = ba.posterior_draws(ba.fit(model.program, **arguments, pointwise=False, seed=0), "theta") @ np.arange(5)
+    with engine.compiled():
+        fitted = ba.fit(model.program, **arguments, pointwise=False, seed=0)
+    by_nuts = ba.posterior_draws(fitted, "theta") @ np.arange(5)
 
     def apart():
         """Return how far means are apart in standard deviations, the root of the mean square."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -144,3 +147,34 @@ def test_the_engine_is_back_after_an_error():
     assert not engine.is_eager()
     with engine.eager(), engine.compiled():
         assert not engine.is_eager()
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Adds up once."""
+
+    values: Any
+    seen: list
+
+    @property
+    @engine.kept
+    def total(self):
+        self.seen.append(1)
+        return self.values.sum()
+
+
+class Twice(Sum):
+    @property
+    @engine.kept
+    def total(self):
+        return 2 * super().total
+
+
+def test_eager_steps_compute_once_per_object_and_compiled_ones_whenever_asked():
+    one, two = Sum(np.arange(4), []), Twice(np.arange(4), [])
+    with engine.eager():
+        assert [one.total, one.total, len(one.seen)] == [6, 6, 1]
+        assert [two.total, Sum.total.fget(two), two.total, len(two.seen)] == [12, 6, 12, 1]
+        assert [replace(one, values=np.ones(2)).total, len(one.seen)] == [2, 2]
+    with engine.compiled():
+        assert [one.total, len(one.seen)] == [6, 3]

@@ -35,6 +35,7 @@ from bayes_assess._tools.engine._functions import (
     xlog1py,
     xlogy,
 )
+from bayes_assess._tools.engine._kept import kept
 
 __all__ = [
     "at",
@@ -55,6 +56,7 @@ __all__ = [
     "is_positive_definite",
     "is_traced",
     "jit",
+    "kept",
     "log_of_normal",
     "log_sigmoid",
     "log_softmax",

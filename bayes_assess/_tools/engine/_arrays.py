@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 else:
 
     class _Namespace:
-        """`numpy` in eager steps, `jax.numpy` in compiled ones."""
+        """`numpy` in eager steps, `jax.numpy` in compiled ones.
+
+        NumPy's names are properties, as they are asked for some thousand times a label: `__getattr__`, which is tried
+        after all else, takes eight times as long.
+        """
 
         def __getattr__(self, name: str) -> object:
-            return _NUMPY[name] if EAGER.get() else getattr(jnp, name)  # asked for some thousand times a label
+            return getattr(np if EAGER.get() else jnp, name)
 
     xp = _Namespace()
 
@@ -37,7 +41,13 @@ def _matmul(a: np.ndarray, b: np.ndarray, precision: object = None) -> np.ndarra
     return np.matmul(a, b)
 
 
-_NUMPY = {**vars(np), "einsum": _einsum, "matmul": _matmul}
+def _either(name: str, of_numpy: object, eager: Callable[[], object] = EAGER.get) -> property:
+    return property(lambda _: of_numpy if eager() else getattr(jnp, name))
+
+
+for _name, _of_numpy in {**vars(np), "einsum": _einsum, "matmul": _matmul}.items():
+    if not _name.startswith("_"):
+        setattr(type(xp), _name, _either(_name, _of_numpy))
 
 
 class _Place:

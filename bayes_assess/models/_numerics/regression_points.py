@@ -26,7 +26,8 @@ T = TypeVar("T")
 N_POINTS = 64
 LOG_STRENGTH = (math.log(12.0), 1.3)  # prior of log nu, METHODS 12.5
 _GRID, _REACH = 12, 3.5  # points of the grid in log nu, over so many standard deviations to either side
-_STEPS = 8  # of scoring; each about doubles the number of right digits
+_STEPS = 8  # of scoring, at most; each about doubles the number of right digits
+_CONVERGED = 1e-11  # a step by so little is the last one
 _INFLATION = 1.2  # of the proposal's standard deviations, so that weights stay bounded
 _AT_ONCE = 16  # campaigns whose points are placed side by side, so that they stay in the processor's cache
 _MOST_EAGER = 64  # campaigns, up to which NumPy is done before a program is compiled
@@ -132,18 +133,30 @@ def _scored(covariates, location, scale, agreements, labels, log_strength):
     squares = (covariates[:, :, None] * covariates[:, None, :]).reshape(n_groups, -1)
     prior = xp.diag(scale**-2)
 
+    def is_moving(carry):
+        number, _, _, move = carry
+        return (number < _STEPS) & (xp.abs(move).max() > _CONVERGED)
+
     def step(carry):
-        beta, *_ = carry
+        number, beta, *_ = carry
         m = expected_accuracy(beta @ covariates.T)
         precision = ((count * m * (1 - m)) @ squares).reshape(*m.shape[:-1], n, n) + prior
         score = (agreeing - count * m) @ covariates - (beta - location) / scale**2
-        inverse, log_volume = _inverse(precision)
-        move = (inverse * score[..., None]).sum(-2)
-        return beta + move / xp.maximum(1, xp.abs(move).max(-1, keepdims=True)), inverse, log_volume
+        move = _solved(precision, score)
+        move = move / xp.maximum(1, xp.abs(move).max(-1, keepdims=True))
+        return number + 1, beta + move, precision, move
 
     shape = log_strength.shape
-    start = xp.broadcast_to(location, (*shape, n)), xp.zeros((*shape, n, n)), xp.zeros(shape)
-    return _repeated(_STEPS, step, start)
+    start = 0, xp.broadcast_to(location, (*shape, n)), xp.zeros((*shape, n, n)), xp.ones((*shape, n))
+    _, beta, precision, _ = engine.while_loop(is_moving, step, start)
+    return beta, *_inverse(precision)
+
+
+def _solved(matrix: Float[Array, "*batch P P"], right: Float[Array, "*batch P"]) -> Float[Array, "*batch P"]:
+    """Solve positive definite systems for one right side each."""
+    if engine.is_eager():
+        return np.linalg.solve(matrix, right[..., None])[..., 0]
+    return (_inverse(matrix)[0] * right[..., None]).sum(-2)
 
 
 def _inverse(matrix: Float[Array, "P P"]) -> tuple[Float[Array, "P P"], Float[Array, ""]]:

@@ -65,15 +65,19 @@ def log_rising(x: Array, n: Array) -> Array:
     ...     round(float(jax.numpy.exp(log_rising(0.5, jax.numpy.float64(3.0)))), 9)  # 0.5 * 1.5 * 2.5
     1.875
     """
-    below, above = x, x + n
-    for i in range(1, _SHIFT):
-        below, above = below * (x + i), above * (x + n + i)
-    y, z = x + _SHIFT, x + n + _SHIFT
+    above = x + n
+    y, z = x + _SHIFT, above + _SHIFT
+
+    def shift(w):
+        """Return w (w + 1) ... (w + 7), whose factors i and 7 - i are w (w + 7) + i (7 - i) together."""
+        ends = w * (w + 7)
+        return ends * (ends + 6) * (ends + 10) * (ends + 12)
 
     def rest(w):
-        inverse_square, series = 1 / (w * w), 0.0
-        for coefficient in _STIRLING[4::-1]:
+        inverse_square, (series, *others) = 1 / (w * w), _STIRLING[4::-1]
+        for coefficient in others:
             series = series * inverse_square + coefficient
         return series / w
 
-    return xp.log(below / above) + (y - 0.5) * xp.log1p(n / y) + n * (xp.log(z) - 1) + rest(z) - rest(y)
+    shifts = xp.log(shift(x) / shift(above))
+    return shifts + (y - 0.5) * xp.log1p(n / y) + n * (xp.log(z) - 1) + rest(z) - rest(y)

@@ -215,7 +215,8 @@ class Tree:
 
 
 def _pad(values: Nodes, size: int) -> Nodes:
-    return xp.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, size - values.shape[-1])])
+    left = size - values.shape[-1]
+    return xp.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, left)]) if left else values
 
 
 @lru_cache(maxsize=64)
