@@ -130,7 +130,7 @@ def jit(
 
 def _rows(tree: T, axis: int = 0) -> list[T]:
     """Take trees of arrays apart along an axis."""
-    columns: Any = tree_map(lambda leaf: np.moveaxis(np.asarray(leaf), axis, 0) if axis else np.asarray(leaf), tree)
+    columns = tree_map(lambda leaf: np.moveaxis(np.asarray(leaf), axis, 0) if axis else np.asarray(leaf), tree)
     if isinstance(columns, np.ndarray):
         return [columns[i] for i in range(len(columns))]
     n = len(next(leaves(columns)))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from bayes_assess._tools.engine._current import is_eager
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
-def kept(function: Callable[[Any], T]) -> Callable[[Any], T]:
+def kept(function: Callable[[S], T]) -> Callable[[S], T]:
     """Let eager steps compute a method without arguments once per object, which keeps what it returned.
 
     Compiled, it is computed wherever it is asked for: what a traced function computes must not leave it, and the
@@ -38,7 +39,7 @@ def kept(function: Callable[[Any], T]) -> Callable[[Any], T]:
     name = f"_kept_{function.__qualname__}"  # not what a class below keeps under the same name
 
     @wraps(function)
-    def once(self: Any) -> T:
+    def once(self: S) -> T:
         if not is_eager():
             return function(self)
         if name not in self.__dict__:
