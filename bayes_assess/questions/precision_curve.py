@@ -20,7 +20,7 @@ from bayes_assess.pool.ranked import RankedList
 from bayes_assess.questions._base import BelievedT_co, Question, WeighedT_co
 from bayes_assess.questions._event_cells import EventCells
 from bayes_assess.questions._score_prior import ScorePrior
-from bayes_assess.questions._setting import Simulated
+from bayes_assess.questions._setting import Labelled, Simulated
 from bayes_assess.questions.pr_curve import PRCurve, reaching
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ from bayes_assess.models.belief import GivenPrior
 _N_RANKS = 48  # at which studies look, and the belief is asked
 _FIRST_RANK = 30  # of these: the precision of fewer items is a matter of each of them
 _DEFAULT_SLACK = 100
+_FIRST_ITEMS = 512  # whose labels are told apart item by item
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +200,18 @@ class PrecisionCurve(PRCurve[BelievedT_co, WeighedT_co]):
     def ranks(self, cells: Cells) -> Int[np.ndarray, " T"]:
         """Return the ranks that the thresholds stand for: how many items reach each, from the last one up."""
         return reaching(cells)
+
+    def evidence(self, told: Labelled) -> dict[str, object]:
+        """Return what the design finds, and the labels of the first items, best first: 1, 0, or -1 where there is none.
+
+        These items are as many as reach one of the thresholds.
+        """
+        ends = reaching(told.cells)
+        n = int(ends[ends <= _FIRST_ITEMS].max(initial=0))
+        scores, positive = curve_scores(told.pool, self.positive)
+        first = np.flatnonzero(scores >= np.partition(scores, len(scores) - n)[len(scores) - n]) if n else np.arange(0)
+        code = np.asarray(told.codes[first[np.argsort(-scores[first], kind="stable")]])
+        return super().evidence(told) | {"first_labels": np.where(code < 0, -1, code == positive)}
 
     def groups(self, cells: Cells) -> np.ndarray:
         """Names of the precisions and of the recalls, which the belief is asked too, (2 T,)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.questions import PrecisionCurve
+from bayes_assess.results._average_precision import average_precisions
 from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
 from bayes_assess.results.belief_metric import BeliefMetricResult
 
@@ -25,11 +26,18 @@ if TYPE_CHECKING:
 class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
     """The precision curve from a belief that learns what the scores mean.
 
-    Between the thresholds that the belief is asked about, positives are taken to be in random order. The band is
-    credible at every rank by itself; where random items contradict the belief somewhere, it holds their intervals too.
+    Between the thresholds that the belief is asked about, positives are taken to be in random order, but for those that
+    labels show among the first items. The band is credible at every rank by itself; where random items contradict the
+    belief somewhere, it holds their intervals too.
+
+    Attributes
+    ----------
+    first_labels : (F,) integers
+        Labels of the first items, best first: 1, 0, or -1 where there is none.
     """
 
     question: PrecisionCurve
+    first_labels: Int[np.ndarray, " F"] = field(kw_only=True)
 
     estimate = RankedAnswer.estimate  # at ranks, not at thresholds
     interval = RankedAnswer.interval
@@ -40,11 +48,8 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         return self.cells.n_items
 
     def _average_precision(self) -> Bounded:
-        ranks = self._ranks.astype(float)
         found = np.diff(self._positives, axis=1, prepend=0)
-        precision = self._positives / ranks
-        middle = (precision + np.concatenate([precision[:, :1], precision[:, :-1]], axis=1)) / 2
-        draws = share((found * middle).sum(1), self._positives[:, -1])
+        draws = average_precisions(generator(self.seed, "order of positives"), self._ranks, found, self.first_labels)
         return Bounded(float(np.median(draws)), *np.quantile(draws, self._tails()).tolist())
 
     def plot(
@@ -110,14 +115,27 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         known = np.concatenate([[0], self._ranks])
         counts = np.concatenate([np.zeros((len(self._positives), 1)), self._positives], axis=1)
         after = np.clip(np.searchsorted(known, ranks), 1, len(known) - 1)
-        size, before = known[after] - known[after - 1], ranks - known[after - 1]
-        good = np.clip(counts[:, after] - counts[:, after - 1], 0, size)  # sums are rounded
+        start, end = known[after - 1], known[after]
+        told = self._told_positives(ranks) - self._told_positives(start)
+        told_in_all = self._told_positives(end) - self._told_positives(start)
+        size = self._unlabelled(end) - self._unlabelled(start)
+        before = self._unlabelled(ranks) - self._unlabelled(start)
+        good = np.clip(counts[:, after] - counts[:, after - 1] - told_in_all, 0, size)  # sums are rounded
         # Of `good` positives among `size` items in random order, the first `before` hold a hypergeometric number, whose
         # quantiles are close to normal ones; a draw's stands at the same quantile everywhere.
-        share = before / size
-        spread = np.sqrt(share * (1 - share) * good * (1 - good / size) * size / np.maximum(size - 1, 1))
+        share = before / np.maximum(size, 1)
+        spread = np.sqrt(share * (1 - share) * good * (1 - good / np.maximum(size, 1)) * size / np.maximum(size - 1, 1))
         found = good * share + spread * self._quantiles[:, None]
-        return counts[:, after - 1] + np.clip(found, np.maximum(0, before - (size - good)), np.minimum(before, good))
+        found = np.clip(found, np.maximum(0, before - (size - good)), np.minimum(before, good))
+        return counts[:, after - 1] + told + found
+
+    def _told_positives(self, ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Count the positives among the labels of the first items, down to ranks."""
+        return np.append(0, np.cumsum(self.first_labels == 1))[np.minimum(ranks, len(self.first_labels))]
+
+    def _unlabelled(self, ranks: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Count the items down to ranks, but for those of the first that have a label."""
+        return ranks - np.append(0, np.cumsum(self.first_labels >= 0))[np.minimum(ranks, len(self.first_labels))]
 
     @cached_property
     def _quantiles(self) -> Float[np.ndarray, " S"]:
