@@ -7,7 +7,8 @@ process of its own, and written as soon as it is there:
 
     python benchmarks/bench_table.py --rows 10000000 30000000 100000000 --data /tmp/tables --out table.jsonl
 
-`--engines duckdb spark sql memory` names what is measured: `sql` is DuckDB by hand, `memory` the pool in memory.
+`--engines duckdb spark sql frugal memory` names what is measured: `sql` is DuckDB by hand, `frugal` the same kept to as
+little memory as `scan_pool` keeps it, `memory` the pool in memory.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from _rows import Clock, Rows, whole
 
 GROUPS, STRATA, BATCH, ROUNDS = 16, 32, 25, 20
 FILE_ROWS, CHUNK = 10_000_000, 1_000_000
-ENGINES = ("duckdb", "sql", "polars", "spark", "memory")
+ENGINES = ("duckdb", "sql", "frugal", "polars", "spark", "memory")
 
 
 def make(folder: Path, n_rows: int, seed: int) -> str:
@@ -138,8 +139,8 @@ def session(pool_of: Callable[[], Any], check: Callable[[Any], Any] | None) -> d
 
 def measured(engine: str, address: str, n_rows: int) -> dict[str, Any]:
     """Measure one engine in this process."""
-    if engine == "sql":
-        return by_hand(address, n_rows)
+    if engine in ("sql", "frugal"):
+        return by_hand(address, n_rows, frugal=engine == "frugal")
     import bayes_assess as ba
     from bayes_assess.pool.scan.reading import _check_ids
 
@@ -174,9 +175,11 @@ def spark() -> Any:
     return builder.config("spark.driver.memory", "4g").config("spark.log.level", "ERROR").getOrCreate()
 
 
-def by_hand(address: str, n_rows: int) -> dict[str, Any]:
+def by_hand(address: str, n_rows: int, frugal: bool) -> dict[str, Any]:
     """Do what a session needs of an engine in SQL, as it would be written for this table."""
     import duckdb
+
+    from bayes_assess.pool.scan.engine import _frugal
 
     files = f"read_parquet('{address}')"
     count = (
@@ -186,7 +189,7 @@ def by_hand(address: str, n_rows: int) -> dict[str, Any]:
     few = 20_000 / n_rows
     pick = f"SELECT id, score, site FROM {files} WHERE hash(id) < {int(few * 2**64)}::UBIGINT"
     twice = f"SELECT id FROM {files} GROUP BY id HAVING count(*) > 1 LIMIT 1"
-    connection = duckdb.connect()
+    connection = _frugal(duckdb.connect()) if frugal else duckdb.connect()
     stage = Stages()
     for name, query in {"scan": count, "first_ask": pick, "ids": twice}.items():
         stage(name, connection.sql(query).fetchall)

@@ -82,6 +82,21 @@ def test_ids_of_64_bits_of_any_sign_are_told_apart():
         assert first.tolist() == ids[np.argsort(word(ids, order_keys(0)[0]), kind="stable")][:30].tolist()
 
 
+WIDE = {
+    "unsigned": lambda ids: pl.LazyFrame({"id": pl.Series(ids, dtype=pl.UInt64), "answer": 0}),
+    "of 128 bits": lambda ids: pl.LazyFrame({"id": pl.Series(ids, dtype=pl.Int128), "answer": 0}),
+    "DuckDB's of 128 bits": lambda ids: duckdb.sql(f"SELECT unnest({ids})::HUGEINT AS id, 0 AS answer"),
+}
+
+
+@pytest.mark.parametrize("kind", WIDE)
+def test_ids_of_wide_types_are_of_64_bits_or_refused(kind):
+    pool = ba.scan_pool(WIDE[kind]([7, 2**62, 9]), id="id", predictions="answer", classes=[0, 1])
+    assert sorted(ba.assess(pool, ba.GroupAccuracy()).ask(3).ids.tolist()) == [7, 9, 2**62]
+    with pytest.raises(ba.PoolError, match=r"lie between -2\^63 and 2\^63, .*; cast 'id' to text"):
+        ba.scan_pool(WIDE[kind]([7, 2**63, 9]), id="id", predictions="answer", classes=[0, 1])
+
+
 @pytest.mark.parametrize("key", ["id", "name"])
 def test_engines_and_numpy_put_the_same_items_first_and_give_one_fingerprint(tmp_path, key):
     keys, wanted = order_keys(11), None

@@ -178,9 +178,26 @@ def _add_key(engine: Engine, layout: Layout) -> None:
         engine.frame = engine.frame.with_columns(nw.col(KEY).cast(nw.Int64))
         return
     if engine.schema[name].is_integer():
+        _narrow(engine, name)
         engine.frame = engine.frame.with_columns(nw.col(name).cast(nw.Int64).alias(KEY))
     else:
         engine.with_text_key(name, KEY)
+
+
+def _narrow(engine: Engine, id: str) -> None:
+    """Let ids of wide types be of 64 bits with a sign, or raise PoolError if they do not fit."""
+    import narwhals as nw
+
+    if engine.schema[id] not in (nw.UInt64, nw.Int128, nw.UInt128):
+        return
+    number = nw.col(id).cast(nw.Float64)
+    beyond = ((number < -(2.0**63)) | (number >= 2.0**63)).any()
+    if engine.collect(lambda frame: frame.select(beyond=beyond))["beyond"].tolist()[0]:
+        raise PoolError(
+            f"Ids that are whole numbers lie between -2^63 and 2^63, and those of {engine.name} go beyond; cast {id!r} "
+            "to text."
+        )
+    engine.frame = engine.frame.with_columns(nw.col(id).cast(nw.Int64))
 
 
 def _check_ids(engine: Engine, id: str) -> None:
