@@ -42,6 +42,23 @@ def test_recall_and_f1_follow_from_the_same_draws(result):
     assert ((lower >= 0) & (upper <= 1)).all()
 
 
+def test_between_thresholds_draws_hold_what_labels_show_and_no_more_than_there_is(result):
+    told, ends = result.first_labels, result._ranks
+    assert {-1, 0, 1} == set(told.tolist())  # some of the first items have a label
+    np.testing.assert_array_equal(told[told >= 0], BY_RANK[: len(told)][told >= 0])
+    draws = result._draws_of_positives(RANKS)
+    np.testing.assert_allclose(draws[:, ends - 1], result._positives, atol=1e-6)
+    step = np.diff(draws, axis=1, prepend=0)[:, : len(told)][:, told >= 0]
+    np.testing.assert_allclose(step, np.tile(told[told >= 0], (len(draws), 1)), atol=1e-6)
+    end = ends[np.searchsorted(ends, RANKS)]
+    shown = np.append(0, np.cumsum(told == 1))
+    down, down_to_end = (shown[np.minimum(ranks, len(told))] for ranks in (RANKS, end))
+    assert (draws >= down - 1e-6).all()
+    assert (
+        draws <= draws[:, end - 1] - (down_to_end - down) + 1e-6
+    ).all()  # those shown further down are not among them
+
+
 def test_where_to_cut(result):
     cut = result.cut(0.6)
     lower = result.at(RANKS).lower

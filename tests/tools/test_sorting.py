@@ -11,6 +11,12 @@ from hypothesis.extra import numpy as arrays
 from bayes_assess._tools import sorting
 from bayes_assess._tools.sorting import order_of
 
+
+def pairs(numbers, n):
+    """Replace the last of some numbers by the successors of as many others."""
+    return np.append(numbers[:-n], numbers[:n] + 1)
+
+
 NUMBERS = {
     "scores": lambda rng, n: rng.random(n),
     "scores of any sign": lambda rng, n: rng.normal(size=n) * 10.0 ** rng.integers(-300, 300, n),
@@ -21,6 +27,7 @@ NUMBERS = {
     "zeros of both signs": lambda rng, n: np.where(rng.random(n) < 0.5, -0.0, 0.0) * rng.integers(0, 2, n),
     "votes": lambda rng, n: rng.integers(-3, 3, n),
     "keys that differ in their last bits": lambda rng, n: rng.integers(0, 2 * n, n).astype(np.uint64),
+    "pairs of neighbours": lambda rng, n: rng.permutation(pairs(rng.integers(0, 2**63, n), n // 10)),
     "random bits": lambda rng, n: rng.integers(0, 2**64, n, np.uint64),
 }
 
