@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from scipy import special
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.axes import PRNGKey
-from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
+from bayes_assess._tools.shapes import Array, ArrayLike, Bool, Float, Int
 from bayes_assess.models._numerics.calibration_points import DEPARTURES
 from bayes_assess.models.hierarchical_calibration import HierarchicalCalibration
 from bayes_assess.models.separate_curves import SampledOnHost, SeparateCurves
@@ -93,12 +94,14 @@ class AlikeOrApart(SampledOnHost):
         with engine.eager():
             first, second, which = engine.random.split(key, 3)
             apart = engine.random.uniform(which, (n, *np.shape(self.probability_apart))) < self.probability_apart
-        return np.where(apart[..., None], self.apart.sample(first, n), np.asarray(self.alike.sample(second, n)))
+        return _drawn_where(
+            apart, lambda m: self.apart.sample(first, m), lambda m: np.asarray(self.alike.sample(second, m))
+        )
 
     def draws(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "S *batch K"]:
         """Draw `n` vectors of accuracies by NumPy's generator, (n, ..., K): other ones than `sample`, and sooner."""
         apart = rng.random((n, *np.shape(self.probability_apart))) < self.probability_apart
-        return np.where(apart[..., None], self.apart.draws(rng, n), self.alike.draws(rng, n))
+        return _drawn_where(apart, partial(self.apart.draws, rng), partial(self.alike.draws, rng))
 
     def uncalibrated(self) -> SeparateCurves:
         """Return the posterior under a prior that takes groups neither to be about calibrated nor to be alike."""
@@ -114,3 +117,18 @@ class AlikeOrApart(SampledOnHost):
     def _mixed(self, of: Callable[[Belief], Array]) -> np.ndarray:
         p = np.asarray(self.probability_apart)[..., None]
         return p * np.asarray(of(self.apart)) + (1 - p) * np.asarray(of(self.alike))
+
+
+def _drawn_where(
+    apart: Bool[np.ndarray, "S *batch"],
+    draw_apart: Callable[[int], Float[np.ndarray, "M *batch K"]],
+    draw_alike: Callable[[int], Float[np.ndarray, "L *batch K"]],
+) -> Float[np.ndarray, "S *batch K"]:
+    """Draw from one posterior where `apart` says so, and from the other elsewhere: no more than are used."""
+    values = 0.0
+    for chosen, draw in ((apart, draw_apart), (~apart, draw_alike)):
+        most = int(chosen.sum(0).max())
+        if most:
+            nth = np.maximum(chosen.cumsum(0) - 1, 0)[..., None]
+            values = np.where(chosen[..., None], np.take_along_axis(draw(most), nth, 0), values)
+    return values

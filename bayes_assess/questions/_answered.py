@@ -90,6 +90,7 @@ class Answered(ABC):
         counts: Int[np.ndarray, "*batch K O"],
         level: float,
         draws: Float[np.ndarray, "S ..."] | None = None,
+        estimate: Float[np.ndarray, "..."] | None = None,
     ) -> Float[np.ndarray, "... 2"]:
         """Compute the credible interval of what is asked, (..., *answer, 2).
 
@@ -99,9 +100,11 @@ class Answered(ABC):
         ----------
         draws : (S, ..., *answer), optional
             Posterior draws to take its ends from, where there is no closed form; 1,000 are made if left out.
+        estimate : (..., *answer), optional
+            The posterior mean, if it is known; it is computed if left out.
         """
         ends = self._equal_tailed(cells, prior, counts, level, draws)
-        return extended(ends, self.estimate(cells, prior, counts))
+        return extended(ends, self.estimate(cells, prior, counts) if estimate is None else estimate)
 
     def _equal_tailed(
         self,

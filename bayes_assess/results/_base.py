@@ -232,7 +232,7 @@ class Result(Answer):
     def interval(self) -> Float[np.ndarray, "..."]:
         """Credible interval of what is asked: equal-tailed, and extended to the estimate where that lies outside."""
         draws = self.draws if self.question.interval_needs_draws(self.posterior) else None
-        return self.question.interval(self.cells, self._learner, self.counts, self.level, draws)
+        return self.question.interval(self.cells, self._learner, self.counts, self.level, draws, self.estimate)
 
     @cached_property
     def draws(self) -> Float[np.ndarray, "S ..."]:

@@ -16,7 +16,7 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
-from bayes_assess.models.belief import Belief
+from bayes_assess.models.belief import Belief, Posterior
 from bayes_assess.questions import Calibration, LeastCalibrated
 from bayes_assess.questions.calibration import by_group
 from bayes_assess.results import plots
@@ -69,7 +69,11 @@ class CalibrationResult(GroupwiseResult):
     @cached_property
     def _posterior(self) -> Belief:
         """Posterior of every bin in the population, from which answers are taken."""
-        return self.question.posterior(self.cells, self._learner, self.counts)
+        return self.question.posterior(self.cells, super()._learner, self.counts)
+
+    @property
+    def _learner(self) -> Posterior:
+        return Posterior(self._posterior)  # it takes a fit for every group
 
     @property
     def bins(self) -> np.ndarray:

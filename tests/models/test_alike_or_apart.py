@@ -49,7 +49,12 @@ def test_counts_in_parts_and_campaigns_side_by_side_are_learned_alike():
     both = AlikeOrApart.of(PRIOR, np.stack([0 * COUNTS, COUNTS]))
     np.testing.assert_allclose(both.mean[1], BELIEF.mean, rtol=1e-6)
     assert both.probability_apart[0] == pytest.approx(0.5, abs=0.02)  # without labels, up to what the points miss
-    assert both.sample(jax.random.key(0), 5).shape == (5, 2, 9)
+    for draws in (both.sample(jax.random.key(0), 4_000), both.draws(np.random.default_rng(0), 4_000)):
+        assert draws.shape == (4_000, 2, 9)
+        assert len(np.unique(draws[:, 1, 0])) == 4_000  # each is a draw of its own
+        error = np.sqrt(both.variance / 4_000)
+        np.testing.assert_array_less(np.abs(draws.mean(0) - both.mean), 4.5 * error)
+        np.testing.assert_allclose(draws.var(0), both.variance, rtol=0.15)
     imagined = BELIEF.update_at_mean(np.full(9, 50))
     np.testing.assert_allclose(imagined.mean, BELIEF.mean, atol=0.05)
     assert (imagined.variance < BELIEF.variance).all()
