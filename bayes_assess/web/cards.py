@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -24,6 +25,7 @@ PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif"}
 _MOST_BUTTONS = 20  # classes, beyond which they are searched
 _LETTERS = "abcdefghijklmopqrstvwxyz"  # without n and u, which are keys of the page
 _TAKEN = " nu?/"
+_GREATEST = sys.float_info.max
 _TAKEN_UP = (NO_LABEL,)
 
 
@@ -145,7 +147,7 @@ class AnswerKind:
             If it is no answer that the page could give.
         """
         if self.answers.bounds is not None:
-            if isinstance(answer, bool) or not isinstance(answer, int | float) or not math.isfinite(answer):
+            if isinstance(answer, bool) or not isinstance(answer, int | float) or not abs(answer) <= _GREATEST:
                 raise LabelError(f"A label is a number here; found {show(answer)}.")
             return float(answer)
         if self.answers.several:

@@ -440,6 +440,42 @@ def test_a_journal_from_python_needs_its_pool_named(pool_file, tmp_path):
     assert "by site" in done("status", tmp_path / "python.db", "--pool", pool_file)
 
 
+def test_who_does_not_say_how_many_gets_all_that_are_left(run):
+    done("ask", run, "-n", N_ITEMS - 5, "-o", run.with_name("first.csv"))
+    assert "Wrote 5 items" in done("ask", run, "-o", run.with_name("last.csv"))
+
+
+def test_names_with_spaces_are_quoted_in_what_comes_next(tmp_path, pool_file):
+    run, sheet = tmp_path / "my run.db", tmp_path / "to label.csv"
+    assert f"Next: bayes-assess ask '{run}' -n" in done("start", pool_file, "--out", run)
+    assert f"Next: bayes-assess tell '{run}' '{sheet}'" in done("ask", run, "-n", 4, "-o", sheet)
+
+
+def test_warnings_are_notes_of_one_line(tmp_path):
+    pool = tmp_path / "pool.csv"
+    pool.write_bytes("id,prediction\n1,caf\u00e9\n2,tea\n".encode("cp1252"))
+    words = [sys.executable, "-m", "bayes_assess", "start", str(pool), "--out", str(tmp_path / "run.db")]
+    (line,) = subprocess.run(words, capture_output=True, text=True, check=True).stderr.splitlines()
+    assert line.startswith("Note: pool.csv: It is not in UTF-8, and was read as Windows-1252;")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--classes", "bird"], "pass every class that can be predicted as --classes, in the order"),
+        (["--question", "group-accuracy", "--oracle", "stochastic"], ": --oracle stochastic, whose labels"),
+        (
+            ["--question", "compare", "--by", "x", "--first", "a", "--second", "b", "--pair", "y"],
+            "by --measure rate or",
+        ),
+    ],
+)
+def test_refusals_name_options_rather_than_arguments(tmp_path, words, said):
+    pool = tmp_path / "pool.csv"
+    pool.write_text("prediction,x,y\nbird,a,1\ncat,b,1\n", encoding="utf-8")
+    assert said in refused("start", pool, "--out", tmp_path / "run.db", *words)
+
+
 def test_asking_beyond_the_pool(run):
     line = refused("ask", run, "-n", N_ITEMS + 1)
     assert "only 30" in line

@@ -81,13 +81,24 @@ def test_a_run_has_one_page_and_a_folder_of_pictures_is_there(tmp_path):
     none = CliRunner().invoke(app, ["label", str(run), "--images", str(tmp_path / "none")])
     assert none.exit_code == 2
     assert "There is no folder" in none.stderr
+    server = Server(run)
+    try:
+        second = CliRunner().invoke(app, ["label", str(run)])
+        assert second.exit_code == 2
+        assert "is served already" in second.stderr
+    finally:
+        server.end()
+
+
+def test_a_server_at_the_address_of_one_that_was_killed_is_not_taken_for_it(tmp_path, monkeypatch):
+    run = started(tmp_path)
+    monkeypatch.chdir(tmp_path)
     session = ba.assess(ba.Pool(predictions=["a", "b"]), ba.GroupAccuracy(), design="random")
-    with served(session) as address:
+    with served(session) as address:  # the page of another run
         port = int(re.findall(r":(\d+)/", address)[0])
-        with noticed(run, Notice("127.0.0.1", port, "secret")):
-            second = CliRunner().invoke(app, ["label", str(run)])
-            assert second.exit_code == 2
-            assert "is served already" in second.stderr
+        with noticed(run, Notice("127.0.0.1", port, "secret of the one that was killed")):
+            assert read_notice(run) is None
+            assert live.ask_server(["status", "run.db"]) is None
 
 
 def test_the_demo_draws_the_digits_and_goes_on_where_it_was(tmp_path):

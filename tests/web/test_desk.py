@@ -176,6 +176,8 @@ def test_conflicts_are_queued_and_decided(tmp_path):
     (card,) = desk.decisions()
     assert [(one["name"], one["answer"]) for one in card["said"]] == [("anna", 0), ("ben", 1)]
     assert desk.counts()["to_decide"] == 1
+    with pytest.raises(LabelError, match="One label decides; found 0"):
+        desk.decide(key, [])
     assert desk.decide(key, [1]) == []
     assert session.labelled[1].tolist() == ["dog"]
 
@@ -220,8 +222,9 @@ def test_several_labels_numbers_and_pairs():
     assert found["open"][0]["sides"][0]["id"] == keys(found)[0]  # there is nothing else to show
     desk.answer("anna", keys(found)[0], [33.6])
     assert session.labelled[1].tolist() == ["34"]
-    with pytest.raises(LabelError, match="100"):
-        desk.answer("anna", keys(found)[1], [101])
+    for wrong in (101, 10**400, float("nan")):
+        with pytest.raises(LabelError, match=r"100|a number here"):
+            desk.answer("anna", keys(found)[1], [wrong])
 
 
 def test_pairs_show_both_sides_in_an_order_that_tells_nothing():

@@ -160,7 +160,7 @@ def _check(engine: Engine, layout: Layout) -> None:
     for name in layout.names:
         if present[name].is_nested():
             raise PoolError(
-                f"The column {name!r} holds {present[name]}; an item has one prediction, and is in exactly one group by "
+                f"The column {name!r} holds {present[name]}; an item has one prediction, and is in one group by "
                 "a column, so name columns of plain values."
             )
     own = layout.predictions
