@@ -1,4 +1,5 @@
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -464,3 +465,24 @@ def test_a_repeated_id_is_found_among_ids_that_grow(last):
         return
     with pytest.raises(PoolError, match=f"'{last}' is the id of rows"):
         ba.Pool(predictions=["a", "b", "b"], ids=ids)
+
+
+def test_decimal_numbers_of_databases_are_numbers(tmp_path):
+    whole, tenths = pa.decimal128(18, 0), pa.decimal128(4, 2)
+    ids = [2**59 + 1, 2**59 + 2, 7]  # which floats could not tell apart
+    table = pa.table(
+        {
+            "id": pa.array([*map(Decimal, ids)], whole),
+            "prediction": pa.array([*map(Decimal, [1, 0, 1])], whole),
+            "confidence": pa.array([*map(Decimal, ["0.75", "0.50", "1.00"])], tenths),
+            "site": pa.array([*map(Decimal, ["1.50", "1.50", "2.00"])], tenths),
+        }
+    )
+    parquet.write_table(table, tmp_path / "pool.parquet")
+    for source in (tmp_path / "pool.parquet", table, pl.from_arrow(table), table.to_pandas()):
+        pool = ba.read_pool(source, groups="site")
+        assert (pool.ids.tolist(), pool.classes.tolist(), pool.predictions.tolist()) == (ids, [0, 1], [1, 0, 1])
+        assert pool.confidence.tolist() == [0.75, 0.5, 1.0]
+        assert pool.groups["site"].tolist() == [Decimal("1.50"), Decimal("1.50"), Decimal("2.00")]
+    with pytest.raises(ba.PoolError, match="The score in row 1 is NaN"):
+        ba.Pool(scores=[Decimal("0.5"), None])

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from threading import RLock
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -115,7 +115,7 @@ class Engine:
                 import polars as pl
 
                 known = native.collect_schema()
-                types = {name: known[other] for name, other in like.items() if other in known}
+                types: Any = {name: known[other] for name, other in like.items() if other in known}
                 return nw.from_native(pl.LazyFrame(plain).cast(types))
             if kind.is_ibis():
                 import ibis  # pyright: ignore[reportMissingImports]

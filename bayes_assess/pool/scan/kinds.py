@@ -296,7 +296,7 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
     if size.sum() > MOST_ROWS:
         raise PoolError(f"There are {size.sum():,} rows in {engine.name}, and pools have up to {MOST_ROWS:,}.")
     check_rows(engine, layout, found)
-    keys = {name: values_of(found[name]) for name in layout.keys}
+    keys = {name: values_of(found[name], decimals=False) for name in layout.keys}
     order = np.lexsort([np.unique(values, return_inverse=True)[1] for values in keys.values()]) if keys else [0]
     keys = {name: values[order] for name, values in keys.items()}
     score = _means(layout, keys, {name: values[order] for name, values in found.items()}, size[order])
