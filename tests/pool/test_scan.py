@@ -318,6 +318,20 @@ def test_a_file_of_duckdb_and_names_on_a_connection_are_opened(tmp_path):
     assert one.fingerprint() == other.fingerprint()
 
 
+def test_folders_whose_names_have_values_are_columns_unless_files_have_them(tmp_path):
+    for place, site in enumerate(["north", "south"]):
+        folder = tmp_path / f"site={site}" / "answer=7"
+        folder.mkdir(parents=True)
+        FRAME[place * 10 : place * 10 + 10].drop("site", "answer").write_parquet(folder / "part.parquet")
+    pool = ba.scan_pool(str(tmp_path / "**/*.parquet"), predictions="answer", groups="site")
+    assert sorted(set(pool.groups["site"].tolist())) == ["north", "south"]
+    assert pool.classes.tolist() == [7]
+    own = tmp_path / "own" / "answer=7"
+    own.mkdir(parents=True)
+    FRAME.write_parquet(own / "part.parquet")
+    assert ba.scan_pool(str(tmp_path / "own/*/*.parquet"), predictions="answer").classes.tolist() == [0, 1, 2]
+
+
 def test_what_needs_items_in_memory_says_so():
     pool = ba.scan_pool(FRAME.lazy(), scores="score", groups=["site"])
     for question in (ba.Metric("roc_auc"), ba.PRCurve(5)):

@@ -242,10 +242,28 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
             connection = _frugal(duckdb.connect()) if connection is None else connection
             reader = _READERS.get(Path(text).suffix.lower())
             relation = connection.table(text) if reader is None else getattr(connection, reader)(text)
+            if reader == "read_parquet":
+                relation = _with_folders(connection, relation, text)
     except duckdb.Error as error:
         said = str(error).strip().splitlines()[0].rstrip(" .")
         raise PoolError(f"DuckDB cannot open {text!r}: {said}.") from None
     return Engine(relation, repr(text))
+
+
+def _with_folders(
+    connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
+) -> duckdb.DuckDBPyRelation:
+    """Add columns that names of folders hold, as in ``site=north/1.parquet``, where no file has one of that name."""
+    import duckdb
+
+    files = []
+    with contextlib.suppress(duckdb.Error):  # of addresses that cannot be listed
+        files = connection.cursor().execute(f"SELECT min(file) FROM glob({_literal(text)})").fetchall()
+    folders = str(files[0][0]).replace("\\", "/").split("/")[:-1] if files else []
+    names = {name.partition("=")[0].lower() for name in folders if "=" in name}
+    if not names or names & set(map(str.lower, relation.columns)):  # DuckDB would take the folder's values
+        return relation
+    return connection.read_parquet(text, hive_partitioning=True)
 
 
 def _frugal(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:

@@ -43,8 +43,8 @@ def scan_pool(
     ----------
     source : relation, lazy frame, str or Path
         A DuckDB relation, a Polars LazyFrame, a Spark data frame or an Ibis table; or what DuckDB opens: Parquet or CSV
-        files, ``"warehouse/*.parquet"``, a table of a file, ``"duckdb:file.db/table"``, or with a connection the name
-        of a table.
+        files, ``"warehouse/*.parquet"``, with columns of folders such as ``site=north``, a table of a file,
+        ``"duckdb:file.db/table"``, or with a connection the name of a table.
     id : str, optional
         Column of ids, whole numbers or texts, each that of one row; the column ``id`` by default. Without one, DuckDB
         and Polars number the rows, which must then stay in their order. Other columns are found by their names as
