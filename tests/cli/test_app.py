@@ -572,6 +572,23 @@ def test_a_simulation_that_makes_no_sense(tmp_path, columns, change, said):
     assert said in refused("simulate", labelled, "--labels", "label", *change)
 
 
+def test_simulate_finds_ids_that_a_spreadsheet_has_changed(tmp_path):
+    pool, labels = tmp_path / "pool.tsv", tmp_path / "labels.csv"
+    pool.write_text("id\tprediction\n" + "".join(f"{i:03d}\t{'uv'[i % 2]}\n" for i in range(20)), encoding="utf-8")
+    labels.write_text("id;label\n" + "".join(f"{i};{'uv'[i % 3 % 2]}\n" for i in range(20)), encoding="utf-8")
+    words = "simulate", pool, "--labels", labels, "--budgets", 10, "--repeats", 2
+    assert "2 campaigns" in done(*words, "--designs", "random")
+    labels.write_text(labels.read_text().replace("\n7;", "\n77;"))
+    assert "'77' is the id of no item" in refused(*words)
+
+
+def test_simulate_refuses_labels_of_which_none_is_predicted(tmp_path):
+    pool = tmp_path / "pool.csv"
+    pool.write_text("prediction,label\n" + "yes,y\nno,n\n" * 5, encoding="utf-8")
+    said = refused("simulate", pool, "--labels", "label", "--budgets", 5)
+    assert "None of the labels in label, 'n', 'y', is predicted; 'no', 'yes' are." in said
+
+
 def test_simulate_needs_every_label_once(tmp_path, columns, pool_file):
     labels = write_csv(tmp_path / "labels.csv", {"id": columns["id"][1:], "label": columns["label"][1:]})
     assert "no label of 'item-000'" in refused("simulate", pool_file, "--labels", labels)

@@ -246,10 +246,16 @@ def test_a_missing_column_is_named_with_those_there_are(name, arguments, sources
         ba.read_pool(sources[name], **arguments)
 
 
+def test_tabs_may_have_a_suffix_of_their_own(tmp_path):
+    (tmp_path / "pool.tsv").write_text("id\tprediction\n007\tcat, dog\n008\tcat\n", encoding="utf-8")
+    pool = ba.read_pool(tmp_path / "pool.tsv")
+    assert (pool.ids.tolist(), pool.classes.tolist()) == (["007", "008"], ["cat", "cat, dog"])
+
+
 def test_a_missing_file_and_an_unknown_suffix_are_refused(tmp_path):
     with pytest.raises(PoolError, match=r"There is no file .*none\.csv"):
         ba.read_pool(tmp_path / "none.csv")
-    with pytest.raises(PoolError, match=r"suffix should be one of \.csv, \.parquet, \.npz"):
+    with pytest.raises(PoolError, match=r"suffix should be one of \.csv, \.tsv, \.parquet, \.npz"):
         ba.read_pool("pool.xlsx")
     with pytest.raises(PoolError, match="Cannot read a pool from int"):
         ba.read_pool(3)
