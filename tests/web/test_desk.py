@@ -269,6 +269,30 @@ def test_many_classes_are_searched_the_most_frequent_first():
     assert Desk(session).kind.label(spec["choices"][0]["code"]) == "class 17"
 
 
+@pytest.mark.parametrize(
+    ("classes", "keys_of_buttons"),
+    [
+        (range(11), [*"0123456789", "a"]),
+        (["1", "2", "10"], ["1", "2", "a"]),
+        (["-1", "0", "1"], ["a", "0", "1"]),
+        (["a", "b", "cat"], ["a", "b", "1"]),
+        (["n", "u", "x"], ["1", "2", "x"]),
+        (["A", "a"], ["1", "2"]),
+        (["cat", "dog"], ["1", "2"]),
+    ],
+)
+def test_a_key_that_is_the_name_of_a_class_answers_with_this_class(classes, keys_of_buttons):
+    pool = ba.Pool(predictions=[next(iter(classes))], classes=list(classes))
+    kind = Desk(ba.assess(pool, ba.GroupAccuracy())).kind
+    assert [one["key"] for one in kind.spec["choices"]] == keys_of_buttons
+
+
+def test_the_key_of_none_is_no_class():
+    pool = ba.Pool(predictions=["0;10"], classes=["0", "10"], multilabel=True)
+    spec = Desk(ba.assess(pool, ba.Metric("f1_micro"))).kind.spec
+    assert [one["key"] for one in spec["choices"]] == ["0", "a", "-"]
+
+
 @pytest.mark.parametrize("answers", [[7], ["cat"], [True], [None], [], [0, 1], [-1]])
 def test_answers_that_no_page_sends_are_refused(answers, tmp_path):
     session, desk = begun(tmp_path)
