@@ -221,8 +221,12 @@ def listening(host: str, port: int | None) -> socket.socket:
             return bound
         except (OSError, OverflowError) as error:
             bound.close()
+            if isinstance(error, socket.gaierror):
+                raise OutputError(
+                    f"The page cannot be served at {host}: {error.strerror}; take another --host."
+                ) from None
             if port is not None or wanted == 0:
-                why = getattr(error, "strerror", None) or error
+                why = str(getattr(error, "strerror", None) or error).rstrip(".")
                 raise OutputError(
                     f"The page cannot be served at {host}:{wanted}: {why}; take another --port."
                 ) from None

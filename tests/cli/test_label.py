@@ -90,6 +90,22 @@ def test_a_run_has_one_page_and_a_folder_of_pictures_is_there(tmp_path):
         server.end()
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--level", "3"], "lies between 0 and 1"),
+        (["--width", "-1"], "is a positive number; found -1"),
+        (["--port", "99999"], "port must be 0-65535; take another --port"),
+        (["--host", "nobody.invalid"], "take another --host"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_the_page_is_opened(tmp_path, options, said):
+    found = CliRunner().invoke(app, ["label", str(started(tmp_path)), "--no-open", *options])
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert not found.stdout
+
+
 def test_a_server_at_the_address_of_one_that_was_killed_is_not_taken_for_it(tmp_path, monkeypatch):
     run = started(tmp_path)
     monkeypatch.chdir(tmp_path)
