@@ -60,7 +60,8 @@ def on_own_cells(
     if session.design.plays_arms:
         return None, None
     try:
-        return question.on_own_cells(session.pool, session.cells, session.design, session._state), None
+        asked = question.for_pool(session.pool)
+        return asked.on_own_cells(session.pool, session.cells, session.design, session._state), None
     except QuestionError as refused:
         return None, refused
 
@@ -308,5 +309,6 @@ def _counts(cells: Cells, items: np.ndarray, outcomes: np.ndarray, n_outcomes: i
 
 def _drawn_for(session: Campaign, how: str) -> str:
     """Say for which question the labels were drawn, and how they serve another one."""
-    question, description = session.question, session.cells.description
-    return f"These labels were drawn for {question.name} by {description}, by design {session.design.name!r}: {how}."
+    name, description = session.question.name, session.cells.description
+    what = name if description == name else f"{name} by {description}"  # cells of a measure alone are called as it is
+    return f"These labels were drawn for {what}, by design {session.design.name!r}: {how}."

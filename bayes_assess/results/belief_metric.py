@@ -262,7 +262,8 @@ class BeliefMetricResult(BeliefSentences):
         Parameters
         ----------
         parameters : bool
-            Whether to add those of the model: `rate`, the rate of the event among items that are alike, and `strength`.
+            Whether to add those of the model: `rate`, the rate of the event among items that are alike, and `strength`;
+            the first is called `cell_rate` where the measure itself is a `rate`.
 
         Examples
         --------
@@ -274,16 +275,17 @@ class BeliefMetricResult(BeliefSentences):
         """
         found, counts = self._for_arviz(), self.found.events
         posterior, dims, coords = found["posterior"], found["dims"], found["coords"]
-        observed = {"labels": counts.sum(1)}
+        observed, of_cells = {"labels": counts.sum(1)}, {}
         if not self._events.believes_all:
             observed["events"] = counts[:, 1]
             if parameters:
-                posterior = {**posterior, "rate": self.posterior, "strength": self.found.strength}
+                rate = "rate" if "rate" not in posterior else "cell_rate"  # a measure that is asked for has its name
+                of_cells = {rate: self.posterior, "strength": self.found.strength}
         # They come particle by particle, which diagnostics would take for a chain that hardly moves.
         order = generator(self.seed, "order of draws").permutation(len(self.found.draws))
         return to_arviz(
-            {name: draws[order] for name, draws in posterior.items()},
-            dims=dims | {name: ["cell"] for name in ("rate", "strength", "labels", "events")},
+            {name: draws[order] for name, draws in (posterior | of_cells).items()},
+            dims=dims | {name: ["cell"] for name in (*of_cells, *observed)},
             coords=coords | {"cell": self.cells.names},
             observed_data=observed,
             attrs=self._attributes(),
