@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayes_assess._tools.shapes import Array, Bool
+from bayes_assess._tools.text import labels_suggest
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.estimators.ratio_losses import ratio_losses
 from bayes_assess.questions._measures_answered import cells_table
@@ -40,7 +41,7 @@ class BeliefSentences(SensitiveToHidden):
 
     def _if_alike(self) -> str:
         """Say what credible intervals lean on, within a sentence."""
-        known = f"the {self.labels_used:,} labels suggest"
+        known = labels_suggest(self.labels_used)
         return (
             f"if the scores rank as {known}"
             if self._scored

@@ -13,6 +13,7 @@ from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import labels_suggest
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import (
@@ -93,8 +94,8 @@ class BeliefMetricResult(BeliefSentences):
         if np.any(self._contradicted):
             return f"Nothing is assumed of the {self._trusted}: random items contradict what the other labels suggest."
         if self._scored:
-            return f"The scores are taken to rank the items as the {self.labels_used:,} labels suggest."
-        return f"Items with the same predictions are taken to be alike, as the {self.labels_used:,} labels suggest."
+            return f"The scores are taken to rank the items as {labels_suggest(self.labels_used)}."
+        return f"Items with the same predictions are taken to be alike, as {labels_suggest(self.labels_used)}."
 
     @cached_property
     def estimate(self) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.estimators.posterior_measure import posterior_measure, widened
@@ -308,7 +309,7 @@ class BeliefCurveResult(CurveResult, BeliefMetricResult):
         return np.concatenate([counts, shares]).clip(0, 1)
 
     def _answer(self) -> list[str]:
-        n = f"Precision and recall at {len(self._thresholds):,} thresholds"
+        n = f"Precision and recall at {plural(len(self._thresholds), 'threshold')}"
         if self.found.exact:
             return [f"{n} (exact).", self._said_of_the_best_f1()]
         lines = [f"{n}, {self.level:.0%} credible intervals, {self._if_alike()}."]
@@ -348,7 +349,8 @@ class WeightedCurveResult(CurveResult, MetricResult):
     def _answer(self) -> list[str]:
         exact = self.answer.exact
         how = " (exact)" if exact else f", {self.level:.0%} {self.guarantee} intervals"
-        lines = [f"Precision and recall at {len(self._thresholds):,} thresholds{how}.", self._said_of_the_best_f1()]
+        n = plural(len(self._thresholds), "threshold")
+        lines = [f"Precision and recall at {n}{how}.", self._said_of_the_best_f1()]
         return lines if exact else [*lines, self.assumption]
 
 

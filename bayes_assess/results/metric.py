@@ -98,7 +98,7 @@ class MetricResult(Ordered):
     def _of_random_size(self) -> str:
         sample = self.answer.sample
         biases = zip(self.groups, [] if sample is None else sample.biases(), strict=True)
-        named = ", ".join(f"{name} by about {bias:+.3f}" for name, bias in biases)
+        named = ", ".join(f"{name} by about {bias:+z.3f}" for name, bias in biases)
         return f"Batches were of random size, and with so many labels ratios of their sums are biased: {named}."
 
     @cached_property
