@@ -134,6 +134,8 @@ class Ordered(Ranks):
     @cached_property
     def _names_by(self) -> list[str] | None:
         """Names of groups or systems, from those of the outputs; None where these are something else."""
+        if not self.question.by and not self.question.systems:  # measures of several labels have names of their own
+            return None
         one, *more = combine(self.question.measure)
         start, found = f"{one.name} ({self._ordered_by} ", self.groups.tolist()
         alike = all(name.startswith(start) and name.endswith(")") for name in found)
