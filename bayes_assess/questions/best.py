@@ -19,7 +19,7 @@ from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions._base import BelievedT_co, WeighedT_co
+from bayes_assess.questions._base import BelievedT_co, WeighedT_co, checked_names
 from bayes_assess.questions._measures_compared import MeasuresCompared
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import MetricCells
@@ -87,7 +87,7 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
         positive: Hashable | None = None,
     ):
         self._take(None, rope, measure, positive, None)
-        names = None if systems is None else (systems,) if isinstance(systems, str) else tuple(systems)
+        names = None if systems is None else checked_names("systems", systems)
         object.__setattr__(self, "systems", names)
 
     @property

@@ -31,7 +31,9 @@ class BeliefSentences(SensitiveToHidden):
                 lines.append(f"{name} {one:.{_DIGITS}f} (exact: no label that is missing can change it).")
                 continue
             given = "" if self._contradicted[i] else f", {self._if_alike()}"
-            lines.append(f"{name} {one:.3f}, {self.level:.0%} {self._kind(i)} interval [{low:.3f}, {high:.3f}]{given}.")
+            lines.append(
+                f"{name} {one:z.3f}, {self.level:.0%} {self._kind(i)} interval [{low:z.3f}, {high:z.3f}]{given}."
+            )
         if len(lines) > _LINES:
             lines = [*lines[:_LINES], f"And {len(value) - _LINES:,} more."]
         best = self._said_of_the_best() if self._is_ordered else []

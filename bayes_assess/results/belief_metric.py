@@ -297,6 +297,7 @@ class BeliefMetricResult(BeliefSentences):
         draws = self.found.draws
         if self._is_ordered:
             by, names = self._ordered_by, self.ordered_names
+            by = f"{by}_group" if by in ("chain", "draw", "cell") else by  # dimensions of their own
             return {"posterior": {self._measure_name: draws}, "dims": {self._measure_name: [by]}, "coords": {by: names}}
         return {"posterior": dict(zip(self.groups.tolist(), draws.T, strict=True)), "dims": {}, "coords": {}}
 

@@ -272,7 +272,7 @@ class MetricResult(Ordered):
         ends = self._ends_of_all()
         kind = f"{self.level:.0%} {self.guarantee} interval"
         lines = [
-            f"{name} {value:.3f}" + (" (exact)." if self.answer.exact else f", {kind} [{low:.3f}, {high:.3f}].")
+            f"{name} {value:z.3f}" + (" (exact)." if self.answer.exact else f", {kind} [{low:z.3f}, {high:z.3f}].")
             for name, value, (low, high) in zip(self.groups, np.atleast_1d(self.estimate), ends, strict=True)
         ]
         if len(lines) > _LINES:

@@ -132,6 +132,14 @@ def test_arviz_tells_a_rate_that_is_asked_for_from_those_of_cells(by):
     assert posterior["cell_rate"].sizes["cell"] == a.cells.n_cells
 
 
+@pytest.mark.parametrize("by", ["chain", "draw", "cell"])
+def test_columns_that_are_called_as_dimensions_of_arviz_are_told_from_these(by):
+    pool = ba.Pool(scores=np.linspace(0.02, 0.98, 60), groups={by: ["north", "south"] * 30})
+    a = ba.assess(pool, ba.Rate(1, by=by))
+    a.tell(range(20), LABELS[:20])
+    assert a.result().to_arviz()["posterior"]["rate"].dims == ("chain", "draw", f"{by}_group")
+
+
 def test_draws_come_in_no_order():
     """Draws of one particle stand side by side in the belief, and would look like a chain that hardly moves."""
     rng = np.random.default_rng(0)
