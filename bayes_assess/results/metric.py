@@ -287,9 +287,10 @@ class MetricResult(Ordered):
             return ""
         named = ", ".join(missing[:3]) + (f" and {len(missing) - 3:,} more" if len(missing) > 3 else "")
         figures, intervals = ("figure is", "interval is") if len(missing) == 1 else ("figures are", "intervals are")
+        possible = "the whole range of the measure" if self.labels_used else "all that is possible"
         return (
             f"No draw so far defines {named}: the {figures} what design {self.design!r} believes, starting from "
-            f"{self._source_of_belief}, and the {intervals} all that is possible."
+            f"{self._source_of_belief}, and the {intervals} {possible}."
         )
 
     @property

@@ -48,3 +48,11 @@ def test_classes_that_are_never_predicted_come_last_and_have_no_frequent_errors(
 def test_what_rounds_to_zero_has_no_sign():
     text = str(Table({"x": [-1e-9, 0.5], "y": [-1e-9, -0.5]}, formats={"x": "+.3f", "y": ".2f"}))
     assert [line.split() for line in text.splitlines()[2:]] == [["+0.000", "0.00"], ["+0.500", "-0.50"]]
+
+
+def test_where_labels_stand_for_no_others_the_interval_is_said_to_be_the_range():
+    """It may be wider than what is possible: the labels themselves are known."""
+    a = ba.assess(ba.Pool(scores=np.linspace(0.1, 0.9, 30)), ba.Metric("accuracy"), design="passive")
+    assert "and the interval is all that is possible." in a.result().summary()
+    a.tell([1, 2], [0, 0])
+    assert "and the interval is the whole range of the measure." in a.result().summary()
