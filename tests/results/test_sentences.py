@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import bayes_assess as ba
 from bayes_assess._tools.tables import Table
@@ -56,3 +57,14 @@ def test_where_labels_stand_for_no_others_the_interval_is_said_to_be_the_range()
     assert "and the interval is all that is possible." in a.result().summary()
     a.tell([1, 2], [0, 0])
     assert "and the interval is the whole range of the measure." in a.result().summary()
+
+
+@pytest.mark.parametrize(("level", "said"), [(0.999, "99.9%"), (0.975, "97.5%"), (0.95, "95%"), (0.001, "0.1%")])
+def test_levels_are_said_with_the_digits_that_they_have(level, said):
+    """No interval that leaves values out is one of 100 %."""
+    pool = ba.Pool(scores=np.linspace(0.1, 0.9, 30))
+    for question, design in ((ba.GroupAccuracy(), "thompson"), (ba.Metric("f1"), "passive")):
+        result = ba.assess(pool, question, design=design).result(level=level)
+        assert f" {said} credible interval [" in result.summary()
+        assert f", {said} credible intervals" in result.table().title
+        assert type(result.to_dict()["level"]) is float
