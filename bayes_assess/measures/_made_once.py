@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from functools import cache, update_wrapper, wraps
+from functools import cache, partial, update_wrapper, wraps
 from typing import Any, ParamSpec
 
 from bayes_assess.measures._measure import Measure
@@ -19,6 +19,13 @@ class MadeFunction:
     def __init__(self, function: Callable[..., Any], call: Call, name: str) -> None:
         update_wrapper(self, function)
         self._function, self._origin = function, (*call, name)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another one is of the same function, which measures may share."""
+        return isinstance(other, MadeFunction) and self._function == other._function
+
+    def __hash__(self) -> int:
+        return hash(self._function)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the function."""
@@ -55,7 +62,9 @@ def made_once(make: Callable[P, Measure]) -> Callable[P, Measure]:
         call: Call = (once, arguments, options)
         for name in (one.name for one in fields(made)):
             function = getattr(made, name)
-            if callable(function) and not isinstance(function, MadeFunction):
+            # Pickle finds others by their names: not what is local to a function, or a lambda.
+            nameless = isinstance(function, partial) or "<" in getattr(function, "__qualname__", "")
+            if nameless and not isinstance(function, MadeFunction):
                 object.__setattr__(made, name, MadeFunction(function, call, name))
         object.__setattr__(made, "_made_by_calling", call)
         return made

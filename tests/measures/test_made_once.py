@@ -24,6 +24,14 @@ def test_a_measure_and_its_functions_are_the_same_objects_again(name):
             assert again(function) is function
 
 
+def test_functions_that_measures_share_are_equal_whichever_has_made_them():
+    one, other = (measure(name).for_classes(3) for name in ("f1_macro", "f1_per_class"))
+    assert one.loss == other.loss
+    assert hash(one.loss) == hash(other.loss)
+    assert one.g != other.g
+    assert measure("accuracy").loss is measure("zero_one_loss").loss
+
+
 def test_means_of_numbers_are_the_same_again():
     assert again(mean_of((1.0, 2.0))) is mean_of((1.0, 2.0))
 
