@@ -60,8 +60,7 @@ def on_own_cells(
     if session.design.plays_arms:
         return None, None
     try:
-        asked = question.for_pool(session.pool)
-        return asked.on_own_cells(session.pool, session.cells, session.design, session._state), None
+        return question.on_own_cells(session.pool, session.cells, session.design, session._state), None
     except QuestionError as refused:
         return None, refused
 

@@ -113,6 +113,10 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
         super().for_pool(pool)
         return self
 
+    def on_cells(self, pool: Pool, cells: Cells) -> Best:
+        """Return the question with the names of all systems."""
+        return self.for_pool(pool)
+
     def default_design_on(self, pool: Pool) -> str:
         """Return ``"variance_reduction"`` where its belief tells which systems are right, else ``"importance"``."""
         return self.default_design if self._is_believable(pool) else "importance"
