@@ -70,7 +70,7 @@ class LostTurnError(JournalError):
 
 
 class OutputError(BayesAssessError, ValueError):
-    """A table, a figure or an ArviZ object cannot be made from what was given."""
+    """A table, a figure, an ArviZ object or a copy cannot be made from what was given."""
 
 
 class UnknownColumnError(OutputError, KeyError):

@@ -33,6 +33,20 @@ def is_whole(value: Any, least: int = 1) -> bool:
         return False
 
 
+def is_number(value: Any) -> bool:
+    """Whether a single value is a finite number.
+
+    Examples
+    --------
+    >>> is_number(0.5), is_number("0.5"), is_number(None), is_number([0.5]), is_number(float("nan"))
+    (True, False, False, False, False)
+    """
+    try:
+        return np.ndim(value) == 0 and bool(np.isfinite(value))
+    except (TypeError, ValueError):
+        return False
+
+
 def is_share(value: Any) -> bool:
     """Whether a single value is a number between 0 and 1, these not included.
 

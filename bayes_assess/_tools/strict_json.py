@@ -45,7 +45,7 @@ def plain(value: object) -> Json:
         array = np.asarray(value)
         return plain(list(array) if array.dtype.kind in "mM" and array.ndim else array.tolist())
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return float(value) if math.isfinite(value) else None
     return value if value is None or isinstance(value, (str, int)) else str(value)
 
 

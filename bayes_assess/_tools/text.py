@@ -85,8 +85,9 @@ def _cell(value: object, spec: str | None, spec_of_floats: str) -> str:
     if value is None:
         return "-"
     if spec is not None:
+        fixed = isinstance(value, (float, np.floating)) and spec.endswith("f") and "z" not in spec
         try:
-            return format(value, spec)
+            return format(value, spec.replace(".", "z.", 1) if fixed else spec)  # what rounds to 0 has no sign
         except (ValueError, TypeError):  # a word among numbers
             return one_line(str(value))
     if isinstance(value, (float, np.floating)):
@@ -166,6 +167,17 @@ def line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> 
 
 def more_rows(count: int) -> str:
     return plural(count, "more row")
+
+
+def labels_suggest(count: int) -> str:
+    """Say by which labels something is believed, after "as".
+
+    Examples
+    --------
+    >>> labels_suggest(20), labels_suggest(1), labels_suggest(0)
+    ('the 20 labels suggest', 'the 1 label suggests', 'expected before any label')
+    """
+    return f"the {plural(count, 'label')} suggest{'s' * (count == 1)}" if count else "expected before any label"
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

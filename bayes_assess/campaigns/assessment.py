@@ -10,6 +10,7 @@ import numpy as np
 from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.shapes import Float, Int
+from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.adjudication import Adjudication
 from bayes_assess.campaigns.annotators import for_whom
 from bayes_assess.campaigns.asked import check_question
@@ -115,10 +116,11 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         remaining = self.n_remaining
         if n > remaining:
             useful = "" if self._playable.all() else "can answer this question and "
-            hint = f"; ask for at most {remaining:,}" if remaining else ""
+            aside = f", {self.n_skipped:,} set aside" if self.n_skipped else ""
+            most = f"ask for at most {remaining:,}" if remaining else "nothing is left to ask for"
             raise BudgetError(
-                f"Asked for {n:,} items, but only {remaining:,} of {self.pool.n_items:,} {useful}are neither labelled "
-                f"nor pending ({self.n_pending:,} are pending){hint}."
+                f"Asked for {plural(int(n), 'item')}, but only {remaining:,} of {self.pool.n_items:,} {useful}are "
+                f"neither labelled, pending nor set aside ({self.n_pending:,} are pending{aside}); {most}."
             )
         return self._choose(int(n), posterior, annotator)
 

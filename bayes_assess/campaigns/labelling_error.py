@@ -204,7 +204,7 @@ def labelling_error(campaign: Campaign, level: float) -> LabellingError:
         If no item has labels of two annotators, or labels are no classes.
     """
     book, pool = campaign._annotators, campaign.pool
-    checked_level(level)
+    level = checked_level(level)
     if pool.multilabel or pool.exact is not None or pool.n_classes < 2:
         raise LabelError("How often labels are wrong is known of items with one label each, of two classes or more.")
     if not len(book.shared):

@@ -308,5 +308,6 @@ def _counts(cells: Cells, items: np.ndarray, outcomes: np.ndarray, n_outcomes: i
 
 def _drawn_for(session: Campaign, how: str) -> str:
     """Say for which question the labels were drawn, and how they serve another one."""
-    question, description = session.question, session.cells.description
-    return f"These labels were drawn for {question.name} by {description}, by design {session.design.name!r}: {how}."
+    name, description = session.question.name, session.cells.description
+    what = name if description == name else f"{name} by {description}"  # cells of a measure alone are called as it is
+    return f"These labels were drawn for {what}, by design {session.design.name!r}: {how}."

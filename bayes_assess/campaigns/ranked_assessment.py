@@ -9,6 +9,7 @@ import numpy as np
 
 from bayes_assess._tools.arrays import is_whole, show, values_of
 from bayes_assess._tools.shapes import ArrayLike, Int
+from bayes_assess._tools.text import plural
 from bayes_assess.campaigns.annotators import for_whom
 from bayes_assess.campaigns.book import Codes, Units
 from bayes_assess.campaigns.journal import Event
@@ -113,7 +114,7 @@ class RankedAssessment(OneAnnotator[RankedList, PrecisionCurve, RankedDesign, Ra
         ranks = self._items.draw(self._within_budget(int(n)))
         if not len(ranks) and not self.done:
             raise BudgetError(
-                f"What comes next depends on the {self.n_pending:,} items that are pending; tell their labels first."
+                f"What comes next depends on {plural(self.n_pending, 'pending item')}; tell the labels first."
             )
         ids = self.pool.ids_at(ranks)
         if len(ranks):

@@ -14,12 +14,12 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import Concatenate, NamedTuple, TypeVar
+from typing import Concatenate, NamedTuple, NoReturn, SupportsIndex, TypeVar
 
 from bayes_assess._tools.axes import P
 from bayes_assess._tools.progress import progress
 from bayes_assess.campaigns.journal import Event, Journal
-from bayes_assess.errors import BayesAssessError, JournalError, LostTurnError
+from bayes_assess.errors import BayesAssessError, JournalError, LostTurnError, OutputError
 
 _T = TypeVar("_T")
 _WHAT = {"ask": "Choosing items", "tell": "Learning from the labels", "result": "Answering"}
@@ -49,6 +49,13 @@ class TakesTurns(ABC):
         self._stale = False  # whether it may be elsewhere than its events lead, as after an interrupt
         self._turn = threading.RLock()  # threads that share a session go one after the other
         self._in_turn = False
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse to be copied or pickled: half of a copy would be the session itself."""
+        raise OutputError(
+            "A session cannot be copied or pickled. Keep a journal, assess(..., journal='run.db'), and go on from it "
+            "by resume, in other processes, too; results can be pickled."
+        )
 
     def catch_up(self) -> int:
         """Follow what others have written to the journal since this session last looked.

@@ -149,7 +149,7 @@ def run(
     say(fill(f"Which channel has the better reviews? Another {N_LABELS} answers, where they tell most of that:", 79))
     _say_all(say, _campaign(reviews, Compare("app", "web", "channel", ROPE, measure="rate", positive="good"), seed))
     judge, difference = result.judge_rate, truth[0] - truth[1]
-    say(fill(f"By the judge alone it is {judge[0] - judge[1]:+.3f}; by all labels it is {difference:+.3f}.", 79))
+    say(fill(f"By the judge alone it is {judge[0] - judge[1]:+z.3f}; by all labels it is {difference:+z.3f}.", 79))
     _write(output, reviews, result, truth, say)
     return result
 

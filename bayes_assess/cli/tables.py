@@ -170,7 +170,7 @@ def _pairs(result: PairsResult | MeasurePairsResult) -> Table:
     columns = {
         "first": full["first"],
         "second": full["second"],
-        "difference": [f"{difference:+.3f}" for difference in full["difference"]],
+        "difference": [f"{difference:+z.3f}" for difference in full["difference"]],
         "interval": _intervals(full, "+.3f"),
         "first is": np.array(["worse", "equal", "better"])[masses.argmax(-1)],
         "probability": masses.max(-1),
@@ -193,7 +193,7 @@ def _judged(result: ProxyResult) -> Table:
     columns = {
         "measure": full["measure"],
         "judge": full["judge"],
-        "bias": [f"{bias:+.3f}" for bias in full["bias"]],
+        "bias": [f"{bias:+z.3f}" for bias in full["bias"]],
         "interval": _intervals(ends, "+.3f"),
         "random labels": full["random_labels"],
     }

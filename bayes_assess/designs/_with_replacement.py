@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
@@ -48,12 +48,12 @@ class WithReplacement(WeightedDesign):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.delta < 1:
+        if not (is_number(self.delta) and 0 <= self.delta < 1):
             raise DesignError(f"The delta of {self.name} lies in [0, 1); found {show(self.delta)}.")
         epsilon, floor = getattr(self, "epsilon", 1.0), getattr(self, "floor", 0.0)
-        if not 0 < epsilon <= 1:  # without it a proposal could exclude items that matter
+        if not (is_number(epsilon) and 0 < epsilon <= 1):  # without it a proposal could exclude items that matter
             raise DesignError(f"The epsilon of {self.name} lies above 0, up to 1; found {show(epsilon)}.")
-        if not 0 <= floor <= 1:
+        if not (is_number(floor) and 0 <= floor <= 1):
             raise DesignError(f"The floor of {self.name} lies in [0, 1]; found {show(floor)}.")
 
     @x64

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.axes import x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
@@ -128,8 +128,8 @@ class Adaptive(Stratifying, WithReplacement):
         for option, choices in options.items():
             if getattr(self, option) not in choices:
                 raise DesignError(f"{option} is {choices[0]!r} or {choices[1]!r}; found {getattr(self, option)!r}.")
-        if self.stage < 1:
-            raise DesignError(f"A stage is at least one label; found {self.stage!r}.")
+        if not (is_number(self.stage) and self.stage >= 1):
+            raise DesignError(f"A stage is at least one label; found {show(self.stage)}.")
 
     def _nested(self, children: str | Sequence[object]) -> tuple[object, ...]:
         if self.depth is not None or self.branching != 2:

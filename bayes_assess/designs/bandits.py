@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.axes import PRNGKey
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
@@ -221,7 +221,7 @@ class BayesUCB(ArmDesign):
     always_plays_best: ClassVar[bool] = True
 
     def __post_init__(self):
-        if not 0.5 < self.quantile < 1:
+        if not (is_number(self.quantile) and 0.5 < self.quantile < 1):
             raise DesignError(f"BayesUCB takes a quantile between 0.5 and 1; found {show(self.quantile)}.")
 
     def play(self, key: PRNGKey, state: CellState) -> Int[Array, " m"]:
@@ -282,5 +282,5 @@ def _mean_of_parts(
 
 
 def _check_probability(design: str, option: str, value: float) -> None:
-    if not 0 <= value <= 1:
+    if not (is_number(value) and 0 <= value <= 1):
         raise DesignError(f"{design} takes {option} as a probability between 0 and 1; found {show(value)}.")

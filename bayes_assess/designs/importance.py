@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
@@ -99,7 +99,7 @@ class Importance(RandomSize, Stratifying, WithReplacement):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.lam <= 1:
+        if not (is_number(self.lam) and 0 <= self.lam <= 1):
             raise DesignError(f"The lam of {self.name} lies in [0, 1]; found {show(self.lam)}.")
 
     @property

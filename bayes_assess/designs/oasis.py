@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.acquisition.cell_measure import CellMeasure
@@ -65,7 +65,7 @@ class Oasis(Stratifying, WithReplacement):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.strength > 0:
+        if not (is_number(self.strength) and self.strength > 0):
             raise DesignError(f"The strength of oasis is a positive number of labels; found {show(self.strength)}.")
 
     def init_memory(self, state: WeightedState[_Strata]) -> _Strata:

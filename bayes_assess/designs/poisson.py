@@ -21,7 +21,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar
@@ -108,7 +108,7 @@ class Poisson(RandomSize, Stratifying):
             raise DesignError(f"The labels of {self.name} are 'scores' or 'curve'; found {show(self.labels)}.")
         for option in ("lam", "floor"):
             value = getattr(self, option)
-            if not 0 <= value <= 1:
+            if not (is_number(value) and 0 <= value <= 1):
                 raise DesignError(f"The {option} of {self.name} lies in [0, 1]; found {show(value)}.")
         if self.labels == "curve":
             for option in ("lam", "kind", "strata"):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_number, show
 from bayes_assess._tools.axes import PRNGKey, in_64_bits, x64
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.seeds import generator
@@ -73,7 +73,7 @@ class VarianceReduction(Design[BeliefState]):
     answering: ClassVar[str] = "This session answers"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.audit < 1:
+        if not (is_number(self.audit) and 0 <= self.audit < 1):
             raise DesignError(f"The audit of {self.name} lies in [0, 1); found {show(self.audit)}.")
 
     def strata_of(self, pool: Pool) -> RankStrata:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float
 from bayes_assess.errors import QuestionError
+from bayes_assess.measures._made_once import made_once
 from bayes_assess.measures._measure import Measure
 from bayes_assess.measures._ratios import (
     Label,
@@ -39,25 +40,25 @@ _CORRELATION = (-1.0, 1.0)
 _LOG_LOSS = (0.0, -math.log(_EPS))
 
 
-@cache
+@made_once
 def accuracy() -> Measure:
     """Make the share of right predictions: l = 1[y != f], g = 1 - R ([NH] Table 1), for any number of classes."""
     return in_two(share_right, loss=error, name="accuracy", bounded=True)
 
 
-@cache
+@made_once
 def error_rate(name: str) -> Measure:
     """Make the share of wrong predictions: l = 1[y != f], g = R."""
     return in_two(mean_loss, loss=error, name=name, bounded=True)
 
 
-@cache
+@made_once
 def rate() -> Measure:
     """Make the share of items whose label is positive, whatever is predicted: l = 1[y], g = R."""
     return _mean_loss(lambda y, f: y[None], name="rate", binary=True, bounded=True)
 
 
-@cache
+@made_once
 def mean_of(values: tuple[float, ...] | None = None) -> Measure:
     """Make the mean of the numbers that labels stand for, whatever is predicted: l = (values[y], 1), g = R1 / R2.
 
@@ -80,13 +81,13 @@ def mean_of(values: tuple[float, ...] | None = None) -> Measure:
     return in_two(one_ratio, loss=loss, name="mean", range=ends)
 
 
-@cache
+@made_once
 def balanced_accuracy() -> Measure:
     """Make the mean recall of the classes that have a label, as scikit-learn; [NH] Table 1 for two classes."""
     return Measure(name="balanced_accuracy", build=partial(_balanced, "balanced_accuracy"))
 
 
-@cache
+@made_once
 def matthews_corrcoef() -> Measure:
     """Make Matthews' correlation of labels and predictions; [NH] Table 1 for two classes."""
     return Measure(name="matthews_corrcoef", build=partial(_matthews, "matthews_corrcoef"))
@@ -102,7 +103,7 @@ def cohen_kappa(*, weights: str | None = None) -> Measure:
     return _kappa_of("cohen_kappa" if weights is None else f"cohen_kappa({weights})", weights)
 
 
-@cache
+@made_once
 def fowlkes_mallows() -> Measure:
     """Make the geometric mean of precision and recall ([NH] Table 1).
 
@@ -127,19 +128,19 @@ def fowlkes_mallows() -> Measure:
     return in_two(pair, loss=_three, name="fowlkes_mallows", binary=True, bounded=True, **fields)
 
 
-@cache
+@made_once
 def brier_score_loss() -> Measure:
     """Make scikit-learn's Brier score: (s - y)^2 for two classes, else sum_c (s_c - 1[y = c])^2 in [0, 2]."""
     return Measure(name="brier_score_loss", build=partial(_brier, "brier_score_loss"))
 
 
-@cache
+@made_once
 def brier_nh() -> Measure:
     """Make the two-class Brier score 2 (s - y)^2 of [NH] Table 1, twice scikit-learn's."""
     return _mean_loss(lambda y, f, s: (2 * (s - y) ** 2)[None], name="brier_nh", binary=True, range=(0.0, 2.0))
 
 
-@cache
+@made_once
 def log_loss() -> Measure:
     """Make the mean of -log P(label), with probabilities clipped to [eps, 1 - eps] of 64-bit floats."""
     return Measure(name="log_loss", build=partial(_log_loss, "log_loss"))
@@ -153,7 +154,7 @@ def _three(y: Label, f: Label) -> Float[Array, "3"]:
     return xp.stack([y * f, y, f])
 
 
-@cache
+@made_once
 def _balanced(name: str, n_classes: int) -> Measure:
     if n_classes == 2:
         fields = {"elementwise": True, "derivative": _derivative_of_balanced_of_two}
@@ -189,7 +190,7 @@ def _derivative_of_balanced_of_two(risk: Risk) -> Float[Array, "k D"]:
     return xp.stack([a + c, b - c - d, -c])[None] / n_classes
 
 
-@cache
+@made_once
 def _matthews(name: str, n_classes: int) -> Measure:
     if n_classes == 2:
         fields = {"elementwise": True, "derivative": _derivative_of_matthews_of_two}
@@ -237,13 +238,13 @@ def _derivative_of_matthews_of_two(risk: Risk) -> Float[Array, "k D"]:
     return xp.where(known, xp.stack([1 / root, of_labels, of_predicted]), 0.0)[None]
 
 
-@cache
+@made_once
 def _kappa_of(name: str, weights: str | None) -> Measure:
     made_by = None if weights is None else ("cohen_kappa", (("weights", weights),))
     return Measure(name=name, build=partial(_kappa, name, weights), made_by=made_by)
 
 
-@cache
+@made_once
 def _kappa(name: str, weights: str | None, n_classes: int) -> Measure:
     if n_classes == 2:  # the three weights agree
         fields = {"elementwise": True, "derivative": _derivative_of_kappa_of_two}
@@ -293,7 +294,7 @@ def _derivative_of_kappa_of_two(risk: Risk) -> Float[Array, "k D"]:
     return -xp.stack([one, slope * (1 - 2 * predicted), slope * (1 - 2 * labels)])[None]
 
 
-@cache
+@made_once
 def _brier(name: str, n_classes: int) -> Measure:
     if n_classes == 2:
         return _mean_loss(lambda y, f, s: ((s - y) ** 2)[None], name=name, binary=True, bounded=True)
@@ -304,7 +305,7 @@ def _brier(name: str, n_classes: int) -> Measure:
     return _mean_loss(of_all, name=name, score_rows=True, range=(0.0, 2.0))
 
 
-@cache
+@made_once
 def _log_loss(name: str, n_classes: int) -> Measure:
     def clipped(s: Float[Array, "*k"]) -> Float[Array, "*k"]:
         return xp.clip(s, _EPS, 1 - _EPS)

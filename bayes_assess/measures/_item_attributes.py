@@ -45,6 +45,8 @@ def positive_code(pool: Pool, positive: object) -> int | None:
     """
     if positive is None:
         return 1 if pool.n_classes == 2 else None
+    if np.ndim(positive) != 0:  # pyright: ignore[reportArgumentType]
+        raise QuestionError(f"The positive class is the name of one class; found {show(positive)}.")
     codes, wrong = codes_of(np.asarray([positive]), pool.classes)
     if wrong is not None:
         folded = str(positive).strip().casefold()

@@ -6,8 +6,8 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, ClassVar
+from functools import lru_cache, partial
+from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 
@@ -103,6 +103,7 @@ class Measure:
     build: Callable[[int], Measure] | None = None
     ranking: Callable[..., Array] | None = None
     is_curve: ClassVar[bool] = False  # True of a `PRCurve`
+    _made_by_calling: ClassVar[Any] = None  # maker, arguments and options of a measure that `made_once` keeps
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -123,6 +124,13 @@ class Measure:
                 f"The loss of measure {self.name!r} takes the label and the prediction, and the score if it needs it: "
                 f"loss(y, f) or loss(y, f, s); found {_arity(self.loss)} arguments."
             )
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        """Pickle a measure of this package as the call that makes it, another one by its fields."""
+        if self._made_by_calling is None:
+            return super().__reduce_ex__(protocol)
+        make, arguments, options = self._made_by_calling
+        return partial(make, *arguments, **options), ()
 
     @property
     def score_kind(self) -> str | None:

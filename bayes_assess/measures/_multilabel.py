@@ -375,7 +375,7 @@ def _all() -> Mapping[str, _Output]:
             outputs[f"{kind}_{average}"] = _Output(PerClass(), *(partial(function, kind) for function in pair))
         outputs[f"{kind}_samples"] = _Output(ItemRatio(kind), g.first, np.ones_like)
     outputs["seme_f1_macro"] = _Output(PerClass(), g.harmonic, g.harmonic_gradient)
-    outputs["accuracy"] = _Output(AnyWrong(), g.complement, lambda risk: -np.ones_like(risk))
+    outputs["accuracy"] = _Output(AnyWrong(), g.complement, partial(np.full_like, fill_value=-1.0))
     outputs["zero_one_loss"] = _Output(AnyWrong(), g.first, np.ones_like)
     outputs["hamming_loss"] = _Output(WrongShare(), g.first, np.ones_like)
     return MappingProxyType(outputs)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -34,6 +34,7 @@ from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.measures._loss_table import LossTable
 from bayes_assess.measures._losses import Ends, ends_of
+from bayes_assess.measures._made_once import made_once
 from bayes_assess.measures._measure import Measure
 from bayes_assess.measures._ratios import divide
 
@@ -358,13 +359,13 @@ def _grouped(times: Int[np.ndarray, " U"], n_levels: int) -> Int[np.ndarray, " U
     return np.cumsum(new) - 1
 
 
-@cache
+@made_once
 def roc_auc() -> Measure:
     """Make the area under the ROC curve: the share of pairs of a positive and a negative whose scores are in order."""
     return Measure(name="roc_auc", ranking=area, binary=True, bounded=True)
 
 
-@cache
+@made_once
 def average_precision() -> Measure:
     """Make the average precision: the mean over the positives of the precision among items that score as high."""
     return Measure(name="average_precision", ranking=mean_precision, binary=True, bounded=True)

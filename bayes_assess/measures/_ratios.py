@@ -13,6 +13,7 @@ from typing import Any
 
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Bool, Float, Int, Scalar, Shaped
+from bayes_assess.measures._made_once import made_once
 from bayes_assess.measures._measure import Measure
 
 Label = Shaped[Array, ""]  # or prediction: a code, an indicator or a number
@@ -46,7 +47,7 @@ def in_two(pair: Callable[[Risk], Value], **fields: Any) -> Measure:
     return Measure(g=lambda risk: pair(risk)[0], defined=lambda risk: pair(risk)[1], **fields)
 
 
-@cache
+@made_once
 def ratio(
     name: str,
     kind: str,
@@ -69,7 +70,7 @@ def ratio(
     return Measure(name=name, made_by=made_by, build=partial(_averaged, name, kind, average, weight))
 
 
-@cache
+@made_once
 def seme_f1_macro() -> Measure:
     """Make SEME's macro F1, the harmonic mean of macro precision and macro recall ([SEME] app. D)."""
     return Measure(name="seme_f1_macro", build=_harmonic)
@@ -135,7 +136,7 @@ _DERIVATIVES: dict[Callable[..., Value], Callable[..., Array]] = {
 }
 
 
-@cache
+@made_once
 def _averaged(name: str, kind: str, average: str, weight: float, n_classes: int) -> Measure:
     loss = class_loss(kind, weight, n_classes, with_labels=average == "weighted")
 
@@ -176,7 +177,7 @@ def class_loss(kind: str, weight: float, n_classes: int, *, with_labels: bool = 
     return loss
 
 
-@cache
+@made_once
 def _harmonic(n_classes: int) -> Measure:
     def loss(y: Label, f: Label) -> Float[Array, " D"]:
         label, predicted = indicators(y, n_classes), indicators(f, n_classes)

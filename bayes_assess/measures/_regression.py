@@ -7,10 +7,10 @@ They have no table of losses over classes: sessions on pools of numbers take the
 from __future__ import annotations
 
 import math
-from functools import cache
 
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float
+from bayes_assess.measures._made_once import made_once
 from bayes_assess.measures._measure import Measure
 from bayes_assess.measures._ratios import Risk, Value, divide, in_two, mean_loss, slopes_of_ratio
 
@@ -19,7 +19,7 @@ _UP_TO_ONE = (-math.inf, 1.0)
 _ROUNDING = 1e-15  # a variance that is as small a share of the mean square is 0 up to rounding
 
 
-@cache
+@made_once
 def mean_absolute_error() -> Measure:
     """Make E|y - f|."""
     return in_two(
@@ -32,7 +32,7 @@ def mean_absolute_error() -> Measure:
     )
 
 
-@cache
+@made_once
 def mean_squared_error() -> Measure:
     """Make E(y - f)^2."""
     return in_two(
@@ -45,7 +45,7 @@ def mean_squared_error() -> Measure:
     )
 
 
-@cache
+@made_once
 def root_mean_squared_error() -> Measure:
     """Make the square root of E(y - f)^2."""
 
@@ -64,7 +64,7 @@ def root_mean_squared_error() -> Measure:
     )
 
 
-@cache
+@made_once
 def r2() -> Measure:
     """Make the coefficient of determination, 1 - E(y - f)^2 / Var y, as scikit-learn."""
 
@@ -88,7 +88,7 @@ def r2() -> Measure:
     )
 
 
-@cache
+@made_once
 def explained_share() -> Measure:
     """Make E(f - E y)^2 / Var y, which [NH] Table 2 calls coefficient of determination.
 

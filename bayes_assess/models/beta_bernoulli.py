@@ -16,10 +16,10 @@ from typing import ClassVar
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import FloatGroups, IntGroups, PRNGKey, any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
+from bayes_assess._tools.levels import checked_strength
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import PriorError
@@ -115,8 +115,7 @@ class BetaBernoulli:
         >>> BetaBernoulli.from_prior(10, mean_score=[0.9, 0.5]).a.tolist()
         [9.0, 5.0]
         """
-        if not (np.isfinite(strength) and strength > 0):
-            raise PriorError(f"A prior's strength is a positive number of labels; found {show(strength)}.")
+        checked_strength(strength)
         if (mean_score is None) == (n_groups is None):
             raise PriorError("Pass either `mean_score` (informative prior) or `n_groups` (uninformative prior).")
         if mean_score is None:

@@ -17,10 +17,10 @@ from functools import partial
 
 import numpy as np
 
-from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
+from bayes_assess._tools.levels import checked_strength
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import LabelError, PriorError
@@ -120,8 +120,7 @@ class DirichletConfusion(Dirichlet):
         >>> DirichletConfusion.from_prior(10, mean_scores=[[0.75, 0.25], [0, 0]]).alpha.tolist()
         [[7.5, 2.5], [5.0, 5.0]]
         """
-        if not (np.isfinite(strength) and strength > 0):
-            raise PriorError(f"A prior's strength is a positive number of labels; found {show(strength)}.")
+        checked_strength(strength)
         sizes = [size for size in (n_predictions, n_classes) if size is not None]
         if len(sizes) != (2 if mean_scores is None else 0):
             raise PriorError(

@@ -20,10 +20,10 @@ from functools import partial
 
 import numpy as np
 
-from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import any_engine
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.lazy import dist, numpyro
+from bayes_assess._tools.levels import checked_strength
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, ArrayLike, Float, Int
 from bayes_assess.errors import PriorError
@@ -110,8 +110,7 @@ class PairedOutcomes(Dirichlet):
         >>> PairedOutcomes.from_prior(2.0).alpha.tolist()
         [0.5, 0.5, 0.5, 0.5]
         """
-        if not (np.isfinite(strength) and strength > 0):
-            raise PriorError(f"A prior's strength is a positive number of labels; found {show(strength)}.")
+        checked_strength(strength)
         shape = (4,) if n_groups is None else (n_groups, 4)
         return cls(xp.full(shape, strength / 4, xp.float64))
 

@@ -81,12 +81,12 @@ class Subject:
     @property
     def is_scored(self) -> bool:
         """Whether a score announces the event."""
-        return self.scored and not any(self.members is table for table in (UNSCORED, VERDICTS, RATINGS))
+        return self.scored and self.members.names not in (UNSCORED.names, VERDICTS.names, RATINGS.names)
 
     @property
     def about_agreement(self) -> bool:
         """Whether the event is that the prediction is right; else it is the positive class."""
-        return any(self.members is table for table in (AGREEMENT, AGREEMENT_APART, UNSCORED))
+        return self.members.names in (AGREEMENT.names, UNSCORED.names)
 
 
 @dataclass(frozen=True, eq=False)

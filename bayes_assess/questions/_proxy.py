@@ -13,7 +13,7 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.measures import combine
 from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions._base import BelievedT_co, WeighedT_co
+from bayes_assess.questions._base import BelievedT_co, WeighedT_co, check_by, checked_names
 from bayes_assess.questions._events import Subject, subject_of
 from bayes_assess.questions.metric import Metric
 
@@ -31,13 +31,9 @@ class LabelMean(Metric[BelievedT_co, WeighedT_co]):
     def __init__(
         self, measure: Measures, positive: Hashable | None, by: str | None, judges: str | Sequence[str] | None
     ):
-        if by is not None and not isinstance(by, str):
-            raise QuestionError(
-                f"The groups of a {type(self).__name__.lower()} are those of a column of the pool: give its name; "
-                f"found {show(by)}."
-            )
+        check_by(f"a {type(self).__name__.lower()}", by)
         if judges is not None:
-            judges = (judges,) if isinstance(judges, str) else tuple(judges)
+            judges = checked_names("judges", judges)
         given = {
             "judges": judges,
             "measure": measure,

@@ -19,7 +19,7 @@ from bayes_assess.pool._columns import RESERVED
 from bayes_assess.pool.cells import Cells
 from bayes_assess.pool.groups import Cut
 from bayes_assess.pool.pool import Pool
-from bayes_assess.questions._base import BelievedT_co, WeighedT_co
+from bayes_assess.questions._base import BelievedT_co, WeighedT_co, checked_names
 from bayes_assess.questions._measures_compared import MeasuresCompared
 from bayes_assess.questions._setting import Simulated
 from bayes_assess.questions.metric import MetricCells
@@ -87,7 +87,7 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
         positive: Hashable | None = None,
     ):
         self._take(None, rope, measure, positive, None)
-        names = None if systems is None else (systems,) if isinstance(systems, str) else tuple(systems)
+        names = None if systems is None else checked_names("systems", systems)
         object.__setattr__(self, "systems", names)
 
     @property
@@ -112,6 +112,10 @@ class Best(MeasuresCompared[BelievedT_co, WeighedT_co]):
             return Best(names, self.measure, self.rope, positive=self.positive).for_pool(pool)
         super().for_pool(pool)
         return self
+
+    def on_cells(self, pool: Pool, cells: Cells) -> Best:
+        """Return the question with the names of all systems."""
+        return self.for_pool(pool)
 
     def default_design_on(self, pool: Pool) -> str:
         """Return ``"variance_reduction"`` where its belief tells which systems are right, else ``"importance"``."""

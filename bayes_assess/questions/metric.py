@@ -33,7 +33,7 @@ from bayes_assess.pool.cells import Cells, cells
 from bayes_assess.pool.groups import Cut, Partition, partition
 from bayes_assess.pool.pool import Pool
 from bayes_assess.pool.rank_strata import RankedScore, cuts_ranks
-from bayes_assess.questions._base import BelievedT_co, Question, WeighedT_co
+from bayes_assess.questions._base import BelievedT_co, Question, WeighedT_co, check_by, checked_names
 from bayes_assess.questions._event_cells import EventCells, MetricCells, crossed_losses, event_cells, metric_cells
 from bayes_assess.questions._events import MOST_CLASSES, Subject, can_believe, has_event, of_label_sets, subject_of
 from bayes_assess.questions._measured_anew import check_same_event, measured_on
@@ -104,8 +104,9 @@ class Metric(MeasuresAnswered, Question[BelievedT_co, WeighedT_co]):
             object.__setattr__(self, "measure", [one, *more] if more else one)
         elif not of_label_sets(given):
             combine(given)  # a name that does not exist is refused at once
-        if isinstance(self.systems, str):
-            object.__setattr__(self, "systems", (self.systems,))
+        check_by("a measure", self.by)
+        if not isinstance(self.systems, list | tuple) or not all(isinstance(name, str) for name in self.systems):
+            object.__setattr__(self, "systems", checked_names("systems", self.systems))
 
     @property
     def name(self) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bayes_assess._tools.arrays import show
+from bayes_assess._tools.arrays import is_number, is_share, is_whole, show
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess.designs.ranked import Promise, RankedDesign, find_curve_design, ranked_design
 from bayes_assess.errors import QuestionError
@@ -114,17 +113,15 @@ class PrecisionCurve(PRCurve[BelievedT_co, WeighedT_co]):
         self._set(thresholds=_N_RANKS, positive=positive, systems=(), by=None, average=None, target="pool")
         self._set(measure=pr_curve(n=_N_RANKS), epsilon=epsilon, beta=beta, delta=delta)
         self._set(monotone_from=monotone_from, slack=slack, p_min=p_min, noise=noise, budget=budget)
-        _check("noise", noise, 0 <= noise < 0.5, "a number in [0, 0.5)")
-        _check("epsilon", epsilon, 0 < epsilon <= 1, "a number in (0, 1]")
-        _check("beta", beta, beta > 1 + noise, f"a number above 1 + noise = {1 + noise:g}")
-        _check("delta", delta, 0 < delta < 1, "a number in (0, 1)")
-        _check("p_min", p_min, p_min is None or 0 < p_min <= 1, "a number in (0, 1]")
+        _check("noise", noise, is_number(noise) and 0 <= noise < 0.5, "a number in [0, 0.5)")
+        _check("epsilon", epsilon, is_number(epsilon) and 0 < epsilon <= 1, "a number in (0, 1]")
+        _check("beta", beta, is_number(beta) and beta > 1 + noise, f"a number above 1 + noise = {1 + noise:g}")
+        _check("delta", delta, is_share(delta), "a number in (0, 1)")
+        _check("p_min", p_min, p_min is None or (is_number(p_min) and 0 < p_min <= 1), "a number in (0, 1]")
         for name, rank in (("monotone_from", monotone_from), ("slack", slack)):
-            whole = not isinstance(rank, bool) and math.isfinite(rank) and int(rank) == rank >= 1
-            _check(name, rank, whole, "a whole number, 1 or more,")
+            _check(name, rank, is_whole(rank), "a whole number, 1 or more,")
         if budget is not None:
-            whole = not isinstance(budget, bool) and math.isfinite(budget) and int(budget) == budget >= 1
-            _check("budget", budget, whole, "a number of labels, 1 or more,")
+            _check("budget", budget, is_whole(budget), "a number of labels, 1 or more,")
 
     def _set(self, **fields: object) -> None:
         for name, value in fields.items():

@@ -164,7 +164,7 @@ class Told:
     labelled_by: str = ""  # who told them, and how far they agree, as the end of a sentence
 
     def __post_init__(self):
-        checked_level(self.level)
+        object.__setattr__(self, "level", checked_level(self.level))
 
     @property
     def labels_used(self) -> int:

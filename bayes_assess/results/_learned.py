@@ -69,7 +69,7 @@ def what_was_learned(
             scores += f"{100 * ends[1]:.0f})"
         else:
             scores = (
-                f"whether the scores are over- or under-confident is open ({-100 * high:+.0f} to {-100 * low:+.0f})"
+                f"whether the scores are over- or under-confident is open ({-100 * high:+z.0f} to {-100 * low:+z.0f})"
             )
     said = "; ".join(part for part in (groups, scores) if part)
     return f"Learned from all labels: {said}." if said else None

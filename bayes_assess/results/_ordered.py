@@ -135,7 +135,8 @@ class Ordered(Ranks, Generic[EvidenceT_co]):
     @cached_property
     def _names_by(self) -> list[str] | None:
         """Names of groups or systems, from those of the outputs; None where these are something else."""
-        if not self.evidence.has_joint:
+        named_by = self.question.by or self.question.systems  # measures of several labels have names of their own
+        if not self.evidence.has_joint or not named_by:
             return None
         one, *more = combine(self.question.measure)
         start, found = f"{one.name} ({self._ordered_by} ", self.groups.tolist()

@@ -12,6 +12,7 @@ import numpy as np
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import labels_suggest
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results._average_precision import average_precisions
@@ -74,7 +75,7 @@ class BeliefPrecisionCurveResult(MetricResult[Believed], RankedAnswer):
         return self._answer()[0]
 
     def _answer(self) -> list[str]:
-        n, known = self.n_items, f"the {self.labels_used:,} labels suggest"
+        n, known = self.n_items, labels_suggest(self.labels_used)
         tenth, (value, lower, upper) = max(1, n // 10), self.at(n)
         said = f"Precision is {self.at(tenth).estimate:.3f} in the first {tenth:,} items and {value:.3f} in all {n:,}"
         if self.evidence.exact:

@@ -206,7 +206,8 @@ class BestResult(MetricResult[EvidenceT_co]):
         order = np.lexsort((self.estimate, self.probability_best))[::-1]
         lead, (low, high), name = self.estimate[order[0]], self.interval[order[0]], self.systems[order[0]]
         if self.guarantee == "exact":
-            return [f"Lead of {name} over the best of the others {lead:+.4f} (exact)."]
+            return [f"Lead of {name} over the best of the others {lead:+z.4f} (exact)."]
         return [
-            f"Lead of {name} over the best of the others {lead:+.3f}, {self._interval_label} [{low:+.3f}, {high:+.3f}]."
+            f"Lead of {name} over the best of the others {lead:+z.3f}, {self._interval_label} "
+            f"[{low:+z.3f}, {high:+z.3f}]."
         ]

@@ -71,7 +71,7 @@ class CalibrationResult(GroupwiseResult):
         return self.question.posterior(self.cells, super()._learner, self.counts)
 
     @property
-    def _learner(self) -> Posterior:
+    def _learner(self) -> Any:
         return Posterior(self._posterior)  # it takes a fit for every group
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import points
+from bayes_assess._tools.text import plural, points
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.models.paired_outcomes import OUTCOMES
@@ -101,8 +101,8 @@ class CompareResult(Verdict):
         low, high = self.interval
         return [
             self.verdict,
-            f"{self._quantity} {self.estimate:+.3f}, {self.level:.0%} {self.guarantee} interval "
-            f"[{low:+.3f}, {high:+.3f}].",
+            f"{self._quantity} {self.estimate:+z.3f}, {self.level:.0%} {self.guarantee} interval "
+            f"[{low:+z.3f}, {high:+z.3f}].",
         ]
 
 
@@ -283,9 +283,10 @@ class PairsResult(Result):
         names = str(table["first"][row]), str(table["second"][row])
         event = _event(*names, int(masses[row].argmax()), self.question.rope)
         if known:
-            return [f"The labels settle all {n_pairs} pairs of groups.", f"The largest difference: {event}."]
-        sure = (masses.max(-1) >= _SURE).sum()
-        lines = [f"{sure} of {n_pairs} pairs of groups have a verdict of probability {_SURE} or more."]
+            settled = f"The labels settle {'all ' * (n_pairs > 1)}{plural(n_pairs, 'pair')} of groups."
+            return [settled, f"The largest difference: {event}."]
+        sure, have = (masses.max(-1) >= _SURE).sum(), "has" if n_pairs == 1 else "have"
+        lines = [f"{sure} of {plural(n_pairs, 'pair')} of groups {have} a verdict of probability {_SURE} or more."]
         return [*lines, f"The surest: {event} with probability {masses[row].max():.2f}."]
 
 

@@ -162,8 +162,9 @@ class ConfusionResult(Result):
             f"{self.guarantee} interval [{low:.3f}, {high:.3f}]."
         ]
         worst = self.confusions(3)
-        pairs = zip(worst["predicted"], worst["label"], worst["estimate"], strict=True)
-        named = ", ".join(f"{label} taken for {predicted} ({share:.3f})" for predicted, label, share in pairs)
+        pairs = zip(worst["predicted"], worst["label"], worst["estimate"], worst["items"], strict=True)
+        found = [(predicted, label, share) for predicted, label, share, n in pairs if share * n > 0]
+        named = ", ".join(f"{label} taken for {predicted} ({share:.3f})" for predicted, label, share in found)
         if named:
             lines.append(f"Most frequent errors, as shares of their predicted class: {named}.")
         if self.question.cost_matrix is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import widened
 from bayes_assess.measures import PRCurveTable
@@ -277,7 +278,8 @@ F1 [0.667, 0.667].
 
     def _answer(self) -> list[str]:
         how = " (exact)" if self.evidence.exact else f", {self.evidence.kind_of_intervals}"
-        lines = [f"Precision and recall at {len(self._thresholds):,} thresholds{how}.", self._said_of_the_best_f1()]
+        n = plural(len(self._thresholds), "threshold")
+        lines = [f"Precision and recall at {n}{how}.", self._said_of_the_best_f1()]
         if self.evidence.exact:
             return lines
         warning = self.evidence.warning("The intervals there hold both.")

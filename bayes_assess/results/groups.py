@@ -10,6 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import random_ranks
@@ -111,7 +112,7 @@ class GroupwiseResult(Ranks):
         }
         name, probability = self._sought()
         columns.setdefault(name, probability)
-        order = np.argsort(self.estimate if self.question.low_is_worst else -self.estimate, kind="stable")
+        order = np.lexsort((self.estimate if self.question.low_is_worst else -self.estimate, self.size == 0))
         formats = dict.fromkeys(columns, ".3f") | {"rank": ".1f"}
         for name in ("group", "items", "labelled", *self._counted, "rank_lower", "rank_upper"):
             formats.pop(name, None)
@@ -185,8 +186,10 @@ class GroupwiseResult(Ranks):
         width = np.diff(self.interval[self.size > 0], axis=-1)
         return [
             *lines,
-            f"{int((self.size > 0).sum())} groups by {self.by}; their intervals are "
-            f"{np.median(width):.3f} wide in the median and {width.max():.3f} at most.",
+            f"{len(width)} groups by {self.by}; their intervals are {np.median(width):.3f} wide in the median and "
+            f"{width.max():.3f} at most."
+            if len(width) > 1
+            else f"1 group by {self.by}; its interval is {width.max():.3f} wide.",
         ]
 
     def _prior_estimate(self) -> Float[np.ndarray, " G"]:
@@ -229,7 +232,7 @@ class GroupwiseResult(Ranks):
         _, probability = self._sought()
         named = ", ".join(f"{self.groups[g]} ({self.estimate[g]:.3f}, probability {probability[g]:.2f})" for g in found)
         n_groups = int((self.size > 0).sum())
-        return f"The {self._most()} of {n_groups} groups: {named}."
+        return f"The {self._most()} of {plural(n_groups, 'group')}: {named}."
 
     def _most(self) -> str:
         """Say which groups are sought."""

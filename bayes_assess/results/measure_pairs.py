@@ -10,6 +10,7 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
+from bayes_assess._tools.text import plural
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.questions import MeasurePairs
 from bayes_assess.results import plots
@@ -90,10 +91,11 @@ class MeasurePairsResult(MeasuresResult[EvidenceT_co]):
         first, second = np.triu_indices(len(self.ordered_names), 1)
         masses, rope = self.masses[first, second], f"{self.question.rope:g}"
         n_pairs, sure = len(first), int((masses.max(-1) >= _SURE).sum())
+        pairs, have = plural(n_pairs, "pair"), "has" if n_pairs == 1 else "have"
         if self.guarantee == "exact":
-            settled = f"The labels settle all {n_pairs:,} pairs of groups"
+            settled = f"The labels settle {'all ' * (n_pairs > 1)}{pairs} of groups"
         else:
-            settled = f"{sure:,} of {n_pairs:,} pairs of groups have a verdict of probability {_SURE} or more"
+            settled = f"{sure:,} of {pairs} of groups {have} a verdict of probability {_SURE} or more"
         n_equal = int((masses[:, 1] >= _SURE).sum())
         are = "is" if n_equal == 1 else "are"
         return [*super()._said_of_the_best(), f"{settled}; {n_equal:,} of them {are} within {rope} of each other."]

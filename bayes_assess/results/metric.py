@@ -170,7 +170,7 @@ class MeasuresResult(Ordered[EvidenceT_co]):
         ----------
         parameters : bool
             Whether to add those of a belief's model: `rate`, the rate of the event among items that are alike, and
-            `strength`.
+            `strength`; the first is called `cell_rate` where the measure itself is a `rate`.
 
         Raises
         ------
@@ -196,6 +196,7 @@ class MeasuresResult(Ordered[EvidenceT_co]):
         draws = self.draws
         if self._is_ordered:
             by, names = self._ordered_by, self.ordered_names
+            by = f"{by}_group" if by in ("chain", "draw", "cell") else by  # dimensions of their own
             return Variables({self._measure_name: draws}, {self._measure_name: [by]}, {by: names})
         return Variables(dict(zip(self.groups.tolist(), draws.T, strict=True)), {}, {})
 

@@ -97,8 +97,8 @@ class ProxyResult(MetricResult[EvidenceT_co]):
         rows = zip(self.groups, self._judge, self._bias, self._bias_ends, strict=True)
         for name, judge, bias, (low, high) in rows:
             said = f"The predictions alone say {judge:.3f}{f' for {name}' if len(self.items) > 1 else ''}."
-            how = " (exact)" if exact else f", {self.level:.0%} {self.guarantee} interval [{low:+.3f}, {high:+.3f}]"
-            lines.append(f"{said} Their bias is {bias:+.3f}{how}." if self.labels_used else said)
+            how = " (exact)" if exact else f", {self.level:.0%} {self.guarantee} interval [{low:+z.3f}, {high:+z.3f}]"
+            lines.append(f"{said} Their bias is {bias:+z.3f}{how}." if self.labels_used else said)
         return lines if len(lines) <= _LINES else [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
 
     def _price(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -65,3 +66,35 @@ def test_nothing_can_be_written_as_a_workbook(tmp_path):
     dataclasses.replace(queries, **{name: getattr(queries, name)[:0] for name in columns}).to_xlsx(tmp_path / "a.xlsx")
     ids, labels = ba.read_labels(tmp_path / "a.xlsx", POOL)
     assert len(ids) == len(labels) == 0
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda: ba.designs.TopTwo(beta="x"), "between 0 and 1; found 'x'"),
+        (lambda: ba.designs.BayesUCB(quantile=None), "between 0.5 and 1; found None"),
+        (lambda: ba.designs.Adaptive(delta="0.1"), "lies in [0, 1); found '0.1'"),
+        (lambda: ba.designs.Adaptive(stage=[1]), "at least one label; found [1]"),
+        (lambda: ba.designs.Oasis(strength="2"), "a positive number of labels; found '2'"),
+        (lambda: ba.designs.Importance(lam=None), "lies in [0, 1]; found None"),
+        (lambda: ba.designs.Poisson(floor="x"), "lies in [0, 1]; found 'x'"),
+        (lambda: ba.designs.VarianceReduction(audit=[0.1]), "lies in [0, 1); found [0.1]"),
+        (lambda: ba.PrecisionCurve(epsilon="x", beta=1.5), "a number in (0, 1]"),
+        (lambda: ba.PrecisionCurve(epsilon=0.1, beta=1.5, slack=None), "a whole number, 1 or more"),
+        (lambda: ba.Metric("f1", systems=3), "systems are names of columns of predictions; found 3"),
+        (lambda: ba.Metric("f1", by=np.array(["a", "b"])), "a column of the pool: give its name"),
+        (lambda: ba.Best(systems=True), "systems are names of columns of predictions; found True"),
+        (lambda: ba.Rate(judges=[1]), "judges are names of columns of predictions; found [1]"),
+        (lambda: ba.GroupAccuracy(target=["pool"]), "target is 'pool' or 'population'; found ['pool']"),
+        (lambda: started(ba.Metric("f1", positive=["b"])), "the name of one class; found ['b']"),
+        (lambda: started(ba.GroupAccuracy(), prior="informative", prior_strength="3"), "of labels; found '3'"),
+        (lambda: started(ba.Metric("f1"), design=ba.designs.Adaptive(depth=2.5)), "depth of a tree is a whole number"),
+    ],
+)
+def test_options_that_are_no_numbers_or_names_are_refused_in_a_sentence(ask, said):
+    with pytest.raises(ba.BayesAssessError, match=re.escape(said)):
+        ask()
+
+
+def started(question, **options):
+    return ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.9], classes=["a", "b"]), question, **options)

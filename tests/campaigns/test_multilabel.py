@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -235,6 +237,17 @@ def test_queries_show_predictions_as_texts():
         ";".join(np.array(CLASSES)[row]) or "-" for row in POOL.indicators[POOL.positions(frame["id"].to_numpy())]
     ]
     assert frame["prediction"].tolist() == expected
+
+
+@pytest.mark.parametrize("name", MULTILABEL_MEASURES)
+def test_every_measure_is_said_in_a_sentence_and_pickled(name):
+    a = ba.assess(POOL, ba.Metric([name, "hamming_loss"]) if name != "hamming_loss" else ba.Metric(name))
+    ids = a.ask(12).ids
+    a.tell(ids, labels_of(ids))
+    result = a.result()
+    said = result.summary()
+    assert said.splitlines()[1].startswith(f"{name} {np.atleast_1d(result.estimate)[0]:.3f}, 95% asymptotic interval [")
+    assert pickle.loads(pickle.dumps(result)).summary() == said
 
 
 def test_a_result_can_be_read_drawn_and_tabulated():

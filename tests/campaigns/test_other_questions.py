@@ -137,6 +137,27 @@ def test_what_labels_cannot_answer_is_refused_in_a_sentence(own, design, questio
         a.result(question=question)
 
 
+def test_the_best_system_is_asked_of_a_sessions_own_cells_without_naming_systems():
+    """Which systems there are the question knows from the pool; a session on a measure asks for it beforehand."""
+    binary = (POOL.classes[POOL.predictions] == "a").astype(int)
+    pool = ba.Pool(predictions=binary, systems={"old": (POOL.systems["old"] == "a").astype(int)})
+    labels = (LABELS == "a").astype(int)
+    a = ba.assess(pool, ba.Metric("f1"), design="adaptive", seed=0)
+    ids = a.ask(20).ids
+    a.tell(ids, labels[ids])
+    found, named = (a.result(question=ba.Best(systems)) for systems in (None, ["prediction", "old"]))
+    assert found.summary() == named.summary()
+    a.tell(pool.ids, labels)
+    found = a.result(question=ba.Best(measure="f1"))
+    np.testing.assert_allclose(found.estimate, ba.Best(measure="f1").for_pool(pool).truth(pool, labels), atol=1e-9)
+
+
+def test_a_question_is_not_said_to_be_its_own_groups():
+    a = ba.assess(POOL, ba.Metric("accuracy"), design="passive")
+    a.tell(POOL.ids[:9], LABELS[:9])
+    assert "These labels were drawn for Metric(accuracy), by design 'passive'" in a.result(question=SITES).summary()
+
+
 def test_curves_of_ranked_lists_are_refused():
     a = ba.assess(ba.Pool(scores=np.linspace(0, 1, 30)), ba.GroupAccuracy(), design="random")
     with pytest.raises(ba.QuestionError, match="is about ranked lists"):

@@ -243,3 +243,12 @@ def test_released_items_are_asked_for_again():
     ids = a.ask(N).ids
     a.release(ids[::2])
     assert sorted(a.ask(a.n_remaining).ids.tolist()) == sorted(ids[::2].tolist())
+
+
+def test_who_asks_where_nothing_is_left_is_told_what_became_of_the_items():
+    a = ba.assess(ba.Pool(predictions=[0, 1] * 4), ba.GroupAccuracy())
+    a.tell([0, 1, 2], [0, 1, 0])
+    a.skip([3, 4, 5, 6, 7])
+    said = r"Asked for 1 item, but only 0 of 8 .* \(0 are pending, 5 set aside\); nothing is left to ask for"
+    with pytest.raises(ba.BudgetError, match=said):
+        a.ask()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -134,6 +136,15 @@ def test_sessions_on_pairs_take_turns(tmp_path):
     theirs.catch_up()
     again = ba.resume(path, pool)
     assert mine.result().summary() == theirs.result().summary() == again.result().summary()
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_session_is_not_copied(copied):
+    """A copy would share the books of items with the session, but not what was learned from their labels."""
+    ranked = ba.assess(ba.RankedList(100), ba.PrecisionCurve(epsilon=0.2, beta=1.5, p_min=0.5))
+    for a in (ba.assess(ba.Pool(predictions=[0, 1] * 5), ba.GroupAccuracy()), ranked):
+        with pytest.raises(ba.OutputError, match=r"cannot be copied or pickled\. Keep a journal"):
+            copied(a)
 
 
 def test_threads_share_a_session():

@@ -64,7 +64,7 @@ def test_a_campaign_runs_until_the_design_needs_no_more(list_file, tmp_path, col
     out = done("ask", run, "-n", first + 200, "-o", to_label)
     assert f"Wrote {first} items to {to_label}, fewer than asked for" in out
     assert f"{first} pending, whose labels decide what comes next." in done("status", run)
-    assert f"the {first} items that are pending; tell their labels first" in refused("ask", run)
+    assert f"depends on {first} pending items; tell the labels first" in refused("ask", run)
     assert f"Took {first} labels." in label(run, to_label, columns)
     to_label.unlink()
     out = campaign(run, columns)

@@ -116,6 +116,30 @@ def test_arviz_gets_the_measure_by_its_name_and_parameters_on_wish_without_warni
     assert list(result.to_arviz(parameters=True)["posterior"].data_vars) == ["f1", "rate", "strength"]
 
 
+@pytest.mark.parametrize("by", [None, "site"])
+def test_arviz_tells_a_rate_that_is_asked_for_from_those_of_cells(by):
+    sites = ["north", "south"] * 30
+    pool = ba.Pool(scores=np.linspace(0.02, 0.98, 60), groups={"site": sites})
+    a = ba.assess(pool, ba.Rate(1, by=by))
+    a.tell(range(20), LABELS[:20])
+    result = a.result()
+    for parameters in (False, True):
+        posterior = result.to_arviz(parameters=parameters)["posterior"]
+        draws = posterior["rate"].stack(sample=("chain", "draw"))
+        assert draws.dims == (("sample",) if by is None else ("site", "sample"))
+        np.testing.assert_allclose(draws.median("sample"), result.estimate, atol=1 / 30)  # an item of a site
+    assert list(posterior.data_vars) == ["rate", "cell_rate", "strength"]
+    assert posterior["cell_rate"].sizes["cell"] == a.cells.n_cells
+
+
+@pytest.mark.parametrize("by", ["chain", "draw", "cell"])
+def test_columns_that_are_called_as_dimensions_of_arviz_are_told_from_these(by):
+    pool = ba.Pool(scores=np.linspace(0.02, 0.98, 60), groups={by: ["north", "south"] * 30})
+    a = ba.assess(pool, ba.Rate(1, by=by))
+    a.tell(range(20), LABELS[:20])
+    assert a.result().to_arviz()["posterior"]["rate"].dims == ("chain", "draw", f"{by}_group")
+
+
 def test_draws_come_in_no_order():
     """Draws of one particle stand side by side in the belief, and would look like a chain that hardly moves."""
     rng = np.random.default_rng(0)

@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 
 from bayes_assess._tools import engine
-from bayes_assess._tools.arrays import show
 from bayes_assess._tools.axes import PRNGKey, x64
 from bayes_assess._tools.engine import is_traced, xlogy, xp
 from bayes_assess._tools.lazy import dist, numpyro
+from bayes_assess._tools.levels import checked_strength
 from bayes_assess._tools.pytrees import register_dataclass
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import LabelError, PriorError
@@ -195,8 +195,7 @@ class DirichletTree:
         >>> prior.alpha.tolist(), prior.beta[0].tolist()
         ([2.0, 2.0], [[1.75, 1.25], [1.25, 1.75]])
         """
-        if not (np.isfinite(strength) and strength > 0):
-            raise PriorError(f"A prior's strength is a positive number of labels; found {show(strength)}.")
+        checked_strength(strength)
         if (mean_scores is None) == (n_classes is None):
             raise PriorError("Pass either `mean_scores` (informative prior) or `n_classes` (uninformative prior).")
         if mean_scores is None:

@@ -17,6 +17,7 @@ from operator import index
 
 import numpy as np
 
+from bayes_assess._tools.arrays import is_whole, show
 from bayes_assess._tools.engine import xp
 from bayes_assess._tools.shapes import Array, Float, Int
 from bayes_assess.errors import PartitionError
@@ -55,7 +56,10 @@ class Tree:
     depth: int | None = None
 
     def __post_init__(self):
-        K, b = index(self.n_leaves), index(self.branching)
+        for name, value in (("branching", self.branching), ("depth", self.depth)):
+            if not (is_whole(value) or (name == "depth" and value is None)):
+                raise PartitionError(f"The {name} of a tree is a whole number, 1 or more; found {show(value)}.")
+        K, b = index(self.n_leaves), int(self.branching)
         if K < 1:
             raise PartitionError(f"A tree has one leaf or more; found {K}.")
         if b < 2:
@@ -63,7 +67,7 @@ class Tree:
         least = 1
         while b**least < K:
             least += 1
-        depth = least if self.depth is None else index(self.depth)
+        depth = least if self.depth is None else int(self.depth)
         if depth < least:
             raise PartitionError(f"{K} leaves need depth {least} or more at branching {b}; found depth {depth}.")
         for name, value in (("n_leaves", K), ("branching", b), ("depth", depth)):

@@ -12,6 +12,7 @@ import numpy as np
 from bayes_assess._tools.arrays import show
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Float
+from bayes_assess._tools.text import labels_suggest
 from bayes_assess.designs._belief_state import Posterior
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
@@ -76,8 +77,8 @@ class BeliefDraws(Told):
         if np.any(self.contradicted):
             return f"Nothing is assumed of the {self.trusted}: random items contradict what the other labels suggest."
         if self._scored:
-            return f"The scores are taken to rank the items as the {self.labels_used:,} labels suggest."
-        return f"Items with the same predictions are taken to be alike, as the {self.labels_used:,} labels suggest."
+            return f"The scores are taken to rank the items as {labels_suggest(self.labels_used)}."
+        return f"Items with the same predictions are taken to be alike, as {labels_suggest(self.labels_used)}."
 
     @property
     def value(self) -> Float[np.ndarray, " k"]:

@@ -11,6 +11,7 @@ from bayes_assess._tools.arrays import listing, show
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Array, Bool, Float
+from bayes_assess._tools.text import labels_suggest
 from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.posterior_measure import posterior_measure, simultaneous_band
@@ -116,16 +117,17 @@ class Believed(BeliefDraws):
     def to_arviz(self, measures: Callable[[], Variables], parameters: bool, attributes: Mapping[str, object]) -> Any:
         """Return posterior draws of the measures as an ArviZ object, with those of the model if they are wanted."""
         (posterior, dims, coords), counts = measures(), self.found.events
-        observed = {"labels": counts.sum(1)}
+        observed, of_cells = {"labels": counts.sum(1)}, {}
         if not self.events.believes_all:
             observed["events"] = counts[:, 1]
             if parameters:
-                posterior = {**posterior, "rate": self.posterior, "strength": self.found.strength}
+                rate = "rate" if "rate" not in posterior else "cell_rate"  # a measure that is asked for has its name
+                of_cells = {rate: self.posterior, "strength": self.found.strength}
         # They come particle by particle, which diagnostics would take for a chain that hardly moves.
         order = generator(self.seed, "order of draws").permutation(len(self.found.draws))
         return to_arviz(
-            {name: draws[order] for name, draws in posterior.items()},
-            dims=dims | {name: ["cell"] for name in ("rate", "strength", "labels", "events")},
+            {name: draws[order] for name, draws in (posterior | of_cells).items()},
+            dims=dims | {name: ["cell"] for name in (*of_cells, *observed)},
             coords=coords | {"cell": self.cells.names},
             observed_data=observed,
             attrs=attributes,
@@ -148,7 +150,7 @@ class Believed(BeliefDraws):
                 lines.append(f"{name} {one:.{_DIGITS}f} (exact: no label that is missing can change it).")
                 continue
             kind, given = ("anytime", "") if self.contradicted[i] else ("credible", f", {self.if_alike}")
-            lines.append(f"{name} {one:.3f}, {self.level:.0%} {kind} interval [{low:.3f}, {high:.3f}]{given}.")
+            lines.append(f"{name} {one:z.3f}, {self.level:.0%} {kind} interval [{low:z.3f}, {high:z.3f}]{given}.")
         if len(lines) > _LINES:
             lines = [*lines[:_LINES], f"And {len(value) - _LINES:,} more."]
         if self.all_certain:
@@ -158,7 +160,7 @@ class Believed(BeliefDraws):
     @property
     def if_alike(self) -> str:
         """What credible intervals lean on, within a sentence."""
-        known = f"the {self.labels_used:,} labels suggest"
+        known = labels_suggest(self.labels_used)
         return (
             f"if the scores rank as {known}"
             if self._scored

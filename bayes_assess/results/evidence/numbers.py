@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayes_assess._tools.shapes import Float
+from bayes_assess._tools.text import plural
 from bayes_assess.estimators.betting_means import bounded_mean_interval
 from bayes_assess.estimators.weighted_numbers import numbers_interval
 from bayes_assess.questions import NumericMetric
@@ -68,9 +69,10 @@ class WeightedNumbers(Weighted):
         """What estimates and intervals lean on."""
         if self.exact or self.guarantee == "credible":
             return super().assumption
+        n = plural(round(float(self.answer.n_draws)), "draw")
         drawn = (
-            f"Intervals lean on {self.answer.n_draws:,.0f} draws, and take no error that no draw has shown yet "
-            "to be far greater than those that were drawn."
+            f"Intervals lean on {n}, and take no error that no draw has shown yet to be far greater than those that "
+            "were drawn."
         )
         believed = self._believed()
         return f"{drawn} {believed}" if believed else drawn

@@ -103,7 +103,7 @@ class Weighted(Told):
     def _of_random_size(self) -> str:
         sample = self.answer.sample
         biases = zip(self.groups, [] if sample is None else sample.biases(), strict=True)
-        named = ", ".join(f"{name} by about {bias:+.3f}" for name, bias in biases)
+        named = ", ".join(f"{name} by about {bias:+z.3f}" for name, bias in biases)
         return f"Batches were of random size, and with so many labels ratios of their sums are biased: {named}."
 
     @property
@@ -278,7 +278,7 @@ class Weighted(Told):
         """Say estimates, intervals and what these lean on; in between, sentences on ranks."""
         kind = f"{self.level:.0%} {self.guarantee} interval"
         lines = [
-            f"{name} {value:.3f}" + (" (exact)." if self.exact else f", {kind} [{low:.3f}, {high:.3f}].")
+            f"{name} {value:z.3f}" + (" (exact)." if self.exact else f", {kind} [{low:z.3f}, {high:z.3f}].")
             for name, value, (low, high) in zip(self.groups, self.value, self.ends, strict=True)
         ]
         if len(lines) > _LINES:
@@ -291,10 +291,11 @@ class Weighted(Told):
         if not len(missing):
             return ""
         named = ", ".join(missing[:3]) + (f" and {len(missing) - 3:,} more" if len(missing) > 3 else "")
+        possible = "the whole range of the measure" if self.labels_used else "all that is possible"
         figures, intervals = ("figure is", "interval is") if len(missing) == 1 else ("figures are", "intervals are")
         return (
             f"No draw so far defines {named}: the {figures} what design {self.design!r} believes, starting from "
-            f"{self._source_of_belief}, and the {intervals} all that is possible."
+            f"{self._source_of_belief}, and the {intervals} {possible}."
         )
 
     @property

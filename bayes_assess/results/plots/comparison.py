@@ -108,9 +108,9 @@ def rope_density(
     base = -0.09 * peak
     ax.vlines(0, 2 * base, 1.05 * peak, colors=GREY, linewidth=1.0, linestyles="dashed", zorder=1)
     if estimate is not None:
-        ax.plot(estimate, base, "o", color=BLACK, markersize=5, label=f"{estimate:+.3f}")
+        ax.plot(estimate, base, "o", color=BLACK, markersize=5, label=f"{estimate:+z.3f}")
     if ends.size:
-        words = f"{interval_label} [{ends[0]:+.3f}, {ends[1]:+.3f}]"
+        words = f"{interval_label} [{ends[0]:+z.3f}, {ends[1]:+z.3f}]"
         ax.hlines(base, *ends, colors=BLACK, linewidth=2.0, label=words)
     if truth is not None:
         ax.plot(truth, base, "D", label="truth", zorder=4, **HOLLOW)

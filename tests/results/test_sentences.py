@@ -1,0 +1,70 @@
+"""Sentences and tables in the corners: one group, one label, no label, classes that are never predicted, zeros."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bayes_assess as ba
+from bayes_assess._tools.tables import Table
+
+
+def told(pool: ba.Pool, question, ids, labels) -> list[str]:
+    a = ba.assess(pool, question)
+    a.tell(ids, labels)
+    return a.result().summary().splitlines()
+
+
+def test_one_group_is_said_in_the_singular():
+    pool = ba.Pool(predictions=["cat"] * 4, classes=["cat", "dog"])
+    assert told(pool, ba.GroupAccuracy(), [0], ["cat"])[2].startswith("1 group by prediction; its interval is ")
+    assert "The least accurate of 1 group: cat (" in told(pool, ba.LeastAccurate(), [0], ["cat"])[2]
+
+
+def test_one_pair_is_said_in_the_singular():
+    pool = ba.Pool(predictions=["cat", "dog"] * 4, classes=["cat", "dog"])
+    pairs = ba.Compare(by="prediction")
+    assert told(pool, pairs, [0], ["cat"])[1] == "0 of 1 pair of groups has a verdict of probability 0.95 or more."
+    assert told(pool, pairs, range(8), ["cat", "dog"] * 4)[1] == "The labels settle 1 pair of groups."
+
+
+def test_what_no_label_and_one_label_suggest():
+    pool = ba.Pool(scores=np.linspace(0.1, 0.9, 30))
+    for ids, end in (([], "as expected before any label."), ([3], "as the 1 label suggests.")):
+        assert told(pool, ba.Metric("f1"), ids, [0] * len(ids))[1].endswith(f", if the scores rank {end}")
+
+
+def test_classes_that_are_never_predicted_come_last_and_have_no_frequent_errors():
+    pool = ba.Pool(predictions=["b"] * 6 + ["c"] * 4, classes=["a", "b", "c"])
+    a = ba.assess(pool, ba.ConfusionMatrix())
+    a.tell(pool.ids, ["b"] * 4 + ["a"] * 2 + ["c"] * 4)
+    said = a.result().summary().splitlines()[2]
+    assert said == "Most frequent errors, as shares of their predicted class: a taken for b (0.333)."
+    for question in (ba.GroupAccuracy(), ba.MostCostly(1 - np.eye(3))):
+        a = ba.assess(pool, question)
+        a.tell(pool.ids, ["b"] * 4 + ["a"] * 2 + ["c"] * 4)
+        assert a.result().table()["group"].tolist() == ["b", "c", "a"]
+
+
+def test_what_rounds_to_zero_has_no_sign():
+    text = str(Table({"x": [-1e-9, 0.5], "y": [-1e-9, -0.5]}, formats={"x": "+.3f", "y": ".2f"}))
+    assert [line.split() for line in text.splitlines()[2:]] == [["+0.000", "0.00"], ["+0.500", "-0.50"]]
+
+
+def test_where_labels_stand_for_no_others_the_interval_is_said_to_be_the_range():
+    """It may be wider than what is possible: the labels themselves are known."""
+    a = ba.assess(ba.Pool(scores=np.linspace(0.1, 0.9, 30)), ba.Metric("accuracy"), design="passive")
+    assert "and the interval is all that is possible." in a.result().summary()
+    a.tell([1, 2], [0, 0])
+    assert "and the interval is the whole range of the measure." in a.result().summary()
+
+
+@pytest.mark.parametrize(("level", "said"), [(0.999, "99.9%"), (0.975, "97.5%"), (0.95, "95%"), (0.001, "0.1%")])
+def test_levels_are_said_with_the_digits_that_they_have(level, said):
+    """No interval that leaves values out is one of 100 %."""
+    pool = ba.Pool(scores=np.linspace(0.1, 0.9, 30))
+    for question, design in ((ba.GroupAccuracy(), "thompson"), (ba.Metric("f1"), "passive")):
+        result = ba.assess(pool, question, design=design).result(level=level)
+        assert f" {said} credible interval [" in result.summary()
+        assert f", {said} credible intervals" in result.table().title
+        assert type(result.to_dict()["level"]) is float
