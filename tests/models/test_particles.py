@@ -244,3 +244,24 @@ def test_few_particles_in_many_dimensions_are_not_drawn_together():
     error = square.std(ddof=1) / np.sqrt(n_runs)
     assert abs(square.mean() - n_dimensions) < 4 * error
     assert error < 0.01 * n_dimensions  # the check has teeth
+
+
+def test_no_part_has_a_say_in_the_gaussian_by_which_it_moves():
+    """Fitted to all, Gaussians would draw few particles together: by too little for the test before this to see."""
+    place = np.random.default_rng(10).normal(0.3, 0.5, size=(8, 40, 3))
+    for h in range(8):
+        changed = place.copy()
+        changed[h] *= 1.5
+        with engine.eager():
+            (before, after) = (smc._gaussians_of_others(one) for one in (place, changed))
+        for old, new in zip(before, after, strict=True):
+            np.testing.assert_allclose(old[h], new[h], rtol=1e-9, atol=1e-12)
+            assert np.abs(np.delete(old - new, h, 0)).reshape(7, -1).max(1).min() > 1e-3
+    others = place[1:].reshape(-1, 3)
+    centre, factor, whiten = (one[0] for one in before)
+    np.testing.assert_allclose(centre[0], others.mean(0))
+    np.testing.assert_allclose(factor.T @ whiten, np.eye(3), atol=1e-9)
+    fitted = np.cov(others.T, bias=True) + 1e-3 * np.eye(3)
+    precision = np.linalg.inv(fitted) - np.eye(3)  # that labels add, of which the doubt takes some back
+    kept = np.linalg.matrix_power(precision, 3) @ np.linalg.inv(precision @ precision + 4 * np.eye(3))
+    np.testing.assert_allclose(factor @ factor.T, np.linalg.inv(np.eye(3) + kept), rtol=1e-8)
