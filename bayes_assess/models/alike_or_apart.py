@@ -95,7 +95,7 @@ class AlikeOrApart(SampledOnHost):
             first, second, which = engine.random.split(key, 3)
             apart = engine.random.uniform(which, (n, *np.shape(self.probability_apart))) < self.probability_apart
         return _drawn_where(
-            apart, lambda m: self.apart.sample(first, m), lambda m: np.asarray(self.alike.sample(second, m))
+            np.asarray(apart), lambda m: self.apart.sample(first, m), lambda m: np.asarray(self.alike.sample(second, m))
         )
 
     def draws(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "S *batch K"]:
@@ -125,7 +125,7 @@ def _drawn_where(
     draw_alike: Callable[[int], Float[np.ndarray, "L *batch K"]],
 ) -> Float[np.ndarray, "S *batch K"]:
     """Draw from one posterior where `apart` says so, and from the other elsewhere: no more than are used."""
-    values = 0.0
+    values = np.zeros(())
     for chosen, draw in ((apart, draw_apart), (~apart, draw_alike)):
         most = int(chosen.sum(0).max())
         if most:

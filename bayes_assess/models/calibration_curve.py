@@ -12,8 +12,8 @@ x is a coordinate of the score, f a feature such as the prediction, z another co
 smooth functions of x. Scores may mean different things in groups of items: u_c, v_c and l_c are the effects of a cell's
 group, or their means over its items. Where groups are measured one by one, u_c is added to logit m_c in the place of
 eta_c: what no score announces may then be frequent in one group alone. u may have heavy tails, u sinh(h r) / (h r) with
-the mean square r^2 of the effects of all groups, or a scale that labels tell, of which r stands for the size: no
-contrast of groups is preferred in either. With rho = 1 the log odds of all cells scatter alike, by about 2 / sqrt(nu),
+the mean square r^2 of the effects of all groups, or a scale that labels tell: no contrast of groups is preferred in
+either. With rho = 1 the log odds of all cells scatter alike, by about 2 / sqrt(nu),
 however improbable the event is; with rho = 0 their rates do, so that of a large cell of rare events anything is
 believed.
 
@@ -51,6 +51,7 @@ from bayes_assess.models._numerics.beta_binomial import N_FACTORS, log_terms
 from bayes_assess.models._numerics.particles import Particles
 from bayes_assess.models.curve_members import Members
 from bayes_assess.models.curve_rates import (
+    N_OF_SCALE,
     N_PARAMETERS,
     N_SMOOTH,
     PARAMETERS,
@@ -59,6 +60,9 @@ from bayes_assess.models.curve_rates import (
     at_cells,
     curves_of,
     group_effects,
+    groups_apart,
+    n_parameters,
+    parts_of,
     rates,
     tied_shares,
 )
@@ -95,6 +99,8 @@ def program(
         deviation = numpyro.sample("deviation", dist.Normal(0.0, 1.0))
     parts = [xp.stack([xp.asarray(value) for value in values]), xp.asarray(deviation)]
     if n_groups := coordinates.groups.shape[1]:
+        scale = numpyro.sample("group_scale", dist.Normal(0.0, 1.0))
+        parts.append(xp.asarray(scale)[None])
         with numpyro.plate("group", n_groups):
             for name in group_effects(n_groups):
                 parts.append(xp.asarray(numpyro.sample(name, dist.Normal(0.0, 1.0))))
@@ -236,8 +242,7 @@ def start(seed: int, members: Members, coordinates: Coordinates, n_particles: in
         Per member.
     """
     n_members, n_cells = len(members.prior), len(coordinates.feature)
-    n_groups = coordinates.groups.shape[1]
-    dimension = N_PARAMETERS + len(group_effects(n_groups)) * n_groups
+    dimension = n_parameters(coordinates.groups.shape[1])
     first = smc.start(generator(seed, "calibration curve"), (n_members, n_particles, dimension))
     with engine.eager():
         curves = [rates(place, members[i], coordinates) for i, place in enumerate(first.place)]
@@ -296,7 +301,8 @@ def moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
     """Resample the particles of some members and move them, see `particles.moved`."""
     _, n_particles, dimension = state.particles.place.shape
     key = engine.random.fold_in(state.key, state.n_moved)
-    n_random = smc.n_random(n_particles, dimension)
+    n_groups = state.coordinates.groups.shape[1]
+    n_random = smc.n_random(n_particles, dimension, n_groups)
     n, k = state.counts.sum(1), state.counts[:, 1]
     constants, together = engine.flattened(state.members)
     # Cells with labels first, so that only their blocks are looked at.
@@ -309,8 +315,9 @@ def moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
         return xp.concatenate([ordered, xp.zeros((-len(n) % size, *ordered.shape[1:]), ordered.dtype)])
 
     def likelihood(member):
+        of_groups = parts_of(state.coordinates) if n_groups else None
         labelled = engine.tree_map(
-            lambda of_cell: cut(of_cell[order]), (CellCoordinates.of(member, state.coordinates), k, n)
+            lambda of_cell: cut(of_cell[order]), (CellCoordinates.of(member, state.coordinates), k, n, of_groups)
         )
 
         def of_places(place):
@@ -318,12 +325,13 @@ def moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
             tied = tied_shares(curves, member, state.coordinates)
 
             def block(i, total):
-                cells, k, n = engine.tree_map(lambda of_cell: engine.block(of_cell, i * size, size), labelled)
-                return total + log_terms(*at_cells(curves, member, cells, tied), k, n)
+                cells, k, n, of = engine.tree_map(lambda of_cell: engine.block(of_cell, i * size, size), labelled)
+                return total + log_terms(*at_cells(curves, member, cells, tied), k, n, of)
 
             # Compiled, cells of a block are summed in the end: in one operation with sums, logarithms take longer.
-            nothing = xp.zeros((1 if engine.is_eager() else size, len(place)), xp.float32)
-            return engine.fori_loop(0, n_blocks, block, nothing).sum(0)
+            n_sums = n_groups + 1 if n_groups else 1 if engine.is_eager() else size
+            found = engine.fori_loop(0, n_blocks, block, xp.zeros((n_sums, len(place)), xp.float32))
+            return found.T if n_groups else found.sum(0)
 
         return of_places
 
@@ -334,7 +342,12 @@ def moved(state: CurveState, which: Bool[Array, " B"]) -> CurveState:
         member = together(value.astype(own.dtype) for value, own in zip(rows[number], constants, strict=True))
         bits = engine.random.row_bits(key, number, n_random)
         uniform = ((bits >> 9).astype(xp.float32) + 0.5) * 2.0**-23
-        fresh, seen = smc.moved(uniform, place, weight, known, likelihood(member))
+        if n_groups:
+            apart = groups_apart(member, state.coordinates)
+            groups = smc.Groups(n_groups, N_PARAMETERS + N_OF_SCALE, apart)
+            fresh, seen = smc.moved_by_groups(uniform, place, weight, likelihood(member), groups)
+        else:
+            fresh, seen = smc.moved(uniform, place, weight, known, likelihood(member))
         return fresh, xp.zeros_like(weight), seen, *rates(fresh, member, state.coordinates)
 
     held = state.particles

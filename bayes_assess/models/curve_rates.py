@@ -14,7 +14,7 @@ import numpy as np
 
 from bayes_assess._tools import engine
 from bayes_assess._tools.engine import xp
-from bayes_assess._tools.shapes import Array, Float, Int
+from bayes_assess._tools.shapes import Array, Bool, Float, Int
 from bayes_assess.models.curve_members import Members
 
 N_SMOOTH = 8  # smooth functions
@@ -22,6 +22,7 @@ GROUP_EFFECTS = ("effect", "steepness", "lapses")  # u, v, l
 _FEW_GROUPS = 8  # beyond so many there is but the first, as particles follow about 40 parameters
 PARAMETERS = ("shift", "slope", "prediction", "score", "unannounced", "lapse", "roughness", "strength", "bend")
 N_PARAMETERS = len(PARAMETERS) + N_SMOOTH  # before those of groups
+N_OF_SCALE = 1  # by how much groups differ, before the effects of each of them
 _LEAST, _LEAST_OTHER = 1e-9, 1e-6  # of the event and of its absence, at which 32 bits do not underflow
 _ROUNDING = 1e-12  # of a square whose root has a derivative
 _MOST_LOG_ODDS = 30.0  # by which those of groups differ
@@ -185,7 +186,7 @@ def curves_of(place: Float[Array, "S D"], member: Members, coordinates: Coordina
     return Curves(
         *(x[:, None] for x in by_particle),
         waves=_columns(roughness[:, None] * place[:, len(PARAMETERS) : N_PARAMETERS]),
-        effects=_with_tails(_effects(place, coordinates), member),
+        effects=_effects(place, member, coordinates),
     )
 
 
@@ -268,26 +269,36 @@ def group_effects(n_groups: int) -> tuple[str, ...]:
     return GROUP_EFFECTS if n_groups <= _FEW_GROUPS else GROUP_EFFECTS[:1]
 
 
-def _with_tails(effects: Float[Array, "S E G"], member: Members) -> Float[Array, "S E G"]:
-    """Stretch the first effects of groups in the direction that they have, so that no contrast of groups is preferred.
+def n_parameters(n_groups: int) -> int:
+    """Return how many parameters a curve has with so many groups."""
+    return N_PARAMETERS + (N_OF_SCALE + len(group_effects(n_groups)) * n_groups if n_groups else 0)
 
-    u becomes u sinh(h r) / (h r), where r^2 is the mean square of the G effects: sinh(h u) / h of one effect, as for
-    the slope. Or, with a spread t of the log of their scale, u exp(t z) / r, where z = sqrt(2 G) r - sqrt(2 G - 1) is
-    about a standard normal variable and the direction of u is independent of it.
+
+def _effects(place: Float[Array, "S D"], member: Members, coordinates: Coordinates) -> Float[Array, "S E G"]:
+    """Return the effects of groups: none where there are no groups.
+
+    The first ones are stretched, so that no contrast of groups is preferred. u becomes u exp(t z), with a spread t of
+    the log of a scale that all groups share. Or it becomes u sinh(h r) / (h r), where r^2 is the mean square of the G
+    effects: sinh(h u) / h of one effect, as for the slope.
     """
-    n_groups = effects.shape[-1]
-    if not effects.shape[1] or not n_groups:
-        return effects
+    n_groups = coordinates.groups.shape[1]
+    if not n_groups:
+        return place[:, :0].reshape(len(place), 0, 0)
+    scale, effects = place[:, N_PARAMETERS], place[:, N_PARAMETERS + N_OF_SCALE :].reshape(len(place), -1, n_groups)
     length = xp.sqrt((effects[:, :1] ** 2).sum(-1, keepdims=True) / n_groups + _ROUNDING)
     bent = xp.maximum(member.group_heavy * length, _ROUNDING)
     heavy = xp.where(member.group_heavy > 0, xp.sinh(bent) / bent, 1.0)
-    z = (2 * n_groups) ** 0.5 * length - (2 * n_groups - 1) ** 0.5
-    scaled = xp.where(member.group_spread > 0, xp.exp(member.group_spread * xp.minimum(z, _MOST_SPREAD)) / length, 1.0)
+    scaled = xp.exp(member.group_spread * xp.minimum(scale, _MOST_SPREAD))[:, None, None]
     return xp.concatenate([effects[:, :1] * heavy * scaled, effects[:, 1:]], axis=1)
 
 
-def _effects(place: Float[Array, "S D"], coordinates: Coordinates) -> Float[Array, "S E G"]:
-    """Return the effects of groups: none where there are no groups."""
-    n_groups = coordinates.groups.shape[1]
-    n_effects = len(group_effects(n_groups)) if n_groups else 0
-    return place[:, N_PARAMETERS:].reshape(len(place), n_effects, n_groups)
+def parts_of(coordinates: Coordinates) -> Float[Array, "K P"]:
+    """Return which part of the likelihood every cell is of: those of the G groups, and of cells without a group."""
+    in_group = (coordinates.groups != 0).astype(xp.float32)
+    number = in_group.sum(1, keepdims=True)
+    return xp.concatenate([in_group / xp.maximum(number, 1), (number == 0).astype(xp.float32)], axis=1)
+
+
+def groups_apart(member: Members, coordinates: Coordinates) -> Bool[Array, ""]:
+    """Tell whether the effects of a group matter to its own part of the likelihood alone."""
+    return (member.group_heavy == 0) & ((coordinates.groups != 0).sum(1) <= 1).all()

@@ -28,6 +28,7 @@ from bayes_assess.questions._curve_coordinates import coordinates_of
 from sbc import ranks, uniformity
 
 DIMENSION = len(PARAMETERS) + N_SMOOTH
+SCALE, EFFECTS = DIMENSION, DIMENSION + 1  # where there are groups: their scale, and from where on their effects are
 K = 24  # cells of all states: other numbers are compiled anew
 N_MOST = 600  # labels of one campaign, at most
 EPS = 2.0**-24  # largest relative error of rounding to 32 bits
@@ -278,11 +279,11 @@ def grouped(coordinates):
 def test_effects_of_groups_shift_log_odds():
     _, coordinates = made()
     member = RATES[4]  # flat: nothing is unannounced and nothing lapses, so that log odds are eta
-    place = np.random.default_rng(5).normal(size=(50, DIMENSION + 6)).astype(np.float32)
-    place[:, DIMENSION + 2 :] = 0
+    place = np.random.default_rng(5).normal(size=(50, EFFECTS + 6)).astype(np.float32)
+    place[:, EFFECTS + 2 :] = 0
     plain = special.logit(np.float64(on_host(place[:, :DIMENSION], member, coordinates)[0]))
     shifted = special.logit(np.float64(on_host(place, member, grouped(coordinates))[0]))
-    expected = float(member.group_sd) * place[:, DIMENSION : DIMENSION + 2][:, np.arange(K) % 2]
+    expected = float(member.group_sd) * place[:, EFFECTS : EFFECTS + 2][:, np.arange(K) % 2]
     inside = (np.abs(plain) < 8) & (np.abs(shifted) < 8)  # which 32 bits tell from 0 and 1
     assert inside.mean() > 0.5
     np.testing.assert_allclose((shifted - plain)[inside], expected[inside], atol=2e-3)
@@ -294,8 +295,8 @@ def test_effects_of_systems_have_heavy_tails_in_every_direction():
 
     def shifts(u, groups):
         """Log odds with effects u (S, G) of contrasts (K, G) less those without."""
-        place = np.zeros((len(u), DIMENSION + 3 * groups.shape[1]), np.float32)
-        place[:, DIMENSION : DIMENSION + groups.shape[1]] = u
+        place = np.zeros((len(u), EFFECTS + 3 * groups.shape[1]), np.float32)
+        place[:, EFFECTS : EFFECTS + groups.shape[1]] = u
         cells = coordinates._replace(groups=groups.astype(np.float32))
         with_, without = (np.float64(on_host(at, member, cells)[0]) for at in (place, 0 * place))
         return special.logit(with_) - special.logit(without)
@@ -315,32 +316,28 @@ def test_groups_that_are_measured_share_a_scale_of_any_size(which):
     _, coordinates = made()
     member, n_groups = POSITIVES.apart()[which], 6  # log odds are shifted, whatever is unannounced or lapses
     groups = np.eye(n_groups, dtype=np.float32)[np.arange(K) % n_groups]
-    u = np.random.default_rng(7).normal(size=(4000, n_groups))
-    place = np.zeros((len(u), DIMENSION + 3 * n_groups), np.float32)
+    u, z = np.random.default_rng(7).normal(size=(400, n_groups)), np.random.default_rng(8).normal(size=(400, 1))
+    place = np.zeros((len(u), EFFECTS + 3 * n_groups), np.float32)
     place[:, PARAMETERS.index("unannounced")] = 2.0  # some events are, where the member has such
     alike = place.copy()
-    place[:, DIMENSION : DIMENSION + n_groups] = u
+    place[:, SCALE], place[:, EFFECTS : EFFECTS + n_groups] = z[:, 0], u
     cells = coordinates._replace(groups=groups)
     with_, without = (np.float64(on_host(at, member, cells)[0]) for at in (place, alike))
     shift = (special.logit(with_) - special.logit(without))[:, :n_groups]
-    length, inside = np.sqrt((u**2).mean(1)), (np.abs(special.logit(with_[:, :n_groups])) < 8).all(1)
+    inside = (np.abs(special.logit(with_[:, :n_groups])) < 8).all(1)
     assert inside.mean() > 0.5
-    z = np.sqrt(2 * n_groups) * length - np.sqrt(2 * n_groups - 1)
-    scale = member.group_sd * np.exp(member.group_spread * z)
-    np.testing.assert_allclose(shift[inside], (scale[:, None] * u / length[:, None])[inside], atol=5e-3)
-    assert (
-        stats.kstest(z, "norm").statistic < 0.04
-    )  # of which the log of the scale is a multiple; .026 by chance in 100
+    expected = member.group_sd * np.exp(member.group_spread * z) * u
+    np.testing.assert_allclose(shift[inside], expected[inside], atol=5e-3)
 
 
 def test_in_a_steeper_group_the_coordinate_is_stretched():
     _, coordinates = made()
     member, v = RATES[2], 0.7
-    place = np.random.default_rng(5).normal(size=(50, DIMENSION + 6)).astype(np.float32)
+    place = np.random.default_rng(5).normal(size=(50, EFFECTS + 6)).astype(np.float32)
     place[:, DIMENSION:] = 0
     stretched = coordinates.place * np.where(np.arange(K) % 2, np.exp(member.group_slope_sd * v), 1.0)
     expected = on_host(place, member, grouped(coordinates._replace(place=stretched)))[0]
-    place[:, DIMENSION + 3] = v
+    place[:, EFFECTS + 3] = v
     np.testing.assert_allclose(on_host(place, member, grouped(coordinates))[0], expected, rtol=1e-5)
     assert not np.allclose(on_host(0 * place, member, grouped(coordinates))[0], expected)
 
@@ -348,12 +345,12 @@ def test_in_a_steeper_group_the_coordinate_is_stretched():
 def test_a_group_has_lapses_of_its_own():
     _, coordinates = made()
     member, v = RATES[0], 0.7
-    place = np.random.default_rng(5).normal(size=(50, DIMENSION + 6)).astype(np.float32)
+    place = np.random.default_rng(5).normal(size=(50, EFFECTS + 6)).astype(np.float32)
     place[:, DIMENSION:] = 0
     more = place.copy()
     more[:, PARAMETERS.index("lapse")] += v * member.group_lapse_sd / member.lapse_sd
     plain, lapsing = (on_host(one, member, grouped(coordinates))[0] for one in (place, more))
-    place[:, DIMENSION + 5] = v
+    place[:, EFFECTS + 5] = v
     expected = np.where(np.arange(K) % 2, lapsing, plain)
     np.testing.assert_allclose(on_host(place, member, grouped(coordinates))[0], expected, rtol=1e-5)
     assert not np.allclose(plain, lapsing)
@@ -362,10 +359,10 @@ def test_a_group_has_lapses_of_its_own():
 def test_the_program_knows_effects_of_groups():
     _, coordinates = made()
     k, n = counts_of(*campaign())
-    place = np.random.default_rng(6).normal(size=(1, DIMENSION + 6)).astype(np.float32)
+    place = np.random.default_rng(6).normal(size=(1, EFFECTS + 6)).astype(np.float32)
     values = dict(zip(PARAMETERS, place[0], strict=False))
-    effects = dict(zip(GROUP_EFFECTS, place[0, DIMENSION:].reshape(3, 2), strict=True))
-    values |= {"deviation": place[0, len(PARAMETERS) : DIMENSION]} | effects
+    effects = dict(zip(GROUP_EFFECTS, place[0, EFFECTS:].reshape(3, 2), strict=True))
+    values |= {"deviation": place[0, len(PARAMETERS) : DIMENSION]} | effects | {"group_scale": place[0, SCALE]}
 
     @jax.jit
     def traced(values):
@@ -382,9 +379,9 @@ def test_the_program_knows_effects_of_groups():
 def test_a_belief_starts_with_parameters_for_every_group():
     _, coordinates = made()
     assert start(0, VERDICTS, coordinates, 8).particles.place.shape == (2, 8, DIMENSION)
-    assert start(0, VERDICTS, grouped(coordinates), 8).particles.place.shape == (2, 8, DIMENSION + 6)
+    assert start(0, VERDICTS, grouped(coordinates), 8).particles.place.shape == (2, 8, EFFECTS + 6)
     many = coordinates._replace(groups=np.eye(9, dtype=np.float32)[np.arange(K) % 9])
-    assert start(0, VERDICTS, many, 8).particles.place.shape == (2, 8, DIMENSION + 9)
+    assert start(0, VERDICTS, many, 8).particles.place.shape == (2, 8, EFFECTS + 9)
 
 
 @pytest.mark.parametrize(("table", "which"), [("positives", 1), ("positives", 3), ("agreement", 4)])

@@ -265,3 +265,104 @@ def test_no_part_has_a_say_in_the_gaussian_by_which_it_moves():
     precision = np.linalg.inv(fitted) - np.eye(3)  # that labels add, of which the doubt takes some back
     kept = np.linalg.matrix_power(precision, 3) @ np.linalg.inv(precision @ precision + 4 * np.eye(3))
     np.testing.assert_allclose(factor @ factor.T, np.linalg.inv(np.eye(3) + kept), rtol=1e-8)
+
+
+# -- groups -----------------------------------------------------------------------------------------------------------
+
+N_SHARED, N_GROUPS, N_EFFECTS = 17, 8, 3
+BY_GROUP = N_SHARED + N_GROUPS * N_EFFECTS
+
+
+def labels_of_groups(rng):
+    """Rows x and values y ~ N(x . place, 1), and the group of each; the last ones are of none."""
+    group = np.repeat(np.arange(N_GROUPS + 1), 6)
+    x = np.zeros((len(group), BY_GROUP))
+    x[:, :3] = rng.normal(size=(len(group), 3)) / 2
+    for row in np.flatnonzero(group < N_GROUPS):
+        x[row, N_SHARED + group[row] :: N_GROUPS] = rng.normal(1.0, 0.5, N_EFFECTS)
+    return np.float32(x), np.float32(x @ rng.normal(size=BY_GROUP) + rng.normal(size=len(x))), group
+
+
+def posterior_of(x, y):
+    covariance = np.linalg.inv(np.eye(x.shape[1]) + x.T @ x)
+    return covariance @ x.T @ y, covariance
+
+
+def likelihood_by_group(x, y, group):
+    part = np.eye(N_GROUPS + 1, dtype=np.float32)[group]
+    return lambda place: -0.5 * (y - place @ x.T) ** 2 @ part
+
+
+def moved_by_groups(key, place, parts, apart=True):
+    uniform = jax.random.uniform(key, (n_random(*place.shape, N_GROUPS),), jnp.float32, 2.0**-24, 1.0)
+    with engine.eager():
+        groups = smc.Groups(N_GROUPS, N_SHARED, np.bool_(apart))
+        after, found = smc.moved_by_groups(np.asarray(uniform), place, np.zeros(len(place), np.float32), parts, groups)
+    np.testing.assert_allclose(found, parts(after).sum(1), rtol=1e-4, atol=1e-4)
+    return after
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_moves_by_groups_leave_a_posterior_as_it_is(apart):
+    rng = np.random.default_rng(11)
+    x, y, group = labels_of_groups(rng)
+    mean, covariance = posterior_of(x, y)
+    root = np.linalg.cholesky(covariance)
+    place = np.float32(mean + rng.normal(size=(S // 4, BY_GROUP)) @ root.T)
+    after = moved_by_groups(jax.random.key(11), place, likelihood_by_group(x, y, group), apart)
+    assert (after != place).any(1).mean() > 0.99
+    standard = np.linalg.solve(root, (np.float64(after) - mean).T)
+    for row in standard:
+        assert stats.kstest(row, "norm").pvalue > ALPHA / BY_GROUP
+    assert np.abs(np.corrcoef(standard)[np.triu_indices(BY_GROUP, 1)]).max() < 5 / np.sqrt(S // 4)
+    # With what one group has seen counted twice it is another one.
+    twice = np.where(np.arange(N_GROUPS + 1) == 0, 2, 1).astype(np.float32)
+    other = moved_by_groups(jax.random.key(11), place, lambda at: likelihood_by_group(x, y, group)(at) * twice, apart)
+    moved_off = np.linalg.solve(root, (np.float64(other) - mean).T)
+    assert min(stats.kstest(row, "norm").pvalue for row in moved_off) < ALPHA
+
+
+def test_few_particles_follow_many_labels_of_groups():
+    """As many steps in all parameters at once, of which few are taken, leave errors 20 times as great."""
+    errors, shares = [], []
+    for seed in range(4):
+        rng = np.random.default_rng([12, seed])
+        x, y, group = labels_of_groups(rng)
+        order = rng.permutation(len(y))
+        held = start(rng, (1, 256, BY_GROUP))
+        with engine.eager():
+            for i, row in enumerate(order):
+                seen = order[: i + 1]
+                held = observe(held, -0.5 * (y[row] - held.place @ x[row]) ** 2)
+                if uneven(held, np.zeros(1, np.float32)).any():
+                    place = held.place[0][resampled(rng.random(), held.log_weight[0], 256)]
+                    parts = likelihood_by_group(x[seen], y[seen], group[seen])
+                    place = moved_by_groups(jax.random.key(100 * seed + i), place, parts)
+                    held = held._replace(place=place[None], log_weight=np.zeros((1, 256), np.float32))
+        mean, covariance = posterior_of(x, y)
+        weight, deviation = np.exp(held.log_weight[0]), np.sqrt(np.diag(covariance))
+        found = weight @ held.place[0] / weight.sum()
+        errors.append(((found - mean) / deviation) ** 2)
+        shares.append(weight @ (held.place[0] - found) ** 2 / weight.sum() / deviation**2)
+    # As good as 40 independent draws would be, of 256 particles: errors would be 1 / 40 in the mean.
+    assert np.mean(errors) < 1 / 40
+    assert np.mean(shares) > 0.9
+
+
+def test_impossible_places_of_one_group_hold_up_no_other():
+    place = np.float32(np.random.default_rng(13).normal(size=(64, BY_GROUP)))
+    own = N_SHARED + N_GROUPS * np.arange(N_EFFECTS)  # of the first group
+
+    def parts(at):
+        found = np.zeros((len(at), N_GROUPS + 1), np.float32)
+        found[:, 0] = np.where((at[:, own] == place[:, own]).all(1), 0.0, -np.inf)
+        return found
+
+    with engine.eager():
+        uniform = np.random.default_rng(14).uniform(2.0**-24, 1, n_random(64, BY_GROUP, N_GROUPS)).astype(np.float32)
+        groups = smc.Groups(N_GROUPS, N_SHARED, np.True_)
+        uniform[0] = 0.5  # every particle is kept once
+        after, _ = smc.moved_by_groups(uniform, place, np.zeros(64, np.float32), parts, groups)
+    np.testing.assert_array_equal(after[:, own], place[:, own])
+    others = np.delete(np.arange(BY_GROUP), own)
+    assert (after[:, others] != place[:, others]).mean() > 0.9

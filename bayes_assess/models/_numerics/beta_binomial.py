@@ -29,7 +29,13 @@ def log_likelihood(
     return log_terms(share, 1 / strength, k, n).sum(0)
 
 
-def log_terms(share: Array, scatter: Array, k: Float[Array, " K"], n: Float[Array, " K"]) -> Float[Array, "T S"]:
+def log_terms(
+    share: Array,
+    scatter: Array,
+    k: Float[Array, " K"],
+    n: Float[Array, " K"],
+    parts: Float[Array, "K P"] | None = None,
+) -> Float[Array, "T S"]:
     """Compute terms that add up to the log probability of labels.
 
     Compiled, there is one for every cell, and cells come first: what is one cell's is the same for all particles of a
@@ -40,13 +46,15 @@ def log_terms(share: Array, scatter: Array, k: Float[Array, " K"], n: Float[Arra
     share, scatter : (K, S), or (S, K) on NumPy
         m, and 1 / nu.
     k, n : (K,)
+    parts : (K, P), optional
+        Shares of every cell in parts whose sums are wanted.
 
     Returns
     -------
-    (K, S), or (1, S) on NumPy
+    (K, S), or (1, S) on NumPy, or (P, S) sums of parts
     """
     if engine.is_eager():
-        return _eager_likelihood(share, scatter, k, n)[None]  # type: ignore[arg-type] - arrays are NumPy's
+        return _eager_likelihood(share, scatter, k, n, parts)  # type: ignore[arg-type] - arrays are NumPy's
     k, n = k[:, None], n[:, None]
     other, one, strength = 1 - share, xp.ones_like(share), 1 / scatter
     # One logarithm of all first factors: their product is no less than 1e-36, and no more than 1e4.
@@ -59,7 +67,8 @@ def log_terms(share: Array, scatter: Array, k: Float[Array, " K"], n: Float[Arra
         found = lambda: _from_fifth(start, scatter, strength, rest)  # noqa: E731
         return engine.cond(rest.any(), found, lambda: xp.zeros_like(seen))
 
-    return seen + more(share, k) + more(other, n - k) - more(one, n)
+    found = seen + more(share, k) + more(other, n - k) - more(one, n)
+    return found if parts is None else xp.matmul(parts.T, found, precision="highest")
 
 
 def _first_factors(
@@ -89,19 +98,25 @@ def _eager_likelihood(
     scatter: Float[np.ndarray, "S K"],
     k: Float[np.ndarray, " K"],
     n: Float[np.ndarray, " K"],
-) -> Float[np.ndarray, " S"]:
-    """Compute `log_likelihood` without the factors that are not there: most cells have few labels, and of one kind."""
+    parts: Float[np.ndarray, "K P"] | None,
+) -> Float[np.ndarray, "P S"]:
+    """Compute sums without the factors that are not there: most cells have few labels, and of one kind."""
+
+    def summed(terms, cells: slice | np.ndarray = slice(None)):
+        return terms.sum(0, keepdims=True) if parts is None else parts[cells].T @ terms
+
     share, scatter = np.ascontiguousarray(share.T), np.ascontiguousarray(scatter.T)  # some cells are some rows
     other, one = 1 - share, np.ones_like(share)
-    seen = np.log(_few(other, scatter, n - k) / _few(one, scatter, n)).sum(0)
+    seen = summed(np.log(_few(other, scatter, n - k) / _few(one, scatter, n)))
     with_events = np.flatnonzero(k > 0)
     if len(with_events):
-        seen += np.log(_few(share[with_events], scatter[with_events], k[with_events])).sum(0)
+        seen += summed(np.log(_few(share[with_events], scatter[with_events], k[with_events])), with_events)
     for start, number, sign in ((share, k, 1), (other, n - k, 1), (one, n, -1)):
         many = np.flatnonzero(number > N_FACTORS)
         if len(many):
             step = scatter[many]
-            seen += sign * _from_fifth(start[many], step, 1 / step, number[many, None] - N_FACTORS).sum(0)
+            rest = number[many, None] - N_FACTORS
+            seen += sign * summed(_from_fifth(start[many], step, 1 / step, rest), many)
     return seen
 
 
