@@ -158,17 +158,15 @@ def test_type_checkers_see_every_public_name_where_it_is():
 def test_type_checkers_see_the_results_that_questions_have(name):
     base = ASKED[name]
     question = getattr(questions, base.value.attr)
-    seen = [
-        getattr(results, ast.unparse(one).split(".")[-1], None) for one in getattr(base.slice, "elts", [base.slice])
-    ]
-    made = [
-        next((kind for asked, kind in kinds.items() if issubclass(question, asked)), None)
-        for kinds in (results._BELIEVED, results._RESULTS)
-    ]
+    known = {**vars(results), "_answered": results, "Never": None}
+    seen = [eval(ast.unparse(one), known) for one in getattr(base.slice, "elts", [base.slice])]
+    kind = next(results._RESULTS[asked] for asked in question.__mro__ if asked in results._RESULTS)
+    by_evidence = getattr(kind, "__parameters__", ())  # of a belief, and of weighted draws
+    made = [kind[results.Believed], kind[results.Weighted]] if by_evidence else [kind]
     if name == "PrecisionCurve":  # which designs of ranked lists serve, and none that weighs draws of a pool
-        made[1] = None
+        made.append(None)
     assert question is getattr(ba, name)
-    assert seen == (made if made[0] else made[1:])
+    assert seen == made
 
 
 def test_type_checkers_see_the_options_of_compare():

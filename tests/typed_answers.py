@@ -28,10 +28,10 @@ def answers() -> None:
     # Measures: the design decides.
     asked = ba.Metric("f1")
     assert_type(ba.assess(pool, asked, design="variance_reduction").result(), results.BeliefMetricResult)
-    assert_type(ba.assess(pool, asked, design="adaptive").result(), ba.MetricResult)
-    assert_type(ba.assess(pool, asked, design=ba.designs.Poisson()).result(), ba.MetricResult)
-    assert_type(ba.assess(pool, asked).result(), results.BeliefMetricResult | ba.MetricResult)
-    assert_type(ba.assess(pool, asked, oracle="stochastic"), ba.StochasticAssessment[ba.MetricResult])
+    assert_type(ba.assess(pool, asked, design="adaptive").result(), ba.MetricResult[results.Weighted])
+    assert_type(ba.assess(pool, asked, design=ba.designs.Poisson()).result(), ba.MetricResult[results.Weighted])
+    assert_type(ba.assess(pool, asked).result(), results.BeliefMetricResult | ba.MetricResult[results.Weighted])
+    assert_type(ba.assess(pool, asked, oracle="stochastic"), ba.StochasticAssessment[ba.MetricResult[results.Weighted]])
     assert_type(ba.assess(pool, ba.Rate(by="site"), design="passive").result(), results.WeightedRateResult)
     assert_type(ba.assess(pool, ba.PRCurve(), design="variance_reduction").result(), results.BeliefCurveResult)
 
@@ -51,5 +51,11 @@ def answers() -> None:
     # Another question from the same labels.
     assert_type(groups.result(question=ba.Calibration()), ba.CalibrationResult)
 
-    # What a result does not have is an error.
+    # What a result does not have is an error, and so is what its evidence does not have.
     _ = groups.result().in_ellipsoid  # pyright: ignore[reportAttributeAccessIssue]
+    believed = ba.assess(pool, asked, design="variance_reduction").result()
+    weighted = ba.assess(pool, asked, design="adaptive").result()
+    assert_type(believed.sensitivity([0.1]), results.Sensitivity)
+    assert_type(weighted.in_ellipsoid([0.5]), bool)
+    _ = believed.covariance  # pyright: ignore[reportAttributeAccessIssue]
+    _ = weighted.band  # pyright: ignore[reportAttributeAccessIssue]

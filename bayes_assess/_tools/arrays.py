@@ -6,6 +6,7 @@ After `values_of` an array has one of the kinds ``b i u f U M``, or stays ``O`` 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -119,8 +120,21 @@ def _mixed(values: object) -> bool:
     return len({isinstance(value, str | bytes) for value in flat}) > 1
 
 
-def values_of(values: object) -> np.ndarray:
-    """Return `to_numpy` of ``values`` with text as ``U`` and objects of one type as that type."""
+def values_of(values: object, *, decimals: bool = True) -> np.ndarray:
+    """Return `to_numpy` of ``values`` with text as ``U`` and objects of one type as that type.
+
+    Parameters
+    ----------
+    values : array, series, frame or list
+    decimals : bool
+        Whether decimal numbers, as databases have them, become integers where all are whole, else floats.
+
+    Examples
+    --------
+    >>> from decimal import Decimal
+    >>> values_of([Decimal("1.00"), Decimal("3")]), values_of([Decimal("0.5"), None])
+    (array([1, 3]), array([0.5, nan]))
+    """
     array = to_numpy(values)
     kind = array.dtype.kind
     if kind == "S":
@@ -139,9 +153,17 @@ def values_of(values: object) -> np.ndarray:
     if any(issubclass(t, str | bool | np.bool_) for t in types):
         return array
     number = (int, float, np.integer, np.floating)
+    if decimals and Decimal in types:
+        number = (*number, Decimal)
+        if all(issubclass(t, int | np.integer | Decimal) for t in types) and all(map(_is_integer, array.flat)):
+            array, types = objects(map(int, array.flat)).reshape(array.shape), {int}
     if all(issubclass(t, number) or t.__name__ in MISSING_TYPES for t in types):
         return _numbers(array, exact=all(issubclass(t, int | np.integer) for t in types))
     return array
+
+
+def _is_integer(number: int | Decimal) -> bool:
+    return not isinstance(number, Decimal) or (number.is_finite() and int(number) == number)
 
 
 def _numbers(array: np.ndarray, exact: bool) -> np.ndarray:

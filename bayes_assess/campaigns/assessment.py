@@ -115,9 +115,10 @@ class Assessment(Planning, Exporting, Adjudication, Generic[ResultT_co]):
         remaining = self.n_remaining
         if n > remaining:
             useful = "" if self._playable.all() else "can answer this question and "
+            hint = f"; ask for at most {remaining:,}" if remaining else ""
             raise BudgetError(
                 f"Asked for {n:,} items, but only {remaining:,} of {self.pool.n_items:,} {useful}are neither labelled "
-                f"nor pending ({self.n_pending:,} are pending); ask for at most {remaining:,}."
+                f"nor pending ({self.n_pending:,} are pending){hint}."
             )
         return self._choose(int(n), posterior, annotator)
 

@@ -95,8 +95,8 @@ class LabellingError:
 
     @property
     def interval(self) -> Float[np.ndarray, " 2"]:
-        """Credible interval of e, at `level`."""
-        return np.quantile(self.draws, self._tails)
+        """Credible interval of e, at `level`; it holds `rate`, which a long tail may pull beyond equal tails."""
+        return extended(np.quantile(self.draws, self._tails), self.rate)
 
     @cached_property
     def draws(self) -> Float[np.ndarray, " S"]:

@@ -96,7 +96,8 @@ def start(
         )
     with let_go(assessment):
         echo(f"Started {out}: {text.started(assessment)}")
-        echo(f"Next: bayes-assess ask {out} -n {text.first_sheet(assessment)} -o to_label.csv")
+        first = ["bayes-assess", "ask", str(out), "-n", str(text.first_sheet(assessment)), "-o", "to_label.csv"]
+        echo(f"Next: {files.as_command(first)}")
 
 
 @app.command(
@@ -108,7 +109,9 @@ def start(
 )
 def ask(
     run: RunFile,
-    n: Annotated[int | None, typer.Option("-n", help="How many items; 20 by default.", show_default=False)] = None,
+    n: Annotated[
+        int | None, typer.Option("-n", help="How many items; 20, or all that are left, by default.", show_default=False)
+    ] = None,
     output: SheetOut = None,
     show: Show = None,
     show_prediction: ShowPrediction = False,
@@ -127,11 +130,11 @@ def ask(
 
     if pending and n is not None:
         raise BudgetError("--pending writes the items that were asked for before; leave out -n.")
-    wanted = 20 if n is None else n
     files.check_output(output, force, tool, files.inputs_of(run, pool))
     with progress("Choosing"):
         assessment = files.reopen(run, pool, shown_columns(show))
         with let_go(assessment):
+            wanted = text.next_sheet(assessment) if n is None else n
             queries = files.pending_queries(assessment) if pending else assessment.ask(wanted)
     if not len(queries) and assessment.design.random_size and not assessment.done:
         echo("This batch has no items, as one of random size may; it counts as a round. Ask again.")
@@ -143,7 +146,7 @@ def ask(
     if output is None:
         text.show(queries.sheet(show_prediction=show_prediction))
         return
-    again = f"write them again by `bayes-assess ask {run} --pending -o FILE`"
+    again = f"write them again by `{files.as_command(['bayes-assess', 'ask', str(run)])} --pending -o FILE`"
     try:
         files.write_sheet(queries, output, show_prediction, tool)
     except OutputError as error:
@@ -151,7 +154,8 @@ def ask(
     except KeyboardInterrupt:
         echo(f"{len(queries):,} items are pending; {again}.", err=True)
         raise
-    echo(rows.written(f"{len(queries):,} items to {output}{fewer}", output, tool, f"bayes-assess tell {run}"))
+    told = files.as_command(["bayes-assess", "tell", str(run)])
+    echo(rows.written(f"{len(queries):,} items to {output}{fewer}", output, tool, told))
 
 
 app.command(

@@ -14,6 +14,7 @@ import numpy as np
 from bayes_assess._tools.arrays import listing, show, text_as_int, values_of
 from bayes_assess._tools.files import written_whole
 from bayes_assess.campaigns.exchange.exports import is_export
+from bayes_assess.campaigns.exchange.matching import IdMatcher
 from bayes_assess.campaigns.exchange.sheets import Sheet, read_sheet, read_texts
 from bayes_assess.campaigns.exchange.tasks import SUFFIX as EXPORTS
 from bayes_assess.campaigns.exchange.tasks import TOOLS, check_tool, setup_path
@@ -220,7 +221,7 @@ def known_labels(pool: Pool, ids: np.ndarray, labels: np.ndarray, name: str) -> 
     """Put labels into the pool's order; every item needs exactly one."""
     if pool.classes.dtype.kind == "i" and len(labels) and not pool.multilabel:
         labels = _as_numbers(spelled_as(pool.classes, labels))
-    items = pool.positions(ids)
+    items = _items_named(pool, ids, name)
     times = np.bincount(items, minlength=pool.n_items)
     if (times != 1).any():
         item = int(np.argmax(times != 1))
@@ -229,6 +230,17 @@ def known_labels(pool: Pool, ids: np.ndarray, labels: np.ndarray, name: str) -> 
     ordered = np.empty(pool.n_items, labels.dtype)
     ordered[items] = labels
     return ordered
+
+
+def _items_named(pool: Pool, ids: np.ndarray, name: str) -> np.ndarray:
+    """Return items by ids, also such as spreadsheets have changed, as `tell` takes them."""
+    items = pool.find(ids)
+    unknown = np.flatnonzero(items < 0)
+    for at, match in zip(unknown.tolist(), IdMatcher(pool)(ids[unknown].tolist()), strict=True):
+        if match.found is None:
+            raise LabelError(f"Nothing was taken from {name}: {show(ids[at])} {match.problem}.")
+        items[at] = match.found
+    return items
 
 
 def _as_numbers(labels: np.ndarray) -> np.ndarray:
@@ -250,13 +262,19 @@ def pool_and_labels(path: Path, options: Mapping[str, Any], labels: str, label_c
         pool = read_pool(path, **options)
         ids, told, _, _ = read_texts(Path(labels), options["id"] or "id", label_column)
         known = known_labels(pool, ids, told, labels)
-    elif Path(labels).suffix.lower() == ".csv":  # a name of a file rather than of a column
+    elif Path(labels).suffix.lower() in (".csv", ".tsv"):  # a name of a file rather than of a column
         raise FileNotFoundError(2, "No such file", labels)
     else:
         pool, known = _pool_and_column(path, options, labels)
     if not pool.classes_declared and not pool.multilabel:
         if known.dtype.kind == "O" or (pool.classes.dtype.kind == "U") != (known.dtype.kind == "U"):
             known = pool.classes[pool.label_codes(known)]  # or says that numbers are no names
+        if not np.isin(known, pool.classes).any():
+            raise LabelError(
+                f"None of the labels in {labels}, {listing(np.unique(known))}, is predicted; {listing(pool.classes)} "
+                "are. If labels have other names than predictions, write them alike; if all predictions are wrong, "
+                "name all classes by --classes."
+            )
         pool = pool.with_classes(np.union1d(pool.classes, known))
     return pool, known
 
@@ -273,7 +291,7 @@ def _pool_and_column(path: Path, options: Mapping[str, Any], labels: str) -> tup
         pool = read_pool(path, **{**options, "groups": list(dict.fromkeys([*options["groups"], labels]))})
         known = pool.groups[labels]
         numerals = pool.classes.dtype.kind == "U" and np.strings.isdecimal(pool.classes).any()
-        if path.suffix.lower() == ".csv" and numerals and known.dtype.kind == "i":
+        if path.suffix.lower() in (".csv", ".tsv") and numerals and known.dtype.kind == "i":
             known = known.astype(str)  # as the file has them
     if pool.classes.dtype.kind == "i" and known.dtype.kind == "U" and not pool.multilabel:
         known = _as_numbers(spelled_as(pool.classes, known))

@@ -17,6 +17,7 @@ from bayes_assess._tools.suggestions import did_you_mean, near_names
 from bayes_assess.cli.echo import echo
 from bayes_assess.cli.epilogs import example
 from bayes_assess.cli.interrupt import INTERRUPTED
+from bayes_assess.cli.wording import warnings_in_a_line, with_options
 from bayes_assess.errors import BayesAssessError
 
 _CHOICE = re.compile(r"'([^']*)' is not one of (.*)", re.DOTALL)
@@ -28,7 +29,8 @@ class _Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings_in_a_line():
+                return super().invoke(ctx)
         except BrokenPipeError:  # the reader of a pipe left; Typer knows what to do
             raise
         except KeyboardInterrupt:
@@ -40,12 +42,17 @@ class _Commands(TyperGroup):
                 error.message += did_you_mean(found[1], choices) or _as_measure(found[1], choices)
             raise
         except BayesAssessError as error:
-            message = str(error)
+            message = with_options(str(error), self._flags(ctx))
         except OSError as error:
             place = f": {error.filename}" if error.filename else ""
             message = f"{error.strerror or error}{place}"
         echo(f"Error: {' '.join(message.split())}", err=True)
         raise typer.Exit(FAILED)
+
+    def _flags(self, ctx: Any) -> dict[str, str]:
+        """Options of the command that was called, by the names that they have in Python."""
+        command = self.get_command(ctx, ctx.invoked_subcommand or "")
+        return {one.name: one.opts[-1] for one in getattr(command, "params", ()) if one.param_type_name == "option"}
 
 
 def _as_measure(name: str, questions: list[str]) -> str:

@@ -124,7 +124,7 @@ def disagreements(
         text.show(found.table())
         return
     files.write_sheet(found, output, tool=tool)
-    echo(rows.written(str(output), output, tool, f"bayes-assess resolve {run}"))
+    echo(rows.written(str(output), output, tool, files.as_command(["bayes-assess", "resolve", str(run)])))
 
 
 def resolve(

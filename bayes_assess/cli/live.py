@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from bayes_assess._tools.shapes import Json
-from bayes_assess.web.notice import SUFFIX, Notice, read_notice
+from bayes_assess.web.notice import COMMAND, SUFFIX, Notice, read_notice
 
 if TYPE_CHECKING:
     from bayes_assess.campaigns.session import AnySession
@@ -68,7 +68,7 @@ def _sent(notice: Notice, message: Mapping[str, Json]) -> Ran:
         connection = http.client.HTTPConnection(notice.host, notice.port, timeout=_PATIENCE)
         with contextlib.closing(connection):
             headers = {"Content-Type": "application/json", "Authorization": f"Bearer {notice.secret}"}
-            connection.request("POST", "/command", json.dumps(message), headers)
+            connection.request("POST", COMMAND, json.dumps(message), headers)
             response = connection.getresponse()
             if response.status != 200:
                 raise OSError(response.reason)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from bayes_assess._tools.text import plural
@@ -12,7 +13,7 @@ from bayes_assess.campaigns.session import AnySession
 def written(what: str, path: Path, tool: str | None, command: str) -> str:
     """Say what was written, what to do with it, and which command takes the labels."""
     if tool is None:
-        return f"Wrote {what}; fill in the column label.\nNext: {command} {path}"
+        return f"Wrote {what}; fill in the column label.\nNext: {command} {shlex.quote(str(path))}"
     setup = setup_path(path, tool)
     if tool == "label-studio":
         how = f"import it into a project that has {setup} as its labelling configuration"

@@ -13,7 +13,6 @@ from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import one_line, points, text_width
 from bayes_assess.results import (
-    BeliefMetricResult,
     BeliefPrecisionCurveResult,
     BestResult,
     CompareResult,
@@ -87,7 +86,7 @@ def _(result: PairsResult | MeasurePairsResult) -> list[Table]:
 
 
 @narrow.register
-def _(result: BeliefMetricResult | MetricResult) -> list[Table]:
+def _(result: MetricResult) -> list[Table]:
     return [_measures(result)]
 
 

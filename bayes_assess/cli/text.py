@@ -84,6 +84,11 @@ def first_sheet(assessment: AnySession) -> int:
     return min(_SHEET if assessment.pool.is_ranked else _FEW, assessment.n_remaining)
 
 
+def next_sheet(assessment: AnySession) -> int:
+    """Say how many items to ask for where nobody says: few, or all that are left if these are fewer."""
+    return min(_FEW, assessment.n_remaining) or _FEW
+
+
 def fewer(assessment: AnySession) -> str:
     """Say why a sheet has fewer items than were asked for."""
     if assessment.design.random_size and assessment.n_remaining:

@@ -155,7 +155,7 @@ def check_groups(groups: Mapping[str, ArrayLike] | Frame | None, n_items: int) -
         if codes is not None and len(codes) == n_items and _is_complete(values):
             checked[name] = column
             continue
-        values = values_of(spelled_out(column))
+        values = values_of(spelled_out(column), decimals=False)
         if values.ndim != 1 or len(values) != n_items:
             raise PoolError(f"Group column {name!r} has shape {values.shape}, but the pool has {n_items:,} items.")
         row = first_missing(values)

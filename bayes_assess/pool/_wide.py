@@ -60,7 +60,10 @@ def long_form(arguments: Mapping[str, Any], answers: Mapping[str, ArrayLike], id
     ids = arguments.get("ids")
     rows = np.arange(n_rows) if ids is None else values_of(ids)
     made = {SYSTEM: np.repeat(list(columns), n_rows), id_column or "row": np.tile(rows.astype(str), n_systems)}
-    given = {name: np.tile(values_of(column), n_systems) for name, column in (arguments.get("groups") or {}).items()}
+    given = {
+        name: np.tile(values_of(column, decimals=False), n_systems)
+        for name, column in (arguments.get("groups") or {}).items()
+    }
     shown = {name: np.tile(column, n_systems) for name, column in (arguments.get("show") or {}).items()}
     names = np.char.add(np.char.add(made[id_column or "row"], "/"), made[SYSTEM])
     return {

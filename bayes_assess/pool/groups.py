@@ -202,7 +202,7 @@ def partition(pool: Pool, by: By = RESERVED) -> Partition:
                 f"The pool has no group column {by!r}; there are {known}, ba.ScoreBins(n) or an array."
             )
         return _by_values(pool.groups.coded(by), by)
-    values = values_of(by)
+    values = values_of(by, decimals=False)
     if values.ndim != 1:
         raise PartitionError(
             f"Cannot cut a pool by {type(by).__name__} of shape {values.shape}; "

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 
-SUFFIXES = (".csv", ".parquet", ".npz")
+SUFFIXES = (".csv", ".tsv", ".parquet", ".npz")
 NPZ_NAMES = {"id": "ids", "scores": "scores", "prediction": "predictions", "confidence": "confidence"}
 
 
@@ -54,7 +54,8 @@ def read_pool(
     Parameters
     ----------
     source : str, Path or dataframe
-        A file with suffix ``.csv``, ``.parquet`` or ``.npz``, or any frame that Narwhals reads (pandas, Polars, Arrow).
+        A file with suffix ``.csv``, ``.tsv``, ``.parquet`` or ``.npz``, or any frame that Narwhals reads (pandas,
+        Polars, Arrow).
         CSV may be separated by commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252. Classes, groups and ids
         are called as it has them: ``01`` is another class than ``1``.
         An NPZ file holds the arrays ``scores``, ``predictions``, ``confidence``, ``ids`` and ``classes``, as many as
@@ -234,7 +235,7 @@ def _read(source: Any, columns: Columns, classes: ArrayLike | None, numbering: N
             raise PoolError(f"There is no file {str(source)!r}.{hint}")
         if source.suffix.lower() == ".npz":
             return _read_npz(source, columns, classes)
-        if source.suffix.lower() == ".csv":
+        if source.suffix.lower() in (".csv", ".tsv"):
             return read_csv(source, columns, classes, numbering)
         return _read_parquet(source, columns, classes)
     try:

@@ -21,10 +21,8 @@ from bayes_assess.questions._measures_compared import MeasuresCompared
 from bayes_assess.questions._setting import Simulated
 
 if TYPE_CHECKING:
-    from bayes_assess.estimators.ratio_interval import Ranges
     from bayes_assess.measures import LossTable, PRCurveTable
     from bayes_assess.measures._pool_losses import Measures
-
 
 _ROUNDING = 1e-9  # of differences that are exactly the rope
 
@@ -108,12 +106,9 @@ class MeasureComparison(MeasuresCompared[BelievedT_co, WeighedT_co]):
         return self._study_masses(campaigns).max(-1)
 
     def _study_masses(self, campaigns: Simulated) -> Float[np.ndarray, "R B 3"]:
-        return self.masses(self.quantiles(campaigns.record, cells_table(campaigns.cells).ranges))
-
-    def quantiles(self, record: Any, ranges: Ranges) -> Float[np.ndarray, "*batch Q"]:
-        """Return quantiles of the difference, from posteriors or from estimates, (...)."""
+        record, ranges = campaigns.record, cells_table(campaigns.cells).ranges
         quantiles = record.quantiles if record.of_posterior else interval_quantiles(record, ranges)
-        return quantiles[..., 0, :]
+        return self.masses(quantiles[..., 0, :])
 
     def masses(self, quantiles: Float[np.ndarray, "*batch Q"]) -> Float[np.ndarray, "*batch 3"]:
         """Compute the probabilities of D < -rope, |D| <= rope and D > rope."""

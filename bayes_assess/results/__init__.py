@@ -1,5 +1,6 @@
 """Answers: what is estimated, how well, and what the interval guarantees."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from bayes_assess.questions import (
@@ -27,13 +28,9 @@ from bayes_assess.questions import (
 )
 from bayes_assess.results._base import Result as Result
 from bayes_assess.results._curve_point import CurvePoint as CurvePoint
-from bayes_assess.results._proxy import ProxyResult as ProxyResult
 from bayes_assess.results._ranked import RankedAnswer as RankedAnswer
-from bayes_assess.results.belief_metric import BeliefMetricResult as BeliefMetricResult
 from bayes_assess.results.belief_precision_curve import BeliefPrecisionCurveResult as BeliefPrecisionCurveResult
-from bayes_assess.results.best import BeliefBestResult as BeliefBestResult
 from bayes_assess.results.best import BestResult as BestResult
-from bayes_assess.results.best import WeightedBestResult as WeightedBestResult
 from bayes_assess.results.calibration import CalibrationResult as CalibrationResult
 from bayes_assess.results.comparison import CalibrationComparisonResult as CalibrationComparisonResult
 from bayes_assess.results.comparison import CompareResult as CompareResult
@@ -41,30 +38,38 @@ from bayes_assess.results.comparison import PairsResult as PairsResult
 from bayes_assess.results.comparison import TwoGroupsResult as TwoGroupsResult
 from bayes_assess.results.comparison import TwoSystemsResult as TwoSystemsResult
 from bayes_assess.results.confusion import ConfusionResult as ConfusionResult
-from bayes_assess.results.curve import BeliefCurveResult as BeliefCurveResult
 from bayes_assess.results.curve import CurveResult as CurveResult
-from bayes_assess.results.curve import WeightedCurveResult as WeightedCurveResult
+from bayes_assess.results.evidence.believed import Believed as Believed
+from bayes_assess.results.evidence.numbers import WeightedNumbers
+from bayes_assess.results.evidence.weighted import Weighted as Weighted
+from bayes_assess.results.evidence.weighted import WeightedLabelSets
 from bayes_assess.results.groups import CostResult as CostResult
 from bayes_assess.results.groups import GroupResult as GroupResult
 from bayes_assess.results.groups import GroupwiseResult as GroupwiseResult
-from bayes_assess.results.mean import BeliefMeanResult as BeliefMeanResult
-from bayes_assess.results.mean import MeanResult as MeanResult
-from bayes_assess.results.mean import WeightedMeanResult as WeightedMeanResult
-from bayes_assess.results.measure_comparison import BeliefComparisonResult as BeliefComparisonResult
 from bayes_assess.results.measure_comparison import MeasureVerdict as MeasureVerdict
-from bayes_assess.results.measure_comparison import WeightedComparisonResult as WeightedComparisonResult
-from bayes_assess.results.measure_pairs import BeliefPairsResult as BeliefPairsResult
 from bayes_assess.results.measure_pairs import MeasurePairsResult as MeasurePairsResult
-from bayes_assess.results.measure_pairs import WeightedPairsResult as WeightedPairsResult
 from bayes_assess.results.metric import MetricResult as MetricResult
-from bayes_assess.results.multilabel import MultiLabelResult as MultiLabelResult
-from bayes_assess.results.numeric import NumericResult as NumericResult
 from bayes_assess.results.precision_curve import PrecisionCurveResult as PrecisionCurveResult
-from bayes_assess.results.rate import BeliefRateResult as BeliefRateResult
-from bayes_assess.results.rate import RateResult as RateResult
-from bayes_assess.results.rate import WeightedRateResult as WeightedRateResult
+from bayes_assess.results.proxy import MeanResult as MeanResult
+from bayes_assess.results.proxy import ProxyResult as ProxyResult
+from bayes_assess.results.proxy import RateResult as RateResult
 from bayes_assess.results.recall import RecallResult as RecallResult
 from bayes_assess.results.sensitivity import Sensitivity as Sensitivity
+
+# By the kind of evidence.
+BeliefMetricResult = MetricResult[Believed]
+BeliefRateResult = RateResult[Believed]
+WeightedRateResult = RateResult[Weighted]
+BeliefMeanResult = MeanResult[Believed]
+WeightedMeanResult = MeanResult[Weighted]
+BeliefBestResult = BestResult[Believed]
+WeightedBestResult = BestResult[Weighted]
+BeliefCurveResult = CurveResult[Believed]
+WeightedCurveResult = CurveResult[Weighted]
+BeliefComparisonResult = MeasureVerdict[Believed]
+WeightedComparisonResult = MeasureVerdict[Weighted]
+BeliefPairsResult = MeasurePairsResult[Believed]
+WeightedPairsResult = MeasurePairsResult[Weighted]
 
 _RESULTS: dict[type[Question], type[Result]] = {
     GroupAccuracy: GroupResult,
@@ -77,30 +82,28 @@ _RESULTS: dict[type[Question], type[Result]] = {
     TwoCalibrations: CalibrationComparisonResult,
     TwoSystems: TwoSystemsResult,
     AllPairs: PairsResult,
-    MeasureComparison: WeightedComparisonResult,
-    MeasurePairs: WeightedPairsResult,
-    Best: WeightedBestResult,
-    MultiLabelMetric: MultiLabelResult,
-    NumericMetric: NumericResult,
-    Rate: WeightedRateResult,
-    Mean: WeightedMeanResult,
-    PRCurve: WeightedCurveResult,
+    MeasureComparison: MeasureVerdict,
+    MeasurePairs: MeasurePairsResult,
+    Best: BestResult,
+    PrecisionCurve: BeliefPrecisionCurveResult,
+    PRCurve: CurveResult,
+    Rate: RateResult,
+    Mean: MeanResult,
     Metric: MetricResult,
 }
-_BELIEVED: dict[type[Question], type[Result]] = {  # by the design with a belief
-    MeasureComparison: BeliefComparisonResult,
-    MeasurePairs: BeliefPairsResult,
-    Best: BeliefBestResult,
-    PrecisionCurve: BeliefPrecisionCurveResult,
-    PRCurve: BeliefCurveResult,
-    Rate: BeliefRateResult,
-    Mean: BeliefMeanResult,
-    Metric: BeliefMetricResult,
+_WEIGHTED: dict[type[Question], type[Weighted]] = {
+    MultiLabelMetric: WeightedLabelSets,
+    NumericMetric: WeightedNumbers,
+    Question: Weighted,
 }
 
 
 def make_result(question: Question, **fields: Any) -> Result:
-    """Make the result that belongs to a question; `fields` are those of `Result`."""
-    kinds = _BELIEVED if "found" in fields else _RESULTS
-    kind = next(kind for asked, kind in kinds.items() if isinstance(question, asked))
-    return kind(question=question, **fields)
+    """Make the result that belongs to a question; `fields` are those of `Result` and of its evidence."""
+    kind = Believed if "found" in fields else _first(_WEIGHTED, question)
+    return _first(_RESULTS, question)._made(kind, {"question": question, **fields})
+
+
+def _first(kinds: Mapping[type[Question], Any], question: Question) -> Any:
+    """Find what belongs to a question: to its class, or to the nearest one above it."""
+    return next(kinds[asked] for asked in type(question).__mro__ if asked in kinds)

@@ -8,15 +8,17 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from bayes_assess._tools.levels import checked_level
 from bayes_assess._tools.progress import in_progress
+from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Float, Int, Json
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
+from bayes_assess._tools.to_arviz import Arrays, to_arviz
 from bayes_assess.designs import many_skipped
 from bayes_assess.estimators.finite_pool import extended
 from bayes_assess.models.belief import Belief, Posterior
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bayes_assess.results.report import Reported
+
 
 # Posterior draws: as many as fit in this many numbers, within these bounds.
 _DRAW_NUMBERS = 1_000_000
@@ -144,28 +147,8 @@ class Answer(ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Answer):
-    """The answer to a question from the labels told so far.
-
-    Attributes
-    ----------
-    question : Question
-    prior : Belief
-        What was believed of every cell before any label.
-    cells : Cells
-    counts : (K, O) integers
-        Labels of every cell by outcome.
-    estimate : array of the answer's shape
-        Posterior mean of what is asked.
-    interval : array of the answer's shape and (2,)
-        Equal-tailed credible interval, extended to the estimate where a long tail puts that outside.
-    level : float
-        Posterior probability of the interval.
-    guarantee : str
-        ``"credible"``, or ``"exact"`` once everything is labelled and the answer is about this pool.
-    labels_used : int
-    design : str
-    """
+class Told:
+    """What was asked, and the labels told so far; fields are those of `Result`."""
 
     question: Question
     prior: Belief
@@ -189,9 +172,82 @@ class Result(Answer):
         return int(self.counts.sum()) * self.question.labels_each
 
     @property
+    def n_skipped(self) -> int:
+        """Items that were set aside."""
+        return 0 if self.skipped is None else int(self.skipped.sum()) * self.question.labels_each
+
+    @property
+    def n_draws(self) -> int:
+        """How many posterior draws are taken."""
+        return int(np.clip(_DRAW_NUMBERS // self.counts[:, 0].size, _FEWEST_DRAWS, _MOST_DRAWS))
+
+    @property
+    def groups(self) -> np.ndarray:
+        """Names of the groups that are asked about, (G,)."""
+        return self.question.groups(self.cells)
+
+    @property
     def _n_items(self) -> int:
         """Items of the pool that labels can be of."""
         return self.cells.n_items * self.question.labels_each
+
+    def _of_labels(self) -> str:
+        """Say how many labels there are, the beginning of a sentence."""
+        return f"{self.labels_used:,} of {self._n_items:,} items labelled"
+
+    @property
+    def _use_of_volunteered(self) -> str:
+        """What the answer makes of labels that nobody asked for, the end of a sentence."""
+        return "the intervals take them for random items of their groups."
+
+    @property
+    def _others_of_skipped(self) -> str:
+        """Which items the answer takes those to be like that were set aside."""
+        return f"others of {'its' if self.n_skipped == 1 else 'their'} group"
+
+    def _if_skipped(self) -> list[str]:
+        """Say what the answer would be if all items set aside were right, or all wrong; nothing where that is hard."""
+        return []
+
+    def _progress(self) -> str:
+        return f"{self.labels_used:,} of {self._n_items:,} labelled"
+
+    def _tails(self) -> list[float]:
+        return [(1 - self.level) / 2, (1 + self.level) / 2]
+
+    def _supposition(self, name: str, kinds: tuple[str, str], found: list[tuple[float, np.ndarray]]) -> str:
+        """Say estimates and intervals if all items set aside were of one kind, and of the other."""
+        subject = "it were" if self.n_skipped == 1 else "all of them were"
+        first, second = (
+            f"if {subject} {kind}, {value:.3f} [{low:.3f}, {high:.3f}]"
+            for kind, (value, (low, high)) in zip(kinds, found, strict=True)
+        )
+        return f"{name[0].upper()}{name[1:]}, with a {self.level:.0%} credible interval, would be {first}; {second}."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Told, Answer):
+    """The answer to a question from the labels told so far.
+
+    Attributes
+    ----------
+    question : Question
+    prior : Belief
+        What was believed of every cell before any label.
+    cells : Cells
+    counts : (K, O) integers
+        Labels of every cell by outcome.
+    estimate : array of the answer's shape
+        Posterior mean of what is asked.
+    interval : array of the answer's shape and (2,)
+        Equal-tailed credible interval, extended to the estimate where a long tail puts that outside.
+    level : float
+        Posterior probability of the interval.
+    guarantee : str
+        ``"credible"``, or ``"exact"`` once everything is labelled and the answer is about this pool.
+    labels_used : int
+    design : str
+    """
 
     @property
     def guarantee(self) -> str:
@@ -203,11 +259,6 @@ class Result(Answer):
         """Whether every item that is worth a label has one."""
         missing = self.counts.sum(-1) < self.cells.sizes
         return not (missing & self.question.playable(self.cells)).any()
-
-    @property
-    def groups(self) -> np.ndarray:
-        """Names of the groups that are asked about, (G,)."""
-        return self.question.groups(self.cells)
 
     @property
     def posterior(self) -> Belief:
@@ -240,35 +291,22 @@ class Result(Answer):
         return self.question.draws(self.cells, self._learner, self.counts, self.seed, self.n_draws)
 
     @property
-    def n_draws(self) -> int:
-        """How many posterior draws are taken."""
-        return int(np.clip(_DRAW_NUMBERS // self.counts[:, 0].size, _FEWEST_DRAWS, _MOST_DRAWS))
+    def _words(self) -> Told:  # that says how labels are counted
+        return self
 
     def summary(self) -> str:
         """Say the answer in a few sentences."""
-        lines = [f"{self._of_labels()} (design {self.design!r})."]
+        lines = [f"{self._words._of_labels()} (design {self.design!r})."]
         lines += self._answer()
         said = self._of_the_prior() if self.labels_used and self.belief is None and self.guarantee != "exact" else None
         lines += [said] if said else []
         if self.volunteered:
-            lines.append(f"{self.volunteered:,} labels were told without being asked for: {self._use_of_volunteered}")
+            lines.append(
+                f"{self.volunteered:,} labels were told without being asked for: {self._words._use_of_volunteered}"
+            )
         if self.n_skipped:
             lines += self._about_skipped()
         return "\n".join([*lines, *self.notes])
-
-    def _of_labels(self) -> str:
-        """Say how many labels there are, the beginning of a sentence."""
-        return f"{self.labels_used:,} of {self._n_items:,} items labelled"
-
-    @property
-    def _use_of_volunteered(self) -> str:
-        """What the answer makes of labels that nobody asked for, the end of a sentence."""
-        return "the intervals take them for random items of their groups."
-
-    @property
-    def n_skipped(self) -> int:
-        """Items that were set aside."""
-        return 0 if self.skipped is None else int(self.skipped.sum()) * self.question.labels_each
 
     def _about_skipped(self) -> list[str]:
         """Say what the answer makes of items that nobody could label."""
@@ -277,26 +315,8 @@ class Result(Answer):
         said = f"{plural(self.n_skipped, 'item')} {'was' if one else 'were'} set aside: nobody could label {them}"
         if self.guarantee == "exact":
             return [f"{said}; the answer does not depend on {them}."]
-        lines = [f"{said}; the answer takes {them} to be like the {self._others_of_skipped}."]
-        return [*lines, *self._if_skipped()] if many_skipped(self.n_skipped, self.labels_used) else lines
-
-    @property
-    def _others_of_skipped(self) -> str:
-        """Which items the answer takes those to be like that were set aside."""
-        return f"others of {'its' if self.n_skipped == 1 else 'their'} group"
-
-    def _if_skipped(self) -> list[str]:
-        """Say what the answer would be if all items set aside were right, or all wrong; nothing where that is hard."""
-        return []
-
-    def _supposition(self, name: str, kinds: tuple[str, str], found: list[tuple[float, np.ndarray]]) -> str:
-        """Say estimates and intervals if all items set aside were of one kind, and of the other."""
-        subject = "it were" if self.n_skipped == 1 else "all of them were"
-        first, second = (
-            f"if {subject} {kind}, {value:.3f} [{low:.3f}, {high:.3f}]"
-            for kind, (value, (low, high)) in zip(kinds, found, strict=True)
-        )
-        return f"{name[0].upper()}{name[1:]}, with a {self.level:.0%} credible interval, would be {first}; {second}."
+        lines = [f"{said}; the answer takes {them} to be like the {self._words._others_of_skipped}."]
+        return [*lines, *self._words._if_skipped()] if many_skipped(self.n_skipped, self.labels_used) else lines
 
     def _of_the_prior(self) -> str | None:
         """Say what the labels taught the prior, or that they contradict it; None where there is nothing to say."""
@@ -310,12 +330,34 @@ class Result(Answer):
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the answer."""
 
+    @classmethod
+    def _made(cls, kind: type[Told], given: dict[str, Any]) -> Self:
+        """Make a result of its fields, and of those of its evidence, which is of that kind if there is any."""
+        return cls(**given)
+
     @abstractmethod
     def to_arviz(self) -> Any:
         """Return posterior and prior draws, observed and constant data as an ArviZ object."""
 
-    def _tails(self) -> list[float]:
-        return [(1 - self.level) / 2, (1 + self.level) / 2]
+    def _thetas(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draw the parameters of all cells from the posterior and from the prior, (n, K, ...) each."""
+        beliefs = enumerate((self.posterior, self.prior))
+        posterior, prior = (np.asarray(one.sample(jax_key(self.seed + i, "draws"), n)) for i, one in beliefs)
+        return posterior, prior
+
+    def _groups_to_arviz(self, posterior: Arrays, prior: Arrays, observed: Arrays) -> Any:
+        """Hand draws and observed data to ArviZ, beside labels and items of every group."""
+        of_cells = {"labels": self.counts.sum(-1), "items": self.cells.sizes}
+        known = {name: values.reshape(len(self.groups), -1).sum(-1) for name, values in of_cells.items()}
+        return to_arviz(
+            posterior,
+            prior=prior,
+            observed_data=observed,
+            constant_data=known,
+            dims={name: ["group"] for name in (*posterior, *prior, *observed, *known)},
+            coords={"group": self.groups},
+            attrs=self._attributes(),
+        )
 
     def _ends(self, draws: Float[np.ndarray, "S ..."], estimate: np.ndarray | float) -> Float[np.ndarray, "... 2"]:
         """Equal-tailed interval from draws, extended to the estimate."""
@@ -323,9 +365,6 @@ class Result(Answer):
 
     def _attributes(self) -> dict[str, object]:
         return {"design": self.design, "guarantee": self.guarantee, "labels_used": self.labels_used}
-
-    def _progress(self) -> str:
-        return f"{self.labels_used:,} of {self._n_items:,} labelled"
 
     @property
     def _interval_label(self) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 LABELLED = re.compile(r"[\d,]+ (labels? )?of [\d,]+ .*\(design .*\)\.$")  # the line of summaries about labels
+SAID = 3  # measures, up to which one sentence names each
 _SHORT = {"f1": "F1", "roc": "ROC", "auc": "AUC"}
 _AVERAGES = ("micro", "macro", "weighted", "samples")
 _ROUNDING = 1e-9

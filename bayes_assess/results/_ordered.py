@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -16,16 +15,21 @@ from bayes_assess.errors import QuestionError
 from bayes_assess.estimators.joint_draws import PairDifferences, pair_differences, random_ranks
 from bayes_assess.measures import LOSSES, combine
 from bayes_assess.questions import Metric
+from bayes_assess.questions._event_cells import MetricCells
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results._in_words import in_one_line
 from bayes_assess.results._ranks import Ranks
 from bayes_assess.results._verdict import pairs_table
+from bayes_assess.results.evidence.believed import Believed
+from bayes_assess.results.evidence.weighted import Weighted
+
+EvidenceT_co = TypeVar("EvidenceT_co", bound=Believed | Weighted, covariant=True)
 
 _CONTENDER = 0.05  # probability of being the best, above which a summary names a group
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ordered(Ranks):
+class Ordered(Ranks, Generic[EvidenceT_co]):
     """Ranks and pairs of groups, or of systems, by one measure; of a result with a value for each of them.
 
     The best is the one with the highest value, of losses such as ``"zero_one_loss"`` the lowest: of a rate, let the
@@ -42,15 +46,8 @@ class Ordered(Ranks):
     """
 
     question: Metric
-
-    @abstractmethod
-    def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
-        """Compute the intervals of all values."""
-
-    @property
-    @abstractmethod
-    def _joint(self) -> Float[np.ndarray, "S G"]:
-        """Joint draws of all values."""
+    cells: MetricCells
+    evidence: EvidenceT_co = field(kw_only=True)
 
     def ranking(self) -> Table:
         """Tabulate the groups with their ranks, the best first.
@@ -116,6 +113,10 @@ class Ordered(Ranks):
             )
         return np.array(self._names_by)
 
+    def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
+        """Compute the intervals of all values."""
+        return self.evidence.ends
+
     def _shaped(self, values: Array) -> Any:
         """Give values of outputs, (k, ...), the shape of the answer: one of them if one measure was asked for."""
         scalar = len(values) == 1 and not isinstance(self.question.measure, list | tuple)
@@ -134,6 +135,8 @@ class Ordered(Ranks):
     @cached_property
     def _names_by(self) -> list[str] | None:
         """Names of groups or systems, from those of the outputs; None where these are something else."""
+        if not self.evidence.has_joint:
+            return None
         one, *more = combine(self.question.measure)
         start, found = f"{one.name} ({self._ordered_by} ", self.groups.tolist()
         alike = all(name.startswith(start) and name.endswith(")") for name in found)
@@ -159,12 +162,12 @@ class Ordered(Ranks):
         return f"Differences of {self._measure_name}, {self._interval_label}s"
 
     def _draw_ranks(self) -> Int[np.ndarray, "S G"]:
-        assert len(self.ordered_names) == self._joint.shape[1]
-        return random_ranks(-self._joint if self._measure_name in LOSSES else self._joint, self.seed)
+        assert len(self.ordered_names) == self.evidence.joint.shape[1]
+        return random_ranks(-self.evidence.joint if self._measure_name in LOSSES else self.evidence.joint, self.seed)
 
     def _pairs(self, rope: float) -> PairDifferences:
         """Compare all pairs, worse and better in the place of lower and higher."""
-        found = pair_differences(self._joint, float(rope), self.level, self.guarantee == "exact")
+        found = pair_differences(self.evidence.joint, float(rope), self.level, self.guarantee == "exact")
         return found._replace(masses=found.masses[..., ::-1]) if self._measure_name in LOSSES else found
 
     def _said_of_the_best(self) -> list[str]:

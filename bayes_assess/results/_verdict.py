@@ -12,7 +12,11 @@ from bayes_assess._tools.shapes import Float
 from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.questions import GroupPair, MeasureComparison, TwoSystems
+from bayes_assess.results import plots
 from bayes_assess.results._base import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 EVENTS = ("first is worse", "equivalent", "first is better")
 
@@ -42,6 +46,23 @@ class Verdict(Result):
     def probability(self) -> float:
         """Probability of the verdict."""
         return float(self.masses.max())
+
+    def _density(self, draws: Float[np.ndarray, " S"], title: str, truth: float | None, ax: Axes | None) -> Axes:
+        """Draw the posterior density of the difference, with the region of practical equivalence marked."""
+        first, second = self.names
+        return plots.rope_density(
+            draws,
+            float(self.question.rope),
+            self.masses,
+            first=first,
+            second=second,
+            estimate=float(self.estimate),
+            interval=self.interval,
+            interval_label=self._interval_label,
+            truth=truth,
+            title=f"{title}: {self._progress()}",
+            ax=ax,
+        )
 
 
 def pairs_table(names: np.ndarray, found: PairDifferences, title: str) -> Table:

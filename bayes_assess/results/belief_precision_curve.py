@@ -16,14 +16,16 @@ from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.questions import PrecisionCurve
 from bayes_assess.results._average_precision import average_precisions
 from bayes_assess.results._ranked import Bounded, RankedAnswer, positives_in_all, share
-from bayes_assess.results.belief_metric import BeliefMetricResult
+from bayes_assess.results.evidence._belief_draws import Variables
+from bayes_assess.results.evidence.believed import Believed
+from bayes_assess.results.metric import MetricResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
+class BeliefPrecisionCurveResult(MetricResult[Believed], RankedAnswer):
     """The precision curve from a belief that learns what the scores mean.
 
     Between the thresholds that the belief is asked about, positives are taken to be in random order, but for those that
@@ -75,10 +77,10 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         n, known = self.n_items, f"the {self.labels_used:,} labels suggest"
         tenth, (value, lower, upper) = max(1, n // 10), self.at(n)
         said = f"Precision is {self.at(tenth).estimate:.3f} in the first {tenth:,} items and {value:.3f} in all {n:,}"
-        if self.found.exact:
+        if self.evidence.exact:
             return [f"{said} (exact)."]
         lines = [f"{said}, {self.level:.0%} {self.guarantee} interval [{lower:.3f}, {upper:.3f}]."]
-        if np.any(self._contradicted):
+        if np.any(self.evidence.contradicted):
             lines.append(
                 "Random items contradict the scores: what they say of some rank and what the other labels suggest have "
                 "no value in common. The band holds both."
@@ -88,17 +90,16 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
         return [*lines, self._without_trust()]
 
     def _without_trust(self) -> str:
-        if not self.found.audited:
-            return super()._without_trust()
-        lower, upper = self._design[0]
-        return f"Without trusting the scores: [{lower:.3f}, {upper:.3f}] in all; {self._random_labels()}."
+        if not self.evidence.found.audited:
+            return self.evidence.leaning()
+        lower, upper = self.evidence.design_interval[0]
+        said = self.evidence.said_of_random_labels()
+        return f"Without trusting the scores: [{lower:.3f}, {upper:.3f}] in all; {said}."
 
-    def _for_arviz(self) -> dict[str, object]:
+    def _for_arviz(self) -> Variables:
         n = len(self._ranks)
-        parts = {
-            name: self.found.draws[:, i * n : (i + 1) * n][:, ::-1] for i, name in enumerate(("precision", "recall"))
-        }
-        return {"posterior": parts, "dims": {name: ["rank"] for name in parts}, "coords": {"rank": self._ranks}}
+        parts = {name: self.draws[:, i * n : (i + 1) * n][:, ::-1] for i, name in enumerate(("precision", "recall"))}
+        return Variables(parts, {name: ["rank"] for name in parts}, {"rank": self._ranks})
 
     @property
     def _ranks(self) -> Int[np.ndarray, " T"]:
@@ -109,7 +110,7 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
     def _positives(self) -> Float[np.ndarray, "S T"]:
         """Draws of the positives down to the ranks of the thresholds."""
         n = len(self._ranks)
-        return self.found.draws[:, :n][:, ::-1] * self._ranks
+        return self.draws[:, :n][:, ::-1] * self._ranks
 
     def _draws_of_positives(self, ranks: Int[np.ndarray, " n"]) -> Float[np.ndarray, "S n"]:
         known = np.concatenate([[0], self._ranks])
@@ -165,13 +166,13 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
 
     def _bounded(self, draws: Float[np.ndarray, "S n"]) -> Float[np.ndarray, "n 3"]:
         """Take medians and credible intervals, of which the shortest ones may reach further than equal-tailed ones."""
-        each = [posterior_measure(draw[:, None], self.found.exact) for draw in draws.T]  # of many, fewer quantiles
+        each = [posterior_measure(draw[:, None], self.evidence.exact) for draw in draws.T]  # of many, fewer quantiles
         found = [np.concatenate([one.value[:, None], one.interval(self.level)], axis=1) for one in each]
         return np.clip(np.concatenate(found), 0, 1)  # sums are rounded
 
     def _held(self, found: Float[np.ndarray, "n 3"], lower: np.ndarray, upper: np.ndarray) -> Float[np.ndarray, "n 3"]:
         """Widen bands to hold what random items alone say, if these contradict the belief somewhere."""
-        if not np.any(self._contradicted):
+        if not np.any(self.evidence.contradicted):
             return found
         ends = np.minimum(found[:, 1], lower), np.maximum(found[:, 2], np.minimum(upper, 1.0))
         return np.stack([found[:, 0], *ends], axis=-1)
@@ -179,7 +180,7 @@ class BeliefPrecisionCurveResult(BeliefMetricResult, RankedAnswer):
     def _counts_without_trust(self, ranks: Int[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
         """Bound the positives down to ranks by random items alone: those of the thresholds before and after."""
         known, n = self._ranks, len(self._ranks)
-        ends = self._design[:n][::-1] * known[:, None]
+        ends = self.evidence.design_interval[:n][::-1] * known[:, None]
         before = np.searchsorted(known, ranks, "right")
         fewest = np.append(0.0, np.maximum.accumulate(ends[:, 0]))[before]
         after = np.minimum(np.searchsorted(known, ranks), n - 1)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,14 +11,15 @@ import numpy as np
 from bayes_assess._tools.shapes import ArrayLike, Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
-from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure
 from bayes_assess.questions import Best
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.results import plots
 from bayes_assess.results._in_words import measure_in_words, title_of
-from bayes_assess.results._ordered import Ordered
+from bayes_assess.results._ordered import EvidenceT_co
 from bayes_assess.results._verdict import pairs_table
-from bayes_assess.results.belief_metric import BeliefMetricResult
+from bayes_assess.results.evidence.believed import Believed
+from bayes_assess.results.evidence.weighted import Weighted
 from bayes_assess.results.metric import MetricResult
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _SAID = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BestResult(Ordered):
+class BestResult(MetricResult[EvidenceT_co]):
     """Which of several systems is the best, by the joint posterior of their measures.
 
     Attributes
@@ -52,14 +52,21 @@ class BestResult(Ordered):
 
     question: Best
 
-    if TYPE_CHECKING:  # what the results have whose mixin this is
+    @property
+    def guarantee(self) -> str:
+        """What the intervals of the leads promise."""
+        return self.evidence.guarantee_of_functions
 
-        @cached_property
-        def _leads(self) -> PosteriorMeasure: ...
+    @property
+    def in_ellipsoid(self: BestResult[Weighted]):
+        """Whether the ellipsoid about the leads holds some values; see `Weighted.in_ellipsoid`."""
+        return partial(self.evidence.in_ellipsoid, centre=self.estimate)
 
-    @abstractmethod
-    def _leaning(self) -> list[str]:
-        """Say what the answer leans on."""
+    @property
+    def design_interval(self: BestResult[Believed]) -> Float[np.ndarray, "G 2"]:
+        """All that is possible: random items are counted for the measures of systems, not for leads."""
+        low, high = cells_table(self.cells).ranges[0]
+        return np.tile([low - high, high - low], (len(self.evidence.design_interval), 1))
 
     @property
     def systems(self) -> np.ndarray:
@@ -173,8 +180,12 @@ class BestResult(Ordered):
         return "system"
 
     @cached_property
+    def _leads(self) -> PosteriorMeasure:
+        return self.evidence.summarised(self._lead_draws)
+
+    @cached_property
     def _lead_draws(self) -> Float[np.ndarray, "S G"]:
-        return self.question.leads(self._joint)
+        return self.question.leads(self.evidence.joint)
 
     @property
     def _of_measure(self) -> str:
@@ -188,9 +199,8 @@ class BestResult(Ordered):
         return self.interval
 
     def _answer(self) -> list[str]:
-        if self.guarantee == "exact":
-            return [self.verdict, *self._leading()]
-        return [self.verdict, *self._leading(), *self._leaning()]
+        leaning = [] if self.guarantee == "exact" else [self.evidence.leaning_of_verdict()]
+        return [self.verdict, *self._leading(), *leaning]
 
     def _leading(self) -> list[str]:
         order = np.lexsort((self.estimate, self.probability_best))[::-1]
@@ -200,40 +210,3 @@ class BestResult(Ordered):
         return [
             f"Lead of {name} over the best of the others {lead:+.3f}, {self._interval_label} [{low:+.3f}, {high:+.3f}]."
         ]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BeliefBestResult(BestResult, BeliefMetricResult):  # pyright: ignore[reportIncompatibleMethodOverride]
-    """The best of several systems, from a belief that learns what predictions and scores mean."""
-
-    @property
-    def guarantee(self) -> str:
-        """What the interval promises: ``"credible"``, or ``"exact"``."""
-        return "exact" if self._all_certain else "credible"
-
-    @property
-    def design_interval(self) -> Float[np.ndarray, "G 2"]:
-        """All that is possible: random items are counted for the measures of systems, not for leads."""
-        low, high = cells_table(self.cells).ranges[0]
-        return np.tile([low - high, high - low], (len(self.systems), 1))
-
-    @cached_property
-    def _leads(self) -> PosteriorMeasure:
-        return posterior_measure(self._lead_draws, self.found.exact, self.found.cautious)
-
-    def _leaning(self) -> list[str]:
-        if np.any(self._contradicted):
-            return [self._contradiction("Verdict and leads lean on what the other labels suggest.")]
-        return [f"This holds {self._if_alike()}."]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class WeightedBestResult(BestResult, MetricResult):  # pyright: ignore[reportIncompatibleMethodOverride]
-    """The best of several systems, from weighted draws."""
-
-    @cached_property
-    def _leads(self) -> PosteriorMeasure:
-        return posterior_measure(self._lead_draws, self.answer.exact)
-
-    def _leaning(self) -> list[str]:
-        return [self.assumption]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
@@ -245,10 +244,7 @@ class CalibrationResult(GroupwiseResult):
         """
         shape = self.confidence.shape
         n_draws = len(self.draws)
-        posterior, prior = (
-            np.asarray(belief.sample(jax_key(self.seed + i, "draws"), n_draws)).reshape(n_draws, *shape)
-            for i, belief in enumerate((self.posterior, self.prior))
-        )
+        posterior, prior = (drawn.reshape(n_draws, *shape) for drawn in self._thetas(n_draws))
         counts = by_group(self.cells, self.counts[:, 1]), by_group(self.cells, self.counts.sum(-1))
         cells = ["theta", "agreements", "labels", "items", "confidence"]
         return to_arviz(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
@@ -83,19 +82,7 @@ class CompareResult(Verdict):
     def plot(self, *, truth: float | None = None, ax: Axes | None = None) -> Axes:
         """Draw the posterior density of the difference, with the region of practical equivalence marked."""
         first, second = self.names
-        return plots.rope_density(
-            self.draws,
-            float(self.question.rope),
-            self.masses,
-            first=first,
-            second=second,
-            estimate=self.estimate,
-            interval=self.interval,
-            interval_label=self._interval_label,
-            truth=truth,
-            title=f"{first} less {second}: {self._progress()}",
-            ax=ax,
-        )
+        return self._density(self.draws, f"{first} less {second}", truth, ax)
 
     def to_arviz(self) -> Any:
         """Return posterior and prior draws of the difference, and the counts, as an ArviZ object."""
@@ -123,38 +110,34 @@ class CompareResult(Verdict):
 class TwoGroupsResult(CompareResult):
     """Two groups compared."""
 
-    question: TwoGroups
+    question: TwoGroups | TwoCalibrations
+    _title: ClassVar[str] = "Accuracy"
+
+    @cached_property
+    def _each(self) -> dict[str, np.ndarray]:
+        """Return columns of the table: what is known of each group by itself."""
+        by: Any = self.question.by
+        question = GroupAccuracy(by, target=self.question.target)
+        estimate = question.estimate(self.cells, self._learner, self.counts)
+        low, high = question.interval(self.cells, self._learner, self.counts, self.level).T
+        columns = {"group": self.cells.names, "items": self.cells.sizes, "labelled": self.counts.sum(-1)}
+        return columns | {"right": self.counts[:, 1], "accuracy": estimate, "lower": low, "upper": high}
+
+    def table(self) -> Table:
+        """Tabulate both groups."""
+        pair, columns = list(self.question.pair(self.cells)), self._each
+        return Table(
+            {name: values[pair] for name, values in columns.items()},
+            title=f"{self._title} of the two groups, {self._interval_label}s",
+            formats=dict.fromkeys(list(columns)[-3:], ".3f"),
+        )
 
     def _of_the_prior(self) -> str | None:
         return contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), self.cells.mean_score)
 
-    @property
-    def _pair(self) -> list[int]:
-        return list(self.question.pair(self.cells))
-
-    def table(self) -> Table:
-        """Tabulate both groups."""
-        pair = self._pair
-        question = GroupAccuracy(self.question.by, target=self.question.target)
-        estimate = question.estimate(self.cells, self._learner, self.counts)
-        ends = question.interval(self.cells, self._learner, self.counts, self.level)
-        return Table(
-            {
-                "group": self.cells.names[pair],
-                "items": self.cells.sizes[pair],
-                "labelled": self.counts.sum(-1)[pair],
-                "right": self.counts[pair, 1],
-                "accuracy": estimate[pair],
-                "lower": ends[pair, 0],
-                "upper": ends[pair, 1],
-            },
-            title=f"Accuracy of the two groups, {self._interval_label}s",
-            formats=dict.fromkeys(("accuracy", "lower", "upper"), ".3f"),
-        )
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationComparisonResult(CompareResult):
+class CalibrationComparisonResult(TwoGroupsResult):
     """Calibration errors of two groups compared.
 
     Examples
@@ -168,6 +151,7 @@ class CalibrationComparisonResult(CompareResult):
     """
 
     question: TwoCalibrations
+    _title: ClassVar[str] = "Calibration error"
     _quantity: ClassVar[str] = "Difference of the calibration errors"
     comparatives: ClassVar[tuple[str, str]] = ("lower", "higher")
 
@@ -177,25 +161,13 @@ class CalibrationComparisonResult(CompareResult):
         return f"The calibration error of {first} is {where} that of {second}"
 
     @cached_property
-    def _errors(self) -> CalibrationResult:
-        """The calibration error of each group by itself."""
+    def _each(self) -> dict[str, np.ndarray]:
         names = ("prior", "cells", "counts", "level", "design", "seed", "belief")
         fields = {name: getattr(self, name) for name in names}
-        return CalibrationResult(question=self.question.each(self.cells), **fields)
-
-    def table(self) -> Table:
-        """Tabulate both groups."""
-        pair, found = list(self.question.pair(self.cells)), self._errors
+        found = CalibrationResult(question=self.question.each(self.cells), **fields)
+        low, high = found.interval.T
         columns = {"group": found.groups, "items": found.size, "labelled": found.labelled}
-        columns |= {"ece": found.estimate, "lower": found.interval[:, 0], "upper": found.interval[:, 1]}
-        return Table(
-            {name: values[pair] for name, values in columns.items()},
-            title=f"Calibration error of the two groups, {self._interval_label}s",
-            formats=dict.fromkeys(("ece", "lower", "upper"), ".3f"),
-        )
-
-    def _of_the_prior(self) -> str | None:
-        return contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), self.cells.mean_score)
+        return columns | {"ece": found.estimate, "lower": low, "upper": high}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -297,38 +269,24 @@ class PairsResult(Result):
 
     def to_arviz(self) -> Any:
         """Return posterior and prior draws of the groups' accuracies ``theta`` as an ArviZ object."""
-        posterior, prior = (
-            np.asarray(belief.sample(jax_key(self.seed + i, "draws"), self.n_draws))
-            for i, belief in enumerate((self.posterior, self.prior))
-        )
-        return to_arviz(
-            {"theta": posterior},
-            prior={"theta": prior},
-            observed_data={"agreements": self.counts[:, 1]},
-            constant_data={"labels": self.counts.sum(-1), "items": self.size},
-            dims={name: ["group"] for name in ("theta", "agreements", "labels", "items")},
-            coords={"group": self.groups},
-            attrs=self._attributes(),
-        )
+        posterior, prior = self._thetas(self.n_draws)
+        return self._groups_to_arviz({"theta": posterior}, {"theta": prior}, {"agreements": self.counts[:, 1]})
 
     def _of_the_prior(self) -> str | None:
         return contradiction(self.prior, self.counts[:, 1], self.counts.sum(-1), self.cells.mean_score)
 
     def _answer(self) -> list[str]:
         table = self.table()
-        sure = sum(max(p) >= _SURE for p in zip(table["p_worse"], table["p_equal"], table["p_better"], strict=True))
-        n_pairs, known = len(table["first"]), self.guarantee == "exact"
+        masses = np.stack([table[f"p_{event}"] for event in ("worse", "equal", "better")], axis=-1)
+        n_pairs, known = len(masses), self.guarantee == "exact"
         row = int(np.abs(table["difference"]).argmax()) if known else 0
-        masses = [table[f"p_{event}"][row] for event in _COLUMNS]
         names = str(table["first"][row]), str(table["second"][row])
-        event = _event(*names, int(np.argmax(masses)), self.question.rope)
+        event = _event(*names, int(masses[row].argmax()), self.question.rope)
         if known:
             return [f"The labels settle all {n_pairs} pairs of groups.", f"The largest difference: {event}."]
+        sure = (masses.max(-1) >= _SURE).sum()
         lines = [f"{sure} of {n_pairs} pairs of groups have a verdict of probability {_SURE} or more."]
-        return [*lines, f"The surest: {event} with probability {max(masses):.2f}."]
-
-
-_COLUMNS = ("worse", "equal", "better")
+        return [*lines, f"The surest: {event} with probability {masses[row].max():.2f}."]
 
 
 def _event(first: str, second: str, eta: int, rope: float) -> str:

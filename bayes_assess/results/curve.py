@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,15 +11,14 @@ from bayes_assess._tools.arrays import show
 from bayes_assess._tools.shapes import ArrayLike, Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.finite_pool import extended
-from bayes_assess.estimators.posterior_measure import posterior_measure, widened
+from bayes_assess.estimators.posterior_measure import widened
 from bayes_assess.measures import PRCurveTable
 from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions.pr_curve import reaching
 from bayes_assess.results import plots
 from bayes_assess.results._curve_point import CurvePoint, Measured
-from bayes_assess.results._ordered import Ordered
-from bayes_assess.results.belief_metric import BeliefMetricResult
+from bayes_assess.results._ordered import EvidenceT_co
+from bayes_assess.results.evidence._belief_draws import Variables
 from bayes_assess.results.metric import MetricResult
 
 if TYPE_CHECKING:
@@ -31,17 +28,8 @@ _ROWS = 20  # of a table
 _ROUNDING = 1e-9
 
 
-class CurveResult(Ordered):
+class CurveResult(MetricResult[EvidenceT_co]):
     """A precision-recall curve, and its points."""
-
-    if TYPE_CHECKING:  # what the results have whose mixin this is
-
-        @cached_property
-        def _design_ends(self) -> Float[np.ndarray, "k 2"] | None: ...
-
-    @abstractmethod
-    def _f1(self, places: Int[np.ndarray, " P"] | slice) -> tuple[np.ndarray, np.ndarray]:
-        """Estimate F1 at some thresholds, with intervals, (n,) and (n, 2)."""
 
     def at(self, threshold: float) -> CurvePoint:
         """Return precision, recall and F1 of the rule "positive if the score is at least the threshold".
@@ -162,7 +150,7 @@ F1 [0.667, 0.667].
         part = self._part(name)
         value = np.atleast_1d(self.estimate)[part]
         least = wanted - _ROUNDING
-        sure = value if probability is None else (self._joint[:, part] >= least).mean(0)
+        sure = value if probability is None else (self.evidence.joint[:, part] >= least).mean(0)
         reached = sure >= (least if probability is None else probability)
         found = np.flatnonzero(reached)
         if len(found):
@@ -263,6 +251,48 @@ F1 [0.667, 0.667].
         """How many items reach every threshold."""
         return reaching(self.cells)
 
+    @cached_property
+    def _design_ends(self) -> Float[np.ndarray, "k 2"] | None:
+        """Those of the thresholds that are audited hold for the thresholds before and after, too.
+
+        From one threshold to the next higher one, positives among the items that reach it can only become fewer, and so
+        can negatives.
+        """
+        second = self.evidence.second
+        if second is None:
+            return None
+        n = self._reaching.astype(np.float64)
+        precision, recall = (second[self._part(name)] for name in ("precision", "recall"))
+        low, high = (precision * n[:, None]).T
+        fewest = np.maximum(_most_from(low), n - _least_until(n - low))
+        most = np.minimum(_least_until(high), n - _most_from(n - high))
+        counts = np.sort(np.stack([fewest, most], axis=-1), axis=-1) / np.maximum(n, 1)[:, None]
+        shares = np.sort(np.stack([_most_from(recall[:, 0]), _least_until(recall[:, 1])], axis=-1), axis=-1)
+        return np.concatenate([counts, shares]).clip(0, 1)
+
+    def _f1(self, places: Int[np.ndarray, " P"] | slice) -> tuple[np.ndarray, np.ndarray]:
+        """Estimate F1 at some thresholds, with intervals, (n,) and (n, 2)."""
+        parts = self._part("precision"), self._part("recall")
+        return self.evidence.function(lambda values: _f1_of(*(values[..., part][..., places] for part in parts)))
+
+    def _answer(self) -> list[str]:
+        how = " (exact)" if self.evidence.exact else f", {self.evidence.kind_of_intervals}"
+        lines = [f"Precision and recall at {len(self._thresholds):,} thresholds{how}.", self._said_of_the_best_f1()]
+        if self.evidence.exact:
+            return lines
+        warning = self.evidence.warning("The intervals there hold both.")
+        return [*warning, *lines, self.evidence.leaning(self._known_without_trust())]
+
+    def _known_without_trust(self) -> str:
+        middle = self._point(len(self._thresholds) // 2)
+        ends = {"precision": middle.precision.design_interval, "recall": middle.recall.design_interval}
+        said = ", ".join(f"{name} [{two[0]:.3f}, {two[1]:.3f}]" for name, two in ends.items() if two is not None)
+        return f"Without trusting the scores, at threshold {middle.threshold:.4g}: {said}"
+
+    def _for_arviz(self) -> Variables:
+        parts = {name: self.draws[:, self._part(name)] for name in ("precision", "recall")}
+        return Variables(parts, {name: ["threshold"] for name in parts}, {"threshold": self._thresholds})
+
     def _part(self, name: str) -> slice:
         n = len(self._thresholds)
         return slice(0, n) if name == "precision" else slice(n, 2 * n)
@@ -280,76 +310,6 @@ F1 [0.667, 0.667].
             between = widened(between, without[None])
         f1 = Measured(float(best[0]), between[0], without)
         return CurvePoint(float(self._thresholds[at]), int(self._reaching[at]), **parts, f1=f1, level=self.level)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BeliefCurveResult(CurveResult, BeliefMetricResult):
-    """A precision-recall curve from a belief that learns what the scores mean; see `BeliefMetricResult`."""
-
-    def _f1(self, places: Int[np.ndarray, " P"] | slice) -> tuple[np.ndarray, np.ndarray]:
-        parts = (self.found.draws[:, self._part(name)][:, places] for name in ("precision", "recall"))
-        found = posterior_measure(_f1_of(*parts), self.found.exact, self.found.cautious)
-        return found.value, found.interval(self.level)
-
-    @cached_property
-    def _design_ends(self) -> Float[np.ndarray, "k 2"]:
-        """Those of the thresholds that are audited hold for the thresholds before and after, too.
-
-        From one threshold to the next higher one, positives among the items that reach it can only become fewer, and so
-        can negatives.
-        """
-        n = self._reaching.astype(np.float64)
-        precision, recall = (self._design[self._part(name)] for name in ("precision", "recall"))
-        low, high = (precision * n[:, None]).T
-        fewest = np.maximum(_most_from(low), n - _least_until(n - low))
-        most = np.minimum(_least_until(high), n - _most_from(n - high))
-        counts = np.sort(np.stack([fewest, most], axis=-1), axis=-1) / np.maximum(n, 1)[:, None]
-        shares = np.sort(np.stack([_most_from(recall[:, 0]), _least_until(recall[:, 1])], axis=-1), axis=-1)
-        return np.concatenate([counts, shares]).clip(0, 1)
-
-    def _answer(self) -> list[str]:
-        n = f"Precision and recall at {len(self._thresholds):,} thresholds"
-        if self.found.exact:
-            return [f"{n} (exact).", self._said_of_the_best_f1()]
-        lines = [f"{n}, {self.level:.0%} credible intervals, {self._if_alike()}."]
-        if np.any(self._contradicted):
-            lines.insert(0, self._contradiction("The intervals there hold both."))
-        return [*lines, self._said_of_the_best_f1(), self._without_trust()]
-
-    def _known_without_trust(self) -> str:
-        middle = self._point(len(self._thresholds) // 2)
-        ends = {"precision": middle.precision.design_interval, "recall": middle.recall.design_interval}
-        said = ", ".join(f"{name} [{two[0]:.3f}, {two[1]:.3f}]" for name, two in ends.items() if two is not None)
-        return f"Without trusting the scores, at threshold {middle.threshold:.4g}: {said}"
-
-    def _for_arviz(self) -> dict[str, object]:
-        parts = {name: self.found.draws[:, self._part(name)] for name in ("precision", "recall")}
-        dims = {name: ["threshold"] for name in parts}
-        return {"posterior": parts, "dims": dims, "coords": {"threshold": self._thresholds}}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class WeightedCurveResult(CurveResult, MetricResult):
-    """A precision-recall curve from weighted draws; see `MetricResult`."""
-
-    @cached_property
-    def _design_ends(self) -> None:
-        return None
-
-    def _f1(self, places: Int[np.ndarray, " P"] | slice) -> tuple[np.ndarray, np.ndarray]:
-        names = ("precision", "recall")
-        value = _f1_of(*(np.atleast_1d(self.estimate)[self._part(name)][places] for name in names))
-        if self.answer.exact:
-            return value, np.stack([value, value], axis=-1)
-        draws = _f1_of(*(self._joint[:, self._part(name)][:, places] for name in names))
-        ends = np.moveaxis(np.quantile(draws, self._tails(), axis=0), 0, -1)
-        return value, extended(ends, value)
-
-    def _answer(self) -> list[str]:
-        exact = self.answer.exact
-        how = " (exact)" if exact else f", {self.level:.0%} {self.guarantee} intervals"
-        lines = [f"Precision and recall at {len(self._thresholds):,} thresholds{how}.", self._said_of_the_best_f1()]
-        return lines if exact else [*lines, self.assumption]
 
 
 def _f1_of(precision: np.ndarray, recall: np.ndarray) -> np.ndarray:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.to_arviz import to_arviz
@@ -310,18 +309,9 @@ class GroupResult(GroupwiseResult):
 
         ``theta`` is the accuracy of the population; ``accuracy`` is what the question asks for, under its target.
         """
-        n_draws = len(self.draws)
-        key_posterior, key_prior = jax_key(self.seed, "draws"), jax_key(self.seed + 1, "draws")
-        names = ["theta", "accuracy", "agreements", "labels", "items"]
-        return to_arviz(
-            {"theta": np.asarray(self.posterior.sample(key_posterior, n_draws)), "accuracy": self.draws},
-            prior={"theta": np.asarray(self.prior.sample(key_prior, n_draws))},
-            observed_data={"agreements": self.successes},
-            constant_data={"labels": self.labelled, "items": self.size},
-            dims={name: ["group"] for name in names},
-            coords={"group": self.groups},
-            attrs=self._attributes(),
-        )
+        posterior, prior = self._thetas(len(self.draws))
+        drawn = {"theta": posterior, "accuracy": self.draws}
+        return self._groups_to_arviz(drawn, {"theta": prior}, {"agreements": self.successes})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -357,13 +347,12 @@ class CostResult(GroupwiseResult):
         """Return posterior and prior draws of the costs, observed and constant data as an ArviZ object."""
         nothing = np.zeros_like(self.counts)
         prior = self.question.draws(self.cells, self.prior, nothing, self.seed + 1, self.n_draws)
-        names = ["cost", "labels", "items"]
         return to_arviz(
             {"cost": self.draws},
             prior={"cost": prior},
             observed_data={"outcomes": self.counts},
             constant_data={"labels": self.labelled, "items": self.size, "outcome_cost": self.question.levels},
-            dims={name: ["prediction"] for name in names}
+            dims={name: ["prediction"] for name in ("cost", "labels", "items")}
             | {name: ["prediction", "cost_level"] for name in ("outcomes", "outcome_cost")},
             coords={"prediction": self.groups},
             attrs=self._attributes(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,22 +13,19 @@ from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import points
 from bayes_assess.questions import MeasureComparison
 from bayes_assess.questions._measures_answered import cells_table
-from bayes_assess.results import plots
 from bayes_assess.results._in_words import measure_in_words, title_of
-from bayes_assess.results._ordered import Ordered
+from bayes_assess.results._ordered import EvidenceT_co
 from bayes_assess.results._verdict import Verdict
-from bayes_assess.results.belief_metric import BeliefMetricResult
 from bayes_assess.results.metric import MetricResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 _POINTS_UP_TO = 1.0  # measures that lie within [0, 1] are spoken of in points
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeasureVerdict(Verdict, Ordered):
+class MeasureVerdict(Verdict, MetricResult[EvidenceT_co]):
     """The verdict on the difference D of a measure of two systems or groups, first less second.
 
     Attributes
@@ -46,14 +42,10 @@ class MeasureVerdict(Verdict, Ordered):
 
     question: MeasureComparison
 
-    @property
-    @abstractmethod
-    def _quantiles(self) -> Float[np.ndarray, " Q"]: ...
-
     @cached_property
     def masses(self) -> Float[np.ndarray, " 3"]:
         """Probabilities of D < -rope, |D| <= rope and D > rope."""
-        return self.question.masses(self._quantiles)
+        return self.question.masses(self.evidence.quantiles_of_first)
 
     @property
     def verdict(self) -> str:
@@ -89,37 +81,8 @@ class MeasureVerdict(Verdict, Ordered):
     def _answer(self) -> list[str]:
         return [self.verdict, *super()._answer()]
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BeliefComparisonResult(MeasureVerdict, BeliefMetricResult):
-    """A measure of two systems or groups compared, from a belief that learns what the scores mean."""
-
-    @property
-    def _quantiles(self) -> Float[np.ndarray, " Q"]:
-        return self.found.draws[:, 0]
-
     def plot(self, *, truth: float | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the posterior density of the difference, with the region of practical equivalence marked."""
-        first, second = self.names
-        return plots.rope_density(
-            self.found.draws[:, 0],
-            float(self.question.rope),
-            self.masses,
-            first=first,
-            second=second,
-            estimate=float(self.estimate),
-            interval=self.interval,
-            interval_label=self._interval_label,
-            truth=truth,
-            title=f"{title_of(self.question)}: {self._progress()}",
-            ax=ax,
-        )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class WeightedComparisonResult(MeasureVerdict, MetricResult):
-    """A measure of two systems or groups compared, from weighted draws."""
-
-    @property
-    def _quantiles(self) -> Float[np.ndarray, " Q"]:
-        return self.question.quantiles(self.answer, cells_table(self.cells).ranges)
+        """Draw the difference: its posterior density, with the region of practical equivalence, where it has one."""
+        if not self.evidence.has_posterior:
+            return super().plot(truth=truth, ax=ax)
+        return self._density(self.draws[:, 0], title_of(self.question), truth, ax)

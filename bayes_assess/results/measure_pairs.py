@@ -13,10 +13,9 @@ from bayes_assess._tools.tables import Table
 from bayes_assess.estimators.joint_draws import PairDifferences
 from bayes_assess.questions import MeasurePairs
 from bayes_assess.results import plots
-from bayes_assess.results._ordered import Ordered
+from bayes_assess.results._ordered import EvidenceT_co
 from bayes_assess.results._verdict import pairs_table
-from bayes_assess.results.belief_metric import BeliefMetricResult
-from bayes_assess.results.metric import MetricResult
+from bayes_assess.results.metric import MeasuresResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +24,7 @@ _SURE = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeasurePairsResult(Ordered):
+class MeasurePairsResult(MeasuresResult[EvidenceT_co]):
     """All groups compared by one measure, such as systems by their rates of good answers.
 
     Attributes
@@ -98,13 +97,3 @@ class MeasurePairsResult(Ordered):
         n_equal = int((masses[:, 1] >= _SURE).sum())
         are = "is" if n_equal == 1 else "are"
         return [*super()._said_of_the_best(), f"{settled}; {n_equal:,} of them {are} within {rope} of each other."]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BeliefPairsResult(MeasurePairsResult, BeliefMetricResult):  # pyright: ignore[reportIncompatibleMethodOverride]
-    """All pairs of groups, from a belief that learns what predictions and scores mean."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class WeightedPairsResult(MeasurePairsResult, MetricResult):  # pyright: ignore[reportIncompatibleMethodOverride]
-    """All pairs of groups, from weighted draws."""

@@ -1,214 +1,176 @@
-"""Estimates of measures from weighted draws."""
+"""Measures, such as F1: estimates and intervals, and what they lean on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from bayes_assess._tools.shapes import ArrayLike, Float
+from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess._tools.text import plural
-from bayes_assess.designs.adaptive import LabelTree
-from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.intervals import effective_draws, ellipsoid_radius, measure_interval
-from bayes_assess.estimators.joint_draws import joined_draws
-from bayes_assess.estimators.verdicts import interval_quantiles
-from bayes_assess.estimators.weighted import Estimate
-from bayes_assess.questions._event_cells import MetricCells
-from bayes_assess.questions._measures_answered import cells_table
+from bayes_assess.designs._belief_state import Posterior
 from bayes_assess.results import plots
+from bayes_assess.results._base import Shares, Told
 from bayes_assess.results._in_words import title_of
-from bayes_assess.results._ordered import Ordered
+from bayes_assess.results._ordered import EvidenceT_co, Ordered
+from bayes_assess.results.evidence._belief_draws import Variables
+from bayes_assess.results.evidence.believed import Believed
+from bayes_assess.results.evidence.weighted import Weighted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LINES = 12  # of a summary
-_SAID = 3  # measures in one sentence
-_N_JOINT = 4000  # draws that estimates stand for
+_TOLD = [one.name for one in fields(Told)]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class MetricResult(Ordered):
-    """Measures, such as F1, from weighted draws.
+class MeasuresResult(Ordered[EvidenceT_co]):
+    """Measures and the evidence on them, whatever is asked of them.
 
-    Attributes
-    ----------
-    estimate : float, or (k,) for a list of measures
-    interval : (2,) or (k, 2)
-        See `measure_interval`.
-    standard_error : float or (k,)
-    covariance : (k, k)
-        Of the estimates.
-    guarantee : str
-        ``"asymptotic"``, or ``"exact"`` once all items are labelled that can matter; ``"credible"`` while the draws
-        define no measure, so that every figure is what the design believes.
-    assumption : str
-        What estimates and intervals lean on.
-    n_draws : int
-        Draws, repeated ones included.
-    n_effective : float or (k,)
-        Effective number of draws that inform the measure.
+    Type checkers know by the class of the evidence which of the attributes there are; those that are not there raise
+    AttributeError.
     """
 
-    cells: MetricCells
-    answer: Estimate = field(kw_only=True)
-    all_covariances: Float[np.ndarray, "k k"] | None = field(kw_only=True)
-    tree: LabelTree | None = field(kw_only=True, default=None)
+    _of_evidence: ClassVar[str] = (
+        "found credible_interval design_interval contradicted band sensitivity covariance n_effective in_ellipsoid"
+    )
+
+    @classmethod
+    def _made(cls, kind: type[Told], given: dict[str, Any]) -> Self:
+        told = {name: given.pop(name) for name in _TOLD if name in given}
+        own = {one.name: given.pop(one.name) for one in fields(kind) if one.name in given}
+        evidence: Any = kind(**told, **own)
+        return cls(**told, evidence=evidence, **given)
 
     @property
     def guarantee(self) -> str:
         """What the interval promises."""
-        if self.answer.exact:
-            return "exact"
-        return "asymptotic" if np.any(self.answer.defined) else "credible"
+        return self.evidence.guarantee
 
     @property
     def assumption(self) -> str:
         """What estimates and intervals lean on."""
-        if self.answer.exact:
-            return "Nothing is assumed: every item is labelled that can matter."
-        believed = self._believed()
-        if self.guarantee == "credible":
-            return believed
-        of_size = "" if self.answer.sample is None else self._of_random_size()
-        return " ".join(filter(None, [self._of_intervals(), of_size, believed]))
-
-    def _of_intervals(self) -> str:
-        if np.any(self.answer.by_ratio):
-            return "Intervals lean on no score: they count what items not drawn could show, by their chances."
-        if np.any(self.answer.beta):
-            return (
-                "Intervals are those of a Beta distribution with the estimate and its variance, as [SEME] publishes "
-                "them: they leave out errors of a kind that no draw has shown yet, and hold too seldom while few "
-                "errors were found."
-            )
-        where = "items" if self._draws_labels else "unlabelled items"
-        drawn = (
-            f"Intervals lean on {_range_text(self.n_effective)} effective draws, and take errors of a kind that no "
-            f"draw has shown yet to be spread alike over the {where}."
-        )
-        if self._draws_labels:
-            drawn += " Labels of an item are taken for independent draws: another person might give another one."
-        return drawn
-
-    def _of_random_size(self) -> str:
-        sample = self.answer.sample
-        biases = zip(self.groups, [] if sample is None else sample.biases(), strict=True)
-        named = ", ".join(f"{name} by about {bias:+.3f}" for name, bias in biases)
-        return f"Batches were of random size, and with so many labels ratios of their sums are biased: {named}."
+        return self.evidence.assumption
 
     @cached_property
     def estimate(self) -> Any:
-        """Estimated measures, within their ranges."""
-        return self._shaped(self.answer.value)
-
-    @property
-    def standard_error(self) -> Any:
-        """Standard errors: infinite where no draw defines the measure, 0 where draws show no spread."""
-        error = np.where(self.answer.defined, np.sqrt(np.maximum(self.answer.variance, 0)), np.inf)
-        return self._shaped(np.where(self.answer.exact, 0, error))
+        """Estimated measures: posterior medians, or estimates from weighted draws, within their ranges."""
+        return self._shaped(self.evidence.value)
 
     @cached_property
     def interval(self) -> Float[np.ndarray, "... 2"]:
-        """Asymptotic intervals."""
-        ends = self._ends_of_all()
-        return ends[0] if np.ndim(self.estimate) == 0 else ends
+        """Intervals; credible ones are wider where random items contradict them."""
+        return self._shaped(self._ends_of_all())
 
     @property
-    def covariance(self) -> Float[np.ndarray, "k k"]:
-        """Covariance of the estimates ([NH] sec. 3.3.2)."""
-        if self.all_covariances is None:
-            raise QuestionError(f"The covariance of {len(self.groups):,} outputs is not kept; `standard_error` is.")
-        return self.all_covariances
-
-    @property
-    def n_draws(self) -> int:
-        """Draws, repeated ones included."""
-        return int(self.answer.n_draws)
-
-    @property
-    def n_effective(self) -> Any:
-        """Effective number of draws that inform the measure, see `effective_draws`."""
-        return self._shaped(effective_draws(self.answer, cells_table(self.cells).ranges))
+    def standard_error(self) -> Any:
+        """Posterior standard deviations, or standard errors."""
+        return self._shaped(self.evidence.standard_error)
 
     @property
     def posterior(self) -> Any:
-        """The Dirichlet tree of labels and blocks, with design ``"adaptive"``; others have no posterior."""
-        if self.tree is None:
-            raise self._no_posterior()
-        return self.tree.posterior
+        """Draws of the rate of the event in every cell, (S, K); with design ``"adaptive"``, the tree of labels."""
+        return self.evidence.posterior
 
-    def in_ellipsoid(self, values: ArrayLike) -> bool:
-        """Whether the confidence ellipsoid of all measures holds these values, (k,) ([NH] sec. 3.3.2).
+    @cached_property
+    def draws(self) -> Float[np.ndarray, "S k"]:
+        """Posterior draws of the measures."""
+        return self.evidence.joint if self.evidence.has_posterior else super().draws
 
-        Parameters
-        ----------
-        values : (k,)
+    @property
+    def n_draws(self) -> int:
+        """Draws of items, repeated ones included; of a belief, posterior draws."""
+        return self.evidence.n_draws
 
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> pool = ba.Pool(predictions=[0, 1] * 50)
-        >>> a = ba.assess(pool, ba.Metric(["precision", "recall"]), design="passive")
-        >>> queries = a.ask(40)
-        >>> a.tell(queries.ids, [i % 3 % 2 for i in range(40)])
-        >>> bool(a.result().in_ellipsoid(a.result().estimate))
-        True
-        """
-        point = np.atleast_1d(np.asarray(values, np.float64))
-        if point.shape != (len(self.groups),):
-            raise QuestionError(f"The ellipsoid is that of {len(self.groups)} measures; found {point.size} values.")
-        gap = point - np.atleast_1d(self.estimate)
-        found = self.answer
-        if found.exact:
-            return bool(np.allclose(gap, 0))
-        known = np.flatnonzero(found.defined & (found.variance + found.rise + found.fall > 0))
-        # What no draw has shown yet may move a measure by as much as one more draw.
-        unseen = np.diag(np.square(np.maximum(found.rise, found.fall)))
-        inverse = np.linalg.pinv((self.covariance + unseen)[np.ix_(known, known)], hermitian=True)
-        n = np.min(np.atleast_1d(self.n_effective)[known], initial=self.n_draws)
-        return bool(gap[known] @ inverse @ gap[known] <= ellipsoid_radius(n, len(known), self.level))
+    @property
+    def item_shares(self) -> Shares | None:
+        """Posterior draws of an accuracy or of rates; None of measures that are no shares of items."""
+        if not (self.evidence.has_posterior and self.question.of_shares):
+            return None
+        return Shares(self.draws, self.labels_used / max(self.draws[0].size, 1), self._measured_items)
+
+    @property
+    def found(self: MeasuresResult[Believed]) -> Posterior:
+        """Draws of the belief's own parameters, and what the labels were."""
+        return self.evidence.found
+
+    @property
+    def credible_interval(self: MeasuresResult[Believed]) -> Float[np.ndarray, "... 2"]:
+        """Intervals given the belief."""
+        return self._shaped(self.evidence.credible_interval)
+
+    @property
+    def design_interval(self: MeasuresResult[Believed]) -> Float[np.ndarray, "... 2"]:
+        """Intervals from random items alone; of numbers with bounds, such as hold at any time."""
+        ends = self.evidence.design_interval
+        return ends if ends is None else self._shaped(ends)
+
+    @property
+    def contradicted(self: MeasuresResult[Believed]) -> Any:
+        """Whether credible interval and design interval have no value in common."""
+        return self._shaped(self.evidence.contradicted)
+
+    @property
+    def band(self: MeasuresResult[Believed]):
+        """Intervals that hold all measures at once; see `Believed.band`."""
+        return self.evidence.band
+
+    @property
+    def sensitivity(self: MeasuresResult[Believed]):
+        """What the answer would be if positives hid among items of low score; see `Believed.sensitivity`."""
+        return self.evidence.sensitivity
+
+    @property
+    def covariance(self: MeasuresResult[Weighted]) -> Float[np.ndarray, "k k"]:
+        """Covariance of the estimates ([NH] sec. 3.3.2)."""
+        return self.evidence.covariance
+
+    @property
+    def n_effective(self: MeasuresResult[Weighted]) -> Any:
+        """Effective number of draws that inform the measure, see `effective_draws`."""
+        return self._shaped(self.evidence.n_effective)
+
+    @property
+    def in_ellipsoid(self: MeasuresResult[Weighted]):
+        """Whether the confidence ellipsoid of all measures holds some values; see `Weighted.in_ellipsoid`."""
+        return self.evidence.in_ellipsoid
+
+    def __dir__(self) -> list[str]:
+        """Name what there is: some of it is of one kind of evidence."""
+        absent = {*self._of_evidence.split()}.difference(dir(self.evidence))
+        return [name for name in super().__dir__() if name not in absent]
 
     def table(self) -> Table:
         """Tabulate all measures."""
-        ends, value = self._ends_of_all(), np.atleast_1d(self.estimate)
-        title = f"{title_of(self.question)}, {self._interval_label}s"
+        ends = self._ends_of_all()
         columns = {
             "measure": self.groups,
-            "estimate": value,
+            "estimate": np.atleast_1d(self.estimate),
             "lower": ends[:, 0],
             "upper": ends[:, 1],
-            "se": np.atleast_1d(self.standard_error),
+            **self.evidence.columns(),
         }
-        return Table(columns, title=title, formats=dict.fromkeys(("estimate", "lower", "upper", "se"), ".4f"))
+        title = f"{title_of(self.question)}, {self._interval_label}s"
+        return Table(columns, title=title, formats=dict.fromkeys(list(columns)[1:], ".4f"))
 
-    def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
-        """Draw estimates with intervals.
+    def to_arviz(self, *, parameters: bool = False) -> Any:
+        """Return posterior draws of every measure, by its name, as an ArviZ object.
+
+        The draws are independent: diagnostics of chains, such as R-hat, have nothing to find. ``az.summary(data,
+        kind="stats")`` leaves them out.
+
+        Of weighted draws, design ``"adaptive"`` alone has a model, of labels, on which the estimate does not lean. Its
+        Dirichlet tree has learned the labelled items ([NH] section 4): ``probability``, P(label | block), by block and
+        label; ``theta``, the shares of the labels among items such as are asked for, which are not those of the pool;
+        and ``psi``, the share of every block given the label, among these. The group ``prior`` holds the same before
+        any label, ``observed_data`` the labels of every block.
 
         Parameters
         ----------
-        truth : array, optional
-            Exact answer to mark.
-        ax : Axes, optional
-        """
-        ends = self._ends_of_all()
-        title = f"{title_of(self.question)}: {self._progress()}"
-        said = f"{self._interval_label}s"
-        truth = None if truth is None else np.atleast_1d(truth)
-        names, value = self.groups.tolist(), np.atleast_1d(self.estimate)
-        return plots.forest(names, value, ends, truth=truth, order="given", xlabel=said, title=title, ax=ax)
-
-    def to_arviz(self) -> Any:
-        """Return draws of what design ``"adaptive"`` believes of labels; other designs of weighted draws have no model.
-
-        Its Dirichlet tree has learned the labelled items ([NH] section 4): ``probability``, P(label | block), by block
-        and label; ``theta``, the shares of the labels among items such as are asked for, which are not those of the
-        pool; and ``psi``, the share of every block given the label, among these. The group ``prior`` holds the same
-        before any label, ``observed_data`` the labels of every block. The estimate does not lean on them.
+        parameters : bool
+            Whether to add those of a belief's model: `rate`, the rate of the event among items that are alike, and
+            `strength`.
 
         Raises
         ------
@@ -218,109 +180,126 @@ class MetricResult(Ordered):
         Examples
         --------
         >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.8]), ba.Metric("f1"))
+        >>> a.tell(a.ask(3).ids, [0, 1, 1])
+        >>> list(a.result().to_arviz()["posterior"].data_vars)
+        ['f1']
         >>> a = ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.8]), ba.Metric("f1"), design="adaptive")
         >>> a.tell(a.ask(3).ids, [0, 1, 1])
-        >>> data = a.result().to_arviz()
-        >>> data["posterior"]["probability"].dims
+        >>> a.result().to_arviz()["posterior"]["probability"].dims
         ('chain', 'draw', 'block', 'true_label')
         """
-        from bayes_assess.results._label_tree import tree_to_arviz  # which few need
+        return self.evidence.to_arviz(self._for_arviz, parameters, self._attributes())
 
-        if self.tree is None:
-            raise self._no_posterior()
-        source: Any = self.cells.source
-        blocks = self.cells.parts[0].names
-        return tree_to_arviz(self.tree, blocks, source.pool.classes, self.seed, self._attributes())
-
-    def _no_posterior(self) -> QuestionError:
-        return QuestionError(
-            f"{self.question.name} is estimated from weighted draws, without a posterior that ArviZ could show; "
-            "`covariance` and `interval` say how well it is known."
-        )
-
-    @property
-    def _draws_labels(self) -> bool:
-        """Whether labels are draws from p(y | x), of which an item may have several."""
-        return self.cells.measure.stochastic
-
-    def _of_labels(self) -> str:
-        if not self._draws_labels:
-            return super()._of_labels()
-        return f"{plural(self.labels_used, 'label')} of {self._n_items:,} items, which may be asked again"
-
-    def _progress(self) -> str:
-        if not self._draws_labels:
-            return super()._progress()
-        return f"{plural(self.labels_used, 'label')} of {self._n_items:,} items"
-
-    @property
-    def _others_of_skipped(self) -> str:
-        return "other items"
-
-    @property
-    def _use_of_volunteered(self) -> str:
-        return "they are known since then, but stand for no other items."
+    def _for_arviz(self) -> Variables:
+        """Return the measures as variables, with their dimensions."""
+        draws = self.draws
+        if self._is_ordered:
+            by, names = self._ordered_by, self.ordered_names
+            return Variables({self._measure_name: draws}, {self._measure_name: [by]}, {by: names})
+        return Variables(dict(zip(self.groups.tolist(), draws.T, strict=True)), {}, {})
 
     @property
     def headline(self) -> str:
         """The answer as one sentence."""
-        if not 1 < len(self.groups) <= _SAID or self._is_ordered:
-            return super().headline
-        return self._in_one_line()
+        one_line = self.evidence.takes_one_line and not self._is_ordered
+        return self._in_one_line() if one_line else super().headline
 
     def _answer(self) -> list[str]:
-        ends = self._ends_of_all()
-        kind = f"{self.level:.0%} {self.guarantee} interval"
-        lines = [
-            f"{name} {value:.3f}" + (" (exact)." if self.answer.exact else f", {kind} [{low:.3f}, {high:.3f}].")
-            for name, value, (low, high) in zip(self.groups, np.atleast_1d(self.estimate), ends, strict=True)
-        ]
-        if len(lines) > _LINES:
-            lines = [*lines[:_LINES], f"And {len(lines) - _LINES:,} more."]
-        lines += self._said_of_the_best() if self._is_ordered else []
-        return lines if self.answer.exact else [*lines, self.assumption]
+        return self.evidence.lines(self._said_of_the_best() if self._is_ordered else [])
 
-    def _believed(self) -> str:
-        """Name the measures that the draws do not define, and where their figures come from; else nothing."""
-        missing = self.groups[~self.answer.defined]
-        if not len(missing):
-            return ""
-        named = ", ".join(missing[:3]) + (f" and {len(missing) - 3:,} more" if len(missing) > 3 else "")
-        figures, intervals = ("figure is", "interval is") if len(missing) == 1 else ("figures are", "intervals are")
-        return (
-            f"No draw so far defines {named}: the {figures} what design {self.design!r} believes, starting from "
-            f"{self._source_of_belief}, and the {intervals} all that is possible."
+    @property
+    def _measured_items(self) -> Int[np.ndarray, " G"]:
+        """Items of every group that is measured, or of the pool."""
+        return np.asarray(self.cells.n_items)
+
+    @property
+    def _trusted(self) -> str:
+        return self.evidence.trusted
+
+    @property
+    def _words(self) -> Told:
+        return self.evidence
+
+    def _progress(self) -> str:
+        return self.evidence._progress()
+
+
+class MetricResult(MeasuresResult[EvidenceT_co]):
+    """Measures, such as F1, from a belief that learns what the scores mean, or from weighted draws.
+
+    Attributes
+    ----------
+    estimate : float, or (k,) for a list of measures
+        Posterior median of the measure of this pool, or an estimate from weighted draws.
+    interval : (2,) or (k, 2)
+        Credible interval given the belief; where the random items contradict the belief, it holds the interval of the
+        random items too. Of weighted draws, see `measure_interval`.
+    standard_error : float or (k,)
+    guarantee : str
+        ``"exact"`` once all items are labelled that can matter. Before that, of a belief ``"credible"``, or
+        ``"anytime"`` where the random items contradict it; of weighted draws ``"asymptotic"``, or ``"credible"`` while
+        the draws define no measure, so that every figure is what the design believes.
+    assumption : str
+        What estimates and intervals lean on.
+    evidence : Believed or Weighted
+        How labels are counted, which decides what else there is.
+    credible_interval : (2,) or (k, 2)
+        Given the belief, whatever the random items say. This and what follows up to `draws` is of beliefs.
+    design_interval : (2,) or (k, 2)
+        From the random items alone, valid at any time whatever the scores are worth; the range of the measure where
+        that is no ratio of sums.
+    contradicted : bool, or (k,) booleans
+        Whether the two have no value in common.
+    draws : (4000, k)
+        Posterior draws of the measures.
+    covariance : (k, k)
+        Of the estimates. This and what follows is of weighted draws.
+    n_draws : int
+        Draws, repeated ones included.
+    n_effective : float or (k,)
+        Effective number of draws that inform the measure.
+
+    Examples
+    --------
+    >>> import bayes_assess as ba
+    >>> pool = ba.Pool(predictions=[1.0, 2.0, 4.0], bounds=(-float("inf"), float("inf")))
+    >>> a = ba.assess(pool, ba.Metric(["mae", "mse"]))
+    >>> a.tell([0, 1, 2], [1.0, 2.0, 7.0])
+    >>> a.result().estimate.tolist(), a.result().guarantee
+    ([1.0, 3.0], 'exact')
+    >>> pool = ba.Pool(scores=[[0.9, 0.6], [0.2, 0.1]], classes=["cat", "dog"], multilabel=True)
+    >>> a = ba.assess(pool, ba.Metric("hamming_loss"))
+    >>> a.tell([0, 1], ["cat;dog", "-"])
+    >>> float(a.result().estimate), a.result().guarantee
+    (0.0, 'exact')
+    """
+
+    _of_evidence: ClassVar[str] = f"{MeasuresResult._of_evidence} difference"
+
+    @property
+    def difference(self: MetricResult[Believed]):
+        """Comparison of two of the measures by their joint posterior; see `Believed.difference`."""
+        return self.evidence.difference
+
+    def plot(self, *, truth: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw estimates with intervals, those of random items alone as pale bars.
+
+        Parameters
+        ----------
+        truth : array, optional
+            Exact answer to mark.
+        ax : Axes, optional
+        """
+        return plots.forest(
+            self.groups.tolist(),
+            np.atleast_1d(self.estimate),
+            self._ends_of_all(),
+            prior=self.evidence.second,
+            truth=None if truth is None else np.atleast_1d(truth),
+            order="given",
+            xlabel=f"{self._interval_label}s",
+            title=f"{title_of(self.question)}: {self._progress()}",
+            prior_label=f"without trusting the {self._trusted}",
+            ax=ax,
         )
-
-    @property
-    def _source_of_belief(self) -> str:
-        if self.cells.subject is not None:
-            return "the prior of a calibration curve"
-        return "scores" if np.ptp(self.prior.mean) > 0 else "equal probabilities of all labels"
-
-    @property
-    def _joint(self) -> Float[np.ndarray, "S k"]:
-        return self._copula
-
-    @cached_property
-    def _copula(self) -> Float[np.ndarray, "S k"]:
-        """Draws that the estimates stand for: a Gaussian copula of their intervals of all levels."""
-        quantiles = interval_quantiles(self.answer, cells_table(self.cells).ranges)
-        covariance = self.all_covariances
-        if covariance is None:
-            return joined_draws(quantiles, None, _N_JOINT, self.seed)
-        error = np.sqrt(np.maximum(np.diag(covariance), 0))
-        known = (error > 0) & self.answer.defined
-        scale = np.where(known, error, 1.0)
-        correlation = np.where(np.outer(known, known), covariance / np.outer(scale, scale), 0.0)
-        np.fill_diagonal(correlation, 1.0)
-        return joined_draws(quantiles, correlation, _N_JOINT, self.seed)
-
-    def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
-        return measure_interval(self.answer, cells_table(self.cells).ranges, self.level)
-
-
-def _range_text(values: np.ndarray) -> str:
-    """Say one number, or the least and the greatest of several."""
-    least, most = (f"{end:,.0f}" if end >= 10 else f"{end:.2g}" for end in (np.min(values), np.max(values)))
-    return least if least == most else f"{least} to {most}"

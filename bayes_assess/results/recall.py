@@ -12,7 +12,6 @@ from bayes_assess._tools.lazy import jax
 from bayes_assess._tools.seeds import jax_key
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.text import plural
-from bayes_assess._tools.to_arviz import to_arviz
 from bayes_assess.models.true_positive_rate import FOUND, NEGATIVE, TruePositiveRate
 from bayes_assess.questions import GroupRecall
 from bayes_assess.results._learned import contradiction, what_was_learned
@@ -103,13 +102,5 @@ class RecallResult(GroupwiseResult):
             keys = jax.random.split(jax_key(self.seed + i, "draws"))
             parts = zip(("theta", "share"), (belief.rate, belief.share), keys, strict=True)
             drawn.append({name: np.asarray(part.sample(key, n)) for name, part, key in parts})
-        names = ["theta", "share", "recall", "found", "positives", "labels", "items"]
-        return to_arviz(
-            drawn[0] | {"recall": self.draws},
-            prior=drawn[1],
-            observed_data={"found": self.successes, "positives": self.positives},
-            constant_data={"labels": self.labelled, "items": self.size},
-            dims={name: ["group"] for name in names},
-            coords={"group": self.groups},
-            attrs=self._attributes(),
-        )
+        observed = {"found": self.successes, "positives": self.positives}
+        return self._groups_to_arviz(drawn[0] | {"recall": self.draws}, drawn[1], observed)

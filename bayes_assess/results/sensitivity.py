@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,24 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayes_assess._tools.arrays import show
-from bayes_assess._tools.seeds import generator
 from bayes_assess._tools.shapes import Bool, Float
 from bayes_assess._tools.tables import Table
 from bayes_assess._tools.text import plural
 from bayes_assess.errors import QuestionError
-from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
+from bayes_assess.estimators.hidden_positives import HiddenPositives
 from bayes_assess.estimators.posterior_measure import posterior_measure
 from bayes_assess.results import plots
 from bayes_assess.results._base import Answer
-from bayes_assess.results._believed import Believed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 _GRID = np.arange(100) / 100  # of shares under which a verdict is tried
-_SAID = 0.1  # share that summaries speak of
-_MOST_SAID = 3  # measures, up to which they do
+_MOST_SAID = 3  # measures that summaries name
 _MOST_DRAWN = 7  # lines of a figure
 _ALIKE = 1e-9
 
@@ -203,110 +198,5 @@ class Sensitivity(Answer):
         return values[:, 0] if self.is_scalar else values
 
 
-class SensitiveToHidden(Believed):
-    """Results of a belief on positives, which may hide where labels are few."""
-
-    def sensitivity(self, shares: Sequence[float] = _SHARES) -> Sensitivity:
-        """Say what the answer would be if a share of all positives hid among items of low score.
-
-        Parameters
-        ----------
-        shares : sequence of floats in [0, 1)
-            Shares of all positives.
-
-        Returns
-        -------
-        Sensitivity
-
-        Raises
-        ------
-        QuestionError
-            If the answer depends on more than on positives, is exact, or no item has a low score.
-
-        Examples
-        --------
-        >>> import bayes_assess as ba
-        >>> a = ba.assess(ba.Pool(scores=[0.01] * 40 + [0.9] * 4), ba.Metric("f1"))
-        >>> a.tell(range(36, 44), [0] * 4 + [1] * 4)
-        >>> hidden = a.result().sensitivity([0.0, 0.5])  # as many as were found: 2 * 4 / (8 + 4)
-        >>> round(float(hidden.estimate[1]), 3)
-        0.667
-        """
-        given = np.asarray(shares, np.float64)
-        if given.ndim != 1 or not len(given) or not ((given >= 0) & (given < 1)).all() or (np.diff(given) <= 0).any():
-            raise QuestionError(f"Hidden shares increase and lie in [0, 1), such as 0.1; found {show(shares)}.")
-        reason = self._why_nothing_hides()
-        if reason:
-            raise QuestionError(reason)
-        bulk, found, audits = self._bulk, self.found, self.found.audits
-        n_random, n_positive = int(audits[bulk].sum()), int(audits[bulk, 1].sum())
-        # Items that were chosen are known, and no longer among those of which random ones tell.
-        n_chosen = int(found.events[bulk].sum()) - n_random
-        n_items = int(np.asarray(self.cells.sizes)[bulk].sum()) - n_chosen
-        return Sensitivity(
-            shares=given,
-            level=self.level,
-            names=self.groups,
-            n_items=n_items - n_random,
-            random_labels=n_random,
-            random_positives=n_positive,
-            ruled_out=self._hidden.ruled_out(n_items, n_random, n_positive, self.level),
-            hidden=self._hidden,
-            cautious=found.cautious,
-            is_scalar=len(self.groups) == 1 and not isinstance(self.question.measure, list | tuple),
-            compares=self.question.measures_compared == "two",
-        )
-
-    @cached_property
-    def _bulk(self) -> np.ndarray:
-        size, feature = np.asarray(self.cells.sizes), np.asarray(self._events.coordinates.feature)
-        unpredicted = (feature < 0) & (feature < feature.min() + 1e-3)  # by no system
-        return bulk_cells(np.asarray(self.found.curves, np.float64).mean(0), size, unpredicted)
-
-    @cached_property
-    def _hidden(self) -> HiddenPositives:
-        rng, found = generator(self.seed, "posterior of a measure"), self.found
-        return HiddenPositives.drawn(rng, self.cells.measure, found.curves, found.strength, found.events, self._bulk)
-
-    def _why_nothing_hides(self) -> str | None:
-        """Say why positives cannot be supposed to hide; None where they can."""
-        events = self._events
-        if self.found.exact:
-            return "Nothing hides: every item is labelled that can matter, and the answer is exact."
-        if events.believes_all or events.about_agreement or self.cells.measure.n_outcomes != 2:
-            return (
-                f"{self.question.name} depends on more than on which items are positive, so that no hidden positives "
-                "can be supposed; ask for a measure of one positive class, such as recall or F1."
-            )
-        if self.question.measures_compared == "pairs":
-            return "Hidden positives are supposed of two systems or groups at a time; compare them by Compare."
-        if not self._bulk.any():
-            return (
-                "No items have a low score: those that are not predicted positive are expected to be positive more "
-                "than half as often as all items."
-            )
-        return None
-
-    def _if_hidden(self) -> list[str]:
-        """Say what hidden positives would make of the answer, where that is outside of its interval.
-
-        That is said of one hidden positive in ten, if random labels do not rule that out.
-        """
-        one_of_few = len(self.groups) <= _MOST_SAID and not self.question.is_curve
-        if not one_of_few or self._why_nothing_hides():
-            return []
-        found = self.sensitivity((0.0, _SAID))
-        if found.ruled_out <= _SAID:
-            return []
-        value, ends = found._found
-        outside = (value[1] < ends[0, :, 0]) | (value[1] > ends[0, :, 1])
-        lines = [found.said(_SAID, int(i)) for i in np.flatnonzero(outside)]
-        return [*lines[:-1], f"{lines[-1][:-1]}; {_lower(found.said_of_labels())}."] if lines else []
-
-
 def _in_words(share: float) -> str:
     return "1 in 10" if abs(share - 0.1) < _ALIKE else f"{share:.0%} of all"
-
-
-def _lower(text: str) -> str:
-    return text[0].lower() + text[1:]

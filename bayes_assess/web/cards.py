@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -24,6 +25,7 @@ PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif"}
 _MOST_BUTTONS = 20  # classes, beyond which they are searched
 _LETTERS = "abcdefghijklmopqrstvwxyz"  # without n and u, which are keys of the page
 _TAKEN = " nu?/"
+_GREATEST = sys.float_info.max
 _TAKEN_UP = (NO_LABEL,)
 
 
@@ -145,7 +147,7 @@ class AnswerKind:
             If it is no answer that the page could give.
         """
         if self.answers.bounds is not None:
-            if isinstance(answer, bool) or not isinstance(answer, int | float) or not math.isfinite(answer):
+            if isinstance(answer, bool) or not isinstance(answer, int | float) or not abs(answer) <= _GREATEST:
                 raise LabelError(f"A label is a number here; found {show(answer)}.")
             return float(answer)
         if self.answers.several:
@@ -212,15 +214,23 @@ def _field(name: str, value: object, pictures: Pictures) -> dict[str, str]:
 
 
 def _keys(answers: Answers) -> Sequence[str | None]:
-    """Return the key of every button: the names themselves where they are single letters or digits."""
+    """Return the key of every button: the name itself where it is a single letter or digit, else one that is no name.
+
+    So of the classes 0 to 10 the key 1 is that of 1.
+    """
     names = answers.choices
-    singles = [name.lower() for name in names if name not in _TAKEN_UP]
-    if singles and all(len(name) == 1 and name.isalnum() and name not in _TAKEN for name in singles):
-        if len(set(singles)) == len(singles):
-            return [name.lower() if name not in _TAKEN_UP else "-" for name in names]
-    many = [*"123456789", *_LETTERS]
-    keys = [many[at] if at < len(many) else None for at in range(len(names))]
-    return ["0" if name in _TAKEN_UP and answers.several else key for name, key in zip(names, keys, strict=True)]
+    lower = [name.lower() for name in names]
+    own = {
+        name: key
+        for name, key in zip(names, lower, strict=True)
+        if len(key) == 1 and (key.isalnum() or name in _TAKEN_UP) and key not in _TAKEN and lower.count(key) == 1
+    }
+    if answers.several and len(own) < len(names) and "0" not in own:
+        own |= dict.fromkeys(set(_TAKEN_UP) & own.keys(), "0")  # where none applies
+    numbered = any(map(str.isdigit, own))
+    many = [*_LETTERS, *"123456789"] if numbered else [*"123456789", *_LETTERS]
+    free = iter([key for key in many if key not in own.values()])
+    return [own[name] if name in own else next(free, None) for name in names]
 
 
 def _step(space: LabelSpace) -> float:

@@ -207,6 +207,8 @@ class Desk:
 
     def decide(self, key: str, answers: list[Json]) -> list[dict[str, object]]:
         """Decide on an item about which annotators differ; return those that are left."""
+        if len(answers) != 1:
+            raise LabelError(f"One label decides; found {len(answers)} answers.")
         with self.lock:
             self.session.resolve([self._history.id_of(key)], [self.kind.label(answers[0])])
             return self.decisions()

@@ -16,13 +16,14 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
+from bayes_assess.web.notice import COMMAND
+
 Message = MutableMapping[str, Any]  # of ASGI, as Starlette has it
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-COMMAND = "/command"
 _OWN = ("same-origin", "none")  # values of Sec-Fetch-Site: the page itself, or somebody who typed the address
 _METHODS = ("GET", "HEAD", "POST")
 _LONGEST = 1_000_000  # bytes of a body

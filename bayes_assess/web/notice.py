@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 SUFFIX = ".page"
+COMMAND = "/command"  # where commands are sent
+NO_COMMAND = "This is no command."  # what the server says to who knows its secret and sends none
 _PATIENCE = 0.2  # seconds to wait for a server on this machine
+_BUSY = 5.0  # seconds after which one that says nothing is taken to be at work
 
 
 class Notice(NamedTuple):
@@ -46,13 +49,31 @@ def notice_path(journal: Path) -> Path:
 
 
 def read_notice(journal: Path) -> Notice | None:
-    """Return where a journal's page is served; None where no server answers."""
+    """Return where a journal's page is served; None where no server answers, or another one than its own."""
     try:
         notice = Notice(**json.loads(notice_path(journal).read_text(encoding="utf-8")))
         with socket.create_connection((notice.host, notice.port), _PATIENCE):
-            return notice
+            pass
     except (OSError, ValueError, TypeError):
         return None
+    return notice if _knows(notice) else None
+
+
+def _knows(notice: Notice) -> bool:
+    """Tell whether the server at an address knows the secret: that of a server that was killed may be another's now."""
+    import http.client
+
+    connection = http.client.HTTPConnection(notice.host, notice.port, timeout=_BUSY)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {notice.secret}"}
+    try:
+        connection.request("POST", COMMAND, "{}", headers)
+        return NO_COMMAND.encode() in connection.getresponse().read(1000)
+    except TimeoutError:
+        return True
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 @contextlib.contextmanager

@@ -24,8 +24,8 @@ from bayes_assess._tools.shapes import Json
 from bayes_assess.errors import BayesAssessError, OutputError
 from bayes_assess.web.acts import ANSWERING, Acts
 from bayes_assess.web.cards import PICTURES, Pictures
-from bayes_assess.web.guard import COMMAND, Guard, is_loopback
-from bayes_assess.web.notice import Notice, noticed
+from bayes_assess.web.guard import Guard, is_loopback
+from bayes_assess.web.notice import COMMAND, NO_COMMAND, Notice, noticed
 
 STATIC = Path(__file__).parent / "static"
 PORT = 8642  # where it is free
@@ -126,7 +126,7 @@ class Page:
             found = await self._loop.run_in_executor(self._at_desk, self._acts.do, act, sent)
         except BayesAssessError as error:
             return _said(str(error), 422)
-        except ValueError:
+        except (ValueError, RecursionError):
             return _said("This is not what the page sends.", 400)
         if act in ANSWERING:
             self._changed()
@@ -137,8 +137,8 @@ class Page:
         try:
             sent = json.loads(await request.body())
             words, folder = [str(word) for word in sent["words"]], str(sent["folder"])
-        except (ValueError, KeyError, TypeError):
-            return _said("This is no command.", 400)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return _said(NO_COMMAND, 400)
         commands = self._commands
         assert commands is not None
 
@@ -221,8 +221,12 @@ def listening(host: str, port: int | None) -> socket.socket:
             return bound
         except (OSError, OverflowError) as error:
             bound.close()
+            if isinstance(error, socket.gaierror):
+                raise OutputError(
+                    f"The page cannot be served at {host}: {error.strerror}; take another --host."
+                ) from None
             if port is not None or wanted == 0:
-                why = getattr(error, "strerror", None) or error
+                why = str(getattr(error, "strerror", None) or error).rstrip(".")
                 raise OutputError(
                     f"The page cannot be served at {host}:{wanted}: {why}; take another --port."
                 ) from None

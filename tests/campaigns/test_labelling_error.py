@@ -142,3 +142,8 @@ def test_an_estimate_that_counts_on_wrong_labels_lies_in_its_interval():
     low, high = counted.interval[0]
     assert low <= counted.estimate[0] <= high
     assert 0.99 < counted.estimate[0] < 1
+
+
+def test_the_rate_lies_in_its_interval_where_annotators_hardly_ever_agree():
+    error = LabellingError(6.0, 6, 3, ((1, 1, 6),))  # most draws are as large as can be, and the mean is less
+    assert error.interval[0] <= error.rate <= error.interval[1]

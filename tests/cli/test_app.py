@@ -440,6 +440,43 @@ def test_a_journal_from_python_needs_its_pool_named(pool_file, tmp_path):
     assert "by site" in done("status", tmp_path / "python.db", "--pool", pool_file)
 
 
+def test_who_does_not_say_how_many_gets_all_that_are_left(run):
+    done("ask", run, "-n", N_ITEMS - 5, "-o", run.with_name("first.csv"))
+    assert "Wrote 5 items" in done("ask", run, "-o", run.with_name("last.csv"))
+    assert refused("ask", run).endswith(f"nor pending ({N_ITEMS} are pending).")
+
+
+def test_names_with_spaces_are_quoted_in_what_comes_next(tmp_path, pool_file):
+    run, sheet = tmp_path / "my run.db", tmp_path / "to label.csv"
+    assert f"Next: bayes-assess ask '{run}' -n" in done("start", pool_file, "--out", run)
+    assert f"Next: bayes-assess tell '{run}' '{sheet}'" in done("ask", run, "-n", 4, "-o", sheet)
+
+
+def test_warnings_are_notes_of_one_line(tmp_path):
+    pool = tmp_path / "pool.csv"
+    pool.write_bytes("id,prediction\n1,caf\u00e9\n2,tea\n".encode("cp1252"))
+    words = [sys.executable, "-m", "bayes_assess", "start", str(pool), "--out", str(tmp_path / "run.db")]
+    (line,) = subprocess.run(words, capture_output=True, text=True, check=True).stderr.splitlines()
+    assert line.startswith("Note: pool.csv: It is not in UTF-8, and was read as Windows-1252;")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--classes", "bird"], "pass every class that can be predicted as --classes, in the order"),
+        (["--question", "group-accuracy", "--oracle", "stochastic"], ": --oracle stochastic, whose labels"),
+        (
+            ["--question", "compare", "--by", "x", "--first", "a", "--second", "b", "--pair", "y"],
+            "by --measure rate or",
+        ),
+    ],
+)
+def test_refusals_name_options_rather_than_arguments(tmp_path, words, said):
+    pool = tmp_path / "pool.csv"
+    pool.write_text("prediction,x,y\nbird,a,1\ncat,b,1\n", encoding="utf-8")
+    assert said in refused("start", pool, "--out", tmp_path / "run.db", *words)
+
+
 def test_asking_beyond_the_pool(run):
     line = refused("ask", run, "-n", N_ITEMS + 1)
     assert "only 30" in line
@@ -534,6 +571,23 @@ def test_simulate_takes_labels_from_a_file_or_a_column(tmp_path, columns, pool_f
 def test_a_simulation_that_makes_no_sense(tmp_path, columns, change, said):
     labelled = write_csv(tmp_path / "labelled.csv", columns)
     assert said in refused("simulate", labelled, "--labels", "label", *change)
+
+
+def test_simulate_finds_ids_that_a_spreadsheet_has_changed(tmp_path):
+    pool, labels = tmp_path / "pool.tsv", tmp_path / "labels.csv"
+    pool.write_text("id\tprediction\n" + "".join(f"{i:03d}\t{'uv'[i % 2]}\n" for i in range(20)), encoding="utf-8")
+    labels.write_text("id;label\n" + "".join(f"{i};{'uv'[i % 3 % 2]}\n" for i in range(20)), encoding="utf-8")
+    words = "simulate", pool, "--labels", labels, "--budgets", 10, "--repeats", 2
+    assert "2 campaigns" in done(*words, "--designs", "random")
+    labels.write_text(labels.read_text().replace("\n7;", "\n77;"))
+    assert "'77' is the id of no item" in refused(*words)
+
+
+def test_simulate_refuses_labels_of_which_none_is_predicted(tmp_path):
+    pool = tmp_path / "pool.csv"
+    pool.write_text("prediction,label\n" + "yes,y\nno,n\n" * 5, encoding="utf-8")
+    said = refused("simulate", pool, "--labels", "label", "--budgets", 5)
+    assert "None of the labels in label, 'n', 'y', is predicted; 'no', 'yes' are." in said
 
 
 def test_simulate_needs_every_label_once(tmp_path, columns, pool_file):

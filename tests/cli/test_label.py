@@ -81,13 +81,40 @@ def test_a_run_has_one_page_and_a_folder_of_pictures_is_there(tmp_path):
     none = CliRunner().invoke(app, ["label", str(run), "--images", str(tmp_path / "none")])
     assert none.exit_code == 2
     assert "There is no folder" in none.stderr
+    server = Server(run)
+    try:
+        second = CliRunner().invoke(app, ["label", str(run)])
+        assert second.exit_code == 2
+        assert "is served already" in second.stderr
+    finally:
+        server.end()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--level", "3"], "lies between 0 and 1"),
+        (["--width", "-1"], "is a positive number; found -1"),
+        (["--port", "99999"], "port must be 0-65535; take another --port"),
+        (["--host", "nobody.invalid"], "take another --host"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_the_page_is_opened(tmp_path, options, said):
+    found = CliRunner().invoke(app, ["label", str(started(tmp_path)), "--no-open", *options])
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert not found.stdout
+
+
+def test_a_server_at_the_address_of_one_that_was_killed_is_not_taken_for_it(tmp_path, monkeypatch):
+    run = started(tmp_path)
+    monkeypatch.chdir(tmp_path)
     session = ba.assess(ba.Pool(predictions=["a", "b"]), ba.GroupAccuracy(), design="random")
-    with served(session) as address:
+    with served(session) as address:  # the page of another run
         port = int(re.findall(r":(\d+)/", address)[0])
-        with noticed(run, Notice("127.0.0.1", port, "secret")):
-            second = CliRunner().invoke(app, ["label", str(run)])
-            assert second.exit_code == 2
-            assert "is served already" in second.stderr
+        with noticed(run, Notice("127.0.0.1", port, "secret of the one that was killed")):
+            assert read_notice(run) is None
+            assert live.ask_server(["status", "run.db"]) is None
 
 
 def test_the_demo_draws_the_digits_and_goes_on_where_it_was(tmp_path):

@@ -131,7 +131,7 @@ def test_a_budget_is_kept_and_said(list_file, tmp_path, columns):
     asked = "start", list_file, "--scores", "score", *ASKED, "--out", run, "--budget"
     assert "a number of labels, 1 or more, for budget; found 0" in refused(*asked, 0)
     assert "'adastrat' needs " in (line := refused(*asked, 150))
-    assert "with 150 it can reach about epsilon=" in line
+    assert "with 150 it can reach about --epsilon 0" in line
     done(*asked, 310)
     while "the budget is spent" not in (out := done("status", run)):
         assert "or more wanted" in out

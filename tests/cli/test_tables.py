@@ -73,6 +73,15 @@ def test_a_run_on_a_table_is_the_same_whatever_its_address(tmp_path, monkeypatch
     assert sheets[0] == sheets[1] == sheets[2]
 
 
+@pytest.mark.parametrize("name", ["pool[1].csv", "pool?.csv", "pool*.csv"])
+def test_a_file_whose_name_looks_like_a_pattern_is_a_file(tmp_path, name):
+    pool, run = tmp_path / name, tmp_path / "run.db"
+    pool.write_text("id;prediction\n007;cat\n008;dog\n", encoding="utf-8")
+    done("start", pool, "--out", run)
+    assert "0 of 2 items labelled" in done("status", run)
+    assert "belongs to" in refused("ask", run, "-n", 1, "-o", pool, "--force")
+
+
 def test_what_a_table_cannot_do_is_told(tmp_path):
     given = addresses(tmp_path)
     run = tmp_path / "run.db"

@@ -94,7 +94,7 @@ def test_a_session_takes_items_in_the_order_in_which_they_were_asked_for(tmp_pat
     known = np.where(np.isin(ids, first.ids[25:]), np.nan, error[ids])
     most = np.maximum(items.exact.numbers, 100 - items.exact.numbers)
     rest = most[np.setdiff1d(np.arange(300), ids)]
-    believed = r.in_order().believed
+    believed = r.evidence.in_order().believed
     expected = bounded_mean_interval(known, most[ids], rest, believed[1])
     np.testing.assert_allclose(r.design_interval[1], expected, rtol=1e-9)
     squares = bounded_mean_interval(known**2, most[ids] ** 2, rest**2, believed[0])

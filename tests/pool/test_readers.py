@@ -1,4 +1,5 @@
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -245,10 +246,16 @@ def test_a_missing_column_is_named_with_those_there_are(name, arguments, sources
         ba.read_pool(sources[name], **arguments)
 
 
+def test_tabs_may_have_a_suffix_of_their_own(tmp_path):
+    (tmp_path / "pool.tsv").write_text("id\tprediction\n007\tcat, dog\n008\tcat\n", encoding="utf-8")
+    pool = ba.read_pool(tmp_path / "pool.tsv")
+    assert (pool.ids.tolist(), pool.classes.tolist()) == (["007", "008"], ["cat", "cat, dog"])
+
+
 def test_a_missing_file_and_an_unknown_suffix_are_refused(tmp_path):
     with pytest.raises(PoolError, match=r"There is no file .*none\.csv"):
         ba.read_pool(tmp_path / "none.csv")
-    with pytest.raises(PoolError, match=r"suffix should be one of \.csv, \.parquet, \.npz"):
+    with pytest.raises(PoolError, match=r"suffix should be one of \.csv, \.tsv, \.parquet, \.npz"):
         ba.read_pool("pool.xlsx")
     with pytest.raises(PoolError, match="Cannot read a pool from int"):
         ba.read_pool(3)
@@ -464,3 +471,24 @@ def test_a_repeated_id_is_found_among_ids_that_grow(last):
         return
     with pytest.raises(PoolError, match=f"'{last}' is the id of rows"):
         ba.Pool(predictions=["a", "b", "b"], ids=ids)
+
+
+def test_decimal_numbers_of_databases_are_numbers(tmp_path):
+    whole, tenths = pa.decimal128(18, 0), pa.decimal128(4, 2)
+    ids = [2**59 + 1, 2**59 + 2, 7]  # which floats could not tell apart
+    table = pa.table(
+        {
+            "id": pa.array([*map(Decimal, ids)], whole),
+            "prediction": pa.array([*map(Decimal, [1, 0, 1])], whole),
+            "confidence": pa.array([*map(Decimal, ["0.75", "0.50", "1.00"])], tenths),
+            "site": pa.array([*map(Decimal, ["1.50", "1.50", "2.00"])], tenths),
+        }
+    )
+    parquet.write_table(table, tmp_path / "pool.parquet")
+    for source in (tmp_path / "pool.parquet", table, pl.from_arrow(table), table.to_pandas()):
+        pool = ba.read_pool(source, groups="site")
+        assert (pool.ids.tolist(), pool.classes.tolist(), pool.predictions.tolist()) == (ids, [0, 1], [1, 0, 1])
+        assert pool.confidence.tolist() == [0.75, 0.5, 1.0]
+        assert pool.groups["site"].tolist() == [Decimal("1.50"), Decimal("1.50"), Decimal("2.00")]
+    with pytest.raises(ba.PoolError, match="The score in row 1 is NaN"):
+        ba.Pool(scores=[Decimal("0.5"), None])

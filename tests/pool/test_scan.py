@@ -1,10 +1,13 @@
 import hashlib
 import re
+from datetime import UTC, date, datetime
+from decimal import Decimal
 
 import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from pyarrow import parquet
 
 import bayes_assess as ba
 from bayes_assess.pool.groups import cross
@@ -26,7 +29,7 @@ FRAME = pl.DataFrame(
 PLACE = {name: place for place, name in enumerate(FRAME["id"].to_list())}
 
 
-def parquet(tmp_path, frame=FRAME, n_files=2):
+def parquet_of(tmp_path, frame=FRAME, n_files=2):
     step = -(-len(frame) // n_files)
     for i in range(n_files):
         frame[i * step : (i + 1) * step].write_parquet(tmp_path / f"part{i}.parquet")
@@ -38,7 +41,7 @@ def sources(tmp_path):
     connection.register("frame", FRAME.to_arrow())
     connection.execute("CREATE TABLE items AS SELECT * FROM frame ORDER BY text")
     return {
-        "files": parquet(tmp_path),
+        "files": parquet_of(tmp_path),
         "relation": connection.table("items"),
         "Polars": FRAME.lazy(),
     }
@@ -124,7 +127,7 @@ def test_engines_and_numpy_put_the_same_items_first_and_give_one_fingerprint(tmp
 def test_cells_are_those_of_the_same_pool_in_memory(tmp_path):
     columns = {"scores": FRAME["score"], "groups": {"site": FRAME["site"]}, "ids": FRAME["id"]}
     memory = ba.Pool(**columns)
-    pool = ba.scan_pool(parquet(tmp_path), id="id", scores="score", groups="site")
+    pool = ba.scan_pool(parquet_of(tmp_path), id="id", scores="score", groups="site")
     assert (len(pool), pool.n_items, pool.classes.tolist()) == (M, M, memory.classes.tolist())
     for by in ("prediction", "site", ba.ScoreBins(10), ba.ScoreBins(12), ba.ScoreBins(1)):
         one, other = ba.cells(memory, by), ba.cells(pool, by)
@@ -168,7 +171,7 @@ def test_class_probabilities_predict_the_first_of_the_largest_or_what_a_column_s
 
 def test_rows_without_ids_are_numbered(tmp_path):
     frame = FRAME.drop("id")
-    for source in (parquet(tmp_path, frame), frame.lazy()):
+    for source in (parquet_of(tmp_path, frame), frame.lazy()):
         pool = ba.scan_pool(source, predictions="answer")
         items = pool.positions([0, "17", M - 1])
         assert pool.ids[items].tolist() == [0, 17, M - 1]
@@ -190,6 +193,12 @@ def test_rows_without_ids_are_numbered(tmp_path):
         ({"id": [None, None, 9]}, "The id of a row of"),
         ({"id": ["a", None, None]}, "The id of a row of"),
         ({"id": [0.5, 1.5, 2.5]}, "Ids are whole numbers or texts, and 'id' holds Float64"),
+        ({"id": ["a", "", "b"]}, "The id of a row of"),
+        ({"id": ["a", "", ""]}, "The id of a row of"),
+        ({"site": ["n", "", "s"]}, "The value of 'site' of item 8 is missing"),
+        ({"site": [1.5, float("nan"), 2.5]}, "The value of 'site' of item 8 is missing"),
+        ({"site": [["n"], ["n"], ["s"]]}, "The column 'site' holds List(String)"),
+        ({"site": [{"in": 1}, {"in": 1}, {"in": 2}]}, "The column 'site' holds Struct"),
     ],
 )
 @pytest.mark.parametrize("engine", ["DuckDB", "Polars"])
@@ -199,6 +208,59 @@ def test_the_first_offending_row_is_named(change, said, engine):
     source = frame.lazy() if engine == "Polars" else duckdb.connect().from_arrow(frame.to_arrow())
     with pytest.raises(ba.PoolError, match=re.escape(said)):
         ba.scan_pool(source, id="id", scores="score", predictions="answer", groups=["site"])
+
+
+@pytest.mark.parametrize("columns", [{"scores": "score"}, {"scores": ["score", "rest"]}, {"groups": ["score"]}])
+def test_nan_is_found_in_parquet_files_whose_statistics_leave_it_out(tmp_path, columns):
+    score = np.array([0.2, 0.4, np.nan, 0.9])
+    frame = pl.DataFrame({"id": [6, 7, 8, 9], "score": score, "rest": 1 - score, "answer": ["a", "b", "b", "a"]})
+    parquet.write_table(frame.to_arrow(), tmp_path / "pool.parquet")
+    with pytest.raises(ba.PoolError, match="item 8"):
+        ba.scan_pool(tmp_path / "pool.parquet", predictions="answer", classes=["a", "b"], **columns)
+
+
+@pytest.mark.parametrize("answers", [[0, 1], ["0", "1"]])
+def test_classes_of_scores_are_called_as_they_are_predicted(answers):
+    frame = pl.DataFrame({"id": [4, 5], "p_0": [0.5, 0.6], "p_1": [0.5, 0.4], "answer": answers})
+    classes = ["no", "yes"] if answers == [0, 1] else None
+    for source in (frame.lazy(), duckdb.connect().from_arrow(frame.to_arrow())):
+        with pytest.raises(ba.PoolError, match="name the classes as they are predicted"):
+            ba.scan_pool(source, scores=["p_0", "p_1"], predictions="answer", classes=classes)
+
+
+SITES = ["north", "south", "west"]
+MOMENTS = [datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (SITES, pl.Categorical()),
+        (SITES, pl.Enum(SITES)),
+        (MOMENTS, pl.Datetime("us", "Europe/Berlin")),
+        (MOMENTS, pl.Datetime("ns", "UTC")),
+        ([Decimal("0.5"), Decimal("1.5"), Decimal("2.5")], pl.Decimal(4, 1)),
+        ([1, 2, 3], pl.UInt8()),
+        ([0.5, 1.5, 2.5], pl.Float32()),
+        ([date(2026, 1, day) for day in (1, 2, 3)], pl.Date()),
+    ],
+)
+def test_items_of_groups_of_every_type_are_handed_out_on_every_engine(tmp_path, values, kind):
+    sites = RNG.integers(0, 3, 600)
+    frame = pl.DataFrame({"id": range(600), "site": pl.Series([values[site] for site in sites.tolist()], dtype=kind)})
+    frame = frame.with_columns(answer=pl.Series(RNG.integers(0, 2, 600)))
+    asked = []
+    for source in (frame.lazy(), parquet_of(tmp_path, frame)):
+        a = ba.assess(ba.scan_pool(source, predictions="answer", groups="site"), ba.GroupAccuracy(by="site"), seed=1)
+        asked.append(a.ask(30).ids.tolist())
+        a.tell(range(500, 520), [0] * 20)  # looked up by their ids
+    assert asked[0] == asked[1]
+
+
+def test_predictions_that_are_yes_or_no_are_those_of_the_classes_0_and_1():
+    frame = pl.DataFrame({"id": [4, 5], "p_0": [0.4, 0.6], "p_1": [0.6, 0.4], "answer": [True, False]})
+    pool = ba.scan_pool(frame.lazy(), scores=["p_0", "p_1"], predictions="answer")
+    np.testing.assert_array_equal(pool.confidence_of(pool.positions([5, 4])), [0.6, 0.6])
 
 
 def test_probabilities_that_do_not_sum_to_one_are_named():
@@ -221,7 +283,7 @@ def test_repeated_ids_across_files_are_found_when_they_are_fetched_if_nobody_loo
 
 
 def test_no_query_returns_more_rows_than_kinds_or_a_bound(tmp_path):
-    pool = ba.scan_pool(parquet(tmp_path), scores="score")
+    pool = ba.scan_pool(parquet_of(tmp_path), scores="score")
     assert pool.engine.most_rows == pool.n_rows < 3000
     a = ba.assess(pool, ba.GroupAccuracy(), seed=2)
     for _ in range(3):
@@ -254,6 +316,20 @@ def test_a_file_of_duckdb_and_names_on_a_connection_are_opened(tmp_path):
     connection.close()
     other = ba.scan_pool(f"duckdb:{path}/items", scores="score")
     assert one.fingerprint() == other.fingerprint()
+
+
+def test_folders_whose_names_have_values_are_columns_unless_files_have_them(tmp_path):
+    for place, site in enumerate(["north", "south"]):
+        folder = tmp_path / f"site={site}" / "answer=7"
+        folder.mkdir(parents=True)
+        FRAME[place * 10 : place * 10 + 10].drop("site", "answer").write_parquet(folder / "part.parquet")
+    pool = ba.scan_pool(str(tmp_path / "**/*.parquet"), predictions="answer", groups="site")
+    assert sorted(set(pool.groups["site"].tolist())) == ["north", "south"]
+    assert pool.classes.tolist() == [7]
+    own = tmp_path / "own" / "answer=7"
+    own.mkdir(parents=True)
+    FRAME.write_parquet(own / "part.parquet")
+    assert ba.scan_pool(str(tmp_path / "own/*/*.parquet"), predictions="answer").classes.tolist() == [0, 1, 2]
 
 
 def test_what_needs_items_in_memory_says_so():

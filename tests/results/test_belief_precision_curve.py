@@ -82,9 +82,9 @@ def test_table_figure_and_dataset(result):
 
 
 def test_random_items_that_contradict_the_belief_widen_the_band(result, monkeypatch):
-    assert not np.any(result._contradicted)  # both are computed by now, and kept
-    monkeypatch.setitem(vars(result), "_contradicted", np.array([True]))
-    monkeypatch.setitem(vars(result), "_design", np.tile([0.1, 0.2], (2 * len(result._ranks), 1)))
+    assert not np.any(result.evidence.contradicted)  # both are computed by now, and kept
+    monkeypatch.setitem(vars(result.evidence), "contradicted", np.array([True]))
+    monkeypatch.setitem(vars(result.evidence), "design_interval", np.tile([0.1, 0.2], (2 * len(result._ranks), 1)))
     for of in (result.at, result.recall, result.f1):
         estimate, lower, upper = of(RANKS)
         assert ((0 <= lower) & (lower <= estimate) & (estimate <= upper) & (upper <= 1)).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayes_assess as ba
-from bayes_assess.results import BeliefCurveResult, WeightedCurveResult
+from bayes_assess.results import Believed, CurveResult, Weighted
 
 RNG = np.random.default_rng(11)
 SCORES = RNG.beta(0.5, 2.0, 400)
@@ -40,8 +40,9 @@ def truth(threshold):
 
 
 def test_a_point_is_that_of_the_next_threshold_upwards(believed, exact):
-    assert isinstance(believed, BeliefCurveResult)
-    assert isinstance(exact, WeightedCurveResult)
+    assert type(believed) is type(exact) is CurveResult
+    assert isinstance(believed.evidence, Believed)
+    assert isinstance(exact.evidence, Weighted)
     point = exact.at(THRESHOLDS[9] - 1e-4)
     assert point.threshold == THRESHOLDS[9]
     assert point.n_predicted == (THRESHOLDS[9] <= SCORES).sum()

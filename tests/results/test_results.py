@@ -165,3 +165,19 @@ def test_a_result_prints_its_summary_and_table():
     a.tell(queries.ids, labels[queries.ids])
     assert "50 of" in repr(a.result())
     assert "p_worst" in repr(a.result())
+
+
+def test_a_result_of_measures_has_what_its_evidence_has_and_no_more():
+    pool = ba.Pool(scores=[0.1, 0.4, 0.6, 0.8], groups={"site": list("abab")})
+    of_belief, of_weights = {"found", "credible_interval", "band", "sensitivity"}, {"covariance", "in_ellipsoid"}
+    both = of_belief | of_weights
+    for question in (ba.Metric("f1"), ba.Rate(), ba.Compare(by="site", measure="rate")):
+        results = []
+        for design, own in (("variance_reduction", of_belief), ("passive", of_weights)):
+            a = ba.assess(pool, question, design=design)
+            a.tell(a.ask(3).ids, [0, 1, 1])
+            results.append(a.result())
+            assert both & {*dir(results[-1])} == own
+            assert {name for name in both if hasattr(results[-1], name)} == own
+            assert ("difference" in dir(results[-1])) is hasattr(results[-1], "difference")
+        assert type(results[0]) is type(results[1])

@@ -29,17 +29,17 @@ def sure(result, n_random: int = 9):
     quiet &= np.asarray(result.cells.sizes) == 90
     assert quiet.sum() == 1
     curves = np.where(quiet, 0.0, 0.8) * np.ones((400, 1))
-    events, audits = result.found.events.copy(), np.zeros_like(result.found.audits)
+    events, audits = result.evidence.found.events.copy(), np.zeros_like(result.evidence.found.audits)
     events[quiet], audits[quiet] = (n_random, 0), (n_random, 0)
-    posterior = result.found._replace(
+    posterior = result.evidence.found._replace(
         curves=curves,
         strength=np.full_like(curves, 1e12),
         events=events,
         audits=audits,
-        draws=result.found.draws[:400],
-        cautious=result.found.cautious[:400],
+        draws=result.evidence.found.draws[:400],
+        cautious=result.evidence.found.cautious[:400],
     )
-    return replace(result, found=posterior)
+    return replace(result, evidence=replace(result.evidence, found=posterior))
 
 
 @pytest.fixture(scope="module")

@@ -253,7 +253,7 @@ def test_the_page_works_by_the_keyboard_alone_on_phones_and_in_the_dark(browser)
             if active.tag_name == "button":
                 outline = browser.run("return getComputedStyle(document.activeElement).outlineWidth")
                 assert float(outline.removesuffix("px")) >= 2
-        assert {"Keys?", "1\na long name of a class", "2\nb"} <= {text.replace("Keys\n?", "Keys?") for text in reached}
+        assert {"Keys?", "1\na long name of a class", "b\nb"} <= {text.replace("Keys\n?", "Keys?") for text in reached}
         browser.press("?")
         until(lambda: "nobody can say" in browser.text("dialog"))
         browser.press("\ue00c")

@@ -176,6 +176,8 @@ def test_conflicts_are_queued_and_decided(tmp_path):
     (card,) = desk.decisions()
     assert [(one["name"], one["answer"]) for one in card["said"]] == [("anna", 0), ("ben", 1)]
     assert desk.counts()["to_decide"] == 1
+    with pytest.raises(LabelError, match="One label decides; found 0"):
+        desk.decide(key, [])
     assert desk.decide(key, [1]) == []
     assert session.labelled[1].tolist() == ["dog"]
 
@@ -220,8 +222,9 @@ def test_several_labels_numbers_and_pairs():
     assert found["open"][0]["sides"][0]["id"] == keys(found)[0]  # there is nothing else to show
     desk.answer("anna", keys(found)[0], [33.6])
     assert session.labelled[1].tolist() == ["34"]
-    with pytest.raises(LabelError, match="100"):
-        desk.answer("anna", keys(found)[1], [101])
+    for wrong in (101, 10**400, float("nan")):
+        with pytest.raises(LabelError, match=r"100|a number here"):
+            desk.answer("anna", keys(found)[1], [wrong])
 
 
 def test_pairs_show_both_sides_in_an_order_that_tells_nothing():
@@ -264,6 +267,30 @@ def test_many_classes_are_searched_the_most_frequent_first():
     assert spec["choices"][0]["name"] == "class 17"
     assert spec["choices"][0]["key"] is None
     assert Desk(session).kind.label(spec["choices"][0]["code"]) == "class 17"
+
+
+@pytest.mark.parametrize(
+    ("classes", "keys_of_buttons"),
+    [
+        (range(11), [*"0123456789", "a"]),
+        (["1", "2", "10"], ["1", "2", "a"]),
+        (["-1", "0", "1"], ["a", "0", "1"]),
+        (["a", "b", "cat"], ["a", "b", "1"]),
+        (["n", "u", "x"], ["1", "2", "x"]),
+        (["A", "a"], ["1", "2"]),
+        (["cat", "dog"], ["1", "2"]),
+    ],
+)
+def test_a_key_that_is_the_name_of_a_class_answers_with_this_class(classes, keys_of_buttons):
+    pool = ba.Pool(predictions=[next(iter(classes))], classes=list(classes))
+    kind = Desk(ba.assess(pool, ba.GroupAccuracy())).kind
+    assert [one["key"] for one in kind.spec["choices"]] == keys_of_buttons
+
+
+def test_the_key_of_none_is_no_class():
+    pool = ba.Pool(predictions=["0;10"], classes=["0", "10"], multilabel=True)
+    spec = Desk(ba.assess(pool, ba.Metric("f1_micro"))).kind.spec
+    assert [one["key"] for one in spec["choices"]] == ["0", "a", "-"]
 
 
 @pytest.mark.parametrize("answers", [[7], ["cat"], [True], [None], [], [0, 1], [-1]])

@@ -188,6 +188,16 @@ def test_no_other_file_is_served(inside, path):
     assert inside.get(path).status in (403, 404, 405)
 
 
+@pytest.mark.parametrize("body", [b"", b"\xff", b"[", b"[" * 100_000])
+def test_what_no_page_sends_is_refused_in_a_sentence(inside, body):
+    length = str(len(body))
+    for act in ("open", "answer", "nothing"):
+        answer = inside.get(
+            f"/api/{act}", "POST", body, **{"content-type": "application/json", "content-length": length}
+        )
+        assert (answer.status, answer.json) == (400, {"error": "This is not what the page sends."})
+
+
 def test_items_are_never_markup():
     code = (STATIC / "label.js").read_text()
     for dangerous in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "DOMParser"):

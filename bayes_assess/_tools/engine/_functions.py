@@ -119,8 +119,8 @@ def xlogy(x: Array, y: Array) -> Array:
 def solve_lower(factor: Array, right: Array) -> Array:
     """Solve L x = right for triangular matrices L, (..., D, D), and one right side (D, E)."""
     if not is_eager():
-        solve = lambda one: jax.scipy.linalg.solve_triangular(one, right, lower=True)  # noqa: E731
-        return jax.vmap(solve)(factor)
+        right = jnp.broadcast_to(right, (*factor.shape[:-2], *right.shape))
+        return jax.scipy.linalg.solve_triangular(factor, right, lower=True)
     return np.linalg.solve(factor, right)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -86,10 +87,17 @@ class IdMatcher:
         ]
 
     def _by_number(self, text: str) -> Match:
-        places = sorted({place for key in number_keys(text) for place in self._of_number(key)})
+        places = sorted({place for key in number_keys(text) for place in self._of_number(key)} | self._of_letters(text))
         if len(places) > 1:
             return Match(None, f"is the id of several items: {listing(self._pool.ids[places], 5)}")
         return Match(places[0], exact=False) if places else Match(None, self._unknown)
+
+    def _of_letters(self, text: str) -> set[int]:
+        """Find the ids that are the same letters, put together or taken apart: macOS writes accents apart."""
+        if text.isascii() or self._pool.ids.dtype.kind != "U" or not self._pool.in_memory:
+            return set()
+        forms = {unicodedata.normalize(form, text) for form in ("NFC", "NFD")} - {text}
+        return {place for place in self._pool.find(np.array([*forms])).tolist() if place >= 0} if forms else set()
 
     def _of_number(self, key: str) -> Iterable[int]:
         if self._pool.ids.dtype.kind == "U":
@@ -177,4 +185,4 @@ class LabelMatcher:
 
 
 def _folded(text: str) -> str:
-    return " ".join(text.split()).casefold()
+    return unicodedata.normalize("NFC", " ".join(text.split()).casefold())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from glob import glob
 from pathlib import Path
 from tempfile import gettempdir
 from threading import RLock
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -92,8 +93,15 @@ class Engine:
         """Count the rows of the table."""
         return int(self.collect(lambda frame: frame.select(n=self._nw.len()))["n"][0])
 
-    def small(self, columns: dict[str, np.ndarray]) -> nw.LazyFrame:
-        """Return a small table as a frame of this engine, to join with."""
+    def small(self, columns: dict[str, np.ndarray], like: Mapping[str, str] = MappingProxyType({})) -> nw.LazyFrame:
+        """Return a small table as a frame of this engine, to join with.
+
+        Parameters
+        ----------
+        columns : dict of str to array
+        like : mapping of str to str, optional
+            Columns that are joined with those of the table, as far as it has them: Polars joins columns of one type.
+        """
         nw, kind, native = self._nw, self._kind, self._nw.to_native(self.frame)
         plain = {name: values.tolist() for name, values in columns.items()}
         with self.asked():
@@ -106,7 +114,9 @@ class Engine:
             if kind.is_polars():
                 import polars as pl
 
-                return nw.from_native(pl.LazyFrame(plain))
+                known = native.collect_schema()
+                types: Any = {name: known[other] for name, other in like.items() if other in known}
+                return nw.from_native(pl.LazyFrame(plain).cast(types))
             if kind.is_ibis():
                 import ibis  # pyright: ignore[reportMissingImports]
 
@@ -116,10 +126,13 @@ class Engine:
             )
 
     def with_text_key(self, column: str, name: str) -> None:
-        """Add a number of 60 bits to the table that stands for an id that is text: the beginning of its MD5."""
+        """Add a number of 60 bits to the table that stands for an id that is text: the beginning of its MD5.
+
+        An id without a letter is missing.
+        """
         nw, kind, native = self._nw, self._kind, self._nw.to_native(self.frame)
         if kind.is_duckdb():
-            key = f"('0x' || substr(md5({quoted(column)}::VARCHAR), 1, {_HASHED}))::BIGINT"
+            key = f"('0x' || substr(md5(nullif({quoted(column)}::VARCHAR, '')), 1, {_HASHED}))::BIGINT"
             native = native.project(f"*, {key} AS {quoted(name)}")
         elif kind.is_polars():
             import polars as pl
@@ -129,7 +142,8 @@ class Engine:
         elif kind.is_pyspark() or kind.is_pyspark_connect():
             from pyspark.sql import functions as f  # pyright: ignore[reportMissingImports]
 
-            key = f.conv(f.substring(f.md5(f.col(column)), 1, _HASHED), 16, 10).cast("long")
+            text = f.when(f.col(column) != "", f.col(column))
+            key = f.conv(f.substring(f.md5(text), 1, _HASHED), 16, 10).cast("long")
             native = native.withColumn(name, key)
         else:
             raise PoolError(
@@ -166,28 +180,28 @@ class Engine:
 
 
 def text_keys(texts: Iterable[str | None]) -> list[int | None]:
-    """Return the numbers of 60 bits that stand for ids that are text.
+    """Return the numbers of 60 bits that stand for ids that are text; None for those without a letter.
 
     Examples
     --------
-    >>> text_keys(["abc", None])
-    [648541476951500027, None]
+    >>> text_keys(["abc", None, ""])
+    [648541476951500027, None, None]
     """
     return [
-        None if text is None else int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:_HASHED], 16)
+        int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:_HASHED], 16) if text else None
         for text in texts
     ]
 
 
 def is_address(text: str) -> bool:
-    """Whether a text names a table or many files, rather than one file.
+    """Whether a text names a table or many files, rather than one file, such as one that is called ``pool[1].csv``.
 
     Examples
     --------
     >>> is_address("duckdb:file.db/table"), is_address("warehouse/*.parquet"), is_address("pool.parquet")
     (True, True, False)
     """
-    return text.startswith(DUCKDB) or any(letter in text for letter in "*?[")
+    return text.startswith(DUCKDB) or (any(letter in text for letter in "*?[") and not Path(text).is_file())
 
 
 def files_of(text: str) -> list[Path]:
@@ -228,10 +242,28 @@ def open_engine(source: object, connection: duckdb.DuckDBPyConnection | None = N
             connection = _frugal(duckdb.connect()) if connection is None else connection
             reader = _READERS.get(Path(text).suffix.lower())
             relation = connection.table(text) if reader is None else getattr(connection, reader)(text)
+            if reader == "read_parquet":
+                relation = _with_folders(connection, relation, text)
     except duckdb.Error as error:
         said = str(error).strip().splitlines()[0].rstrip(" .")
         raise PoolError(f"DuckDB cannot open {text!r}: {said}.") from None
     return Engine(relation, repr(text))
+
+
+def _with_folders(
+    connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
+) -> duckdb.DuckDBPyRelation:
+    """Add columns that names of folders hold, as in ``site=north/1.parquet``, where no file has one of that name."""
+    import duckdb
+
+    files = []
+    with contextlib.suppress(duckdb.Error):  # of addresses that cannot be listed
+        files = connection.cursor().execute(f"SELECT min(file) FROM glob({_literal(text)})").fetchall()
+    folders = str(files[0][0]).replace("\\", "/").split("/")[:-1] if files else []
+    names = {name.partition("=")[0].lower() for name in folders if "=" in name}
+    if not names or names & set(map(str.lower, relation.columns)):  # DuckDB would take the folder's values
+        return relation
+    return connection.read_parquet(text, hive_partitioning=True)
 
 
 def _frugal(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:

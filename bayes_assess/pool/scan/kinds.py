@@ -10,6 +10,7 @@ says, and sums are of whole numbers (s in units of 2^-30), so that every engine 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -141,7 +142,8 @@ def with_kinds(frame: nw.LazyFrame, layout: Layout) -> nw.LazyFrame:
         return nw.from_native(_in_sql(nw.to_native(frame), layout))
     several = layout.scores if isinstance(layout.scores, tuple) else ()
     sure = [nw.col(name).cast(nw.Float64) for name in layout.numbers]
-    bad = [one.is_null() | one.is_nan() | ~((one >= 0) & (one <= 1 + (_TOLERANCE if several else 0))) for one in sure]
+    most = 1 + (_TOLERANCE if several else 0)
+    bad = [one.is_null() | _is_nan(one) | ~((one >= 0) & (one <= most)) for one in sure]
     wrong = nw.any_horizontal(*(one.fill_null(True) for one in bad), ignore_nulls=False)
     frame = frame.with_columns(wrong.alias(_BAD))
     names = [f"{SCORE}_{i}" for i in range(len(sure))]
@@ -159,6 +161,11 @@ def with_kinds(frame: nw.LazyFrame, layout: Layout) -> nw.LazyFrame:
     return _with_bins(frame, layout)
 
 
+def _is_nan(one: nw.Expr) -> nw.Expr:
+    """Whether a number is NaN, which DuckDB folds to no by the statistics of Parquet files that leave NaN out."""
+    return ~(one.is_finite() | (one.abs() == math.inf))
+
+
 def _has_units(frame: nw.LazyFrame, layout: Layout) -> bool:
     """Whether the computed columns come from SQL, that of a single score in units of 2^-30 among them."""
     return len(layout.numbers) == 1 and not isinstance(layout.scores, tuple) and frame.implementation.is_duckdb()
@@ -168,8 +175,9 @@ def _in_sql(relation: duckdb.DuckDBPyRelation, layout: Layout) -> duckdb.DuckDBP
     """Do what `_with_bins` does in DuckDB's SQL, of a single score, where Narwhals takes every root several times."""
     score, (part,) = f"{SCORE}_0", layout.numbers
     given = f"{quoted(part)}::DOUBLE"
-    # What is missing is no number between others, and NaN is greater than all of them.
-    relation = relation.project(f"*, CASE WHEN {given} BETWEEN 0 AND 1 THEN {given} ELSE -1.0::DOUBLE END AS {score}")
+    # What is missing is no number between others, and NaN is greater than all of them; statistics of files forget it.
+    good = f"isfinite({given}) AND {given} BETWEEN 0 AND 1"
+    relation = relation.project(f"*, CASE WHEN {good} THEN {given} ELSE -1.0::DOUBLE END AS {score}")
     relation = relation.project(
         f"*, {score} AS {SCORE}, {score} < 0 AS {_BAD}, floor({score} * {_UNITS!r}::DOUBLE) AS __units"
     )
@@ -288,7 +296,7 @@ def count_kinds(engine: Engine, layout: Layout) -> Kinds:
     if size.sum() > MOST_ROWS:
         raise PoolError(f"There are {size.sum():,} rows in {engine.name}, and pools have up to {MOST_ROWS:,}.")
     check_rows(engine, layout, found)
-    keys = {name: values_of(found[name]) for name in layout.keys}
+    keys = {name: values_of(found[name], decimals=False) for name in layout.keys}
     order = np.lexsort([np.unique(values, return_inverse=True)[1] for values in keys.values()]) if keys else [0]
     keys = {name: values[order] for name, values in keys.items()}
     score = _means(layout, keys, {name: values[order] for name, values in found.items()}, size[order])
@@ -330,10 +338,14 @@ def check_rows(engine: Engine, layout: Layout, found: Mapping[str, np.ndarray]) 
     import narwhals as nw
 
     for name in layout.names:
-        if any(value is None or value != value for value in found[name].tolist()):
+        if any(value is None or value != value or value == "" for value in found[name].tolist()):
             what = "prediction" if name in (layout.predictions, *layout.systems.values()) else f"value of {name!r}"
-            one = nw.col(name)
-            gone = one.is_null() | one.is_nan() if engine.schema[name].is_float() else one.is_null()
+            one, kind = nw.col(name), engine.schema[name]
+            gone = one.is_null()
+            if kind.is_float():
+                gone = gone | _is_nan(one)
+            elif not kind.is_numeric() and "" in found[name].tolist():
+                gone = gone | (one == "")
             item, values = first_row(engine, layout, gone, [name])
             raise PoolError(
                 f"The {what} of item {item} is missing ({show(values[name])}); fill it, or leave the row out."

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bayes_assess._tools.arrays import is_whole, show
+from bayes_assess._tools.arrays import is_whole, listing, show
 from bayes_assess._tools.progress import in_progress
 from bayes_assess._tools.shapes import ArrayLike
 from bayes_assess.errors import PoolError
@@ -43,8 +43,8 @@ def scan_pool(
     ----------
     source : relation, lazy frame, str or Path
         A DuckDB relation, a Polars LazyFrame, a Spark data frame or an Ibis table; or what DuckDB opens: Parquet or CSV
-        files, ``"warehouse/*.parquet"``, a table of a file, ``"duckdb:file.db/table"``, or with a connection the name
-        of a table.
+        files, ``"warehouse/*.parquet"``, with columns of folders such as ``site=north``, a table of a file,
+        ``"duckdb:file.db/table"``, or with a connection the name of a table.
     id : str, optional
         Column of ids, whole numbers or texts, each that of one row; the column ``id`` by default. Without one, DuckDB
         and Polars number the rows, which must then stay in their order. Other columns are found by their names as
@@ -157,6 +157,20 @@ def _check(engine: Engine, layout: Layout) -> None:
     for name in layout.numbers:
         if not present[name].is_numeric():
             raise PoolError(f"The column {name!r} of scores holds {present[name]}, not numbers.")
+    for name in layout.names:
+        if present[name].is_nested():
+            raise PoolError(
+                f"The column {name!r} holds {present[name]}; an item has one prediction, and is in one group by "
+                "a column, so name columns of plain values."
+            )
+    own = layout.predictions
+    if own is not None:
+        numbers = present[own].is_numeric() or str(present[own]) == "Boolean"
+        if any(isinstance(name, str) == numbers for name in layout.score_classes):
+            raise PoolError(
+                f"Predictions in {own!r} are {present[own]}, and the scores are of the classes "
+                f"{listing(layout.score_classes)}; name the classes as they are predicted, by classes=[...]."
+            )
     if layout.id is not None and not (present[layout.id].is_integer() or str(present[layout.id]) == "String"):
         raise PoolError(
             f"Ids are whole numbers or texts, and {layout.id!r} holds {present[layout.id]}; cast it to text."
@@ -208,7 +222,7 @@ def _check_ids(engine: Engine, id: str) -> None:
     found = engine.collect(lambda frame: frame.group_by(id).agg(nw.len().alias("__n")).filter(several).sort(id).head(1))
     if len(found[id]):
         first = found[id].tolist()[0]
-        if first is None or first != first:  # of numbers it is NaN
+        if first is None or first != first or first == "":  # of numbers it is NaN
             raise missing_id(engine)
         raise PoolError(
             f"Ids must be unique, but {show(first)} is the id of {int(found['__n'][0]):,} rows of "

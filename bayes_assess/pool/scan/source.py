@@ -164,7 +164,9 @@ class TableSource:
             frame = frame.filter((nw.col(_WORD) >= int(start.min())) & (nw.col(_WORD) < int(stop.max())))
             frame = with_kinds(frame, rows.layout)
             if own:
-                frame = frame.join(engine.small({**own, **window}), left_on=rows.layout.keys, right_on=list(own))
+                like = dict(zip(own, rows.layout.keys, strict=True))
+                wanted = engine.small({**own, **window}, like)
+                frame = frame.join(wanted, left_on=rows.layout.keys, right_on=list(own))
                 frame = frame.filter((nw.col(_WORD) >= nw.col(_FROM)) & (nw.col(_WORD) < nw.col(_TO)))
             else:
                 frame = frame.with_columns(nw.lit(0).alias("__kind"))

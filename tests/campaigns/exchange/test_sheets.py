@@ -14,6 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import bayes_assess as ba
+from bayes_assess.campaigns.exchange.cells import inert
 from bayes_assess.campaigns.exchange.matching import IdMatcher, LabelMatcher
 from bayes_assess.campaigns.exchange.sheets import read_sheet
 
@@ -67,7 +68,7 @@ def test_what_was_written_is_read_whatever_wrote_it(folder, ids, delimiter, enco
     pool = ba.Pool(predictions=["good"] * len(ids), ids=ids, classes=CLASSES)
     labels = data.draw(st.lists(st.sampled_from([*CLASSES, ""]), min_size=len(ids), max_size=len(ids)))
     notes = data.draw(st.lists(TEXT, min_size=len(ids), max_size=len(ids)))
-    columns = data.draw(st.permutations([[header[0], *ids], [header[1], *labels], ["note", *notes]]))
+    columns = data.draw(st.permutations([[header[0], *map(inert, ids)], [header[1], *labels], ["note", *notes]]))
     path = written(folder / "any.csv", list(map(list, zip(*columns, strict=True))), delimiter, encoding, end)
     found, told = ba.read_labels(path, pool)
     assert dict(zip(found.tolist(), told.tolist(), strict=True)) == {
@@ -88,6 +89,18 @@ def test_ids_that_spreadsheets_change_are_never_taken_for_others(numbers, width,
         assert match.found in (at, None)
         unclear = form == "{:,}.0" or (form == "{:,}" and numbers[at] >= 1000)
         assert match.found == at or unclear
+
+
+def test_accents_may_be_written_apart():
+    together, apart = "caf\u00e9", "cafe\u0301"  # macOS writes names of files like the second
+    pool = ba.Pool(predictions=[together, "tea"], ids=[apart, "x"])
+    (found,) = IdMatcher(pool)([together])
+    assert (found.found, found.exact) == (0, False)
+    label = LabelMatcher(pool)(apart)
+    assert (label.found, label.exact) == (together, False)
+    both = ba.Pool(predictions=[together, apart], ids=[together, apart])
+    assert [one.found for one in IdMatcher(both)([apart, together])] == [1, 0]
+    assert LabelMatcher(both)(apart).found == apart
 
 
 def test_an_id_that_could_be_several_is_refused():

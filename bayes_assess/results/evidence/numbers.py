@@ -1,10 +1,11 @@
-"""Measures of labels that are numbers."""
+"""Estimates of measures of labels that are numbers, and the words for them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,41 +13,38 @@ from bayes_assess._tools.shapes import Float
 from bayes_assess.estimators.betting_means import bounded_mean_interval
 from bayes_assess.estimators.weighted_numbers import numbers_interval
 from bayes_assess.questions import NumericMetric
-from bayes_assess.questions._measures_answered import cells_table
 from bayes_assess.questions._number_losses import InOrder
-from bayes_assess.results.metric import MetricResult
+from bayes_assess.results.evidence.weighted import Weighted
 
 _MEANS = {"mean_absolute_error": np.asarray, "mean_squared_error": np.asarray, "root_mean_squared_error": np.sqrt}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NumericResult(MetricResult):
-    """Measures of labels that are numbers, such as mean absolute errors; attributes are those of `MetricResult`.
+class WeightedNumbers(Weighted):
+    """Evidence on measures of labels that are numbers, such as mean absolute errors, from weighted draws.
 
-    Examples
-    --------
-    >>> import bayes_assess as ba
-    >>> pool = ba.Pool(predictions=[1.0, 2.0, 4.0], bounds=(-float("inf"), float("inf")))
-    >>> a = ba.assess(pool, ba.Metric(["mae", "mse"]))
-    >>> a.tell([0, 1, 2], [1.0, 2.0, 7.0])
-    >>> a.result().estimate.tolist(), a.result().guarantee
-    ([1.0, 3.0], 'exact')
+    Attributes
+    ----------
+    in_order : function, optional
+        Returns the errors in the order in which items were drawn, where that is random and labels have bounds.
     """
 
     question: NumericMetric
-    in_order: Callable[[], InOrder] | None = None
+    in_order: Callable[[], InOrder] | None = field(kw_only=True, default=None)
+
+    has_joint: ClassVar[bool] = False  # intervals of errors without bounds allow none
 
     @cached_property
-    def design_interval(self) -> Float[np.ndarray, "... 2"] | None:
-        """Ends that hold at any time of the campaign whatever errors there are, (2,) or (k, 2).
+    def design_interval(self) -> Float[np.ndarray, "k 2"] | None:
+        """Ends that hold at any time of the campaign whatever errors there are, (k, 2).
 
         They are of means of errors, and their roots, of items in random order (design ``"passive"``) from a pool whose
         labels have finite bounds, see `bounded_mean_interval`; all values of other measures. None where items are in no
         such order, or labels have no bounds.
         """
         spec = self.question.whole
-        if self.answer.exact:
-            return self.interval
+        if self.exact:
+            return self.ends
         if self.in_order is None or not set(spec.outputs) & set(_MEANS):
             return None
         drawn, ends = self.in_order(), np.array(spec.ranges, np.float64)
@@ -54,25 +52,21 @@ class NumericResult(MetricResult):
             if name in _MEANS:
                 losses, most, rest, believed = (values[..., column] for values in drawn)
                 ends[k] = _MEANS[name](bounded_mean_interval(losses, most, rest, float(believed), self.level))
-        return ends[0] if np.ndim(self.estimate) == 0 else ends
+        return ends
 
-    def _answer(self) -> list[str]:
-        lines, second = super()._answer(), self.design_interval
-        if second is None or self.answer.exact:
+    def lines(self, on_ranks: list[str]) -> list[str]:
+        """Say estimates, intervals and what these lean on."""
+        lines, second = super().lines(on_ranks), self.design_interval
+        if second is None or self.exact:
             return lines
-        shown = zip(self.groups.tolist(), np.reshape(second, (-1, 2)).tolist(), strict=True)
+        shown = zip(self.groups.tolist(), second.tolist(), strict=True)
         said = [f"{name} [{low:.3f}, {high:.3f}]" for name, (low, high) in shown if name in _MEANS]
         return [*lines, f"At any time, whatever errors the bounds allow: {', '.join(said)}."]
-
-    @cached_property
-    def _names_by(self) -> None:
-        """None: groups are not ranked, as intervals of errors without bounds allow no joint draws."""
-        return None
 
     @property
     def assumption(self) -> str:
         """What estimates and intervals lean on."""
-        if self.answer.exact or self.guarantee == "credible":
+        if self.exact or self.guarantee == "credible":
             return super().assumption
         drawn = (
             f"Intervals lean on {self.answer.n_draws:,.0f} draws, and take no error that no draw has shown yet "
@@ -81,8 +75,10 @@ class NumericResult(MetricResult):
         believed = self._believed()
         return f"{drawn} {believed}" if believed else drawn
 
-    def _ends_of_all(self) -> Float[np.ndarray, "k 2"]:
-        return numbers_interval(self.answer, cells_table(self.cells).ranges, self.level)
+    @property
+    def ends(self) -> Float[np.ndarray, "k 2"]:
+        """Intervals."""
+        return numbers_interval(self.answer, self._ranges, self.level)
 
     @property
     def _source_of_belief(self) -> str:

@@ -1,8 +1,7 @@
-"""The mean of a number that labels decide, beside what the predictions alone would have said of it."""
+"""The rate of positive labels, or the mean of ratings, beside what the predictions alone would have said of it."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,14 +9,16 @@ import numpy as np
 
 from bayes_assess._tools.shapes import Float, Int
 from bayes_assess._tools.tables import Table
-from bayes_assess.results._ordered import Ordered
+from bayes_assess.estimators.random_labels import labels_of_variance, random_labels
+from bayes_assess.results._ordered import EvidenceT_co
+from bayes_assess.results.metric import MetricResult
 
 _LINES = 12  # of a summary
 _JUDGE = ("judge", "bias", "bias_lower", "bias_upper", "random_labels")  # columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProxyResult(Ordered):
+class ProxyResult(MetricResult[EvidenceT_co]):
     """A mean over a pool, or over its groups, beside that of the predictions.
 
     Attributes
@@ -81,8 +82,9 @@ class ProxyResult(Ordered):
         return self._judge[:, None] - self._ends_of_all()[:, ::-1]
 
     @property
-    @abstractmethod
-    def _labels_as_good(self) -> Int[np.ndarray, " G"]: ...
+    def _labels_as_good(self) -> Int[np.ndarray, " G"]:
+        width = np.diff(self._ends_of_all(), axis=-1)[:, 0]
+        return random_labels(np.atleast_1d(self.estimate), width, self.items, self.level)
 
     def _answer(self) -> list[str]:
         exact = self.guarantee == "exact"
@@ -103,3 +105,62 @@ class ProxyResult(Ordered):
         """Say how many random labels would do as well as those used."""
         n, intervals = int(self._labels_as_good.sum()), "an interval" if len(self.items) == 1 else "intervals"
         return f"About {n:,} random labels would give {intervals} as narrow; {self.labels_used:,} were used."
+
+
+class RateResult(ProxyResult[EvidenceT_co]):
+    """The rate of positive labels of a pool, or of its groups, beside that of the predictions.
+
+    Attributes
+    ----------
+    judge_rate : float, or (G,) for groups
+        Share of the items that are predicted positive: what the predictions alone say.
+    bias, bias_interval, random_labels
+        See `ProxyResult`.
+    """
+
+    @property
+    def judge_rate(self) -> Any:
+        """What the predictions alone say."""
+        return self._shaped(self._judge)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MeanResult(ProxyResult[EvidenceT_co]):
+    """The mean rating of a pool, or of its groups, beside that of the predictions.
+
+    Attributes
+    ----------
+    judge_mean : float, or (G,) for groups
+        Mean over the predictions: what they alone say.
+    bias, bias_interval, random_labels
+        See `ProxyResult`; random labels are counted given the variance that the labels show.
+    """
+
+    values: Float[np.ndarray, " C"] = field(kw_only=True)
+    group: Int[np.ndarray, " M"] = field(kw_only=True)
+
+    @property
+    def judge_mean(self) -> Any:
+        """What the predictions alone say."""
+        return self._shaped(self._judge)
+
+    @property
+    def _labels_as_good(self) -> Int[np.ndarray, " G"]:
+        mean, width = np.atleast_1d(self.estimate), np.diff(self._ends_of_all(), axis=-1)[:, 0]
+        span = float(np.ptp(self.values))
+        return labels_of_variance(self._variance(mean) / span**2, width / span, self.items, self.level)
+
+    def _variance(self, mean: Float[np.ndarray, " G"]) -> Float[np.ndarray, " G"]:
+        """Estimate the variance of the labels: squares of cells by their labels, and by one of the pool's on average.
+
+        Within cells labels are those of random items, whatever the design.
+        """
+        counts, sizes = np.asarray(self.counts, np.float64), np.asarray(self.cells.sizes, np.float64)
+        away = (self.values - mean[self.group[self.cells.one_of_each()]][:, None]) ** 2  # (K, C)
+        total = counts.sum(1)
+        found = (counts * away).sum(1)
+        weight = np.divide(sizes, total, out=np.zeros_like(sizes), where=total > 0)  # items that a label stands for
+        overall = (weight * found).sum() / max((weight * total).sum(), 1.0)
+        square = (found + overall) / (total + 1)
+        group = self.group[self.cells.one_of_each()]
+        return np.bincount(group, weights=sizes * square, minlength=len(mean)) / self.items

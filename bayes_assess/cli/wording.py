@@ -1,0 +1,58 @@
+"""What the package says, in the words of the command line: options in the place of arguments, and notes of one line."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import warnings
+from collections.abc import Iterator, Mapping
+
+from bayes_assess.cli.echo import echo
+
+_TWICE = re.compile(r"(--[\w-]+) or \w+=(?:\[\.\.\.\]|\{\.\.\.\})")
+_ARGUMENT = re.compile(
+    r"(?<![\w.'\"(=-])(?P<name>[a-z_]+)=(?:\[\.\.\.\]|\{\.\.\.\}|'(?P<text>[^']*)'|(?P<number>[0-9][\w.]*\w|[0-9]))?"
+)
+
+
+def with_options(message: str, options: Mapping[str, str]) -> str:
+    """Return a message with the options of a command in the place of arguments in Python.
+
+    Parameters
+    ----------
+    message : str
+    options : mapping of str to str
+        Flags by the names of arguments.
+
+    Examples
+    --------
+    >>> options = {"classes": "--classes", "width": "--width", "design": "--design"}
+    >>> with_options("Such as width=0.05; name them as classes=[...], with design='random'.", options)
+    'Such as --width 0.05; name them as --classes, with --design random.'
+    >>> with_options("By --classes or classes=[...].", options)
+    'By --classes.'
+    """
+
+    def written(found: re.Match[str]) -> str:
+        flag, value = options.get(found["name"]), found["number"] if found["text"] is None else found["text"]
+        if flag is None:
+            return found[0]
+        return flag if value in (None, "...") else f"{flag} {shlex.quote(value)}"
+
+    return _ARGUMENT.sub(written, _TWICE.sub(r"\1", message))
+
+
+@contextlib.contextmanager
+def warnings_in_a_line() -> Iterator[None]:
+    """Print warnings to standard error as sentences, without the line of code that they come from."""
+    before = warnings.showwarning
+
+    def say(message: Warning | str, *_: object) -> None:
+        echo(f"Note: {' '.join(str(message).split())}", err=True)
+
+    warnings.showwarning = say
+    try:
+        yield
+    finally:
+        warnings.showwarning = before

@@ -1,0 +1,292 @@
+"""Draws of measures from a belief on an event, what random items alone tell, and what hidden positives would change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from bayes_assess._tools.arrays import show
+from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Array, Float
+from bayes_assess.designs._belief_state import Posterior
+from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.hidden_positives import HiddenPositives, bulk_cells
+from bayes_assess.estimators.posterior_measure import PosteriorMeasure, posterior_measure, widened
+from bayes_assess.estimators.posterior_measure import contradicted as are_apart
+from bayes_assess.questions import Metric
+from bayes_assess.questions._event_cells import EventCells
+from bayes_assess.questions._events import CellEvents
+from bayes_assess.results._base import Told
+from bayes_assess.results._in_words import SAID
+from bayes_assess.results.sensitivity import Sensitivity
+
+ROUNDING = 1e-9  # of differences that are exactly the rope
+_SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
+_SAID = 0.1  # share of hidden positives that summaries speak of
+
+
+class Variables(NamedTuple):
+    """Draws of measures by the names of variables, with their dimensions and coordinates."""
+
+    posterior: dict[str, Float[np.ndarray, "S ..."]]
+    dims: dict[str, list[str]]
+    coords: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BeliefDraws(Told):
+    """Draws of measures from a belief, their intervals, and whether random items contradict these."""
+
+    question: Metric
+    cells: EventCells
+    found: Posterior = field(kw_only=True)
+    supposed: Sequence[Float[np.ndarray, "S k"]] | None = field(kw_only=True, default=None)
+
+    has_posterior: ClassVar[bool] = True  # of the measures
+    has_joint: ClassVar[bool] = True  # draws, by which to rank
+
+    @property
+    def exact(self) -> bool:
+        """Whether every item is labelled that can matter."""
+        return self.found.exact
+
+    @property
+    def guarantee(self) -> str:
+        """What intervals promise: ``"anytime"`` where random items contradict the belief."""
+        if self.all_certain:
+            return "exact"
+        return "anytime" if np.any(self.contradicted) else "credible"
+
+    @property
+    def guarantee_of_functions(self) -> str:
+        """What intervals of functions of the measures promise: random items are counted for the measures alone."""
+        return "exact" if self.all_certain else "credible"
+
+    @property
+    def assumption(self) -> str:
+        """What estimate and interval lean on."""
+        if self.exact:
+            return "Nothing is assumed: every item is labelled that can matter."
+        if self.all_certain:
+            return "Nothing is assumed: no label that is missing can change the answer."
+        if np.any(self.contradicted):
+            return f"Nothing is assumed of the {self.trusted}: random items contradict what the other labels suggest."
+        if self._scored:
+            return f"The scores are taken to rank the items as the {self.labels_used:,} labels suggest."
+        return f"Items with the same predictions are taken to be alike, as the {self.labels_used:,} labels suggest."
+
+    @property
+    def value(self) -> Float[np.ndarray, " k"]:
+        """Posterior medians."""
+        return self._measured.value
+
+    @property
+    def ends(self) -> Float[np.ndarray, "k 2"]:
+        """Credible intervals, wider where random items contradict them."""
+        return widened(self.credible_interval, self.design_interval)
+
+    @cached_property
+    def credible_interval(self) -> Float[np.ndarray, "k 2"]:
+        """Intervals given the belief."""
+        value = self._measured.value
+        return np.stack([value, value], axis=-1) if self.exact else self._measured.interval(self.level)
+
+    @cached_property
+    def design_interval(self) -> Float[np.ndarray, "k 2"]:
+        """Intervals from random items alone."""
+        return self.credible_interval if self.exact else self.found.design_interval
+
+    @cached_property
+    def contradicted(self) -> np.ndarray:
+        """Whether the two have no value in common, (k,)."""
+        return are_apart(self.credible_interval, self.design_interval)
+
+    @property
+    def second(self) -> Float[np.ndarray, "k 2"]:
+        """Intervals that lean on nothing, beside `ends`."""
+        return self.design_interval
+
+    @cached_property
+    def certain(self) -> np.ndarray:
+        """Measures that no label which is missing can change, (k,)."""
+        return self.exact | (np.ptp(self.design_interval, axis=-1) <= ROUNDING)
+
+    @property
+    def all_certain(self) -> bool:
+        """Whether no label which is missing can change a measure."""
+        return bool(np.all(self.certain))
+
+    @property
+    def standard_error(self) -> Float[np.ndarray, " k"]:
+        """Posterior standard deviations."""
+        return self.found.draws.std(0)
+
+    @property
+    def posterior(self) -> Float[np.ndarray, "S K"]:
+        """Draws of the rate of the event in every cell, (S, K), to take for any other purpose."""
+        if self.events.believes_all:
+            raise QuestionError(
+                "This answer is about all of a label, with no event that has a rate; `draws` has the posterior of what "
+                "was asked."
+            )
+        return self.rates
+
+    @property
+    def rates(self) -> Float[np.ndarray, "S K"]:
+        """Draws of the rate of the event in every cell."""
+        nu, counts = self.found.strength, self.found.events
+        return (nu * self.found.curves + counts[:, 1]) / (nu + counts.sum(1))
+
+    @property
+    def events(self) -> CellEvents:
+        """The event that the belief is on."""
+        return self.cells.events
+
+    @property
+    def joint(self) -> Float[np.ndarray, "S k"]:
+        """Posterior draws of the measures."""
+        return self.found.draws
+
+    @property
+    def quantiles_of_first(self) -> Float[np.ndarray, " Q"]:
+        """Posterior draws of the first measure."""
+        return self.found.draws[:, 0]
+
+    def summarised(self, draws: Float[np.ndarray, "S n"]) -> PosteriorMeasure:
+        """Summarise draws of something that were made of `joint`."""
+        return posterior_measure(draws, self.exact, self.found.cautious)
+
+    def function(
+        self, of: Callable[[Float[np.ndarray, "*batch k"]], Float[np.ndarray, "*batch n"]]
+    ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n 2"]]:
+        """Estimate a function of the measures, with intervals."""
+        found = self.summarised(of(self.joint))
+        return found.value, found.interval(self.level)
+
+    def columns(self) -> dict[str, Array]:
+        """Return the intervals that lean on random items alone."""
+        return {"design_lower": self.design_interval[:, 0], "design_upper": self.design_interval[:, 1]}
+
+    @property
+    def trusted(self) -> str:
+        """What the belief leans on."""
+        return "scores" if self._scored else "predictions"
+
+    @cached_property
+    def _scored(self) -> bool:
+        """Whether the answer hinges on scores: items that may change it differ in more than what is predicted."""
+        if not self.events.subject.is_scored:
+            return False
+        places, cells = self.events.coordinates, self.cells
+        left = (np.asarray(cells.sizes) > self.counts.sum(-1)) & np.asarray(cells.measure.nonzero).any(-1)
+        told_apart = np.stack([places.feature, places.place[0]])[:, left]
+        return np.unique(told_apart, axis=1).shape[1] > len(np.unique(told_apart[0]))
+
+    @cached_property
+    def _measured(self) -> PosteriorMeasure:
+        return self.summarised(self.found.draws)
+
+    def sensitivity(self, shares: Sequence[float] = _SHARES) -> Sensitivity:
+        """Say what the answer would be if a share of all positives hid among items of low score.
+
+        Parameters
+        ----------
+        shares : sequence of floats in [0, 1)
+            Shares of all positives.
+
+        Returns
+        -------
+        Sensitivity
+
+        Raises
+        ------
+        QuestionError
+            If the answer depends on more than on positives, is exact, or no item has a low score.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(scores=[0.01] * 40 + [0.9] * 4), ba.Metric("f1"))
+        >>> a.tell(range(36, 44), [0] * 4 + [1] * 4)
+        >>> hidden = a.result().sensitivity([0.0, 0.5])  # as many as were found: 2 * 4 / (8 + 4)
+        >>> round(float(hidden.estimate[1]), 3)
+        0.667
+        """
+        given = np.asarray(shares, np.float64)
+        if given.ndim != 1 or not len(given) or not ((given >= 0) & (given < 1)).all() or (np.diff(given) <= 0).any():
+            raise QuestionError(f"Hidden shares increase and lie in [0, 1), such as 0.1; found {show(shares)}.")
+        reason = self._why_nothing_hides()
+        if reason:
+            raise QuestionError(reason)
+        bulk, found, audits = self._bulk, self.found, self.found.audits
+        n_random, n_positive = int(audits[bulk].sum()), int(audits[bulk, 1].sum())
+        # Items that were chosen are known, and no longer among those of which random ones tell.
+        n_chosen = int(found.events[bulk].sum()) - n_random
+        n_items = int(np.asarray(self.cells.sizes)[bulk].sum()) - n_chosen
+        return Sensitivity(
+            shares=given,
+            level=self.level,
+            names=self.groups,
+            n_items=n_items - n_random,
+            random_labels=n_random,
+            random_positives=n_positive,
+            ruled_out=self._hidden.ruled_out(n_items, n_random, n_positive, self.level),
+            hidden=self._hidden,
+            cautious=found.cautious,
+            is_scalar=len(self.groups) == 1 and not isinstance(self.question.measure, list | tuple),
+            compares=self.question.measures_compared == "two",
+        )
+
+    @cached_property
+    def _bulk(self) -> np.ndarray:
+        size, feature = np.asarray(self.cells.sizes), np.asarray(self.events.coordinates.feature)
+        unpredicted = (feature < 0) & (feature < feature.min() + 1e-3)  # by no system
+        return bulk_cells(np.asarray(self.found.curves, np.float64).mean(0), size, unpredicted)
+
+    @cached_property
+    def _hidden(self) -> HiddenPositives:
+        rng, found = generator(self.seed, "posterior of a measure"), self.found
+        return HiddenPositives.drawn(rng, self.cells.measure, found.curves, found.strength, found.events, self._bulk)
+
+    def _why_nothing_hides(self) -> str | None:
+        """Say why positives cannot be supposed to hide; None where they can."""
+        events = self.events
+        if self.found.exact:
+            return "Nothing hides: every item is labelled that can matter, and the answer is exact."
+        if events.believes_all or events.about_agreement or self.cells.measure.n_outcomes != 2:
+            return (
+                f"{self.question.name} depends on more than on which items are positive, so that no hidden positives "
+                "can be supposed; ask for a measure of one positive class, such as recall or F1."
+            )
+        if self.question.measures_compared == "pairs":
+            return "Hidden positives are supposed of two systems or groups at a time; compare them by Compare."
+        if not self._bulk.any():
+            return (
+                "No items have a low score: those that are not predicted positive are expected to be positive more "
+                "than half as often as all items."
+            )
+        return None
+
+    def _if_hidden(self) -> list[str]:
+        """Say what hidden positives would make of the answer, where that is outside of its interval.
+
+        That is said of one hidden positive in ten, if random labels do not rule that out.
+        """
+        one_of_few = len(self.groups) <= SAID and not self.question.is_curve
+        if not one_of_few or self._why_nothing_hides():
+            return []
+        found = self.sensitivity((0.0, _SAID))
+        if found.ruled_out <= _SAID:
+            return []
+        value, ends = found.estimate.reshape(2, -1), found.interval.reshape(2, -1, 2)
+        outside = (value[1] < ends[0, :, 0]) | (value[1] > ends[0, :, 1])
+        lines = [found.said(_SAID, int(i)) for i in np.flatnonzero(outside)]
+        return [*lines[:-1], f"{lines[-1][:-1]}; {_lower(found.said_of_labels())}."] if lines else []
+
+
+def _lower(text: str) -> str:
+    return text[0].lower() + text[1:]

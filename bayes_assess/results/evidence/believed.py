@@ -1,0 +1,272 @@
+"""Measures from a belief on an event: posterior, and the interval that leans on nothing beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayes_assess._tools.arrays import listing, show
+from bayes_assess._tools.levels import checked_level
+from bayes_assess._tools.seeds import generator
+from bayes_assess._tools.shapes import Array, Bool, Float
+from bayes_assess._tools.to_arviz import to_arviz
+from bayes_assess.errors import QuestionError
+from bayes_assess.estimators.posterior_measure import posterior_measure, simultaneous_band
+from bayes_assess.estimators.ratio_losses import ratio_losses
+from bayes_assess.estimators.verdicts import region_masses
+from bayes_assess.questions._measures_answered import cells_table
+from bayes_assess.results._in_words import SAID
+from bayes_assess.results.evidence._belief_draws import ROUNDING, BeliefDraws, Variables
+
+_LINES = 12  # of a summary
+_DIGITS = 3
+_ENOUGH, _LIKELY = 20, 0.05  # labels of predicted positives, and probability, from which on chance is suspected
+
+
+class Difference(NamedTuple):
+    """A measure less another one.
+
+    Attributes
+    ----------
+    estimate : float
+        Posterior median.
+    interval : (2,) floats
+    below, equal, above : float
+        Posterior probabilities that the first is lower, within the rope, and higher.
+    """
+
+    estimate: float
+    interval: Float[np.ndarray, " 2"]
+    below: float
+    equal: float
+    above: float
+
+
+class Believed(BeliefDraws):
+    """Evidence on measures from a belief that learns what the scores mean, and what random items alone tell.
+
+    Attributes
+    ----------
+    found : Posterior
+    supposed : two arrays (S, k), optional
+        Draws if all items set aside had the event, and if none had.
+    """
+
+    def band(self, level: float | None = None) -> Float[np.ndarray, "k 2"]:
+        """Compute intervals that hold all measures at once, such as a whole curve, with a posterior probability.
+
+        Parameters
+        ----------
+        level : float in (0, 1), optional
+            That of the result by default.
+
+        Returns
+        -------
+        (k, 2)
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> a = ba.assess(ba.Pool(scores=[0.1, 0.4, 0.6, 0.8]), ba.PRCurve([0.3, 0.7]))
+        >>> a.tell(a.ask(3).ids, [0, 1, 1])
+        >>> a.result().band(0.9).shape  # precision at both thresholds, then recall
+        (4, 2)
+        """
+        level = self.level if level is None else level
+        checked_level(level, "a band")
+        return simultaneous_band(self.found.draws, level)
+
+    def difference(self, first: str | int, second: str | int, rope: float = 0.0) -> Difference:
+        """Compare two of the measures, such as the F1 of two systems, by their joint posterior.
+
+        Parameters
+        ----------
+        first, second : str or int
+            Names of outputs as in ``groups``, or their positions.
+        rope : float
+            Half-width of the region in which they count as equal.
+
+        Returns
+        -------
+        Difference
+            First less second.
+
+        Examples
+        --------
+        >>> import bayes_assess as ba
+        >>> pool = ba.Pool(predictions=[0, 1, 1, 0], systems={"b": [0, 0, 1, 1]})
+        >>> a = ba.assess(pool, ba.Metric("f1", systems=["prediction", "b"]))
+        >>> a.tell([0, 1, 2, 3], [0, 1, 1, 1])
+        >>> round(a.result().difference(0, 1).estimate, 6)
+        0.0
+        """
+        columns = []
+        for side in (first, second):
+            at = np.flatnonzero(self.groups == side) if isinstance(side, str) else [side]
+            if len(at) != 1 or not 0 <= at[0] < len(self.groups):
+                raise QuestionError(f"There is no output {show(side)}; there are {listing(self.groups)}.")
+            columns.append(self.found.draws[:, at[0]])
+        draws = columns[0] - columns[1]
+        found = posterior_measure(draws[:, None], self.found.exact, self.found.cautious)
+        masses = region_masses(draws, rope + ROUNDING)
+        return Difference(float(found.value[0]), found.interval(self.level)[0], *masses.tolist())
+
+    def to_arviz(self, measures: Callable[[], Variables], parameters: bool, attributes: Mapping[str, object]) -> Any:
+        """Return posterior draws of the measures as an ArviZ object, with those of the model if they are wanted."""
+        (posterior, dims, coords), counts = measures(), self.found.events
+        observed = {"labels": counts.sum(1)}
+        if not self.events.believes_all:
+            observed["events"] = counts[:, 1]
+            if parameters:
+                posterior = {**posterior, "rate": self.posterior, "strength": self.found.strength}
+        # They come particle by particle, which diagnostics would take for a chain that hardly moves.
+        order = generator(self.seed, "order of draws").permutation(len(self.found.draws))
+        return to_arviz(
+            {name: draws[order] for name, draws in posterior.items()},
+            dims=dims | {name: ["cell"] for name in ("rate", "strength", "labels", "events")},
+            coords=coords | {"cell": self.cells.names},
+            observed_data=observed,
+            attrs=attributes,
+        )
+
+    @property
+    def takes_one_line(self) -> bool:
+        """Whether one sentence says all measures that no other sentence of the summary does."""
+        return len(self.groups) <= SAID and (len(self.groups) > 1 or bool(np.any(self.contradicted)))
+
+    def lines(self, on_ranks: list[str]) -> list[str]:
+        """Say estimates, intervals and what these lean on; in between, sentences on ranks."""
+        ends, value = self.ends, self.value
+        if self.exact:
+            lines = [f"{name} {one:.{_DIGITS}f} (exact)." for name, one in zip(self.groups, value, strict=True)]
+            return [*lines[:_LINES], *on_ranks]
+        lines = self.warning("The interval holds both.")
+        for i, (name, one, (low, high)) in enumerate(zip(self.groups, value, ends, strict=True)):
+            if self.certain[i]:
+                lines.append(f"{name} {one:.{_DIGITS}f} (exact: no label that is missing can change it).")
+                continue
+            kind, given = ("anytime", "") if self.contradicted[i] else ("credible", f", {self.if_alike}")
+            lines.append(f"{name} {one:.3f}, {self.level:.0%} {kind} interval [{low:.3f}, {high:.3f}]{given}.")
+        if len(lines) > _LINES:
+            lines = [*lines[:_LINES], f"And {len(value) - _LINES:,} more."]
+        if self.all_certain:
+            return [*lines, *on_ranks]
+        return [*lines, *on_ranks, self.leaning(), *self._if_no_better_than_chance(), *self._if_hidden()]
+
+    @property
+    def if_alike(self) -> str:
+        """What credible intervals lean on, within a sentence."""
+        known = f"the {self.labels_used:,} labels suggest"
+        return (
+            f"if the scores rank as {known}"
+            if self._scored
+            else f"if items with the same predictions are alike, as {known}"
+        )
+
+    @property
+    def kind_of_intervals(self) -> str:
+        """What intervals are, within a sentence."""
+        return f"{self.level:.0%} credible intervals, {self.if_alike}"
+
+    def warning(self, consequence: str) -> list[str]:
+        """Say what random items contradict, and the consequence; nothing where they contradict nothing."""
+        if not np.any(self.contradicted):
+            return []
+        named = ", ".join(self.groups[self.contradicted][:SAID])
+        return [
+            f"Random items contradict the {self.trusted}: what they say of {named} and what the other labels suggest "
+            f"have no value in common. {consequence}"
+        ]
+
+    def leaning_of_verdict(self) -> str:
+        """Say what a verdict leans on."""
+        against = self.warning("Verdict and leads lean on what the other labels suggest.")
+        return against[0] if against else f"This holds {self.if_alike}."
+
+    def leaning(self, without: str | None = None) -> str:
+        """Say what random items alone tell; what they tell of the measures in words of the result, if there are any."""
+        if not self.found.audited:
+            bounded = len(ratio_losses(cells_table(self.cells)).outputs)
+            said = "what is asked is no ratio of sums, which random items alone could bound"
+            why = "the session kept account of its own measure alone" if bounded else said
+            ends = f"Without trusting the {self.trusted}, nothing can be said: {why}"
+        else:
+            ends = self._known_without_trust() if without is None else without
+        events, audits, size = self.events, self.found.audits, self.cells.sizes
+        if events.believes_all:
+            return f"{ends}; {_number(int(audits.sum()) * self.question.labels_each, 'random label')} so far."
+        if events.about_agreement:
+            n, wrong = int(audits.sum()), int(audits[:, 0].sum())
+            return f"{ends}; {_found(n, '', wrong, 'error')}."
+        quiet = events.coordinates.feature < 0
+        among = f" among {int(size[quiet].sum()):,} items not predicted positive"
+        return f"{ends}; {self.said_of_random_labels(quiet, among)}."
+
+    def _if_no_better_than_chance(self) -> list[str]:
+        """Say where predicted positives may well be positive no more often than other items."""
+        events = self.events
+        if events.believes_all or events.about_agreement:
+            return []
+        announced, sizes = events.coordinates.feature > 0, np.asarray(self.cells.sizes, float)
+        if self.found.events[announced].sum() < _ENOUGH or not sizes[~announced].any():
+            return []
+        left = sizes - self.found.events.sum(1)
+        positives = self.found.events[:, 1] + left * self.rates
+        among = [positives[:, which].sum(1) / sizes[which].sum() for which in (announced, ~announced)]
+        chance = float((among[0] <= among[1]).mean())
+        if chance < _LIKELY:
+            return []
+        return [
+            f"Predicted positives may be positive no more often than other items (probability {chance:.0%}): check "
+            "that predictions and labels are of the same items."
+        ]
+
+    def _known_without_trust(self) -> str:
+        design, without = self.design_interval, f"Without trusting the {self.trusted}"
+        ranges = np.array(cells_table(self.cells).ranges)
+        said = np.flatnonzero((design != ranges).any(-1) & ~self.certain)
+        if not len(said):
+            return f"{without}, nothing can be said yet"
+        if len(design) == 1:
+            return f"{without}: [{design[0, 0]:.3f}, {design[0, 1]:.3f}]"
+        named = ", ".join(f"{self.groups[i]} [{design[i, 0]:.3f}, {design[i, 1]:.3f}]" for i in said[:SAID])
+        more = len(said) - SAID
+        return f"{without}: {named}{f', and {more:,} more in the table' if more > 0 else ''}"
+
+    def said_of_random_labels(self, cells: Bool[Array, " K"] | slice = slice(None), among: str = "") -> str:
+        """Say what random labels found."""
+        audits = self.found.audits[cells]
+        return _found(int(audits.sum()), among, int(audits[:, 1].sum()), "positive")
+
+    def _if_skipped(self) -> list[str]:
+        if self.supposed is None or len(self.groups) > SAID:
+            return []
+        kinds = ("right", "wrong") if self.events.about_agreement else ("positive", "negative")
+        posteriors = [posterior_measure(draws, False, self.found.cautious) for draws in self.supposed]
+        ends = [(one.value, one.interval(self.level)) for one in posteriors]
+        return [
+            self._supposition(name, kinds, [(float(value[i]), interval[i]) for value, interval in ends])
+            for i, name in enumerate(self.groups)
+        ]
+
+    @property
+    def _use_of_volunteered(self) -> str:
+        return (
+            "the estimate takes them for random ones among items that are alike; the interval without trust knows "
+            "them, no more."
+        )
+
+    @property
+    def _others_of_skipped(self) -> str:
+        return f"others with {'its' if self.n_skipped == 1 else 'their'} prediction{' and score' * self._scored}"
+
+
+def _found(n: int, among: str, hits: int, what: str) -> str:
+    """Say what random labels found."""
+    return f"{_number(n, 'random label')}{among} found {_number(hits, what)}" if n else f"no random label{among} yet"
+
+
+def _number(n: int, what: str) -> str:
+    return f"no {what}" if n == 0 else f"{n:,} {what}{'s' * (n != 1)}"
