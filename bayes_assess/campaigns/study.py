@@ -143,7 +143,7 @@ class Study:
     @cached_property
     def coverage(self) -> Mapping[str, Float[np.ndarray, " B"]]:
         """Share of intervals that hold the truth, weighted by group, by design: (budgets,)."""
-        return _Lazy(self.campaigns, lambda c: self._coverage(c))
+        return _Lazy(self.intervals, self._coverage)
 
     def labels_to(self, score: str | None = None, value: float | None = None) -> dict[str, int | None]:
         """Labels until the mean score over campaigns reaches a value and stays there.
@@ -258,8 +258,7 @@ class Study:
     def _n_repeats(self) -> int:
         return next(iter(self.campaigns.values())).n_repeats
 
-    def _coverage(self, campaigns: Campaigns) -> Float[np.ndarray, " B"]:
-        interval = self.question.study_intervals(campaigns, self.level)
+    def _coverage(self, interval: Float[np.ndarray, "R B ... 2"]) -> Float[np.ndarray, " B"]:
         slack = 1e-12  # (r + K) / n may differ from the truth in the last digit
         inside = (interval[..., 0] <= self.truth + slack) & (self.truth <= interval[..., 1] + slack)
         inside = inside.astype(float)

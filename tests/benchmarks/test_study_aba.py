@@ -145,7 +145,7 @@ def test_wrong_options_and_missing_folders_are_sentences(tmp_path, monkeypatch, 
 @pytest.mark.parametrize("part", ["scores", "accuracy", "pairs", "reliability"])
 def test_a_run_goes_on_where_it_stopped_and_reports(folder, tmp_path, part, capsys):
     rows, out = tmp_path / "rows.jsonl", tmp_path / "aba.md"
-    common = ["--datasets", str(folder), "--rows", str(rows), "--pools", "20news", "--campaigns", "3", "--quick"]
+    common = ["--datasets", str(folder), "--rows", str(rows), "--pools", "20news", "--campaigns", "2", "--quick"]
     common += ["--out", str(out), "--parts", part]
     study_aba.main([*common, "--minutes", "0"])
     assert [row["part"] for row in read_rows(rows)] == ["pool"]

@@ -6,9 +6,6 @@ import polars as pl
 import pytest
 
 import bayes_assess as ba
-from engines import ENGINES, table
-
-pytestmark = pytest.mark.filterwarnings("ignore")  # of Spark's libraries
 
 M = 3_000
 RNG = np.random.default_rng(4)
@@ -33,20 +30,6 @@ def scanned(source=None, **columns):
 
 def labels(ids):
     return [FRAME["label"][ROW[name]] for name in ids.tolist()]
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_ranks_are_in_the_order_of_the_scores_and_the_same_on_every_engine(tmp_path, engine):
-    ranked = ba.RankedList.from_pool(scanned(table(engine, FRAME, tmp_path)), seed=3)
-    ids = ranked.ids_at(np.arange(1, M + 1))
-    assert sorted(ids.tolist()) == sorted(ROW)
-    score = SCORE[[ROW[name] for name in ids.tolist()]]
-    assert (np.diff(score) <= 0).all()
-    assert ids.tolist() == ba.RankedList.from_pool(scanned(), seed=3).ids_at(np.arange(1, M + 1)).tolist()
-    other = ba.RankedList.from_pool(scanned(), seed=4).ids_at(np.arange(1, M + 1))
-    tied = np.flatnonzero(other != ids)  # among equal scores alone
-    assert 0 < len(tied) <= 901
-    np.testing.assert_array_equal(score, SCORE[[ROW[name] for name in other.tolist()]])
 
 
 def test_a_precision_curve_is_asked_of_a_table_and_resumed(tmp_path):

@@ -49,6 +49,13 @@ def test_shapes_are_repeats_by_budgets_by_groups(short):
     assert list(short.intervals) == ["random", "thompson"]
 
 
+def test_coverage_is_that_of_the_intervals_which_are_not_computed_again(short, monkeypatch):
+    ends = short.intervals["random"]
+    monkeypatch.setattr(ba.GroupAccuracy, "study_intervals", None)
+    inside = (ends[..., 0] <= np.array(TRUTH) + 1e-12) & (np.array(TRUTH) <= ends[..., 1] + 1e-12)
+    np.testing.assert_allclose(short.coverage["random"], (inside.mean(0) * [30, 20, 1, 25]).sum(-1) / 76)
+
+
 def test_a_random_campaign_draws_from_the_finite_pool_without_replacement():
     """Under random sampling the labels of a group are hypergeometric: mean and variance within five standard errors."""
     pool, labels = made_pool([0.6, 0.8], [40, 60], scores=False)

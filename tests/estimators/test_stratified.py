@@ -72,17 +72,18 @@ def good_pool(n: int = 2000) -> tuple[ba.Pool, np.ndarray]:
     return ba.Pool(scores=1 / (1 + np.exp(2.0 - logit)), predictions=(logit > 0).astype(int)), labels
 
 
-def test_fewer_labels_than_strata_give_estimates_and_intervals_that_hold():
+@pytest.mark.parametrize("repeats", [100, pytest.param(300, marks=pytest.mark.slow)])
+def test_fewer_labels_than_strata_give_estimates_and_intervals_that_hold(repeats):
     pool, labels = good_pool()
     measures = ["recall", "accuracy"]
     study = ba.simulate(
-        pool, labels, ba.Metric(measures), designs={"": Stratified()}, budgets=[100, 250], repeats=300, batch=5
+        pool, labels, ba.Metric(measures), designs={"": Stratified()}, budgets=[100, 250], repeats=repeats, batch=5
     )
     error = study.estimates[""] - study.truth
-    standard_error = error.std(0, ddof=1) / np.sqrt(300)
+    standard_error = error.std(0, ddof=1) / np.sqrt(repeats)
     assert (np.abs(error.mean(0)) < 3 * standard_error + [[0.01, 0], [0.004, 0]]).all()  # recall: a ratio of few labels
     hits = ((study.intervals[""][..., 0] <= study.truth) & (study.truth <= study.intervals[""][..., 1])).sum(0)
-    assert (hits >= stats.binom.ppf(1e-3, 300, 0.93)).all()
+    assert (hits >= stats.binom.ppf(1e-3, repeats, 0.93)).all()
     # Strata explain much of what the labels are: proportional allocation gains that, and the intervals say so.
     width = np.diff(study.intervals[""], axis=-1)[..., 1, 1, 0].mean()
     accuracy = study.truth[1]

@@ -139,7 +139,7 @@ def test_update_returns_a_new_posterior(case):
 
 @each_model
 def test_draws_have_the_moments_that_the_posterior_states(case):
-    n = 200_000
+    n = 50_000
     for belief in (case.prior(4), case.prior(4).update(*case.statistics(*some_labels(case), 4))):
         draws = belief.sample(jax.random.key(3), n)
         _, variance, fourth = case.exact_moments(belief)

@@ -12,7 +12,7 @@ from engines import ENGINES, table
 # Spark warns of what its own libraries will change, and leaves sockets to the end of the process.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-M = 4_000
+M = 1_000
 RNG = np.random.default_rng(9)
 IDS = np.concatenate([RNG.permutation(10 * M)[: M - 4] - 5 * M, [2**62, -(2**62), 2**63 - 1, -(2**63)]])
 SCORE = np.concatenate([RNG.beta(0.3, 1, M - 60), np.repeat(np.arange(12) / 12, 5)]).round(6)
@@ -27,6 +27,7 @@ FRAME = pl.DataFrame(
     }
 ).with_columns(name=pl.col("id").cast(pl.String) + "-x", cat=pl.col("score"), dog=1 - pl.col("score"))
 TRUTH = dict(zip(IDS.tolist(), FRAME["label"].to_list(), strict=True))
+ROW = {name: row for row, name in enumerate(IDS.tolist())}
 COLUMNS = {"id": "id", "scores": "score", "groups": ["site"], "systems": ["old"], "show": "text"}
 
 
@@ -86,6 +87,21 @@ def test_ids_that_are_text_are_in_the_same_order_on_every_engine(tmp_path, engin
 def test_ids_that_are_text_are_refused_where_nothing_hashes_them(tmp_path):
     with pytest.raises(ba.PoolError, match="Ids that are text are hashed by DuckDB, Polars or Spark"):
         scanned("Ibis", tmp_path, id="name", scores="score")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_ranks_are_in_the_order_of_the_scores_and_the_same_on_every_engine(tmp_path, engine):
+    ranks = np.arange(1, M + 1)
+    ranked = ba.RankedList.from_pool(scanned(engine, tmp_path), seed=3)
+    ids = ranked.ids_at(ranks)
+    assert sorted(ids.tolist()) == sorted(TRUTH)
+    score = SCORE[[ROW[name] for name in ids.tolist()]]
+    assert (np.diff(score) <= 0).all()
+    assert ids.tolist() == ba.RankedList.from_pool(scanned("Polars", tmp_path), seed=3).ids_at(ranks).tolist()
+    other = ba.RankedList.from_pool(scanned("Polars", tmp_path), seed=4).ids_at(ranks)
+    tied = np.flatnonzero(other != ids)  # among equal scores alone
+    assert 0 < len(tied) < M
+    np.testing.assert_array_equal(score, SCORE[[ROW[name] for name in other.tolist()]])
 
 
 @pytest.mark.parametrize(

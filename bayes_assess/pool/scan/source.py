@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import count
 
 import numpy as np
 
@@ -118,13 +119,16 @@ class TableSource:
 
     def _fetch_until(self, needed: Int[np.ndarray, " K"]) -> None:
         """Fetch rows until so many items of every cell are here; nothing is kept of a query that fails."""
-        while (needed > self._n).any():
+        for attempt in count():
             short = needed > self._n
+            if not short.any():
+                return
             # A query goes over the whole table, so that it takes along what will be needed soon.
             soon = short | (needed * 2 > self._n) | (self._n == 0)
             wanted = np.minimum(np.maximum(np.maximum(2 * needed, self._n), self._ahead), self._sizes)
             cells = np.flatnonzero(soon & (wanted > self._n))
-            self._fetch(cells, (wanted - self._n)[cells])
+            # Twice as far every time: of a table that has lost its rows, a few queries show it.
+            self._fetch(cells, (wanted - self._n)[cells] * 2.0**attempt)
 
     def _fetch(self, cells: Int[np.ndarray, " n"], wanted: Int[np.ndarray, " n"]) -> None:
         """Fetch about so many of the next rows of cells."""
