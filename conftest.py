@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import shutil
 import sys
@@ -42,6 +43,7 @@ _MANY_MAPS = 25_000  # a file of tests takes some thousand
 
 def pytest_collection_finish():
     """Take what is imported by now out of what is searched for garbage, which pytest does five times at the end."""
+    importlib.import_module("hypothesis")  # which its plugin imports later, and which looks for what is garbage then
     gc.collect()
     gc.freeze()
 

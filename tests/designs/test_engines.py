@@ -182,7 +182,7 @@ def test_both_engines_draw_and_weigh_alike(name, case):
     assert asked == asked_compiled
     # Curves have 32 bits.
     close = {"rtol": 1e-6, "atol": 1e-8} if name == "poisson by a curve" else {"rtol": 1e-11, "atol": 1e-13}
-    kept = ("covariance",) if eager.all_covariances is not None else ()  # not of hundreds of thresholds
+    kept = ("covariance",) if eager.evidence.all_covariances is not None else ()  # not of hundreds of thresholds
     for value in ("estimate", "interval", "n_effective", *kept):
         np.testing.assert_allclose(getattr(eager, value), getattr(compiled, value), **close)
     # Variances, as roots of what is 0 but for rounding are far apart.
