@@ -443,7 +443,7 @@ def test_a_journal_from_python_needs_its_pool_named(pool_file, tmp_path):
 def test_who_does_not_say_how_many_gets_all_that_are_left(run):
     done("ask", run, "-n", N_ITEMS - 5, "-o", run.with_name("first.csv"))
     assert "Wrote 5 items" in done("ask", run, "-o", run.with_name("last.csv"))
-    assert refused("ask", run).endswith(f"nor pending ({N_ITEMS} are pending).")
+    assert refused("ask", run).endswith(f"({N_ITEMS} are pending); nothing is left to ask for.")
 
 
 def test_names_with_spaces_are_quoted_in_what_comes_next(tmp_path, pool_file):
