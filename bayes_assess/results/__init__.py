@@ -40,6 +40,7 @@ from bayes_assess.results.comparison import TwoSystemsResult as TwoSystemsResult
 from bayes_assess.results.confusion import ConfusionResult as ConfusionResult
 from bayes_assess.results.curve import CurveResult as CurveResult
 from bayes_assess.results.evidence.believed import Believed as Believed
+from bayes_assess.results.evidence.given import Given as Given
 from bayes_assess.results.evidence.numbers import WeightedNumbers
 from bayes_assess.results.evidence.weighted import Weighted as Weighted
 from bayes_assess.results.evidence.weighted import WeightedLabelSets
@@ -91,6 +92,8 @@ _RESULTS: dict[type[Question], type[Result]] = {
     Mean: MeanResult,
     Metric: MetricResult,
 }
+# By what is known of the measures; else they are weighted.
+_OF_MODELS: dict[str, type[Believed] | type[Given]] = {"found": Believed, "given": Given}
 _WEIGHTED: dict[type[Question], type[Weighted]] = {
     MultiLabelMetric: WeightedLabelSets,
     NumericMetric: WeightedNumbers,
@@ -100,7 +103,8 @@ _WEIGHTED: dict[type[Question], type[Weighted]] = {
 
 def make_result(question: Question, **fields: Any) -> Result:
     """Make the result that belongs to a question; `fields` are those of `Result` and of its evidence."""
-    kind = Believed if "found" in fields else _first(_WEIGHTED, question)
+    of_model = next((kind for name, kind in _OF_MODELS.items() if name in fields), None)
+    kind = _first(_WEIGHTED, question) if of_model is None else of_model
     return _first(_RESULTS, question)._made(kind, {"question": question, **fields})
 
 

@@ -21,9 +21,10 @@ from bayes_assess.results._in_words import in_one_line
 from bayes_assess.results._ranks import Ranks
 from bayes_assess.results._verdict import pairs_table
 from bayes_assess.results.evidence.believed import Believed
+from bayes_assess.results.evidence.given import Given
 from bayes_assess.results.evidence.weighted import Weighted
 
-EvidenceT_co = TypeVar("EvidenceT_co", bound=Believed | Weighted, covariant=True)
+EvidenceT_co = TypeVar("EvidenceT_co", bound=Believed | Given | Weighted, covariant=True)
 
 _CONTENDER = 0.05  # probability of being the best, above which a summary names a group
 

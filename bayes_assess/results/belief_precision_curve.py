@@ -91,7 +91,7 @@ class BeliefPrecisionCurveResult(MetricResult[Believed], RankedAnswer):
         return [*lines, self._without_trust()]
 
     def _without_trust(self) -> str:
-        if not self.evidence.found.audited:
+        if not self.evidence.audited:
             return self.evidence.leaning()
         lower, upper = self.evidence.design_interval[0]
         said = self.evidence.said_of_random_labels()
