@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ class NumericCampaigns(CompiledCampaigns):
 
     pool: NumberPool
     question: NumericMetric
+
+    pads_cells: ClassVar[bool] = False  # labels are kept by cell
 
     def campaigns(self, record: object) -> Campaigns:
         """Return estimates from all campaigns; the record is an Estimate."""

@@ -122,6 +122,7 @@ class WeightedDesign(Design[WeightedState]):
 
     needs_f_measure: ClassVar[bool] = False
     weighs: ClassVar[bool] = True
+    pads_cells: ClassVar[bool] = True
     answering: ClassVar[str] = "These draws answer"
     eager_up_to: ClassVar[int] = 20_000  # where compiling pays off after about a thousand labels
 

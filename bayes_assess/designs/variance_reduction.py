@@ -66,6 +66,7 @@ class VarianceReduction(Design[BeliefState]):
 
     name: ClassVar[str] = "variance_reduction"
     one_by_one: ClassVar[bool] = True
+    pads_cells: ClassVar[bool] = True
     settles_in_order: ClassVar[bool] = True
     believes_all: ClassVar[bool] = True
     eager_up_to: ClassVar[int] = 1000
